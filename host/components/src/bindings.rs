@@ -1,0 +1,32 @@
+//! Static bindings of the host surfaces and of what components export to the host, generated from
+//! `wit/`. Everything between components is linked dynamically instead (see [`crate::link`]).
+
+#![allow(
+    missing_docs,
+    clippy::all,
+    unused_qualifications,
+    reason = "generated code; the contracts are documented in wit/"
+)]
+
+wasmtime::component::bindgen!({
+    inline: "
+        package rialto:linked@0.1.0;
+        world surfaces {
+            import rialto:host/storage@0.1.0;
+            import rialto:host/scheduling@0.1.0;
+            import rialto:host/http@0.1.0;
+            import rialto:host/configuration@0.1.0;
+            import rialto:host/clock@0.1.0;
+            import rialto:host/random@0.1.0;
+            import rialto:host/logging@0.1.0;
+            export rialto:host/http-handler@0.1.0;
+            export rialto:host/http-report-handler@0.1.0;
+            export rialto:host/reminder-handler@0.1.0;
+            export rialto:host/activation-handler@0.1.0;
+            export rialto:rules/rule@0.1.0;
+        }
+    ",
+    path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
+    world: "rialto:linked/surfaces",
+    imports: { default: trappable },
+});

@@ -1,0 +1,144 @@
+//! Compiled components on disk.
+//!
+//! Compiling takes tens of milliseconds, loading what was compiled some microseconds, so a component
+//! is compiled when it is deployed and never on a request. Loading native code is trusting it: a
+//! file is used only if its MAC fits, made with a key that this installation drew and keeps where
+//! only it can read. A file's name holds the component's digest and wasmtime's compatibility hash.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::digest::Digest;
+
+const MAC_BYTES: usize = 32;
+const KEY_BYTES: usize = 32;
+
+/// A folder of compiled components.
+pub struct Cache {
+    folder: PathBuf,
+    key: [u8; KEY_BYTES],
+}
+
+impl Cache {
+    /// Use this folder; it and the key are made if they are not there.
+    ///
+    /// # Errors
+    /// When the folder or the key cannot be made or read.
+    pub fn open(folder: &Path, fill: impl FnOnce(&mut [u8])) -> std::io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let path = folder.join("key");
+        let mut key = [0; KEY_BYTES];
+        match std::fs::read(&path) {
+            Ok(bytes) if bytes.len() == KEY_BYTES => key.copy_from_slice(&bytes),
+            Ok(_) => {
+                return Err(std::io::Error::other(format!(
+                    "{} is no key: delete it, and the compiled components will be made again",
+                    path.display()
+                )));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                fill(&mut key);
+                write_private(&path, &[&key])?;
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            key,
+        })
+    }
+
+    /// The component, compiled: from the folder if it is there, else made and put there.
+    ///
+    /// # Errors
+    /// When the bytes are no component that wasmtime can compile. What is wrong with the folder is
+    /// logged and costs time only.
+    pub fn component(
+        &self,
+        engine: &Engine,
+        digest: Digest,
+        bytes: &[u8],
+    ) -> wasmtime::Result<Component> {
+        let path = self.path(engine, digest);
+        if let Some(component) = self.load(engine, &path) {
+            return Ok(component);
+        }
+        let compiled = engine.precompile_component(bytes)?;
+        let mac = self.mac(&compiled, &path);
+        if let Err(error) = write_private(&path, &[&mac, &compiled]) {
+            tracing::warn!(path = %path.display(), %error, "a compiled component could not be kept");
+        }
+        deserialize(engine, &compiled)
+    }
+
+    /// Whether the component is in the folder for this engine.
+    pub fn holds(&self, engine: &Engine, digest: Digest) -> bool {
+        self.path(engine, digest).exists()
+    }
+
+    fn path(&self, engine: &Engine, digest: Digest) -> PathBuf {
+        let mut hasher = DefaultHasher::new();
+        engine.precompile_compatibility_hash().hash(&mut hasher);
+        self.folder
+            .join(format!("{}-{:016x}.cwasm", digest.hex(), hasher.finish()))
+    }
+
+    fn load(&self, engine: &Engine, path: &Path) -> Option<Component> {
+        let bytes = std::fs::read(path).ok()?;
+        let (mac, compiled) = bytes.split_at_checked(MAC_BYTES)?;
+        if self.hmac(compiled, path).verify_slice(mac).is_err() {
+            tracing::error!(path = %path.display(), "a compiled component was not made by this installation, or was changed; it is made again");
+            return None;
+        }
+        deserialize(engine, compiled)
+            .inspect_err(|error| tracing::warn!(path = %path.display(), %error, "a compiled component cannot be loaded; it is made again"))
+            .ok()
+    }
+
+    fn hmac(&self, compiled: &[u8], path: &Path) -> Hmac<Sha256> {
+        #[allow(clippy::expect_used, reason = "HMAC takes keys of any length")]
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("any length is a key");
+        // The name too, so that one component's file cannot stand in for another's.
+        mac.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        mac.update(&[0]);
+        mac.update(compiled);
+        mac
+    }
+
+    fn mac(&self, compiled: &[u8], path: &Path) -> [u8; MAC_BYTES] {
+        self.hmac(compiled, path).finalize().into_bytes().into()
+    }
+}
+
+#[allow(unsafe_code, reason = "the one place where compiled components are loaded")]
+fn deserialize(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Component> {
+    // SAFETY: the bytes come from `precompile_component` of this process, or from a file whose MAC,
+    // made with a key that only this installation can read, was just verified over these very
+    // bytes. wasmtime itself refuses what another version or configuration made.
+    unsafe { Component::deserialize(engine, compiled) }
+}
+
+/// Write a file that only its owner can read, in one step.
+fn write_private(path: &Path, parts: &[&[u8]]) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = path.with_file_name(name);
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&new)?;
+    for part in parts {
+        file.write_all(part)?;
+    }
+    file.sync_all()?;
+    std::fs::rename(new, path)
+}

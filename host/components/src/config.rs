@@ -1,0 +1,90 @@
+//! The one function that builds wasmtime's configuration, used by compile, load, check, host and
+//! tests alike: code compiled by one is loadable by all.
+//!
+//! Choices, with what they cost, are in `docs/decisions/002-wasmtime-configuration.md`.
+
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+/// How often the epoch moves on, in milliseconds: the grain of deadlines.
+pub const EPOCH_TICK_MS: u64 = 5;
+/// Native stack that one component's WebAssembly may use.
+pub const WASM_STACK_BYTES: usize = 512 << 10;
+/// Bytes of an instance that are kept resident when the kernel cannot tell which pages changed.
+const KEEP_RESIDENT_BYTES: usize = 128 << 10;
+
+/// Whether a component's instructions are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Metering {
+    /// By time only: contexts.
+    Epochs,
+    /// By instructions too, so that where a verdict ends is reproducible: rules.
+    Fuel,
+}
+
+/// The largest numbers that the pools are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolSize {
+    /// Instances that may live at a time.
+    pub instances: u32,
+    /// Bytes of one linear memory.
+    pub memory_bytes_max: usize,
+}
+
+impl Default for PoolSize {
+    fn default() -> Self {
+        Self {
+            instances: 256,
+            memory_bytes_max: 64 << 20,
+        }
+    }
+}
+
+/// A wasmtime engine.
+///
+/// # Errors
+/// When the operating system does not give the address space for the pools.
+pub fn engine(metering: Metering, pool: PoolSize) -> wasmtime::Result<Engine> {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        .concurrency_support(false)
+        .epoch_interruption(true)
+        .consume_fuel(metering == Metering::Fuel)
+        .cranelift_nan_canonicalization(metering == Metering::Fuel)
+        .relaxed_simd_deterministic(true)
+        .max_wasm_stack(WASM_STACK_BYTES)
+        .async_stack_size(2 * WASM_STACK_BYTES)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pooling(pool)));
+    Engine::new(&config)
+}
+
+fn pooling(pool: PoolSize) -> PoolingAllocationConfig {
+    let mut pooling = PoolingAllocationConfig::default();
+    pooling
+        .total_component_instances(pool.instances)
+        .total_core_instances(pool.instances * 4)
+        .total_memories(pool.instances)
+        .total_tables(pool.instances * 2)
+        .max_component_instance_size(1 << 20)
+        .max_core_instances_per_component(16)
+        .max_memories_per_component(1)
+        .max_tables_per_component(2)
+        .max_memory_size(pool.memory_bytes_max)
+        .table_elements(20_000);
+    if can_scan_pages() {
+        pooling.pagemap_scan(Enabled::Yes);
+    } else {
+        pooling
+            .pagemap_scan(Enabled::No)
+            .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
+            .table_keep_resident(4 << 10);
+    }
+    pooling
+}
+
+/// Whether the kernel tells which pages an instance changed, and never swaps them out: a swapped
+/// page would not be reset.
+pub fn can_scan_pages() -> bool {
+    let swaps = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
+    PoolingAllocationConfig::is_pagemap_scan_available() && swaps.lines().count() <= 1
+}

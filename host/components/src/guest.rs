@@ -1,0 +1,132 @@
+//! What a component's store holds: who it is, what it was given, and the turn that it serves now.
+
+use std::sync::Arc;
+
+use rialto_engine::{Name, Turn};
+use wasmtime::ResourceLimiter;
+use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
+
+use crate::release::Release;
+
+/// The most calls between components that may be under way inside one another.
+pub const CALL_DEPTH_MAX: u32 = 16;
+/// Elements of one table.
+const TABLE_ELEMENTS_MAX: usize = 20_000;
+
+/// The turn that is being served, handed from store to store as components call each other.
+pub struct Active {
+    /// The turn.
+    pub turn: Turn,
+    /// The release that it runs on from beginning to end.
+    pub release: Arc<Release>,
+    /// How many calls between components are under way.
+    pub depth: u32,
+}
+
+/// Facts about a component that are the same for all its instances of a release.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// Its name in the scheme.
+    pub name: Name,
+    /// Its settings, a JSON object.
+    pub settings: Arc<str>,
+    /// The scheme's facts, a JSON object.
+    pub scheme: Arc<str>,
+    /// Origins that it may send requests to.
+    pub outbound: Arc<[String]>,
+    /// Bytes of linear memory that it may have.
+    pub memory_bytes_max: usize,
+}
+
+/// A store's data.
+pub struct Guest {
+    /// Who it is.
+    pub identity: Arc<Identity>,
+    /// The turn that it serves now, if it serves one.
+    pub active: Option<Active>,
+    wasi: Option<Box<Wasi>>,
+}
+
+/// WASI that gives nothing: no files, environment, arguments or network.
+struct Wasi {
+    context: WasiCtx,
+    table: ResourceTable,
+}
+
+impl Guest {
+    /// The data of a fresh store.
+    pub fn new(identity: Arc<Identity>, wasi: bool) -> Self {
+        let wasi = wasi.then(|| {
+            Box::new(Wasi {
+                context: WasiCtx::builder().build(),
+                table: ResourceTable::new(),
+            })
+        });
+        Self {
+            identity,
+            active: None,
+            wasi,
+        }
+    }
+
+    /// The turn.
+    ///
+    /// # Errors
+    /// When there is none: the component was called for something that is no turn.
+    pub fn turn(&mut self) -> wasmtime::Result<&mut Turn> {
+        match &mut self.active {
+            Some(active) => Ok(&mut active.turn),
+            None => Err(wasmtime::format_err!(
+                "`{}` used a surface that belongs to turns outside of a turn",
+                self.identity.name
+            )),
+        }
+    }
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        // Only components that import WASI are linked to it, and their stores have it.
+        let wasi = self.wasi.get_or_insert_with(|| {
+            Box::new(Wasi {
+                context: WasiCtx::builder().build(),
+                table: ResourceTable::new(),
+            })
+        });
+        WasiCtxView {
+            ctx: &mut wasi.context,
+            table: &mut wasi.table,
+        }
+    }
+}
+
+impl ResourceLimiter for Guest {
+    fn memory_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        if desired > self.identity.memory_bytes_max {
+            return Err(wasmtime::format_err!(
+                "wants {desired} bytes of memory and may have {}",
+                self.identity.memory_bytes_max
+            ));
+        }
+        Ok(true)
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        if desired > TABLE_ELEMENTS_MAX {
+            return Err(wasmtime::format_err!(
+                "wants a table of {desired} elements and may have {TABLE_ELEMENTS_MAX}"
+            ));
+        }
+        Ok(true)
+    }
+}

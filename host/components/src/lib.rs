@@ -1,0 +1,32 @@
+//! Components, rules and releases: wasmtime behind WIT contracts.
+//!
+//! This is the only crate that knows wasmtime. It loads components, checks that a release's
+//! components fit each other and what they were granted, and runs turns in them. It knows no
+//! bounded context: what a component imports and exports says what it is.
+//!
+//! Start reading at [`runtime::Runtime`] (a [`rialto_engine::Handler`]), then [`release`] and
+//! [`link`].
+
+pub mod bindings;
+pub mod cache;
+pub mod config;
+pub mod digest;
+pub mod guest;
+pub mod http;
+pub mod instance;
+pub mod introspect;
+pub mod link;
+pub mod names;
+mod prepare;
+pub mod release;
+pub mod rules;
+pub mod runtime;
+pub mod spec;
+pub mod surfaces;
+pub mod values;
+pub mod wiring;
+
+pub use digest::Digest;
+pub use release::{Member, Release};
+pub use runtime::Runtime;
+pub use spec::{ComponentSpec, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, StepSpec};

@@ -1,0 +1,223 @@
+//! Joining a component's imports: surfaces to the host, calls to the provider's instances, events
+//! to deliveries, steps to rules. Values cross as `Val`s by the components' own types, so a new
+//! context needs no change here.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use rialto_engine::history::Step;
+use rialto_engine::stimulus::LivePayload;
+use rialto_engine::{Name, Payload};
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, LinkerInstance, Val};
+
+use crate::guest::{Active, CALL_DEPTH_MAX, Guest};
+use crate::introspect::{Function, Shape};
+use crate::names::InterfaceName;
+use crate::release::Member;
+use crate::rules;
+use crate::spec::ReleaseSpec;
+use crate::surfaces;
+use crate::values::Json;
+use crate::wiring::{Target, Wiring};
+
+/// The arguments of an event, on their way to a subscriber.
+pub struct EventPayload {
+    /// The arguments.
+    pub params: Vec<Val>,
+}
+
+impl LivePayload for EventPayload {
+    fn encode(&self) -> Vec<u8> {
+        let params: Vec<Json<'_>> = self.params.iter().map(Json).collect();
+        // Only plain values cross between components (checked when they were wired), and those
+        // can all be written.
+        serde_json::to_vec(&params).unwrap_or_default()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A subscriber of an event.
+#[derive(Clone)]
+struct Subscription {
+    component: Name,
+    interface: Name,
+    function: Name,
+}
+
+/// Join all imports of the component at this place.
+///
+/// # Errors
+/// When WASI's interfaces, or a surface, are not those of this host.
+pub fn linker(
+    engine: &wasmtime::Engine,
+    spec: &ReleaseSpec,
+    shapes: &[Shape],
+    wiring: &Wiring,
+    at: usize,
+) -> wasmtime::Result<Linker<Guest>> {
+    let mut linker = Linker::new(engine);
+    if shapes[at].imports_wasi() {
+        wasmtime_wasi::p2::add_to_linker_sync(&mut linker)?;
+    }
+    for link in wiring.links.iter().filter(|link| link.importer == at) {
+        let imports = &shapes[at].imports;
+        let Some(import) = imports.iter().find(|i| i.name == link.interface) else {
+            continue;
+        };
+        match &link.target {
+            Target::Wasi => {}
+            Target::Surface => surfaces::link(&mut linker, &link.interface.interface)?,
+            Target::Provider(provider) => {
+                let mut instance = linker.instance(&link.interface.to_string())?;
+                for function in &import.functions {
+                    let name = &shapes[*provider];
+                    let export = place(name, &link.interface, &function.name);
+                    call(&mut instance, &link.interface, function, *provider, export)?;
+                }
+            }
+            Target::Subscribers(subscribers) => {
+                let mut instance = linker.instance(&link.interface.to_string())?;
+                for function in &import.functions {
+                    let to = subscribers.iter().map(|&at| Subscription {
+                        component: spec.components[at].name.clone(),
+                        interface: link.interface.to_string().into(),
+                        function: function.name.as_str().into(),
+                    });
+                    publish(&mut instance, function, to.collect())?;
+                }
+            }
+            Target::Step => {
+                let mut instance = linker.instance(&link.interface.to_string())?;
+                let step: Name = link.interface.interface.as_str().into();
+                for function in &import.functions {
+                    let step = step.clone();
+                    instance.func_new(&function.name, move |mut store, _, params, results| {
+                        results[0] = rules::ask(store.data_mut(), &step, params)?;
+                        Ok(())
+                    })?;
+                }
+            }
+        }
+    }
+    Ok(linker)
+}
+
+/// The place of a function among all functions that a component exports, in the order in which
+/// `runtime` lists them.
+pub fn place(shape: &Shape, interface: &InterfaceName, function: &str) -> usize {
+    let functions = shape
+        .exports
+        .iter()
+        .flat_map(|e| e.functions.iter().map(move |f| (&e.name, f)));
+    functions
+        .take_while(|(name, f)| !(*name == interface && f.name == function))
+        .count()
+}
+
+fn call(
+    instance: &mut LinkerInstance<'_, Guest>,
+    interface: &InterfaceName,
+    function: &Function,
+    provider: usize,
+    export: usize,
+) -> wasmtime::Result<()> {
+    let label: Name = interface.short().into();
+    instance.func_new(&function.name, move |mut store, _, params, results| {
+        let active = lend(&mut store)?;
+        let release = active.release.clone();
+        let started_us = active.turn.monotonic_us();
+        let member = &release.members[provider];
+        let (active, outcome) = call_in_turn(member, active, export, params, results);
+        let Some(mut active) = active else {
+            return Err(wasmtime::format_err!("the turn was lost"));
+        };
+        let took = active.turn.monotonic_us().saturating_sub(started_us);
+        active.turn.note(Step::Called {
+            component: member.identity.name.clone(),
+            function: label.clone(),
+            took_us: u32::try_from(took).unwrap_or(u32::MAX),
+        });
+        active.depth -= 1;
+        store.data_mut().active = Some(active);
+        outcome.map_err(|error| explain(member, error))
+    })
+}
+
+/// Keep what interrupted a turn as it is; put everything else into words with the component's name.
+pub(crate) fn explain(member: &Member, error: wasmtime::Error) -> wasmtime::Error {
+    if error.downcast_ref::<rialto_engine::Interrupt>().is_some() {
+        return error;
+    }
+    member.explain(&error).into()
+}
+
+/// Take the turn out of a component's store, to hand it to another.
+fn lend(store: &mut StoreContextMut<'_, Guest>) -> wasmtime::Result<Active> {
+    let guest = store.data_mut();
+    guest.turn()?;
+    let Some(mut active) = guest.active.take() else {
+        return Err(wasmtime::format_err!("there is no turn"));
+    };
+    active.depth += 1;
+    if active.depth > CALL_DEPTH_MAX {
+        active.depth -= 1;
+        guest.active = Some(active);
+        return Err(wasmtime::format_err!(
+            "calls between components are nested more than {CALL_DEPTH_MAX} deep"
+        ));
+    }
+    Ok(active)
+}
+
+/// Call a component's exported function as part of a turn.
+pub(crate) fn call_in_turn(
+    member: &Member,
+    active: Active,
+    export: usize,
+    params: &[Val],
+    results: &mut [Val],
+) -> (Option<Active>, wasmtime::Result<()>) {
+    let mut instance = match member.lease() {
+        Ok(instance) => instance,
+        Err(error) => return (Some(active), Err(error)),
+    };
+    instance.store.data_mut().active = Some(active);
+    let outcome = member
+        .arm(&mut instance.store)
+        .and_then(|()| member.invoke(&mut instance, export, params, results));
+    let active = instance.store.data_mut().active.take();
+    if outcome.is_ok() {
+        member.give_back(instance);
+    } else {
+        member.let_go(None);
+    }
+    (active, outcome)
+}
+
+fn publish(
+    instance: &mut LinkerInstance<'_, Guest>,
+    function: &Function,
+    to: Vec<Subscription>,
+) -> wasmtime::Result<()> {
+    let event: Name = function.name.as_str().into();
+    let names: Vec<Name> = to.iter().map(|s| s.component.clone()).collect();
+    instance.func_new(&function.name, move |mut store, _, params, _| {
+        let turn = store.data_mut().turn()?;
+        let payload = Payload::Live(Arc::new(EventPayload {
+            params: params.to_vec(),
+        }));
+        turn.note(Step::Published {
+            event: event.clone(),
+            to: names.clone(),
+        });
+        for s in &to {
+            turn.deliver(&s.component, &s.interface, &s.function, payload.clone())
+                .map_err(wasmtime::Error::from)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,101 @@
+//! Names of WIT interfaces, taken apart, and what an interface is to the host.
+
+use std::fmt;
+
+/// `rialto:transfers/transfer-prepared@0.1.0`, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InterfaceName {
+    /// `rialto`.
+    pub namespace: String,
+    /// `transfers`.
+    pub package: String,
+    /// `transfer-prepared`.
+    pub interface: String,
+    /// `0.1.0`; empty if there is none.
+    pub version: String,
+}
+
+/// The package of the host surfaces.
+pub const HOST_PACKAGE: &str = "host";
+/// The package of the rules' steps.
+pub const RULES_PACKAGE: &str = "rules";
+/// The interface that every rule exports beside its steps.
+pub const RULE_INTERFACE: &str = "rule";
+/// The function of a step.
+pub const CHECK_FUNCTION: &str = "check";
+
+impl InterfaceName {
+    /// Take a name apart; none if it is not of that form.
+    pub fn parse(name: &str) -> Option<Self> {
+        let (namespace, rest) = name.split_once(':')?;
+        let (package, rest) = rest.split_once('/')?;
+        let (interface, version) = rest.split_once('@').unwrap_or((rest, ""));
+        Some(Self {
+            namespace: namespace.to_owned(),
+            package: package.to_owned(),
+            interface: interface.to_owned(),
+            version: version.to_owned(),
+        })
+    }
+
+    /// Whether the host itself provides it, or calls it.
+    pub fn is_host(&self) -> bool {
+        self.namespace == "rialto" && self.package == HOST_PACKAGE
+    }
+
+    /// Whether it belongs to the package of rules.
+    pub fn is_rules(&self) -> bool {
+        self.namespace == "rialto" && self.package == RULES_PACKAGE
+    }
+
+    /// Whether it is one of WASI's.
+    pub fn is_wasi(&self) -> bool {
+        self.namespace == "wasi"
+    }
+
+    /// `transfers/transfer-prepared`: how grants and people name it.
+    pub fn short(&self) -> String {
+        format!("{}/{}", self.package, self.interface)
+    }
+}
+
+impl fmt::Display for InterfaceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}/{}", self.namespace, self.package, self.interface)?;
+        if self.version.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "@{}", self.version)
+        }
+    }
+}
+
+/// Whether a grant such as `quoting/*` or `transfers/transfer-prepared` covers an interface.
+pub fn grant_covers(grant: &str, short: &str) -> bool {
+    match grant.strip_suffix("/*") {
+        Some(package) => short.split_once('/').is_some_and(|(p, _)| p == package),
+        None => grant == short,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_apart_and_together_again() {
+        for name in ["rialto:transfers/transfer-prepared@0.1.0", "a:b/c"] {
+            assert_eq!(InterfaceName::parse(name).unwrap().to_string(), name);
+        }
+        assert_eq!(InterfaceName::parse("plain-function"), None);
+    }
+
+    #[test]
+    fn a_grant_covers_its_interface_or_its_package_and_nothing_else() {
+        assert!(grant_covers("quoting/*", "quoting/get-agreement"));
+        assert!(grant_covers("quoting/get-agreement", "quoting/get-agreement"));
+        assert!(!grant_covers("quoting/*", "quoting-2/get-agreement"));
+        assert!(!grant_covers("quoting/get", "quoting/get-agreement"));
+        assert!(!grant_covers("*", "quoting/get-agreement"));
+    }
+}

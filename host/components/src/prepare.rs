@@ -1,0 +1,354 @@
+//! Making a release ready: compile, look inside, wire, link, instantiate each component once, ask
+//! rules about themselves and their settings. Nothing of it touches the release that serves.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rialto_engine::Name;
+use wasmtime::component::{Component, InstancePre};
+
+use crate::bindings::exports::rialto::host as handlers;
+use crate::digest::Digest;
+use crate::guest::{Guest, Identity};
+use crate::instance::Pool;
+use crate::introspect::Shape;
+use crate::link;
+use crate::names::{CHECK_FUNCTION, RULES_PACKAGE};
+use crate::release::{BoundRule, Export, Handlers, Member, Release, RuleDescription};
+use crate::runtime::Runtime;
+use crate::spec::{ComponentSpec, ReleaseSpec, Role, StepSpec};
+use crate::wiring::{Problem, Wiring, wire};
+
+impl Runtime {
+    /// Make a release ready to become current.
+    ///
+    /// # Errors
+    /// Everything that keeps it from that.
+    pub fn prepare(&self, spec: &ReleaseSpec) -> Result<Release, Vec<Problem>> {
+        let components = self.compile(spec)?;
+        let shapes: Vec<Shape> = components
+            .iter()
+            .zip(&spec.components)
+            .map(|(component, c)| Shape::of(component, self.engine(c.limits.fuel.is_some())))
+            .collect();
+        let wiring = wire(spec, &shapes)?;
+        let mut members = self.link(spec, &components, &shapes, &wiring)?;
+        let mut problems = Vec::new();
+        for member in &mut members {
+            problems.extend(look_inside(member).err());
+        }
+        let by_name: HashMap<Name, usize> = members
+            .iter()
+            .enumerate()
+            .map(|(at, member)| (member.identity.name.clone(), at))
+            .collect();
+        let mut steps: HashMap<Name, Vec<BoundRule>> = HashMap::new();
+        for step in &spec.steps {
+            match bind(spec, step, &members, &by_name) {
+                Ok(bound) => steps.entry(step.step.clone()).or_default().push(bound),
+                Err(found) => problems.extend(found),
+            }
+        }
+        if !problems.is_empty() {
+            problems.sort();
+            return Err(problems);
+        }
+        Ok(Release {
+            number: spec.number,
+            digest: spec.digest,
+            members,
+            wiring,
+            steps,
+            by_name,
+        })
+    }
+
+    fn compile(&self, spec: &ReleaseSpec) -> Result<Vec<Component>, Vec<Problem>> {
+        let mut components = Vec::new();
+        let mut problems = Vec::new();
+        for c in &spec.components {
+            let actual = Digest::of(&c.bytes);
+            if actual != c.digest {
+                problems.push(Problem {
+                    about: c.name.to_string(),
+                    what: format!("its bytes have the digest {actual}, not {}", c.digest),
+                    help: "the file was changed after it was pinned; run `rialto lock` if it should have been".into(),
+                });
+                continue;
+            }
+            let engine = self.engine(c.limits.fuel.is_some());
+            match self.cache.component(engine, c.digest, &c.bytes) {
+                Ok(component) => components.push(component),
+                Err(error) => problems.push(Problem {
+                    about: c.name.to_string(),
+                    what: format!("is no component that this host can run: {}", first_line(&error)),
+                    help: not_a_component(&c.bytes).into(),
+                }),
+            }
+        }
+        if problems.is_empty() {
+            Ok(components)
+        } else {
+            Err(problems)
+        }
+    }
+
+    fn link(
+        &self,
+        spec: &ReleaseSpec,
+        components: &[Component],
+        shapes: &[Shape],
+        wiring: &Wiring,
+    ) -> Result<Vec<Member>, Vec<Problem>> {
+        let mut members = Vec::new();
+        let mut problems = Vec::new();
+        for (at, (component, c)) in components.iter().zip(&spec.components).enumerate() {
+            let engine = self.engine(c.limits.fuel.is_some());
+            let linked = link::linker(engine, spec, shapes, wiring, at)
+                .and_then(|linker| linker.instantiate_pre(component))
+                .and_then(|pre| member(engine, spec, c, component, &shapes[at], pre));
+            match linked {
+                Ok(member) => members.push(member),
+                Err(error) => problems.push(Problem {
+                    about: c.name.to_string(),
+                    what: format!("cannot be linked: {}", error_line(&error)),
+                    help: String::new(),
+                }),
+            }
+        }
+        if problems.is_empty() {
+            Ok(members)
+        } else {
+            Err(problems)
+        }
+    }
+}
+
+fn member(
+    engine: &wasmtime::Engine,
+    spec: &ReleaseSpec,
+    c: &ComponentSpec,
+    component: &Component,
+    shape: &Shape,
+    pre: InstancePre<Guest>,
+) -> wasmtime::Result<Member> {
+    let identity = Arc::new(Identity {
+        name: c.name.clone(),
+        settings: c.settings.clone(),
+        scheme: spec.scheme.clone(),
+        outbound: c.grants.outbound.clone().into(),
+        memory_bytes_max: c.limits.memory_bytes,
+    });
+    let has = |interface: &str| shape.exports_host(interface);
+    let handlers = Handlers {
+        http: has("http-handler")
+            .then(|| handlers::http_handler::GuestIndices::new(&pre))
+            .transpose()?,
+        report: has("http-report-handler")
+            .then(|| handlers::http_report_handler::GuestIndices::new(&pre))
+            .transpose()?,
+        reminder: has("reminder-handler")
+            .then(|| handlers::reminder_handler::GuestIndices::new(&pre))
+            .transpose()?,
+        activation: has("activation-handler")
+            .then(|| handlers::activation_handler::GuestIndices::new(&pre))
+            .transpose()?,
+        rule: (c.role == Role::Rule)
+            .then(|| crate::bindings::exports::rialto::rules::rule::GuestIndices::new(&pre))
+            .transpose()?,
+    };
+    Ok(Member {
+        identity,
+        role: c.role,
+        digest: c.digest,
+        listener: c.listener.clone(),
+        limits: c.limits,
+        isolation: c.isolation,
+        exports: exports(component, shape)?,
+        shape: shape.clone(),
+        description: None,
+        openapi: None,
+        engine: engine.clone(),
+        wasi: shape.imports_wasi(),
+        pre,
+        handlers,
+        pool: Pool::default(),
+    })
+}
+
+/// All exported functions, in the order that `link::place` counts in.
+fn exports(component: &Component, shape: &Shape) -> wasmtime::Result<Vec<Export>> {
+    let mut exports = Vec::new();
+    for interface in &shape.exports {
+        let name = interface.name.to_string();
+        let missing = || wasmtime::format_err!("{name} is exported and cannot be found");
+        let outer = component
+            .get_export_index(None, &name)
+            .ok_or_else(missing)?;
+        for function in &interface.functions {
+            let index = component
+                .get_export_index(Some(&outer), &function.name)
+                .ok_or_else(missing)?;
+            exports.push(Export {
+                interface: name.as_str().into(),
+                function: function.name.as_str().into(),
+                index,
+                params: function.params.iter().map(|(_, ty)| ty.clone()).collect(),
+                results: function.results.len(),
+            });
+        }
+    }
+    Ok(exports)
+}
+
+/// Instantiate the component once and ask what it says about itself.
+fn look_inside(member: &mut Member) -> Result<(), Problem> {
+    let asked = ask_itself(member).map_err(|error| Problem {
+        about: member.identity.name.to_string(),
+        what: format!("fails when it is started: {}", member.explain(&error).reason),
+        help: String::new(),
+    })?;
+    (member.description, member.openapi) = asked;
+    Ok(())
+}
+
+type Itself = (Option<RuleDescription>, Option<Arc<str>>);
+
+fn ask_itself(member: &Member) -> wasmtime::Result<Itself> {
+    let mut instance = member.instantiate(&member.identity)?;
+    let openapi = match member.handlers.http {
+        None => None,
+        Some(_) => {
+            let handler = member.http(&mut instance)?;
+            Some(handler.call_openapi(&mut instance.store)?.into())
+        }
+    };
+    let description = match &member.handlers.rule {
+        None => None,
+        Some(indices) => {
+            let rule = indices.load(&mut instance.store, &instance.instance)?;
+            let said = rule.call_describe(&mut instance.store)?;
+            Some(RuleDescription {
+                name: said.name,
+                version: said.version,
+                summary: said.summary,
+                codes: said.codes,
+                settings_schema: said.settings_schema,
+            })
+        }
+    };
+    Ok((description, openapi))
+}
+
+/// Bind a rule to its step: its codes must be the scheme's, its settings must please it.
+fn bind(
+    spec: &ReleaseSpec,
+    step: &StepSpec,
+    members: &[Member],
+    by_name: &HashMap<Name, usize>,
+) -> Result<BoundRule, Vec<Problem>> {
+    let about = format!("step {}, rule {}", step.step, step.rule);
+    let problem = |what: String, help: &str| {
+        vec![Problem {
+            about: about.clone(),
+            what,
+            help: help.to_owned(),
+        }]
+    };
+    let at = by_name.get(&step.rule).copied();
+    let Some((at, member)) = at.map(|at| (at, &members[at])) else {
+        return Err(problem("there is no such rule".into(), ""));
+    };
+    let export = member.exports.iter().position(|e| {
+        let interface = crate::names::InterfaceName::parse(&e.interface);
+        interface.is_some_and(|i| i.package == RULES_PACKAGE && *i.interface == *step.step)
+            && &*e.function == CHECK_FUNCTION
+    });
+    let Some(export) = export else {
+        return Err(problem("the rule does not serve this step".into(), ""));
+    };
+    let identity = Arc::new(Identity {
+        settings: step.settings.clone(),
+        ..(*member.identity).clone()
+    });
+    let mut problems = undeclared_codes(spec, step, member, &about);
+    match judge_settings(member, &identity) {
+        Ok(errors) => problems.extend(errors.into_iter().map(|(pointer, message)| Problem {
+            about: about.clone(),
+            what: format!("settings{pointer}: {message}"),
+            help: String::new(),
+        })),
+        Err(error) => problems.extend(problem(
+            format!("fails when it judges its settings: {}", member.explain(&error).reason),
+            "",
+        )),
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(BoundRule {
+        member: at,
+        export,
+        identity,
+        settings_digest: Digest::of(step.settings.as_bytes()),
+        failing: step.failing,
+        failure_code: step.failure_code.clone(),
+    })
+}
+
+fn undeclared_codes(
+    spec: &ReleaseSpec,
+    step: &StepSpec,
+    member: &Member,
+    about: &str,
+) -> Vec<Problem> {
+    let said = member.description.iter().flat_map(|d| &d.codes);
+    let codes = said.map(|code| (code.as_str(), "may return"));
+    let failure = std::iter::once((&*step.failure_code, "has the failure code"));
+    codes
+        .chain(failure)
+        .filter(|(code, _)| !spec.codes.iter().any(|known| known == code))
+        .map(|(code, does)| Problem {
+            about: about.to_owned(),
+            what: format!("{does} {code}, which the scheme does not declare"),
+            help: format!("add [[errors]] with code = \"{code}\" to scheme.toml"),
+        })
+        .collect()
+}
+
+fn judge_settings(
+    member: &Member,
+    identity: &Arc<Identity>,
+) -> wasmtime::Result<Vec<(String, String)>> {
+    let mut instance = member.instantiate(identity)?;
+    let indices = member
+        .handlers
+        .rule
+        .as_ref()
+        .ok_or_else(|| wasmtime::format_err!("is no rule"))?;
+    let rule = indices.load(&mut instance.store, &instance.instance)?;
+    let judged = rule.call_validate_settings(&mut instance.store, &identity.settings)?;
+    let errors = judged.err().unwrap_or_default();
+    Ok(errors.into_iter().map(|e| (e.pointer, e.message)).collect())
+}
+
+/// wasmtime's messages without their context lines.
+fn first_line(error: &wasmtime::Error) -> String {
+    let text = error.root_cause().to_string();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+fn error_line(error: &wasmtime::Error) -> String {
+    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    causes.join(": ")
+}
+
+fn not_a_component(bytes: &[u8]) -> &'static str {
+    match bytes {
+        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => {
+            "it is a core module: wrap it into a component, for example with cargo-component"
+        }
+        [0, b'a', b's', b'm', ..] => "",
+        _ => "it is no WebAssembly at all",
+    }
+}

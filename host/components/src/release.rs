@@ -1,0 +1,138 @@
+//! A release in memory: its components, linked and ready, and how they are wired.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rialto_engine::Name;
+use wasmtime::Engine;
+use wasmtime::component::types::Type;
+use wasmtime::component::{ComponentExportIndex, InstancePre};
+
+use crate::digest::Digest;
+use crate::guest::{Guest, Identity};
+use crate::instance::Pool;
+use crate::introspect::Shape;
+use crate::spec::{Failing, Isolation, Limits, Role};
+use crate::wiring::Wiring;
+
+/// A function that a component exports.
+#[derive(Clone, Debug)]
+pub struct Export {
+    /// The interface's full name.
+    pub interface: Name,
+    /// The function's name.
+    pub function: Name,
+    /// Where wasmtime finds it.
+    pub index: ComponentExportIndex,
+    /// The types of its parameters.
+    pub params: Vec<Type>,
+    /// How many results it has: none or one.
+    pub results: usize,
+}
+
+/// What a rule says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RuleDescription {
+    /// Its own name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// One sentence.
+    pub summary: String,
+    /// Error codes that it may return.
+    pub codes: Vec<String>,
+    /// JSON Schema of its settings.
+    pub settings_schema: String,
+}
+
+/// A component of a release.
+pub struct Member {
+    /// Who it is.
+    pub identity: Arc<Identity>,
+    /// What it is for.
+    pub role: Role,
+    /// The digest of its bytes.
+    pub digest: Digest,
+    /// The listener on which it serves HTTP.
+    pub listener: Option<Name>,
+    /// Its bounds.
+    pub limits: Limits,
+    /// How long its instances live.
+    pub isolation: Isolation,
+    /// What it imports and exports.
+    pub shape: Shape,
+    /// Functions that it exports.
+    pub exports: Vec<Export>,
+    /// What it says about itself, if it is a rule.
+    pub description: Option<RuleDescription>,
+    /// Its OpenAPI document, if it serves HTTP.
+    pub openapi: Option<Arc<str>>,
+    pub(crate) engine: Engine,
+    pub(crate) pre: InstancePre<Guest>,
+    pub(crate) handlers: Handlers,
+    pub(crate) wasi: bool,
+    pub(crate) pool: Pool,
+}
+
+/// The typed exports that the host calls, where there are any.
+#[derive(Clone, Default)]
+pub(crate) struct Handlers {
+    pub http: Option<crate::bindings::exports::rialto::host::http_handler::GuestIndices>,
+    pub report: Option<crate::bindings::exports::rialto::host::http_report_handler::GuestIndices>,
+    pub reminder: Option<crate::bindings::exports::rialto::host::reminder_handler::GuestIndices>,
+    pub activation:
+        Option<crate::bindings::exports::rialto::host::activation_handler::GuestIndices>,
+    pub rule: Option<crate::bindings::exports::rialto::rules::rule::GuestIndices>,
+}
+
+impl Member {
+    /// The place of an exported function in `exports`.
+    pub fn export(&self, interface: &str, function: &str) -> Option<usize> {
+        let mut exports = self.exports.iter();
+        exports.position(|e| &*e.interface == interface && &*e.function == function)
+    }
+
+    /// Whether it has something to do when its release becomes current.
+    pub fn wants_activation(&self) -> bool {
+        self.handlers.activation.is_some()
+    }
+}
+
+/// A rule at a step.
+#[derive(Clone, Debug)]
+pub struct BoundRule {
+    /// The rule's place in `members`.
+    pub member: usize,
+    /// The place of the step's function in the rule's exports.
+    pub export: usize,
+    /// Who the rule is at this step: with the step's settings.
+    pub identity: Arc<Identity>,
+    /// The digest of the step's settings.
+    pub settings_digest: Digest,
+    /// What its failure means.
+    pub failing: Failing,
+    /// The code that a failure that refuses gives.
+    pub failure_code: Arc<str>,
+}
+
+/// A release, checked and linked.
+pub struct Release {
+    /// Its number; 0 for one that was only checked.
+    pub number: u64,
+    /// What names it by content.
+    pub digest: Digest,
+    /// Its components.
+    pub members: Vec<Member>,
+    /// Which component imports what from whom.
+    pub wiring: Wiring,
+    /// Rules by the step's interface name.
+    pub steps: HashMap<Name, Vec<BoundRule>>,
+    pub(crate) by_name: HashMap<Name, usize>,
+}
+
+impl Release {
+    /// A component by its name.
+    pub fn member(&self, name: &str) -> Option<&Member> {
+        self.by_name.get(name).map(|&at| &self.members[at])
+    }
+}

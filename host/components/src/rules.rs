@@ -1,0 +1,305 @@
+//! Asking a scheme's rules at a step, and keeping a receipt of each verdict.
+//!
+//! The rules of the step are asked in the release's order, each in a fresh instance with the step's
+//! settings and the rule's limits, until one refuses. A rule that fails (traps, runs out of fuel or
+//! time, gives codes that it does not declare) is refused, allowed, or allowed and flagged, as the
+//! release says. Each verdict, also that of a failure, is staged as a receipt in the turn that asked.
+
+use std::sync::Arc;
+
+use rialto_engine::Name;
+use rialto_engine::history::Step;
+use serde::{Deserialize, Serialize};
+use wasmtime::component::Val;
+
+use crate::digest::Digest;
+use crate::guest::{Active, Guest, Identity};
+use crate::release::{BoundRule, Member};
+use crate::spec::Failing;
+use crate::values::{Json, Misfit, decode};
+
+/// One reason for a refusal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// An error code of the scheme.
+    pub code: String,
+    /// A sentence for the FSP.
+    pub message: String,
+}
+
+/// What came of asking a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The rule allows.
+    Allow,
+    /// The rule refuses.
+    Refuse {
+        /// Why; at least one.
+        violations: Vec<Violation>,
+    },
+    /// The rule failed.
+    Failed {
+        /// How.
+        reason: String,
+        /// What the release makes of it.
+        means: Failing,
+    },
+}
+
+impl Outcome {
+    /// In two words, for the history.
+    pub fn short(&self) -> String {
+        match self {
+            Outcome::Allow => "allow".into(),
+            Outcome::Refuse { violations } => {
+                let code = violations.first().map_or("", |v| v.code.as_str());
+                format!("refuse {code}")
+            }
+            Outcome::Failed { means, .. } => match means {
+                Failing::Refuse => "failed: refuse".into(),
+                Failing::Allow => "failed: allow".into(),
+                Failing::AllowAndFlag => "failed: allow and flag".into(),
+            },
+        }
+    }
+}
+
+/// The record of one verdict: enough to answer "why?", and to ask again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Receipt {
+    /// The step.
+    pub step: Name,
+    /// The rule's name in the scheme.
+    pub rule: Name,
+    /// The rule's own version.
+    pub rule_version: String,
+    /// The digest of the rule's bytes.
+    pub digest: Digest,
+    /// The rule's settings at this step.
+    pub settings: Box<serde_json::value::RawValue>,
+    /// Their digest.
+    pub settings_digest: Digest,
+    /// The release that asked.
+    pub release: u64,
+    /// What the rule was asked about.
+    pub subject: String,
+    /// The rule's input.
+    pub input: Box<serde_json::value::RawValue>,
+    /// Its digest.
+    pub input_digest: Digest,
+    /// The verdict.
+    pub verdict: Outcome,
+    /// Fuel used; the same for the same bytes on the same input.
+    pub fuel: u64,
+    /// Fuel allowed.
+    pub fuel_limit: u64,
+    /// Microseconds.
+    pub took_us: u64,
+    /// Marked for the operator: the rule failed and the request went on.
+    pub flagged: bool,
+}
+
+/// What one rule said, with what it cost.
+pub struct Judgement {
+    /// The verdict or the failure.
+    pub outcome: Result<Outcome, String>,
+    /// Fuel used.
+    pub fuel: u64,
+}
+
+/// Ask all rules of a step. Answers a `verdict`.
+///
+/// # Errors
+/// When there is no turn, or the input cannot be written down.
+pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::Result<Val> {
+    guest.turn()?;
+    let Some(active) = &mut guest.active else {
+        return Err(wasmtime::format_err!("there is no turn"));
+    };
+    let release = active.release.clone();
+    let Some(rules) = release.steps.get(step) else {
+        return Ok(allow());
+    };
+    let [Val::String(subject), input] = params else {
+        return Err(wasmtime::format_err!("`{step}.check` takes a subject and an input"));
+    };
+    let input_json = serde_json::value::to_raw_value(&Json(input))?;
+    for bound in rules {
+        let member = &release.members[bound.member];
+        let started_us = active.turn.monotonic_us();
+        let judgement = member.judge(&bound.identity, bound.export, params);
+        let took_us = active.turn.monotonic_us().saturating_sub(started_us);
+        let outcome = judgement.outcome.unwrap_or_else(|reason| {
+            tracing::warn!(%step, rule = %member.identity.name, %reason, "a rule failed");
+            Outcome::Failed {
+                reason,
+                means: bound.failing,
+            }
+        });
+        let verdict = verdict(&outcome, bound);
+        keep_receipt(active, step, bound, member, subject, &input_json, &outcome, judgement.fuel, took_us)?;
+        if let Some(refusal) = verdict {
+            return Ok(refusal);
+        }
+    }
+    Ok(allow())
+}
+
+/// The refusal that an outcome means; none if the request may go on.
+fn verdict(outcome: &Outcome, bound: &BoundRule) -> Option<Val> {
+    match outcome {
+        Outcome::Allow => None,
+        Outcome::Refuse { violations } => Some(refuse(violations)),
+        Outcome::Failed { means, .. } => (*means == Failing::Refuse).then(|| {
+            refuse(&[Violation {
+                code: bound.failure_code.to_string(),
+                message: format!("the scheme rule {} could not be evaluated", bound.identity.name),
+            }])
+        }),
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "a receipt names everything that went into a verdict")]
+fn keep_receipt(
+    active: &mut Active,
+    step: &Name,
+    bound: &BoundRule,
+    member: &Member,
+    subject: &str,
+    input: &serde_json::value::RawValue,
+    outcome: &Outcome,
+    fuel: u64,
+    took_us: u64,
+) -> wasmtime::Result<()> {
+    let flagged = matches!(
+        outcome,
+        Outcome::Failed {
+            means: Failing::AllowAndFlag,
+            ..
+        }
+    );
+    let settings = serde_json::value::RawValue::from_string(bound.identity.settings.to_string())?;
+    let version = member.description.as_ref().map(|d| d.version.clone());
+    let receipt = Receipt {
+        step: step.clone(),
+        rule: member.identity.name.clone(),
+        rule_version: version.unwrap_or_default(),
+        digest: member.digest,
+        settings,
+        settings_digest: bound.settings_digest,
+        release: active.release.number,
+        subject: subject.to_owned(),
+        input: input.to_owned(),
+        input_digest: Digest::of(input.get()),
+        verdict: outcome.clone(),
+        fuel,
+        fuel_limit: member.limits.fuel.unwrap_or_default(),
+        took_us,
+        flagged,
+    };
+    let body = serde_json::to_string(&receipt)?;
+    active.turn.receipt(subject, body);
+    active.turn.note(Step::Judged {
+        step: step.clone(),
+        rule: member.identity.name.clone(),
+        verdict: outcome.short(),
+        took_us: u32::try_from(took_us).unwrap_or(u32::MAX),
+    });
+    Ok(())
+}
+
+impl Member {
+    /// Ask a rule in a fresh instance, without any turn. The same bytes, settings and input give
+    /// the same outcome and the same fuel.
+    pub fn judge(&self, identity: &Arc<Identity>, export: usize, params: &[Val]) -> Judgement {
+        let limit = self.limits.fuel.unwrap_or_default();
+        let mut fuel = 0;
+        let ran = self.instantiate(identity).and_then(|mut instance| {
+            let mut results = [Val::Bool(false)];
+            let called = self.invoke(&mut instance, export, params, &mut results);
+            fuel = limit.saturating_sub(instance.store.get_fuel().unwrap_or_default());
+            called.map(|()| results)
+        });
+        let outcome = match ran {
+            Ok([verdict]) => self.read_verdict(&verdict),
+            Err(error) => Err(self.explain(&error).reason),
+        };
+        Judgement { outcome, fuel }
+    }
+
+    /// Ask a rule about an input that was stored with a receipt.
+    ///
+    /// # Errors
+    /// When the input is not of the step's type.
+    pub fn judge_stored(
+        &self,
+        bound: &BoundRule,
+        subject: &str,
+        input: &str,
+    ) -> Result<Judgement, Misfit> {
+        let expected = || Misfit {
+            at: String::new(),
+            expected: "the step's input as JSON".into(),
+        };
+        let value = serde_json::from_str(input).map_err(|_| expected())?;
+        let ty = self.exports[bound.export].params.get(1).ok_or_else(expected)?;
+        let params = [Val::String(subject.to_owned()), decode(ty, &value)?];
+        Ok(self.judge(&bound.identity, bound.export, &params))
+    }
+
+    fn read_verdict(&self, verdict: &Val) -> Result<Outcome, String> {
+        let violations = match verdict {
+            Val::Variant(case, None) if case == "allow" => return Ok(Outcome::Allow),
+            Val::Variant(case, Some(list)) if case == "refuse" => match &**list {
+                Val::List(items) => items.iter().map(read_violation).collect::<Option<Vec<_>>>(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let violations = violations.ok_or("gave something that is no verdict")?;
+        if violations.is_empty() {
+            return Err("refused without a violation".into());
+        }
+        let declared = self.description.as_ref().map(|d| d.codes.as_slice());
+        let undeclared = violations
+            .iter()
+            .find(|v| !declared.unwrap_or_default().contains(&v.code));
+        if let Some(v) = undeclared {
+            return Err(format!("gave the code {:?}, which it does not declare", v.code));
+        }
+        Ok(Outcome::Refuse { violations })
+    }
+}
+
+fn read_violation(value: &Val) -> Option<Violation> {
+    let Val::Record(fields) = value else {
+        return None;
+    };
+    let text = |name: &str| {
+        fields.iter().find_map(|(n, v)| match v {
+            Val::String(text) if n == name => Some(text.clone()),
+            _ => None,
+        })
+    };
+    Some(Violation {
+        code: text("code")?,
+        message: text("message")?,
+    })
+}
+
+fn allow() -> Val {
+    Val::Variant("allow".into(), None)
+}
+
+fn refuse(violations: &[Violation]) -> Val {
+    let items = violations.iter().map(|v| {
+        Val::Record(vec![
+            ("code".into(), Val::String(v.code.clone())),
+            ("message".into(), Val::String(v.message.clone())),
+        ])
+    });
+    let list = Val::List(items.collect());
+    Val::Variant("refuse".into(), Some(Box::new(list)))
+}

@@ -1,0 +1,397 @@
+//! The components as the engine's handler: which release is current, and how a stimulus becomes a
+//! call into a component.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use rialto_engine::history::Step;
+use rialto_engine::network::Report;
+use rialto_engine::store::StoredReminder;
+use rialto_engine::{
+    Delivery, Failure, Handled, Handler, Name, Payload, Reply, Stimulus, Turn,
+};
+use wasmtime::Engine;
+use wasmtime::component::Val;
+
+use crate::bindings::exports::rialto::host::http_report_handler as report_handler;
+use crate::bindings::rialto::host::http as wit_http;
+use crate::cache::Cache;
+use crate::config::{EPOCH_TICK_MS, Metering, PoolSize, engine};
+use crate::guest::Active;
+use crate::http::{Request, RequestHead, Response, Violation};
+use crate::instance::{CallFailed, Instance};
+use crate::link::{EventPayload, call_in_turn, explain};
+use crate::release::{Member, Release};
+use crate::values::decode;
+
+/// The interface and function that components export for reminders.
+pub const REMINDER: (&str, &str) = ("rialto:host/reminder-handler@0.1.0", "reminder-due");
+/// The interface and function that components export for delivery reports.
+pub const REPORT: (&str, &str) = ("rialto:host/http-report-handler@0.1.0", "report");
+
+/// What a request's turn is asked to do.
+pub enum Argument {
+    /// Serve an HTTP request; the reply is a [`Response`].
+    Http(Request),
+    /// Do what a release wants done before it is current; the reply is `()`.
+    Activation(Arc<Release>),
+}
+
+/// See the module's documentation.
+pub struct Runtime {
+    by_epochs: Engine,
+    by_fuel: Engine,
+    pub(crate) cache: Cache,
+    current: ArcSwapOption<Release>,
+    ticking: Arc<AtomicBool>,
+}
+
+impl Runtime {
+    /// A runtime without a release.
+    ///
+    /// # Errors
+    /// When the operating system does not give address space for the pools, or no thread.
+    pub fn new(cache: Cache, pool: PoolSize) -> wasmtime::Result<Self> {
+        let by_epochs = engine(Metering::Epochs, pool)?;
+        let by_fuel = engine(Metering::Fuel, pool)?;
+        let ticking = Arc::new(AtomicBool::new(true));
+        tick(vec![by_epochs.clone(), by_fuel.clone()], ticking.clone())?;
+        Ok(Self {
+            by_epochs,
+            by_fuel,
+            cache,
+            current: ArcSwapOption::empty(),
+            ticking,
+        })
+    }
+
+    pub(crate) fn engine(&self, metered: bool) -> &Engine {
+        if metered { &self.by_fuel } else { &self.by_epochs }
+    }
+
+    /// The release on which new turns run.
+    pub fn current(&self) -> Option<Arc<Release>> {
+        self.current.load_full()
+    }
+
+    /// From now on new turns run on this release; those in flight end on theirs.
+    pub fn make_current(&self, release: Arc<Release>) {
+        self.current.store(Some(release));
+    }
+
+    /// Have a component word a refusal. No turn.
+    ///
+    /// # Errors
+    /// When the component fails.
+    pub fn refuse(
+        &self,
+        member: &Member,
+        head: &RequestHead,
+        violation: &Violation,
+    ) -> Result<Response, CallFailed> {
+        let refused = member.lease().and_then(|mut instance| {
+            let worded = member.arm(&mut instance.store).and_then(|()| {
+                let handler = member.http(&mut instance)?;
+                handler.call_refuse(&mut instance.store, head, violation)
+            });
+            match &worded {
+                Ok(_) => member.give_back(instance),
+                Err(_) => member.let_go(None),
+            }
+            worded
+        });
+        refused.map_err(|error| member.explain(&error))
+    }
+
+    fn request(&self, component: &Name, argument: &Argument, turn: Turn) -> Handled {
+        let release = match argument {
+            Argument::Activation(release) => Some(release.clone()),
+            Argument::Http(_) => self.current(),
+        };
+        let Some(release) = release else {
+            return failed(Some(turn), component, "no release is current".into());
+        };
+        match argument {
+            Argument::Http(request) => in_member(&release, component, turn, |member, instance| {
+                let handler = member.http(instance)?;
+                let response = handler.call_handle(&mut instance.store, request)?;
+                note(instance, Step::Answered {
+                    status: response.status,
+                });
+                Ok(Box::new(response) as Reply)
+            }),
+            Argument::Activation(_) => {
+                let number = release.number;
+                in_member(&release, component, turn, |member, instance| {
+                    let indices = member.handlers.activation.as_ref();
+                    let handler = indices.ok_or_else(missing)?;
+                    let handler = handler.load(&mut instance.store, &instance.instance)?;
+                    handler.call_release_activated(&mut instance.store, number)?;
+                    Ok(Box::new(()) as Reply)
+                })
+            }
+        }
+    }
+
+    fn delivery(&self, delivery: &Delivery, turn: Turn) -> Handled {
+        let component = &delivery.component;
+        let Some(release) = self.current() else {
+            return failed(Some(turn), component, "no release is current".into());
+        };
+        let place = (&*delivery.interface, &*delivery.function);
+        match (place, reminder(&delivery.payload), report(&delivery.payload)) {
+            (REMINDER, Some(reminder), _) => {
+                in_member(&release, component, turn, |member, instance| {
+                    let indices = member.handlers.reminder.as_ref();
+                    let handler = indices.ok_or_else(missing)?;
+                    let handler = handler.load(&mut instance.store, &instance.instance)?;
+                    let StoredReminder { id, due, payload, .. } = &reminder;
+                    handler.call_reminder_due(&mut instance.store, id, due.0, payload)?;
+                    Ok(Box::new(()) as Reply)
+                })
+            }
+            (REPORT, _, Some(report)) => {
+                in_member(&release, component, turn, |member, instance| {
+                    let indices = member.handlers.report.as_ref();
+                    let handler = indices.ok_or_else(missing)?;
+                    let handler = handler.load(&mut instance.store, &instance.instance)?;
+                    note(instance, Step::Reported {
+                        id: report.id,
+                        outcome: report.summary(),
+                    });
+                    handler.call_report(&mut instance.store, &wit_report(&report))?;
+                    Ok(Box::new(()) as Reply)
+                })
+            }
+            (REMINDER | REPORT, ..) => {
+                failed(Some(turn), component, "its payload cannot be read".into())
+            }
+            _ => event(&release, delivery, turn),
+        }
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.ticking.store(false, Ordering::Release);
+    }
+}
+
+impl Handler for Runtime {
+    fn handle(&self, stimulus: &Stimulus, turn: Turn) -> Handled {
+        match stimulus {
+            Stimulus::Request {
+                component,
+                argument,
+                ..
+            } => match argument.downcast_ref::<Argument>() {
+                Some(argument) => self.request(component, argument, turn),
+                None => failed(Some(turn), component, "an unknown kind of request".into()),
+            },
+            Stimulus::Delivery(delivery) => self.delivery(delivery, turn),
+        }
+    }
+
+    fn reminder_function(&self) -> (Name, Name) {
+        (REMINDER.0.into(), REMINDER.1.into())
+    }
+
+    fn report_function(&self) -> (Name, Name) {
+        (REPORT.0.into(), REPORT.1.into())
+    }
+}
+
+impl Member {
+    pub(crate) fn http(
+        &self,
+        instance: &mut Instance,
+    ) -> wasmtime::Result<crate::bindings::exports::rialto::host::http_handler::Guest> {
+        let indices = self.handlers.http.as_ref().ok_or_else(missing)?;
+        indices.load(&mut instance.store, &instance.instance)
+    }
+}
+
+/// Run a turn in a member's instance.
+fn in_member(
+    release: &Arc<Release>,
+    component: &Name,
+    mut turn: Turn,
+    run: impl FnOnce(&Member, &mut Instance) -> wasmtime::Result<Reply>,
+) -> Handled {
+    turn.set_release(release.number);
+    let Some(member) = release.member(component) else {
+        let reason = format!("release {} has no such component", release.number);
+        return failed(Some(turn), component, reason);
+    };
+    let mut instance = match member.lease() {
+        Ok(instance) => instance,
+        Err(error) => return failed(Some(turn), component, member.explain(&error).reason),
+    };
+    instance.store.data_mut().active = Some(Active {
+        turn,
+        release: release.clone(),
+        depth: 0,
+    });
+    let outcome = member
+        .arm(&mut instance.store)
+        .and_then(|()| run(member, &mut instance));
+    let turn = instance.store.data_mut().active.take().map(|a| a.turn);
+    match &outcome {
+        Ok(_) => member.give_back(instance),
+        Err(_) => member.let_go(None),
+    }
+    Handled {
+        turn,
+        outcome: outcome.map_err(|error| failure(member, error)),
+    }
+}
+
+fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled {
+    let component = &delivery.component;
+    turn.set_release(release.number);
+    let found = release.member(component).and_then(|member| {
+        let export = member.export(&delivery.interface, &delivery.function)?;
+        Some((member, export))
+    });
+    let Some((member, export)) = found else {
+        let reason = format!(
+            "release {} has no component of this name that exports {}",
+            release.number, delivery.interface
+        );
+        return failed(Some(turn), component, reason);
+    };
+    let stored;
+    let params = match &delivery.payload {
+        Payload::Live(live) => match live.as_any().downcast_ref::<EventPayload>() {
+            Some(payload) => &payload.params,
+            None => return failed(Some(turn), component, "its payload is no event".into()),
+        },
+        Payload::Stored(bytes) => match stored_params(member, export, bytes) {
+            Ok(params) => {
+                stored = params;
+                &stored
+            }
+            Err(reason) => return failed(Some(turn), component, reason),
+        },
+    };
+    let active = Active {
+        turn,
+        release: release.clone(),
+        depth: 0,
+    };
+    let (active, outcome) = call_in_turn(member, active, export, params, &mut []);
+    Handled {
+        turn: active.map(|active| active.turn),
+        outcome: match outcome {
+            Ok(()) => Ok(Box::new(())),
+            Err(error) => Err(failure(member, error)),
+        },
+    }
+}
+
+fn stored_params(member: &Member, export: usize, bytes: &[u8]) -> Result<Vec<Val>, String> {
+    let types = &member.exports[export].params;
+    let values: Vec<serde_json::Value> =
+        serde_json::from_slice(bytes).map_err(|e| format!("a stored event is no JSON: {e}"))?;
+    if values.len() != types.len() {
+        return Err("a stored event has another number of arguments".into());
+    }
+    types
+        .iter()
+        .zip(&values)
+        .map(|(ty, value)| decode(ty, value))
+        .collect::<Result<_, _>>()
+        .map_err(|e| format!("a stored event does not fit the release's types: {e}"))
+}
+
+fn failure(member: &Member, error: wasmtime::Error) -> Failure {
+    let explained = member.explain(&explain(member, error));
+    Failure::Handler {
+        component: explained.component,
+        reason: explained.reason,
+    }
+}
+
+fn failed(turn: Option<Turn>, component: &Name, reason: String) -> Handled {
+    Handled {
+        turn,
+        outcome: Err(Failure::Handler {
+            component: component.clone(),
+            reason,
+        }),
+    }
+}
+
+fn missing() -> wasmtime::Error {
+    wasmtime::format_err!("does not export this handler")
+}
+
+fn note(instance: &mut Instance, step: Step) {
+    if let Some(active) = &mut instance.store.data_mut().active {
+        active.turn.note(step);
+    }
+}
+
+fn reminder(payload: &Payload) -> Option<StoredReminder> {
+    match payload {
+        Payload::Live(live) => live.as_any().downcast_ref::<StoredReminder>().cloned(),
+        Payload::Stored(bytes) => serde_json::from_slice(bytes).ok(),
+    }
+}
+
+fn report(payload: &Payload) -> Option<Report> {
+    match payload {
+        Payload::Live(live) => live.as_any().downcast_ref::<Report>().cloned(),
+        Payload::Stored(bytes) => serde_json::from_slice(bytes).ok(),
+    }
+}
+
+fn wit_report(report: &Report) -> report_handler::DeliveryReport {
+    use rialto_engine::network::{FailureKind, Outcome, OutboundResponse};
+    let response = |r: &OutboundResponse| wit_http::OutboundResponse {
+        status: r.status,
+        headers: r.headers.clone(),
+        body: r.body.clone(),
+    };
+    let outcome = match &report.outcome {
+        Outcome::Delivered(r) => wit_http::Outcome::Delivered(response(r)),
+        Outcome::Failed {
+            kind,
+            reason,
+            response: last,
+        } => wit_http::Outcome::Failed(wit_http::DeliveryFailure {
+            kind: match kind {
+                FailureKind::NotAllowed => wit_http::FailureKind::NotAllowed,
+                FailureKind::Unreachable => wit_http::FailureKind::Unreachable,
+                FailureKind::TimedOut => wit_http::FailureKind::TimedOut,
+                FailureKind::Refused => wit_http::FailureKind::Refused,
+                FailureKind::Broken => wit_http::FailureKind::Broken,
+            },
+            reason: reason.clone(),
+            response: last.as_ref().map(response),
+        }),
+    };
+    wit_http::DeliveryReport {
+        id: report.id,
+        correlation: report.correlation.clone(),
+        attempts: report.attempts,
+        outcome,
+    }
+}
+
+/// Move the epoch on until told to stop.
+fn tick(engines: Vec<Engine>, ticking: Arc<AtomicBool>) -> wasmtime::Result<()> {
+    std::thread::Builder::new()
+        .name("epoch".into())
+        .spawn(move || {
+            while ticking.load(Ordering::Acquire) {
+                std::thread::sleep(Duration::from_millis(EPOCH_TICK_MS));
+                for engine in &engines {
+                    engine.increment_epoch();
+                }
+            }
+        })?;
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! What a release is made of, as this crate needs to know it: taken from a scheme's documents by
+//! whoever reads those.
+
+use std::sync::Arc;
+
+use rialto_engine::Name;
+
+use crate::digest::Digest;
+
+/// What a component is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A bounded context.
+    Context,
+    /// A rule.
+    Rule,
+}
+
+/// Whether an instance serves more than one turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// Instances serve many turns, one at a time, and are replaced after a trap or after so many.
+    Pooled {
+        /// Turns that one instance serves.
+        turns_per_instance: u32,
+    },
+    /// Each call has an instance of its own.
+    Fresh,
+}
+
+/// Bounds of one component; all are enforced by wasmtime and the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of linear memory of one instance.
+    pub memory_bytes: usize,
+    /// Milliseconds that one call may run.
+    pub deadline_ms: u64,
+    /// Instructions, roughly, that one call may run; rules always have a bound.
+    pub fuel: Option<u64>,
+    /// Instances that may be in use at a time.
+    pub instances: u32,
+}
+
+/// What a component may see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// Host surfaces, by interface: `storage`.
+    pub host: Vec<String>,
+    /// Calls, by package and interface: `quoting/get-agreement`, `quoting/*`.
+    pub calls: Vec<String>,
+    /// Events that it may publish, likewise.
+    pub publishes: Vec<String>,
+    /// Steps of rules that it may ask, by interface.
+    pub rules: Vec<String>,
+    /// Origins that it may send requests to: `https://fsp.example`, `http://127.0.0.1:*`.
+    pub outbound: Vec<String>,
+}
+
+/// A component of a release.
+#[derive(Clone, Debug)]
+pub struct ComponentSpec {
+    /// Its name in the scheme.
+    pub name: Name,
+    /// What it is for.
+    pub role: Role,
+    /// The digest of its bytes.
+    pub digest: Digest,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
+    /// What it may see.
+    pub grants: Grants,
+    /// Its bounds.
+    pub limits: Limits,
+    /// How long its instances live.
+    pub isolation: Isolation,
+    /// Its settings, a JSON object.
+    pub settings: Arc<str>,
+    /// The listener on which it serves HTTP.
+    pub listener: Option<Name>,
+}
+
+/// What a rule's failure means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Failing {
+    /// The request is refused.
+    Refuse,
+    /// The request goes on as if the rule had allowed it.
+    Allow,
+    /// As `Allow`, and the receipt is marked for the operator.
+    AllowAndFlag,
+}
+
+/// A rule bound to a step.
+#[derive(Clone, Debug)]
+pub struct StepSpec {
+    /// The step, by its interface in `rialto:rules`.
+    pub step: Name,
+    /// The rule, by its name in the scheme.
+    pub rule: Name,
+    /// The rule's settings at this step, a JSON object.
+    pub settings: Arc<str>,
+    /// What its failure means.
+    pub failing: Failing,
+    /// The error code that a failure that refuses gives.
+    pub failure_code: Arc<str>,
+}
+
+/// A release, before it is checked.
+#[derive(Clone, Debug)]
+pub struct ReleaseSpec {
+    /// Its number; 0 for one that is only checked.
+    pub number: u64,
+    /// What names it by content.
+    pub digest: Digest,
+    /// Contexts and rules.
+    pub components: Vec<ComponentSpec>,
+    /// Rules at their steps, in the order in which they are asked.
+    pub steps: Vec<StepSpec>,
+    /// What `configuration.scheme` gives, a JSON object.
+    pub scheme: Arc<str>,
+    /// Error codes that the scheme declares.
+    pub codes: Vec<String>,
+}

@@ -1,0 +1,54 @@
+//! The host surfaces that components import: each file implements one interface of `wit/host`
+//! over the turn that the component serves.
+
+mod clock;
+mod configuration;
+mod http;
+mod logging;
+mod random;
+mod scheduling;
+mod storage;
+
+use rialto_engine::Interrupt;
+use wasmtime::component::{HasSelf, Linker};
+
+use crate::bindings::rialto::host;
+use crate::guest::Guest;
+
+/// Surfaces that a manifest can grant, by interface.
+pub const SURFACES: [&str; 7] = [
+    "clock",
+    "configuration",
+    "http",
+    "logging",
+    "random",
+    "scheduling",
+    "storage",
+];
+
+/// Surfaces that a rule can have: nothing that would make a verdict depend on more than its input
+/// and its settings.
+pub const RULE_SURFACES: [&str; 2] = ["configuration", "logging"];
+
+/// Link one surface.
+///
+/// # Errors
+/// When there is no such surface.
+pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
+    type Own = HasSelf<Guest>;
+    match surface {
+        "clock" => host::clock::add_to_linker::<_, Own>(linker, |guest| guest),
+        "configuration" => host::configuration::add_to_linker::<_, Own>(linker, |guest| guest),
+        "http" => host::http::add_to_linker::<_, Own>(linker, |guest| guest),
+        "logging" => host::logging::add_to_linker::<_, Own>(linker, |guest| guest),
+        "random" => host::random::add_to_linker::<_, Own>(linker, |guest| guest),
+        "scheduling" => host::scheduling::add_to_linker::<_, Own>(linker, |guest| guest),
+        "storage" => host::storage::add_to_linker::<_, Own>(linker, |guest| guest),
+        other => Err(wasmtime::format_err!("the host has no surface `{other}`")),
+    }
+}
+
+/// End the component's run with what interrupted the turn.
+fn interrupt<T>(result: Result<T, Interrupt>) -> wasmtime::Result<T> {
+    result.map_err(wasmtime::Error::from)
+}

@@ -1,0 +1,479 @@
+//! Whether a release's components fit each other and what they were granted, and who is linked
+//! to whom: found from the components' own types, before anything runs.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::introspect::{Function, Interface, Shape};
+use crate::names::{CHECK_FUNCTION, InterfaceName, RULE_INTERFACE, grant_covers};
+use crate::spec::{ComponentSpec, ReleaseSpec, Role};
+use crate::surfaces::{RULE_SURFACES, SURFACES};
+
+/// Something that keeps a release from going live.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The component or step that it is about.
+    pub about: String,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.about, self.what)?;
+        if self.help.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "\n  help: {}", self.help)
+        }
+    }
+}
+
+/// What an import is joined to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A surface of the host.
+    Surface,
+    /// WASI, which gives nothing.
+    Wasi,
+    /// Calls to the component at this place.
+    Provider(usize),
+    /// Events to the components at these places.
+    Subscribers(Vec<usize>),
+    /// The rules that the release binds to this step.
+    Step,
+}
+
+/// One import of one component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The place of the component that imports.
+    pub importer: usize,
+    /// The interface.
+    pub interface: InterfaceName,
+    /// What it is joined to.
+    pub target: Target,
+}
+
+/// All imports of a release.
+#[derive(Clone, Debug, Default)]
+pub struct Wiring {
+    /// In the order of components and of their imports.
+    pub links: Vec<Link>,
+    /// Exported events that no component of the release publishes; allowed, worth a note.
+    pub unheard: Vec<(usize, InterfaceName)>,
+}
+
+struct Wirer<'a> {
+    spec: &'a ReleaseSpec,
+    shapes: &'a [Shape],
+    /// Who exports an interface, by its full name.
+    exporters: HashMap<String, Vec<usize>>,
+    problems: Vec<Problem>,
+    wiring: Wiring,
+}
+
+/// Join the imports of all components.
+///
+/// # Errors
+/// All problems at once.
+pub fn wire(spec: &ReleaseSpec, shapes: &[Shape]) -> Result<Wiring, Vec<Problem>> {
+    let mut exporters: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, shape) in shapes.iter().enumerate() {
+        for export in &shape.exports {
+            exporters.entry(export.name.to_string()).or_default().push(at);
+        }
+    }
+    let mut wirer = Wirer {
+        spec,
+        shapes,
+        exporters,
+        problems: Vec::new(),
+        wiring: Wiring::default(),
+    };
+    for at in 0..shapes.len() {
+        wirer.component(at);
+    }
+    wirer.steps();
+    wirer.unheard();
+    if wirer.problems.is_empty() {
+        Ok(wirer.wiring)
+    } else {
+        wirer.problems.sort();
+        Err(wirer.problems)
+    }
+}
+
+impl<'a> Wirer<'a> {
+    fn problem(&mut self, about: &str, what: String, help: String) {
+        self.problems.push(Problem {
+            about: about.to_owned(),
+            what,
+            help,
+        });
+    }
+
+    fn component(&mut self, at: usize) {
+        let component = &self.spec.components[at];
+        let shape = &self.shapes[at];
+        for name in &shape.strange_imports {
+            self.problem(
+                &component.name,
+                format!("imports `{name}`, which is no interface"),
+                "components import interfaces such as `rialto:host/storage`".into(),
+            );
+        }
+        for import in &shape.imports {
+            let target = self.target(component, import);
+            if let Some(target) = target {
+                self.wiring.links.push(Link {
+                    importer: at,
+                    interface: import.name.clone(),
+                    target,
+                });
+            }
+        }
+        match component.role {
+            Role::Context => self.context(component, shape),
+            Role::Rule => self.rule(component, shape),
+        }
+    }
+
+    fn target(&mut self, component: &ComponentSpec, import: &Interface) -> Option<Target> {
+        if import.name.is_wasi() {
+            return Some(Target::Wasi);
+        }
+        if import.name.is_host() {
+            return self.surface(component, import);
+        }
+        if component.role == Role::Rule {
+            self.problem(
+                &component.name,
+                format!("is a rule and imports {}", import.name),
+                "a rule sees its input and its settings; it imports `configuration` and `logging` at most".into(),
+            );
+            return None;
+        }
+        if let Some(bad) = import.functions.iter().find(|f| !f.is_plain()) {
+            self.problem(
+                &component.name,
+                format!(
+                    "imports {}, whose function `{}` is async or takes resources, streams or futures",
+                    import.name, bad.name
+                ),
+                "between components only plain values cross".into(),
+            );
+            return None;
+        }
+        if import.name.is_rules() {
+            return self.step(component, import);
+        }
+        if import.is_event() {
+            self.event(component, import)
+        } else if import.is_call() {
+            self.call(component, import)
+        } else {
+            self.problem(
+                &component.name,
+                format!("imports {}, which has functions with and without a result", import.name),
+                "an interface is either of events (no results) or of calls (results)".into(),
+            );
+            None
+        }
+    }
+
+    fn surface(&mut self, component: &ComponentSpec, import: &Interface) -> Option<Target> {
+        let surface = import.name.interface.as_str();
+        if !SURFACES.contains(&surface) {
+            self.problem(
+                &component.name,
+                format!("imports {}, which this host does not have", import.name),
+                format!("the surfaces are {}", SURFACES.join(", ")),
+            );
+            return None;
+        }
+        if component.role == Role::Rule && !RULE_SURFACES.contains(&surface) {
+            self.problem(
+                &component.name,
+                format!("is a rule and imports {}", import.name),
+                "a verdict depends on the rule's input and settings alone: only `configuration` and `logging` can be had".into(),
+            );
+            return None;
+        }
+        if !component.grants.host.iter().any(|grant| grant == surface) {
+            self.not_granted(component, &import.name, "host", surface);
+            return None;
+        }
+        Some(Target::Surface)
+    }
+
+    fn not_granted(
+        &mut self,
+        component: &ComponentSpec,
+        interface: &InterfaceName,
+        list: &str,
+        grant: &str,
+    ) {
+        self.problem(
+            &component.name,
+            format!("imports {interface} and is not granted it"),
+            format!("add \"{grant}\" to its `grants.{list}`, or use a component without this import"),
+        );
+    }
+
+    fn granted(&mut self, component: &ComponentSpec, import: &Interface, list: &str) -> bool {
+        let grants = match list {
+            "calls" => &component.grants.calls,
+            "publishes" => &component.grants.publishes,
+            _ => &component.grants.rules,
+        };
+        let short = match list {
+            "rules" => import.name.interface.clone(),
+            _ => import.name.short(),
+        };
+        let granted = grants.iter().any(|grant| grant_covers(grant, &short));
+        if !granted {
+            self.not_granted(component, &import.name, list, &short);
+        }
+        granted
+    }
+
+    fn step(&mut self, component: &ComponentSpec, import: &Interface) -> Option<Target> {
+        let has_check = import.functions.len() == 1
+            && import.functions[0].name == CHECK_FUNCTION
+            && import.functions[0].params.len() == 2
+            && import.functions[0].results.len() == 1;
+        if !has_check {
+            self.problem(
+                &component.name,
+                format!("imports {}, which is no step", import.name),
+                "a step has one function: check: func(subject: string, input: …) -> verdict".into(),
+            );
+            return None;
+        }
+        self.granted(component, import, "rules")
+            .then_some(Target::Step)
+    }
+
+    fn event(&mut self, component: &ComponentSpec, import: &Interface) -> Option<Target> {
+        if !self.granted(component, import, "publishes") {
+            return None;
+        }
+        let subscribers = self.exporters(&import.name);
+        if subscribers.is_empty() {
+            let what = format!("publishes {}, which nobody consumes", import.name);
+            let help = self.nearest(&import.name);
+            self.problem(&component.name, what, help);
+            return None;
+        }
+        for &subscriber in &subscribers {
+            self.same_types(component, import, subscriber);
+        }
+        Some(Target::Subscribers(subscribers))
+    }
+
+    fn call(&mut self, component: &ComponentSpec, import: &Interface) -> Option<Target> {
+        if !self.granted(component, import, "calls") {
+            return None;
+        }
+        match self.exporters(&import.name)[..] {
+            [] => {
+                let what = format!("imports {}, which nobody exports", import.name);
+                let help = self.nearest(&import.name);
+                self.problem(&component.name, what, help);
+                None
+            }
+            [provider] => {
+                self.same_types(component, import, provider);
+                Some(Target::Provider(provider))
+            }
+            ref several => {
+                let names: Vec<&str> = several
+                    .iter()
+                    .map(|&at| &*self.spec.components[at].name)
+                    .collect();
+                self.problem(
+                    &component.name,
+                    format!("imports {}, which {} export", import.name, names.join(" and ")),
+                    "a call interface has one provider: leave the others out of the scheme".into(),
+                );
+                None
+            }
+        }
+    }
+
+    /// Contexts that export an interface.
+    fn exporters(&self, name: &InterfaceName) -> Vec<usize> {
+        let found = self.exporters.get(&name.to_string());
+        found.cloned().unwrap_or_default()
+    }
+
+    /// A hint for an interface that nobody has: perhaps in another version.
+    fn nearest(&self, name: &InterfaceName) -> String {
+        let same = |export: &&Interface| {
+            export.name.package == name.package && export.name.interface == name.interface
+        };
+        let other = self
+            .shapes
+            .iter()
+            .zip(&self.spec.components)
+            .find_map(|(shape, c)| Some((c, shape.exports.iter().find(same)?)));
+        match other {
+            Some((c, export)) => format!("`{}` exports {}: another version", c.name, export.name),
+            None => "add the context that exports it to the scheme".into(),
+        }
+    }
+
+    fn same_types(&mut self, component: &ComponentSpec, import: &Interface, exporter: usize) {
+        let name = import.name.to_string();
+        let exporter_name = self.spec.components[exporter].name.clone();
+        let mut exports = self.shapes[exporter].exports.iter();
+        let Some(export) = exports.find(|e| e.name.to_string() == name) else {
+            return;
+        };
+        for function in &import.functions {
+            let what = match export.function(&function.name) {
+                Some(other) if other.fits(function) => continue,
+                Some(other) => differing(function, other),
+                None => format!("`{}` is not there", function.name),
+            };
+            self.problem(
+                &component.name,
+                format!("imports {name}, and what `{exporter_name}` exports under this name differs: {what}"),
+                "build both against the same wit/".into(),
+            );
+        }
+    }
+
+    fn context(&mut self, component: &ComponentSpec, shape: &Shape) {
+        let pairs = [
+            ("http", "http-report-handler", "sends requests"),
+            ("scheduling", "reminder-handler", "sets reminders"),
+        ];
+        for (surface, handler, does) in pairs {
+            if shape.imports_host(surface) && !shape.exports_host(handler) {
+                self.problem(
+                    &component.name,
+                    format!("{does} and does not export rialto:host/{handler}"),
+                    format!("add `export rialto:host/{handler}@0.1.0;` to its world"),
+                );
+            }
+        }
+        match (shape.exports_host("http-handler"), &component.listener) {
+            (true, None) => self.problem(
+                &component.name,
+                "serves HTTP and has no listener".into(),
+                "name one of rialto.toml's listeners with `listener = \"…\"`".into(),
+            ),
+            (false, Some(listener)) => self.problem(
+                &component.name,
+                format!("has the listener `{listener}` and serves no HTTP"),
+                "leave `listener` out, or export rialto:host/http-handler@0.1.0".into(),
+            ),
+            _ => {}
+        }
+    }
+
+    fn rule(&mut self, component: &ComponentSpec, shape: &Shape) {
+        let is_rule = |i: &&Interface| i.name.is_rules() && i.name.interface == RULE_INTERFACE;
+        if !shape.exports.iter().any(|i| is_rule(&i)) {
+            self.problem(
+                &component.name,
+                "is no rule: it does not export rialto:rules/rule".into(),
+                "build it against a world of wit/rules, for example `transfer-prepare-rule`".into(),
+            );
+        }
+    }
+
+    /// Each bound rule must serve its step, and each step must be asked by somebody.
+    fn steps(&mut self) {
+        let mut asked: BTreeMap<String, (&ComponentSpec, &'a Function)> = BTreeMap::new();
+        for (component, shape) in self.spec.components.iter().zip(self.shapes) {
+            for import in shape.imports.iter().filter(|i| i.name.is_rules()) {
+                if let Some(check) = import.function(CHECK_FUNCTION) {
+                    asked.insert(import.name.interface.clone(), (component, check));
+                }
+            }
+        }
+        for bound in &self.spec.steps {
+            let about = format!("step {}", bound.step);
+            let Some((asker, check)) = asked.get(&*bound.step) else {
+                let known: Vec<&str> = asked.keys().map(String::as_str).collect();
+                let help = format!("the contexts of this scheme ask {}", known.join(", "));
+                self.problem(&about, "is asked by no context".into(), help);
+                continue;
+            };
+            let mut rules = self.spec.components.iter().zip(self.shapes);
+            let rule = rules.find(|(c, _)| c.role == Role::Rule && c.name == bound.rule);
+            let Some((_, shape)) = rule else {
+                let what = format!("names the rule `{}`, which there is not", bound.rule);
+                self.problem(&about, what, "add it under [rules]".into());
+                continue;
+            };
+            let mut exports = shape.exports.iter();
+            let export = exports.find(|e| e.name.is_rules() && *e.name.interface == *bound.step);
+            match export.and_then(|e| e.function(CHECK_FUNCTION)) {
+                None => self.problem(
+                    &about,
+                    format!("names the rule `{}`, which does not serve this step", bound.rule),
+                    format!("a rule for it exports rialto:rules/{}", bound.step),
+                ),
+                Some(other) if other.fits(check) => {}
+                Some(other) => {
+                    let what = format!(
+                        "`{}` asks otherwise than `{}` answers: {}",
+                        asker.name,
+                        bound.rule,
+                        differing(check, other)
+                    );
+                    self.problem(&about, what, "build both against the same wit/".into());
+                }
+            }
+        }
+    }
+
+    /// Exported events that nobody publishes.
+    fn unheard(&mut self) {
+        for (at, shape) in self.shapes.iter().enumerate() {
+            let events = shape.exports.iter().filter(|e| {
+                !e.name.is_host() && !e.name.is_rules() && !e.name.is_wasi() && e.is_event()
+            });
+            for event in events {
+                let mut imports = self.shapes.iter().flat_map(|shape| &shape.imports);
+                if !imports.any(|import| import.name == event.name) {
+                    self.wiring.unheard.push((at, event.name.clone()));
+                }
+            }
+        }
+    }
+}
+
+/// The first difference between two functions of one name.
+fn differing(wanted: &Function, found: &Function) -> String {
+    for ((name, ty), (other_name, other)) in wanted.params.iter().zip(&found.params) {
+        if name != other_name || ty != other {
+            return format!(
+                "`{}` takes {name}: {}, not {other_name}: {}",
+                wanted.name,
+                shorten(&crate::values::describe(ty)),
+                shorten(&crate::values::describe(other))
+            );
+        }
+    }
+    format!(
+        "`{}` is {}, not {}",
+        wanted.name,
+        shorten(&wanted.signature()),
+        shorten(&found.signature())
+    )
+}
+
+fn shorten(text: &str) -> String {
+    const CHARS_MAX: usize = 160;
+    let mut short: String = text.chars().take(CHARS_MAX).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,71 @@
+//! The APIs of one release on one listener: which component serves a path.
+
+use std::sync::Arc;
+
+use rialto_components::Release;
+use rialto_engine::Name;
+
+use crate::openapi::{BadDocument, Document, Found};
+
+/// One component's API.
+pub struct Served {
+    /// The component.
+    pub component: Name,
+    /// Its document.
+    pub document: Document,
+    /// The document's text, to be served.
+    pub text: Arc<str>,
+}
+
+/// All APIs on a listener.
+#[derive(Default)]
+pub struct Api {
+    /// In the order of the release's components.
+    pub served: Vec<Served>,
+}
+
+/// Why a release's APIs cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[error("the OpenAPI document of `{component}`, {source}")]
+pub struct BadApi {
+    /// The component.
+    pub component: Name,
+    /// What is wrong with its document.
+    pub source: BadDocument,
+}
+
+impl Api {
+    /// The APIs that a release serves on a listener.
+    ///
+    /// # Errors
+    /// When a component's document is unusable.
+    pub fn of(release: &Release, listener: &str) -> Result<Self, BadApi> {
+        let mut api = Self::default();
+        for member in &release.members {
+            let (Some(text), Some(on)) = (&member.openapi, &member.listener) else {
+                continue;
+            };
+            if &**on != listener {
+                continue;
+            }
+            let component = member.identity.name.clone();
+            let document = Document::parse(text).map_err(|source| BadApi {
+                component: component.clone(),
+                source,
+            })?;
+            api.served.push(Served {
+                component,
+                document,
+                text: text.clone(),
+            });
+        }
+        Ok(api)
+    }
+
+    /// Who serves a path. Without one, the first API answers for the listener.
+    pub fn find<'a>(&'a self, path: &'a str) -> Option<(&'a Served, Option<Found<'a>>)> {
+        let mut served = self.served.iter();
+        let found = served.find_map(|s| Some((s, Some(s.document.find(path)?))));
+        found.or_else(|| self.served.first().map(|s| (s, None)))
+    }
+}

@@ -1,0 +1,15 @@
+//! HTTP in and out. Inbound: routes and validators are made from the components' own OpenAPI
+//! documents, and what fits becomes a turn. Outbound: requests that are on disk are delivered with
+//! retries. This is the only crate that knows HTTP.
+
+pub mod api;
+pub mod openapi;
+pub mod outbound;
+pub mod server;
+pub mod service;
+pub mod validate;
+
+pub use api::Api;
+pub use outbound::{Outbound, OutboundLimits};
+pub use server::{Listener, ServerLimits};
+pub use service::Service;

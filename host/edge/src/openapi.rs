@@ -1,0 +1,279 @@
+//! An OpenAPI 3.1 document, read into operations with compiled validators.
+//!
+//! Extensions of Rialto: `x-rialto-limits: {body, headers}` on the document (bytes), and
+//! `x-rialto-version: {supported, pattern}` on a header parameter whose value carries a version.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jsonschema::Validator;
+use regex::Regex;
+use serde_json::{Map, Value, json};
+
+/// Body bytes that an API takes if its document does not say.
+const BODY_BYTES: usize = 1 << 20;
+/// Header bytes that an API takes if its document does not say.
+const HEADER_BYTES: usize = 64 << 10;
+/// Methods that an OpenAPI path item can have.
+const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
+
+/// What is wrong with a document.
+#[derive(Debug, thiserror::Error)]
+#[error("{at}: {what}")]
+pub struct BadDocument {
+    /// Where, as a path into the document.
+    pub at: String,
+    /// What.
+    pub what: String,
+}
+
+fn bad(at: impl Into<String>, what: impl ToString) -> BadDocument {
+    BadDocument {
+        at: at.into(),
+        what: what.to_string(),
+    }
+}
+
+/// Where a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum In {
+    /// In the header section.
+    Header,
+    /// In the path.
+    Path,
+    /// In the query.
+    Query,
+}
+
+/// A version that a header's value carries.
+#[derive(Debug)]
+pub struct Versions {
+    /// What one item of the value must look like; its first group is the version.
+    pub pattern: Regex,
+    /// The supported versions, `major.minor`.
+    pub supported: Vec<String>,
+}
+
+/// A parameter.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name; lower case for a header.
+    pub name: String,
+    /// Its name as the document spells it.
+    pub title: String,
+    /// Where it is.
+    pub place: In,
+    /// Whether it must be there.
+    pub required: bool,
+    /// What its value must be.
+    pub schema: Option<Validator>,
+    /// Whether it is an IMF-fixdate.
+    pub is_date: bool,
+    /// The version that its value carries.
+    pub versions: Option<Versions>,
+}
+
+/// A request body.
+#[derive(Debug)]
+pub struct Body {
+    /// Whether it must be there.
+    pub required: bool,
+    /// What it must be.
+    pub schema: Validator,
+}
+
+/// An operation.
+#[derive(Debug)]
+pub struct Operation {
+    /// The document's `operationId`.
+    pub id: String,
+    /// An upper-case method.
+    pub method: String,
+    /// The path as the document has it.
+    pub path: String,
+    /// Parameters in the document's order.
+    pub parameters: Vec<Parameter>,
+    /// The body, if the operation takes one.
+    pub body: Option<Body>,
+}
+
+/// A document, ready to route and validate by.
+pub struct Document {
+    /// The document's own title.
+    pub title: String,
+    /// Body bytes that are taken.
+    pub body_bytes_max: usize,
+    /// Header bytes that are taken.
+    pub header_bytes_max: usize,
+    router: matchit::Router<HashMap<String, Arc<Operation>>>,
+}
+
+/// What a path leads to.
+pub struct Found<'a> {
+    /// Operations by method.
+    pub operations: &'a HashMap<String, Arc<Operation>>,
+    /// Path parameters, still encoded.
+    pub parameters: Vec<(&'a str, &'a str)>,
+}
+
+impl Document {
+    /// Read a document in YAML or JSON.
+    ///
+    /// # Errors
+    /// When it is no OpenAPI 3.1 document, or has something that cannot be compiled.
+    pub fn parse(text: &str) -> Result<Self, BadDocument> {
+        let root: Value = serde_saphyr::from_str(text).map_err(|e| bad("", e))?;
+        let version = root["openapi"].as_str().unwrap_or_default();
+        if !version.starts_with("3.") {
+            return Err(bad("openapi", format!("expected 3.1, found {version:?}")));
+        }
+        let limit = |name: &str, default| {
+            let given = root["x-rialto-limits"][name].as_u64();
+            given.and_then(|n| usize::try_from(n).ok()).unwrap_or(default)
+        };
+        let mut document = Self {
+            title: root["info"]["title"].as_str().unwrap_or_default().to_owned(),
+            body_bytes_max: limit("body", BODY_BYTES),
+            header_bytes_max: limit("headers", HEADER_BYTES),
+            router: matchit::Router::new(),
+        };
+        let paths = root["paths"].as_object();
+        for (path, item) in paths.ok_or_else(|| bad("paths", "there are none"))? {
+            let mut operations = HashMap::new();
+            for method in METHODS {
+                if let Some(operation) = item.get(method) {
+                    let at = format!("paths {path} {method}");
+                    let operation = operation_of(&root, item, operation, method, path, &at)?;
+                    operations.insert(operation.method.clone(), Arc::new(operation));
+                }
+            }
+            let inserted = document.router.insert(path.as_str(), operations);
+            inserted.map_err(|e| bad(format!("paths {path}"), e))?;
+        }
+        Ok(document)
+    }
+
+    /// What a path leads to.
+    pub fn find<'a>(&'a self, path: &'a str) -> Option<Found<'a>> {
+        let found = self.router.at(path).ok()?;
+        Some(Found {
+            operations: found.value,
+            parameters: found.params.iter().collect(),
+        })
+    }
+}
+
+fn operation_of(
+    root: &Value,
+    item: &Value,
+    operation: &Value,
+    method: &str,
+    path: &str,
+    at: &str,
+) -> Result<Operation, BadDocument> {
+    let id = operation["operationId"]
+        .as_str()
+        .ok_or_else(|| bad(at, "has no operationId"))?;
+    let listed = |value: &Value| value["parameters"].as_array().cloned().unwrap_or_default();
+    let mut parameters = Vec::new();
+    for parameter in listed(item).iter().chain(&listed(operation)) {
+        parameters.push(parameter_of(root, resolve(root, parameter, at)?, at)?);
+    }
+    let body = match operation.get("requestBody") {
+        None => None,
+        Some(body) => Some(body_of(root, resolve(root, body, at)?, at)?),
+    };
+    Ok(Operation {
+        id: id.to_owned(),
+        method: method.to_uppercase(),
+        path: path.to_owned(),
+        parameters,
+        body,
+    })
+}
+
+/// Follow local references.
+fn resolve<'a>(root: &'a Value, value: &'a Value, at: &str) -> Result<&'a Value, BadDocument> {
+    const STEPS_MAX: usize = 16;
+    let mut value = value;
+    for _ in 0..STEPS_MAX {
+        let Some(reference) = value["$ref"].as_str() else {
+            return Ok(value);
+        };
+        let pointer = reference.strip_prefix('#');
+        value = pointer
+            .and_then(|pointer| root.pointer(pointer))
+            .ok_or_else(|| bad(at, format!("`{reference}` leads nowhere in this document")))?;
+    }
+    Err(bad(at, "references go round in a circle"))
+}
+
+fn parameter_of(root: &Value, parameter: &Value, at: &str) -> Result<Parameter, BadDocument> {
+    let title = parameter["name"].as_str().unwrap_or_default();
+    let at = format!("{at} parameter {title}");
+    let place = match parameter["in"].as_str() {
+        Some("header") => In::Header,
+        Some("path") => In::Path,
+        Some("query") => In::Query,
+        other => return Err(bad(at, format!("is in {other:?}; header, path or query"))),
+    };
+    let schema = resolve(root, &parameter["schema"], &at)?;
+    let versions = match parameter.get("x-rialto-version") {
+        None => None,
+        Some(given) => Some(versions_of(given, &at)?),
+    };
+    Ok(Parameter {
+        name: match place {
+            In::Header => title.to_lowercase(),
+            In::Path | In::Query => title.to_owned(),
+        },
+        title: title.to_owned(),
+        place,
+        required: place == In::Path || parameter["required"].as_bool().unwrap_or(false),
+        is_date: schema["format"].as_str() == Some("http-date"),
+        // The version's own pattern judges the value item by item.
+        schema: match (&versions, schema) {
+            (Some(_), _) | (None, Value::Null) => None,
+            (None, schema) => Some(validator(root, schema, &at)?),
+        },
+        versions,
+    })
+}
+
+fn versions_of(given: &Value, at: &str) -> Result<Versions, BadDocument> {
+    let pattern = given["pattern"]
+        .as_str()
+        .ok_or_else(|| bad(at, "x-rialto-version has no pattern"))?;
+    let supported = given["supported"].as_array().cloned().unwrap_or_default();
+    Ok(Versions {
+        pattern: Regex::new(pattern).map_err(|e| bad(at, e))?,
+        supported: supported
+            .iter()
+            .filter_map(|v| v.as_str().map(str::to_owned))
+            .collect(),
+    })
+}
+
+fn body_of(root: &Value, body: &Value, at: &str) -> Result<Body, BadDocument> {
+    let content = body["content"].as_object();
+    let media = content.and_then(|types| types.values().next());
+    let schema = media
+        .and_then(|media| media.get("schema"))
+        .ok_or_else(|| bad(at, "the request body has no schema"))?;
+    Ok(Body {
+        required: body["required"].as_bool().unwrap_or(false),
+        schema: validator(root, schema, at)?,
+    })
+}
+
+/// Compile a schema; its references point into the whole document.
+fn validator(root: &Value, schema: &Value, at: &str) -> Result<Validator, BadDocument> {
+    let mut whole = Map::new();
+    whole.insert("allOf".into(), json!([schema]));
+    if let Some(components) = root.get("components") {
+        whole.insert("components".into(), components.clone());
+    }
+    jsonschema::draft202012::options()
+        .build(&Value::Object(whole))
+        .map_err(|e| bad(at, format!("its schema cannot be compiled: {e}")))
+}

@@ -1,0 +1,314 @@
+//! From an HTTP request to a turn and back: the body is read within its limit, the request is judged
+//! by the API's document, what fits is handed to the engine, and the answer waits for the commit.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use rialto_components::http as wit;
+use rialto_components::http::ViolationKind;
+use rialto_components::runtime::Argument;
+use rialto_components::Runtime;
+use rialto_engine::{Engine, Failure, Trace};
+use rialto_telemetry::Metrics;
+use rialto_telemetry::metrics::RequestLabels;
+use tokio::sync::oneshot;
+
+use crate::api::{Api, Served};
+use crate::openapi::Operation;
+use crate::validate;
+
+/// What answers requests on a listener.
+pub struct Service {
+    engine: Engine,
+    runtime: Arc<Runtime>,
+    api: Arc<ArcSwap<Api>>,
+    metrics: Arc<Metrics>,
+    /// How long a request waits for its turn's commit.
+    timeout: Duration,
+}
+
+/// A judged request, or what is wrong with it.
+type Judged = Result<(Arc<Operation>, wit::Request), wit::Violation>;
+
+impl Service {
+    /// A service over the APIs in `api`, which may be replaced at any time.
+    pub fn new(
+        engine: Engine,
+        runtime: Arc<Runtime>,
+        api: Arc<ArcSwap<Api>>,
+        metrics: Arc<Metrics>,
+        timeout: Duration,
+    ) -> Self {
+        Self {
+            engine,
+            runtime,
+            api,
+            metrics,
+            timeout,
+        }
+    }
+
+    /// Answer a request.
+    pub async fn answer(&self, request: http::Request<Incoming>) -> Response<Full<Bytes>> {
+        let started = Instant::now();
+        let (head, body) = request.into_parts();
+        let api = self.api.load_full();
+        if let Some(document) = openapi_document(&api, &head) {
+            return document;
+        }
+        let Some((served, _)) = api.find(head.uri.path()) else {
+            return plain(StatusCode::NOT_FOUND, "nothing is served here");
+        };
+        let body = read(body, &head.headers, served.document.body_bytes_max).await;
+        let judged = match body {
+            Ok(body) => self.judge(&api, served, &head, &body),
+            Err(violation) => Err(violation),
+        };
+        let (operation, response) = match judged {
+            Ok((operation, request)) => {
+                let id = operation.id.clone();
+                (id, self.turn(served, &head, request).await)
+            }
+            Err(violation) => {
+                let response = self.refuse(served, &head, violation).await;
+                (String::new(), response)
+            }
+        };
+        let labels = RequestLabels {
+            operation,
+            status: response.status().as_u16(),
+        };
+        self.metrics.requests.get_or_create(&labels).inc();
+        self.metrics
+            .request_seconds
+            .observe(started.elapsed().as_secs_f64());
+        response
+    }
+
+    fn judge(&self, api: &Api, served: &Served, head: &Parts, body: &[u8]) -> Judged {
+        let headers: usize = head
+            .headers
+            .iter()
+            .map(|(name, value)| name.as_str().len() + value.len() + 4)
+            .sum();
+        if headers > served.document.header_bytes_max {
+            let detail = format!("are longer than {} bytes", served.document.header_bytes_max);
+            return Err(validate::violation(
+                ViolationKind::HeadersTooLarge,
+                "headers",
+                detail,
+            ));
+        }
+        let Some((_, Some(found))) = api.find(head.uri.path()) else {
+            let detail = "is none of this API's paths".to_owned();
+            return Err(validate::violation(ViolationKind::UnknownPath, "path", detail));
+        };
+        let Some(operation) = found.operations.get(head.method.as_str()) else {
+            let mut allowed: Vec<String> = found.operations.keys().cloned().collect();
+            allowed.sort();
+            return Err(wit::Violation {
+                kind: ViolationKind::MethodNotAllowed,
+                location: "method".into(),
+                detail: format!("this path takes {}", allowed.join(", ")),
+                allowed,
+            });
+        };
+        validate::headers(operation, &head.headers)?;
+        let path_parameters = validate::path(operation, &found.parameters)?;
+        let query_parameters = validate::query(operation, head.uri.query())?;
+        let json_started = Instant::now();
+        let body = validate::body(operation, body);
+        let took = u64::try_from(json_started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.metrics.json_nanoseconds.inc_by(took);
+        let request = wit::Request {
+            operation_id: operation.id.clone(),
+            method: head.method.as_str().to_owned(),
+            path: head.uri.path().to_owned(),
+            path_parameters,
+            query_parameters,
+            headers: texts(&head.headers),
+            body: body?,
+        };
+        Ok((operation.clone(), request))
+    }
+
+    async fn turn(
+        &self,
+        served: &Served,
+        head: &Parts,
+        request: wit::Request,
+    ) -> Response<Full<Bytes>> {
+        let label = format!("{} {}", request.method, request.path);
+        let (sender, receiver) = oneshot::channel();
+        let submitted = self.engine.submit(
+            served.component.clone(),
+            label.into(),
+            Arc::new(Argument::Http(request)),
+            trace(&head.headers),
+            Box::new(move |outcome| {
+                let _ = sender.send(outcome);
+            }),
+        );
+        if submitted.is_err() {
+            return self.overloaded(served, head).await;
+        }
+        match tokio::time::timeout(self.timeout, receiver).await {
+            Ok(Ok(Ok(reply))) => match reply.downcast::<wit::Response>() {
+                Ok(response) => answered(*response),
+                Err(_) => self.internal(served, head).await,
+            },
+            Ok(Ok(Err(Failure::Contention(_) | Failure::Shutdown))) | Err(_) => {
+                self.overloaded(served, head).await
+            }
+            Ok(Ok(Err(Failure::Handler { .. } | Failure::Store(_))) | Err(_)) => {
+                self.internal(served, head).await
+            }
+        }
+    }
+
+    async fn overloaded(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
+        let detail = "the host has more work than it can take; try again".to_owned();
+        let violation = validate::violation(ViolationKind::Overloaded, "", detail);
+        self.refuse(served, head, violation).await
+    }
+
+    async fn internal(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
+        let detail = "the request could not be handled and changed nothing".to_owned();
+        let violation = validate::violation(ViolationKind::Internal, "", detail);
+        self.refuse(served, head, violation).await
+    }
+
+    /// Have the component word a refusal; away from the threads that serve, since it is its code.
+    async fn refuse(
+        &self,
+        served: &Served,
+        head: &Parts,
+        violation: wit::Violation,
+    ) -> Response<Full<Bytes>> {
+        let runtime = self.runtime.clone();
+        let component = served.component.clone();
+        let head = wit::RequestHead {
+            method: head.method.as_str().to_owned(),
+            path: head.uri.path().to_owned(),
+            headers: texts(&head.headers),
+        };
+        let kind = violation.kind;
+        let worded = tokio::task::spawn_blocking(move || {
+            let release = runtime.current()?;
+            let member = release.member(&component)?;
+            runtime
+                .refuse(member, &head, &violation)
+                .inspect_err(|error| tracing::warn!(%error, "a refusal could not be worded"))
+                .ok()
+        })
+        .await;
+        match worded {
+            Ok(Some(response)) => answered(response),
+            _ if kind == ViolationKind::Overloaded => {
+                plain(StatusCode::SERVICE_UNAVAILABLE, "overloaded")
+            }
+            _ => plain(StatusCode::INTERNAL_SERVER_ERROR, "internal error"),
+        }
+    }
+}
+
+/// Read a body within a limit.
+async fn read(
+    body: Incoming,
+    headers: &HeaderMap,
+    bytes_max: usize,
+) -> Result<Bytes, wit::Violation> {
+    let too_large = || {
+        let detail = format!("is longer than {bytes_max} bytes");
+        validate::violation(ViolationKind::BodyTooLarge, "body", detail)
+    };
+    let announced = headers
+        .get(http::header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > bytes_max) {
+        return Err(too_large());
+    }
+    match Limited::new(body, bytes_max).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(_) => Err(validate::violation(
+            ViolationKind::NotJson,
+            "body",
+            "ended before its announced length".into(),
+        )),
+    }
+}
+
+/// Header values as text; bytes beyond ASCII as Latin-1, as HTTP once had it.
+fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &HeaderValue| match value.to_str() {
+        Ok(text) => text.to_owned(),
+        Err(_) => value.as_bytes().iter().map(|&b| char::from(b)).collect(),
+    };
+    headers
+        .iter()
+        .map(|(name, value)| (name.as_str().to_owned(), text(value)))
+        .collect()
+}
+
+fn trace(headers: &HeaderMap) -> Trace {
+    headers
+        .get("traceparent")
+        .and_then(|value| Trace::parse(value.to_str().ok()?))
+        .unwrap_or_default()
+}
+
+/// A component's answer as HTTP. Headers that cannot be sent are left out, with a word to the log.
+fn answered(response: wit::Response) -> Response<Full<Bytes>> {
+    let body = Bytes::from(response.body.unwrap_or_default());
+    let mut answer = Response::new(Full::new(body));
+    let status = StatusCode::from_u16(response.status);
+    *answer.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    for (name, value) in response.headers {
+        let name_value = (
+            HeaderName::from_bytes(name.as_bytes()),
+            HeaderValue::from_str(&value),
+        );
+        match name_value {
+            (Ok(name), Ok(value)) => {
+                answer.headers_mut().append(name, value);
+            }
+            _ => tracing::warn!(header = %name, "a component gave a header that cannot be sent"),
+        }
+    }
+    answer
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    *response.status_mut() = status;
+    let media_type = HeaderValue::from_static("text/plain; charset=utf-8");
+    response
+        .headers_mut()
+        .insert(http::header::CONTENT_TYPE, media_type);
+    response
+}
+
+/// `GET /openapi/<component>.yaml`: the document of a component that serves on this listener.
+fn openapi_document(api: &Api, head: &Parts) -> Option<Response<Full<Bytes>>> {
+    let name = head.uri.path().strip_prefix("/openapi/")?;
+    let name = name.strip_suffix(".yaml")?;
+    let served = api.served.iter().find(|s| &*s.component == name)?;
+    if head.method != http::Method::GET {
+        return Some(plain(StatusCode::METHOD_NOT_ALLOWED, "GET only"));
+    }
+    let body = Bytes::copy_from_slice(served.text.as_bytes());
+    let mut response = Response::new(Full::new(body));
+    let media_type = HeaderValue::from_static("application/yaml");
+    response
+        .headers_mut()
+        .insert(http::header::CONTENT_TYPE, media_type);
+    Some(response)
+}
+

@@ -1,0 +1,244 @@
+//! Judging a request by its operation: the first thing that is wrong, in a fixed order (headers as
+//! the document lists them, path, query, body).
+
+use http::HeaderMap;
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind as Kind;
+use percent_encoding::percent_decode_str;
+use rialto_components::http::{Violation, ViolationKind};
+use serde_json::Value;
+
+use crate::openapi::{In, Operation, Parameter, Versions};
+
+/// A violation without allowed values.
+pub fn violation(kind: ViolationKind, location: &str, detail: String) -> Violation {
+    Violation {
+        kind,
+        location: location.to_owned(),
+        detail,
+        allowed: Vec::new(),
+    }
+}
+
+/// Pairs of names and values.
+pub type Pairs = Vec<(String, String)>;
+
+/// Judge the headers, in the order of the document's parameters.
+///
+/// # Errors
+/// The first violation.
+pub fn headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Violation> {
+    let parameters = operation.parameters.iter();
+    for parameter in parameters.filter(|p| p.place == In::Header) {
+        let location = format!("header {}", parameter.title);
+        let mut values = headers.get_all(&parameter.name).iter();
+        let Some(value) = values.next() else {
+            if parameter.required {
+                return Err(missing(&location));
+            }
+            continue;
+        };
+        let Ok(text) = value.to_str() else {
+            let detail = "is not plain ASCII".to_owned();
+            return Err(violation(ViolationKind::Malformed, &location, detail));
+        };
+        if values.next().is_some() {
+            let detail = "is given more than once".to_owned();
+            return Err(violation(ViolationKind::Malformed, &location, detail));
+        }
+        parameter_value(parameter, &location, text)?;
+    }
+    Ok(())
+}
+
+/// Judge and decode path parameters.
+///
+/// # Errors
+/// The first violation.
+pub fn path(operation: &Operation, found: &[(&str, &str)]) -> Result<Pairs, Violation> {
+    let mut decoded = Vec::with_capacity(found.len());
+    for (name, raw) in found {
+        let location = format!("path {name}");
+        let value = percent_decode_str(raw).decode_utf8().map_err(|_| {
+            let detail = "does not decode to UTF-8".to_owned();
+            violation(ViolationKind::Malformed, &location, detail)
+        })?;
+        let mut parameters = operation.parameters.iter();
+        if let Some(parameter) = parameters.find(|p| p.place == In::Path && p.name == *name) {
+            parameter_value(parameter, &location, &value)?;
+        }
+        decoded.push(((*name).to_owned(), value.into_owned()));
+    }
+    Ok(decoded)
+}
+
+/// Judge and decode query parameters; unknown ones are kept.
+///
+/// # Errors
+/// The first violation.
+pub fn query(operation: &Operation, query: Option<&str>) -> Result<Pairs, Violation> {
+    let mut decoded = Vec::new();
+    for pair in query.unwrap_or_default().split('&').filter(|p| !p.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let plain = |text: &str| {
+            let text = text.replace('+', " ");
+            percent_decode_str(&text).decode_utf8_lossy().into_owned()
+        };
+        decoded.push((plain(name), plain(value)));
+    }
+    for parameter in operation.parameters.iter().filter(|p| p.place == In::Query) {
+        let location = format!("query {}", parameter.title);
+        match decoded.iter().find(|(name, _)| *name == parameter.name) {
+            Some((_, value)) => parameter_value(parameter, &location, value)?,
+            None if parameter.required => return Err(missing(&location)),
+            None => {}
+        }
+    }
+    Ok(decoded)
+}
+
+/// Judge the body. Answers it as text, or none if there is none and none is needed.
+///
+/// # Errors
+/// The first violation.
+pub fn body(operation: &Operation, bytes: &[u8]) -> Result<Option<String>, Violation> {
+    let Some(body) = &operation.body else {
+        return Ok(None);
+    };
+    if bytes.is_empty() {
+        return if body.required {
+            Err(missing("body"))
+        } else {
+            Ok(None)
+        };
+    }
+    let not_json = |detail: String| violation(ViolationKind::NotJson, "body", detail);
+    let text = std::str::from_utf8(bytes).map_err(|e| not_json(format!("is not UTF-8: {e}")))?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|e| not_json(format!("is not JSON: {e}")))?;
+    if !body.schema.is_valid(&value) {
+        let first = body.schema.iter_errors(&value).next();
+        return Err(match first {
+            Some(error) => schema_violation("body", &error),
+            None => not_json("does not fit".into()),
+        });
+    }
+    Ok(Some(text.to_owned()))
+}
+
+fn missing(location: &str) -> Violation {
+    violation(ViolationKind::Missing, location, "is required".into())
+}
+
+fn parameter_value(
+    parameter: &Parameter,
+    location: &str,
+    value: &str,
+) -> Result<(), Violation> {
+    if parameter.is_date && httpdate::parse_http_date(value).is_err() {
+        let detail = "is no date such as `Tue, 15 Nov 1994 08:12:31 GMT`".to_owned();
+        return Err(violation(ViolationKind::Malformed, location, detail));
+    }
+    if let Some(versions) = &parameter.versions {
+        return version(versions, location, value);
+    }
+    let Some(schema) = &parameter.schema else {
+        return Ok(());
+    };
+    let instance = Value::String(value.to_owned());
+    match schema.iter_errors(&instance).next() {
+        None => Ok(()),
+        Some(error) => Err(schema_violation(location, &error)),
+    }
+}
+
+/// Judge a header of comma-separated items, each perhaps with a version.
+fn version(versions: &Versions, location: &str, value: &str) -> Result<(), Violation> {
+    let mut well_formed = false;
+    for item in value.split(',') {
+        let Some(captures) = versions.pattern.captures(item.trim()) else {
+            continue;
+        };
+        well_formed = true;
+        let Some(wanted) = captures.get(1) else {
+            return Ok(());
+        };
+        let wanted = wanted.as_str();
+        let supported = versions.supported.iter().any(|supported| {
+            supported == wanted
+                || supported
+                    .split_once('.')
+                    .is_some_and(|(major, _)| major == wanted)
+        });
+        if supported {
+            return Ok(());
+        }
+    }
+    let (kind, detail) = if well_formed {
+        let detail = "asks for a version that is not supported";
+        (ViolationKind::UnacceptableVersion, detail)
+    } else {
+        (ViolationKind::Malformed, "is not of the API's media type")
+    };
+    Err(Violation {
+        kind,
+        location: location.to_owned(),
+        detail: detail.to_owned(),
+        allowed: versions.supported.clone(),
+    })
+}
+
+/// What a schema violation is called, and where it is.
+fn schema_violation(location: &str, error: &ValidationError<'_>) -> Violation {
+    let pointer = error.instance_path().to_string();
+    let (kind, at, detail) = match error.kind() {
+        Kind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            let at = format!("{pointer}/{name}");
+            (ViolationKind::Missing, at, "is required".to_owned())
+        }
+        Kind::MinItems { limit } | Kind::MinProperties { limit } => {
+            let detail = format!("has fewer than {limit} elements");
+            (ViolationKind::Missing, pointer, detail)
+        }
+        Kind::MaxItems { limit } | Kind::MaxProperties { limit } => {
+            let detail = format!("has more than {limit} elements");
+            (ViolationKind::TooManyElements, pointer, detail)
+        }
+        Kind::AdditionalProperties { unexpected } => {
+            let detail = format!("has the unknown member {}", unexpected.join(", "));
+            (ViolationKind::TooManyElements, pointer, detail)
+        }
+        other => (ViolationKind::Malformed, pointer, wrong(other)),
+    };
+    let location = if at.is_empty() {
+        location.to_owned()
+    } else {
+        format!("{location} {at}")
+    };
+    Violation {
+        kind,
+        location,
+        detail,
+        allowed: Vec::new(),
+    }
+}
+
+/// What is wrong with a value, without the value: it may be secret, and it may be long.
+fn wrong(kind: &Kind) -> String {
+    match kind {
+        Kind::Type { .. } => "is of the wrong JSON type".into(),
+        Kind::Enum { .. } | Kind::Constant { .. } => "is none of the allowed values".into(),
+        Kind::Pattern { .. } => "does not have the required form".into(),
+        Kind::Format { format } => format!("is no {format}"),
+        Kind::MinLength { limit } => format!("is shorter than {limit} characters"),
+        Kind::MaxLength { limit } => format!("is longer than {limit} characters"),
+        Kind::Minimum { limit } | Kind::ExclusiveMinimum { limit } => {
+            format!("is below the limit of {limit}")
+        }
+        Kind::Maximum { limit } | Kind::ExclusiveMaximum { limit } => {
+            format!("is above the limit of {limit}")
+        }
+        other => format!("breaks the schema's `{}`", other.keyword()),
+    }
+}

@@ -1,0 +1,258 @@
+//! The executed state of documents: what turns read and lock, ahead of the disk.
+//!
+//! Each document that is touched has a *cell*: its newest executed version, the turn that holds it,
+//! and the turns that queue for it. How turns are ordered:
+//! - A turn holds a document from its first write (or `read_for_update`) until it has been executed.
+//! - A plain read holds nothing; it notes the version, and the turn is executed only if that is
+//!   still the newest version and no other turn holds the document.
+//! - A turn that meets a held document looks again for some microseconds, then ends, leaving
+//!   nothing. It runs again once it holds every document that it is known to have wanted, taken in
+//!   key order by queueing. A running turn never waits for a document, and queueing is in one global
+//!   order, so there is no deadlock; the known set only grows, so every turn gets through.
+//!
+//! Cells are a cache: one that nobody uses and whose last write is on disk may be forgotten.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::{Mutex, MutexGuard, RwLock};
+
+use crate::absent::Absent;
+use crate::ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
+use crate::queue::Job;
+use crate::store::{Collection, Store, StoreError};
+
+const SHARDS: usize = 64;
+
+/// What is known of a document.
+pub(crate) struct CellState {
+    /// Whether `version` and `body` say what the store says.
+    pub loaded: bool,
+    /// How often it has been written; 0 if it never was.
+    pub version: u64,
+    /// Its body; none if there is no such document.
+    pub body: Option<Name>,
+    /// The turn that holds it.
+    pub owner: Option<TurnId>,
+    /// Turns that queue for it.
+    pub waiters: VecDeque<Box<Job>>,
+    /// The last turn that wrote it.
+    pub lsn: Lsn,
+}
+
+/// A document in memory.
+pub(crate) struct Cell {
+    pub key: DocumentKey,
+    state: Mutex<CellState>,
+}
+
+impl Cell {
+    fn new(key: DocumentKey) -> Self {
+        Self {
+            key,
+            state: Mutex::new(CellState {
+                loaded: false,
+                version: 0,
+                body: None,
+                owner: None,
+                waiters: VecDeque::new(),
+                lsn: Lsn(0),
+            }),
+        }
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, CellState> {
+        self.state.lock()
+    }
+
+    /// The turn lets go; the first in the queue takes over and is given back to be run.
+    pub fn release(&self, turn: TurnId) -> Option<Box<Job>> {
+        let mut state = self.state.lock();
+        if state.owner != Some(turn) {
+            return None;
+        }
+        let next = state.waiters.pop_front();
+        state.owner = next.as_ref().map(|job| job.turn);
+        next
+    }
+}
+
+/// All documents in memory.
+pub(crate) struct Documents {
+    shards: Vec<Mutex<HashMap<DocumentKey, Arc<Cell>>>>,
+    /// Bytes of bodies and ids, roughly, of all cells.
+    bytes: AtomicUsize,
+    bytes_max: usize,
+    hand: AtomicUsize,
+    pub absent: Absent,
+}
+
+impl Documents {
+    pub fn new(bytes_max: usize) -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            bytes: AtomicUsize::new(0),
+            bytes_max,
+            hand: AtomicUsize::new(0),
+            absent: Absent::default(),
+        }
+    }
+
+    fn shard(&self, key: &DocumentKey) -> &Mutex<HashMap<DocumentKey, Arc<Cell>>> {
+        use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(key);
+        &self.shards[usize::try_from(hash).unwrap_or(0) % SHARDS]
+    }
+
+    /// The document's cell, loaded.
+    pub fn cell(&self, key: &DocumentKey, store: &dyn Store) -> Result<Arc<Cell>, StoreError> {
+        let cell = {
+            let mut shard = self.shard(key).lock();
+            match shard.get(key) {
+                Some(cell) => cell.clone(),
+                None => {
+                    let cell = Arc::new(Cell::new(key.clone()));
+                    shard.insert(key.clone(), cell.clone());
+                    self.bytes.fetch_add(cost(key, None), Ordering::Relaxed);
+                    cell
+                }
+            }
+        };
+        {
+            let mut state = cell.state();
+            if !state.loaded {
+                if !self.absent.is_surely_absent(key.collection, &key.id)
+                    && let Some(stored) = store.read(key.collection, &key.id)?
+                {
+                    self.bytes.fetch_add(stored.body.len(), Ordering::Relaxed);
+                    state.version = stored.version;
+                    state.body = Some(stored.body);
+                }
+                state.loaded = true;
+            }
+        }
+        Ok(cell)
+    }
+
+    /// Account for a body that replaces another.
+    pub fn replaced(&self, old: usize, new: usize) {
+        if new >= old {
+            self.bytes.fetch_add(new - old, Ordering::Relaxed);
+        } else {
+            self.bytes.fetch_sub(old - new, Ordering::Relaxed);
+        }
+    }
+
+    /// Forget cells that nobody uses and that are on disk, while there are too many bytes.
+    pub fn trim(&self, committed: Lsn) {
+        for _ in 0..SHARDS {
+            if self.bytes.load(Ordering::Relaxed) <= self.bytes_max {
+                return;
+            }
+            let hand = self.hand.fetch_add(1, Ordering::Relaxed) % SHARDS;
+            let mut shard = self.shards[hand].lock();
+            let mut freed = 0;
+            let mut kept_for_now = shard.len() / 2;
+            shard.retain(|key, cell| {
+                // Only this map holds the cell, and it gives cells out only under this lock.
+                if kept_for_now == 0 || Arc::strong_count(cell) > 1 {
+                    return true;
+                }
+                let state = cell.state();
+                if state.owner.is_some() || !state.waiters.is_empty() || state.lsn > committed {
+                    return true;
+                }
+                kept_for_now -= 1;
+                freed += cost(key, state.body.as_deref());
+                false
+            });
+            self.bytes.fetch_sub(freed, Ordering::Relaxed);
+        }
+    }
+
+    /// Roughly how many bytes the documents in memory take.
+    pub fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+fn cost(key: &DocumentKey, body: Option<&str>) -> usize {
+    /// A cell, its entry in the map and its allocations.
+    const OVERHEAD: usize = 224;
+    OVERHEAD + key.id.len() + body.map_or(0, str::len)
+}
+
+/// The numbers of collections.
+#[derive(Default)]
+pub(crate) struct Collections {
+    by_name: RwLock<HashMap<Name, HashMap<Name, CollectionId>>>,
+    by_id: RwLock<Vec<Collection>>,
+    /// How many of `by_id` the store knows.
+    stored: AtomicUsize,
+}
+
+impl Collections {
+    pub fn recovered(collections: Vec<Collection>) -> Self {
+        let this = Self::default();
+        {
+            let mut by_name = this.by_name.write();
+            for collection in &collections {
+                by_name
+                    .entry(collection.component.clone())
+                    .or_default()
+                    .insert(collection.name.clone(), collection.id);
+            }
+        }
+        this.stored.store(collections.len(), Ordering::Relaxed);
+        *this.by_id.write() = collections;
+        this
+    }
+
+    /// The collection's number; a new one gets the next.
+    pub fn id(&self, component: &str, name: &str) -> CollectionId {
+        if let Some(id) = self
+            .by_name
+            .read()
+            .get(component)
+            .and_then(|names| names.get(name))
+        {
+            return *id;
+        }
+        let mut by_name = self.by_name.write();
+        let mut by_id = self.by_id.write();
+        let names = by_name.entry(component.into()).or_default();
+        *names.entry(name.into()).or_insert_with(|| {
+            let number = by_id.last().map_or(1, |last| last.id.0 + 1);
+            let id = CollectionId(number);
+            by_id.push(Collection {
+                id,
+                component: component.into(),
+                name: name.into(),
+            });
+            id
+        })
+    }
+
+    /// The component and the name of a collection.
+    pub fn name(&self, id: CollectionId) -> Option<(Name, Name)> {
+        let by_id = self.by_id.read();
+        let at = by_id.binary_search_by_key(&id, |c| c.id).ok()?;
+        by_id
+            .get(at)
+            .map(|c| (c.component.clone(), c.name.clone()))
+    }
+
+    /// Collections that the store has not seen; it has once `stored` is told their count.
+    pub fn unseen(&self) -> Vec<Collection> {
+        self.by_id
+            .read()
+            .get(self.stored.load(Ordering::Relaxed)..)
+            .unwrap_or_default()
+            .to_vec()
+    }
+
+    pub fn stored(&self, count: usize) {
+        self.stored.fetch_add(count, Ordering::Relaxed);
+    }
+}

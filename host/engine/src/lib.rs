@@ -1,0 +1,32 @@
+//! Turns: handlers run as transactions, ordered per document, committed in groups.
+//!
+//! A *turn* is one handler run. What it wrote, published, scheduled and sent becomes true together
+//! or not at all, and nothing leaves before it is on disk. This crate knows neither WebAssembly
+//! nor HTTP nor SQL: handlers, the store, the network, the clock and randomness come through
+//! traits, so that a test can run the engine in simulated time with faults from a seed.
+//!
+//! Start reading at [`engine::Engine`], then [`turn::Turn`] (what a handler may do) and
+//! [`commit`] (how executed turns reach the disk).
+
+pub mod absent;
+pub mod commit;
+pub mod documents;
+pub mod engine;
+pub mod history;
+pub mod ids;
+pub mod limits;
+pub mod network;
+pub mod queue;
+pub mod reminders;
+pub mod stimulus;
+pub mod store;
+pub mod threads;
+pub mod time;
+pub mod turn;
+
+pub use engine::{Busy, Engine, Environment, Handled, Handler};
+pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
+pub use limits::Limits;
+pub use stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace};
+pub use time::{Clock, Entropy, Timestamp};
+pub use turn::{Interrupt, Turn};

@@ -1,0 +1,58 @@
+//! Every bound of the engine, in one place, with unit and reason.
+
+/// Bounds that an operator may set; [`Limits::default`] gives the documented values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Turns that may be waiting or running before new requests are refused with `Busy`.
+    /// Beyond this a client waits longer than it gains.
+    pub turns_waiting_max: usize,
+    /// Executed turns that may wait for the disk before new requests are refused.
+    pub uncommitted_turns_max: usize,
+    /// How often a delivery is tried before it becomes a dead letter.
+    pub attempts_max: u32,
+    /// The pause after a delivery's first failure, in milliseconds; doubles after each more.
+    pub retry_initial_ms: u64,
+    /// The longest pause between a delivery's attempts, in milliseconds.
+    pub retry_max_ms: u64,
+    /// How long an executed turn waits for company before its group is written, in microseconds,
+    /// while other turns are running. With nothing running a group is written at once.
+    pub commit_linger_us: u64,
+    /// Bytes of document bodies kept in memory beside those that are not yet on disk.
+    pub cache_bytes_max: usize,
+    /// How often a worker looks again at a document that another turn holds before it ends its
+    /// own turn and queues for the document. Holders are usually done within microseconds.
+    pub lock_looks_max: u32,
+    /// Reruns of one turn because of other turns, before it counts as failed.
+    pub conflicts_max: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            turns_waiting_max: 4_096,
+            uncommitted_turns_max: 65_536,
+            attempts_max: 8,
+            retry_initial_ms: 50,
+            retry_max_ms: 30_000,
+            commit_linger_us: 2_000,
+            cache_bytes_max: 256 << 20,
+            lock_looks_max: 24,
+            conflicts_max: 64,
+        }
+    }
+}
+
+/// The longest document body, in bytes.
+pub const BODY_BYTES_MAX: usize = 1 << 20;
+/// The longest document id, in bytes.
+pub const ID_BYTES_MAX: usize = 256;
+/// The longest collection name, in bytes.
+pub const COLLECTION_BYTES_MAX: usize = 64;
+/// The largest page of a scan, in documents.
+pub const SCAN_LIMIT_MAX: u32 = 1_000;
+/// Documents that one turn may touch.
+pub const DOCUMENTS_PER_TURN_MAX: usize = 4_096;
+/// Deliveries, reminders and requests that one turn may stage, each.
+pub const STAGED_PER_TURN_MAX: usize = 1_024;
+/// Subjects of one turn's history.
+pub const SUBJECTS_PER_TURN_MAX: usize = 8;

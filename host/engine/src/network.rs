@@ -1,0 +1,113 @@
+//! What leaves the host over HTTP, as the engine sees it: requests that are durable before they
+//! are sent, and reports of how they ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Name;
+use crate::time::Timestamp;
+
+/// How hard to try to deliver a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeliveryPolicy {
+    /// Attempts in all.
+    pub attempts_max: u32,
+    /// Milliseconds that one attempt may take.
+    pub attempt_timeout_ms: u32,
+    /// No attempt begins after this instant.
+    pub deadline: Timestamp,
+    /// Milliseconds of pause after the first failure; doubles, with jitter.
+    pub backoff_initial_ms: u32,
+    /// The longest pause, in milliseconds.
+    pub backoff_max_ms: u32,
+}
+
+/// A request to the outside, staged by a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutboundRequest {
+    /// Unique in the life of a store.
+    pub id: u64,
+    /// The component that sent it and gets the report.
+    pub component: Name,
+    /// An upper-case HTTP method.
+    pub method: String,
+    /// An absolute URL.
+    pub url: String,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// UTF-8.
+    pub body: Option<String>,
+    /// How hard to try.
+    pub policy: DeliveryPolicy,
+    /// Opaque; comes back with the report.
+    pub correlation: String,
+    /// W3C trace context, `traceparent` form, of the turn that sent it.
+    pub traceparent: String,
+    /// What the sending turn was about, for the history of the report's turn.
+    pub subjects: Vec<Name>,
+}
+
+/// What the other side answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutboundResponse {
+    /// HTTP status.
+    pub status: u16,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body's beginning.
+    pub body: String,
+}
+
+/// Why a request was not delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureKind {
+    /// The URL is unusable or its origin is not granted.
+    NotAllowed,
+    /// No connection could be made.
+    Unreachable,
+    /// No answer in time.
+    TimedOut,
+    /// Another answer than 2xx.
+    Refused,
+    /// The connection broke.
+    Broken,
+}
+
+/// How a request ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// A 2xx answer.
+    Delivered(OutboundResponse),
+    /// Given up.
+    Failed {
+        /// Why.
+        kind: FailureKind,
+        /// A sentence.
+        reason: String,
+        /// The last answer, if there was one.
+        response: Option<OutboundResponse>,
+    },
+}
+
+/// The end of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The request's id.
+    pub id: u64,
+    /// The request's correlation.
+    pub correlation: String,
+    /// Attempts made.
+    pub attempts: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// What carries requests to the outside.
+pub trait Network: Send + Sync + 'static {
+    /// Take a request that is on disk; call `done` once, from any thread, when it has ended.
+    /// Must not block.
+    fn send(
+        &self,
+        request: std::sync::Arc<OutboundRequest>,
+        done: Box<dyn FnOnce(Report) + Send>,
+    );
+}

@@ -1,0 +1,241 @@
+//! The store, as the engine sees it: one atomic group of changes at a time, and what must be read
+//! back after a restart. Every call blocks; the engine calls from threads of its own.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::history::Record;
+use crate::ids::{CollectionId, Lsn, Name};
+use crate::network::OutboundRequest;
+use crate::stimulus::Delivery;
+use crate::time::Timestamp;
+
+/// Why the store could not do what was asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StoreError {
+    /// Another process writes to the store now; this one must stop.
+    #[error("another host has taken over the store (its fencing token is newer)")]
+    Fenced,
+    /// Anything else, in the store's words.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A collection that got a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collection {
+    /// Its number.
+    pub id: CollectionId,
+    /// The component that owns it.
+    pub component: Name,
+    /// Its name in the component.
+    pub name: Name,
+}
+
+/// A document as the store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredDocument {
+    /// The document's id.
+    pub id: Name,
+    /// How often it has been written; starts at 1.
+    pub version: u64,
+    /// JSON.
+    pub body: Name,
+}
+
+/// The last state of one document in a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentWrite {
+    /// Whose and which collection.
+    pub collection: CollectionId,
+    /// The document's id.
+    pub id: Name,
+    /// Its version after the write.
+    pub version: u64,
+    /// Its body; none if it was removed.
+    pub body: Option<Name>,
+}
+
+/// A reminder that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredReminder {
+    /// The component that is reminded.
+    pub component: Name,
+    /// Unique in the component.
+    pub id: Name,
+    /// When.
+    pub due: Timestamp,
+    /// Tells a replaced reminder from its successor.
+    pub generation: u64,
+    /// Opaque.
+    pub payload: String,
+    /// What the turn that set it was about.
+    pub subjects: Vec<Name>,
+}
+
+/// A delivery that has been given up until an operator decides.
+#[derive(Clone, Debug)]
+pub struct DeadLetter {
+    /// The delivery.
+    pub delivery: Arc<Delivery>,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// The last failure, in words.
+    pub error: String,
+    /// When it was given up.
+    pub at: Timestamp,
+}
+
+/// A rule's verdict, kept for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Unique in the life of a store.
+    pub id: u64,
+    /// What the verdict was about.
+    pub subject: Name,
+    /// When.
+    pub at: Timestamp,
+    /// JSON.
+    pub body: String,
+}
+
+/// Everything that becomes true together with one commit.
+#[derive(Debug, Default)]
+pub struct Group {
+    /// The last turn of the group.
+    pub lsn: Lsn,
+    /// No id at or above this one has been used.
+    pub next_id: u64,
+    /// Collections that the store has not seen.
+    pub collections: Vec<Collection>,
+    /// The last state of each document that changed.
+    pub documents: Vec<DocumentWrite>,
+    /// Deliveries that are still to be made.
+    pub deliveries_added: Vec<Arc<Delivery>>,
+    /// Deliveries from earlier groups that have been made.
+    pub deliveries_removed: Vec<u64>,
+    /// Reminders that wait now.
+    pub reminders_set: Vec<StoredReminder>,
+    /// Reminders from earlier groups that wait no more, by component and id.
+    pub reminders_removed: Vec<(Name, Name)>,
+    /// Requests that are to be sent.
+    pub outbound_added: Vec<Arc<OutboundRequest>>,
+    /// Requests from earlier groups whose report has been handled.
+    pub outbound_removed: Vec<u64>,
+    /// Deliveries given up.
+    pub dead_letters_added: Vec<DeadLetter>,
+    /// Dead letters that were retried or dropped, by the delivery's id.
+    pub dead_letters_removed: Vec<u64>,
+    /// Verdicts.
+    pub receipts: Vec<Receipt>,
+    /// What happened, for the history.
+    pub history: Vec<Record>,
+    /// How many turns the group holds.
+    pub turns: usize,
+}
+
+/// What a store gives back when it is opened.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// The last turn that is on disk.
+    pub lsn: Lsn,
+    /// No id at or above this one has been used.
+    pub next_id: u64,
+    /// All collections.
+    pub collections: Vec<Collection>,
+    /// Deliveries still to be made, in the order of their ids.
+    pub deliveries: Vec<Delivery>,
+    /// Reminders that wait.
+    pub reminders: Vec<StoredReminder>,
+    /// Requests without a report.
+    pub outbound: Vec<OutboundRequest>,
+}
+
+/// A part of a collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScanRange {
+    /// The first id, included.
+    pub from: String,
+    /// The end, excluded; none for the collection's end.
+    pub to: Option<String>,
+}
+
+impl ScanRange {
+    /// The whole collection.
+    pub fn all() -> Self {
+        Self {
+            from: String::new(),
+            to: None,
+        }
+    }
+
+    /// Ids that begin with this text, in byte order.
+    pub fn prefix(prefix: &str) -> Self {
+        let mut end: Vec<char> = prefix.chars().collect();
+        // The successor of a prefix: its last character that has a successor, stepped by one.
+        let to = loop {
+            let Some(last) = end.pop() else { break None };
+            if let Some(next) = next_char(last) {
+                end.push(next);
+                break Some(end.into_iter().collect());
+            }
+        };
+        Self {
+            from: prefix.to_owned(),
+            to,
+        }
+    }
+
+    /// Whether an id lies in the range.
+    pub fn contains(&self, id: &str) -> bool {
+        id >= self.from.as_str() && self.to.as_deref().is_none_or(|to| id < to)
+    }
+}
+
+/// The next Unicode scalar value; UTF-8 byte order is scalar order.
+fn next_char(c: char) -> Option<char> {
+    let next = match c as u32 {
+        0xD7FF => 0xE000,
+        other => other + 1,
+    };
+    char::from_u32(next)
+}
+
+/// Where turns become durable.
+pub trait Store: Send + Sync + 'static {
+    /// Read back what must go on after a restart, and fence off any earlier writer.
+    fn recover(&self) -> Result<Recovered, StoreError>;
+    /// One document, as committed.
+    fn read(&self, collection: CollectionId, id: &str)
+    -> Result<Option<StoredDocument>, StoreError>;
+    /// Committed documents of a range in the byte order of their ids, at most `limit`.
+    fn scan(
+        &self,
+        collection: CollectionId,
+        range: &ScanRange,
+        limit: u32,
+    ) -> Result<Vec<StoredDocument>, StoreError>;
+    /// Make the group durable: all of it or nothing.
+    fn write(&self, group: &Group) -> Result<(), StoreError>;
+    /// Visit the key of every committed document, in any order, until the visitor says stop.
+    fn visit_keys(
+        &self,
+        visit: &mut dyn FnMut(CollectionId, &str) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), StoreError>;
+    /// All dead letters, oldest first.
+    fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_prefix_range_holds_just_what_begins_with_it(prefix in ".{0,4}", id in ".{0,6}") {
+            prop_assert_eq!(ScanRange::prefix(&prefix).contains(&id), id.starts_with(&prefix));
+        }
+    }
+}

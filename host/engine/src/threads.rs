@@ -1,0 +1,127 @@
+//! Real threads that drive an engine: workers that run turns, a committer, a timer, and one that
+//! reads the store's keys after a start.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::engine::Engine;
+use crate::stimulus::Failure;
+
+/// The longest time between two looks at the clock, in milliseconds: reminders that are set for
+/// earlier than what the timer waits for are late by at most this.
+const TIMER_PERIOD_MS: u64 = 10;
+
+/// Running threads. Dropping it stops them without waiting for work to finish.
+pub struct Threads {
+    engine: Engine,
+    stopping: Arc<(AtomicBool, Mutex<()>, Condvar)>,
+    workers: Vec<JoinHandle<()>>,
+    committer: Option<JoinHandle<()>>,
+    others: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// Start them.
+    ///
+    /// # Errors
+    /// When the operating system gives no more threads.
+    pub fn start(engine: &Engine, workers: usize) -> std::io::Result<Self> {
+        let stopping = Arc::new((AtomicBool::new(false), Mutex::new(()), Condvar::new()));
+        let mut threads = Self {
+            engine: engine.clone(),
+            stopping: stopping.clone(),
+            workers: Vec::new(),
+            committer: None,
+            others: Vec::new(),
+        };
+        for n in 0..workers.max(1) {
+            let engine = engine.clone();
+            let worker = spawn(&format!("turn-{n}"), move || {
+                while let Some(job) = engine.shared.queue.pop_wait() {
+                    engine.run_job(job);
+                }
+            })?;
+            threads.workers.push(worker);
+        }
+        let committing = engine.clone();
+        threads.committer = Some(spawn("commit", move || commit(&committing))?);
+        let timing = engine.clone();
+        let timer = spawn("timer", move || {
+            let (stop, lock, signal) = &*stopping;
+            let mut guard = lock.lock();
+            while !stop.load(Ordering::Acquire) {
+                timing.fire_due();
+                signal.wait_for(&mut guard, Duration::from_millis(TIMER_PERIOD_MS));
+            }
+        })?;
+        threads.others.push(timer);
+        let learning = engine.clone();
+        let learner = spawn("learn-keys", move || {
+            if let Err(error) = learning.learn_keys() {
+                tracing::warn!(%error, "the store's keys could not be read; fresh documents cost a read");
+            }
+        })?;
+        threads.others.push(learner);
+        Ok(threads)
+    }
+
+    /// Run no more turns, write what has been executed, and stop.
+    pub fn stop(mut self) {
+        self.halt();
+    }
+
+    fn halt(&mut self) {
+        for job in self.engine.shared.queue.close() {
+            let mut job = job;
+            if let Some(waiter) = job.waiter.take() {
+                waiter(Err(Failure::Shutdown));
+            }
+        }
+        for worker in self.workers.drain(..) {
+            let _ = worker.join();
+        }
+        self.engine.shared.log.close();
+        if let Some(committer) = self.committer.take() {
+            let _ = committer.join();
+        }
+        self.stopping.0.store(true, Ordering::Release);
+        self.stopping.2.notify_all();
+        for other in self.others.drain(..) {
+            let _ = other.join();
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.halt();
+    }
+}
+
+fn commit(engine: &Engine) {
+    let shared = &engine.shared;
+    let clock = &shared.environment.clock;
+    while shared.log.wait(
+        shared.limits.commit_linger_us,
+        || clock.monotonic_us(),
+        || shared.queue.active() == 0,
+    ) {
+        if engine.commit().is_err() {
+            return;
+        }
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the one place where the engine starts threads"
+)]
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(body)
+}

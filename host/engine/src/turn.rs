@@ -1,0 +1,501 @@
+//! What a handler may do: read and write documents, stage events, reminders and requests. All of
+//! it is kept in the turn until the engine has executed it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::documents::Cell;
+use crate::engine::Shared;
+use crate::history::Step;
+use crate::ids::{DocumentKey, Name, TurnId};
+use crate::limits;
+use crate::network::{DeliveryPolicy, OutboundRequest};
+use crate::reminders::ReminderChange;
+use crate::stimulus::{Cause, Delivery, Payload, Trace};
+use crate::store::{Receipt, ScanRange, StoredDocument, StoredReminder};
+use crate::time::Timestamp;
+
+/// Why a turn cannot go on. The handler must return at once; the engine knows what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Interrupt {
+    /// Another turn holds a document, or has written one that this turn read. The turn will run
+    /// again.
+    #[error("interrupted by another turn")]
+    Conflict,
+    /// The store failed.
+    #[error("the store failed: {0}")]
+    Store(String),
+    /// The handler broke a rule of the interface.
+    #[error("{0}")]
+    Misuse(String),
+}
+
+/// How this turn touched a document.
+pub(crate) struct Touch {
+    pub cell: Arc<Cell>,
+    /// The version that was seen.
+    pub version: u64,
+    /// The body that was seen.
+    pub seen: Option<Name>,
+    /// Whether this turn holds the document.
+    pub held: bool,
+    /// What was written, if anything was.
+    pub write: Option<Option<Name>>,
+}
+
+impl Touch {
+    fn body(&self) -> Option<Name> {
+        self.write.clone().unwrap_or_else(|| self.seen.clone())
+    }
+}
+
+/// What a turn has staged beside documents.
+#[derive(Default)]
+pub(crate) struct Staged {
+    pub deliveries: Vec<Arc<Delivery>>,
+    pub reminders: Vec<ReminderChange>,
+    pub outbound: Vec<Arc<OutboundRequest>>,
+    pub receipts: Vec<Receipt>,
+    pub steps: Vec<Step>,
+    pub subjects: Vec<Name>,
+    pub release: u64,
+}
+
+/// A request to send, as a handler gives it.
+#[derive(Clone, Debug)]
+pub struct Send {
+    /// An upper-case HTTP method.
+    pub method: String,
+    /// An absolute URL.
+    pub url: String,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// UTF-8.
+    pub body: Option<String>,
+    /// How hard to try.
+    pub policy: DeliveryPolicy,
+    /// Opaque; comes back with the report.
+    pub correlation: String,
+}
+
+/// One run of a handler. Dropping it leaves nothing behind.
+pub struct Turn {
+    pub(crate) id: TurnId,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) now: Timestamp,
+    pub(crate) trace: Trace,
+    pub(crate) touched: HashMap<DocumentKey, Touch>,
+    pub(crate) staged: Staged,
+    /// The document that another turn was in the way of.
+    pub(crate) blocked: Option<Arc<Cell>>,
+}
+
+impl Turn {
+    pub(crate) fn new(shared: Arc<Shared>, id: TurnId, trace: Trace) -> Self {
+        let now = shared.environment.clock.now();
+        Self {
+            id,
+            shared,
+            now,
+            trace,
+            touched: HashMap::new(),
+            staged: Staged::default(),
+            blocked: None,
+        }
+    }
+
+    /// The turn's number.
+    pub fn id(&self) -> TurnId {
+        self.id
+    }
+
+    /// The turn's instant.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The trace, with this turn as the parent of what it causes.
+    pub fn trace(&self) -> Trace {
+        Trace {
+            parent: self.id.0.max(1),
+            ..self.trace
+        }
+    }
+
+    /// Microseconds on the engine's monotonic clock, for timing steps.
+    pub fn monotonic_us(&self) -> u64 {
+        self.shared.environment.clock.monotonic_us()
+    }
+
+    /// Fill with random bytes.
+    pub fn random(&self, bytes: &mut [u8]) {
+        self.shared.environment.entropy.fill(bytes);
+    }
+
+    /// Say which release the turn runs on.
+    pub fn set_release(&mut self, number: u64) {
+        self.staged.release = number;
+    }
+
+    /// Note what the turn did, for the history.
+    pub fn note(&mut self, step: Step) {
+        self.staged.steps.push(step);
+    }
+
+    /// File the turn's history under a subject. Beyond the allowed number it is not noted.
+    pub fn subject(&mut self, subject: &str) {
+        let subjects = &mut self.staged.subjects;
+        if subjects.len() < limits::SUBJECTS_PER_TURN_MAX
+            && !subjects.iter().any(|known| &**known == subject)
+        {
+            subjects.push(subject.into());
+        }
+    }
+
+    /// The document's body, or none.
+    pub fn read(
+        &mut self,
+        component: &str,
+        collection: &str,
+        id: &str,
+    ) -> Result<Option<Name>, Interrupt> {
+        let key = self.key(component, collection, id)?;
+        Ok(self.touch(key, false)?.body())
+    }
+
+    /// The document's body, or none; no other turn touches it until this one has been executed.
+    pub fn read_for_update(
+        &mut self,
+        component: &str,
+        collection: &str,
+        id: &str,
+    ) -> Result<Option<Name>, Interrupt> {
+        let key = self.key(component, collection, id)?;
+        Ok(self.touch(key, true)?.body())
+    }
+
+    /// Write the document.
+    pub fn write(
+        &mut self,
+        component: &str,
+        collection: &str,
+        id: &str,
+        body: &str,
+    ) -> Result<(), Interrupt> {
+        check_body(body)?;
+        let key = self.key(component, collection, id)?;
+        self.touch(key, true)?.write = Some(Some(body.into()));
+        Ok(())
+    }
+
+    /// Write the document if it does not exist. Answers whether it was written.
+    pub fn insert_if_absent(
+        &mut self,
+        component: &str,
+        collection: &str,
+        id: &str,
+        body: &str,
+    ) -> Result<bool, Interrupt> {
+        check_body(body)?;
+        let key = self.key(component, collection, id)?;
+        let touch = self.touch(key, true)?;
+        let absent = touch.body().is_none();
+        if absent {
+            touch.write = Some(Some(body.into()));
+        }
+        Ok(absent)
+    }
+
+    /// Remove the document. Answers whether it existed.
+    pub fn delete(
+        &mut self,
+        component: &str,
+        collection: &str,
+        id: &str,
+    ) -> Result<bool, Interrupt> {
+        let key = self.key(component, collection, id)?;
+        let touch = self.touch(key, true)?;
+        let existed = touch.body().is_some();
+        if existed {
+            touch.write = Some(None);
+        }
+        Ok(existed)
+    }
+
+    /// Documents of a range in the byte order of their ids, at most `limit`: what is committed,
+    /// what is executed, and the turn's own writes.
+    pub fn scan(
+        &mut self,
+        component: &str,
+        collection: &str,
+        range: &ScanRange,
+        limit: u32,
+    ) -> Result<Vec<StoredDocument>, Interrupt> {
+        if !(1..=limits::SCAN_LIMIT_MAX).contains(&limit) {
+            return Err(Interrupt::Misuse(format!(
+                "a scan takes 1 to {} documents, not {limit}",
+                limits::SCAN_LIMIT_MAX
+            )));
+        }
+        check_collection(collection)?;
+        let collection = self.shared.collections.id(component, collection);
+        let own = self
+            .touched
+            .iter()
+            .filter(|(key, touch)| {
+                key.collection == collection && touch.write.is_some() && range.contains(&key.id)
+            })
+            .map(|(key, touch)| (key.id.clone(), touch.version + 1, touch.body()))
+            .collect();
+        self.shared
+            .scan(collection, range, limit, own)
+            .map_err(|e| Interrupt::Store(e.to_string()))
+    }
+
+    /// Set a reminder of a component, replacing one of the same id.
+    pub fn set_reminder(
+        &mut self,
+        component: &Name,
+        id: &str,
+        due: Timestamp,
+        payload: String,
+    ) -> Result<(), Interrupt> {
+        check_id(id)?;
+        check_count("reminders", self.staged.reminders.len())?;
+        let reminder = StoredReminder {
+            component: component.clone(),
+            id: id.into(),
+            due,
+            generation: self.shared.next_id(),
+            payload,
+            subjects: self.staged.subjects.clone(),
+        };
+        self.note(Step::Reminded {
+            id: id.to_owned(),
+            due,
+        });
+        self.staged
+            .reminders
+            .push(ReminderChange::Set(Arc::new(reminder)));
+        Ok(())
+    }
+
+    /// Cancel a reminder. Answers whether it was still waiting.
+    pub fn cancel_reminder(&mut self, component: &Name, id: &str) -> Result<bool, Interrupt> {
+        check_id(id)?;
+        check_count("reminders", self.staged.reminders.len())?;
+        let id: Name = id.into();
+        let own = self.staged.reminders.iter().rev().find_map(|c| match c {
+            ReminderChange::Set(r) => (r.component == *component && r.id == id).then_some(true),
+            ReminderChange::Cancel {
+                component: c,
+                id: i,
+            } => (c == component && *i == id).then_some(false),
+        });
+        let waited = own.unwrap_or_else(|| self.shared.reminders.lock().waits(component, &id));
+        self.staged.reminders.push(ReminderChange::Cancel {
+            component: component.clone(),
+            id,
+        });
+        Ok(waited)
+    }
+
+    /// Stage a request to the outside. Answers its id.
+    pub fn send(&mut self, component: &Name, send: Send) -> Result<u64, Interrupt> {
+        check_count("requests", self.staged.outbound.len())?;
+        let id = self.shared.next_id();
+        self.note(Step::Sent {
+            id,
+            request: format!("{} {}", send.method, send.url),
+        });
+        let request = OutboundRequest {
+            id,
+            component: component.clone(),
+            method: send.method,
+            url: send.url,
+            headers: send.headers,
+            body: send.body,
+            policy: send.policy,
+            correlation: send.correlation,
+            traceparent: self.trace().to_string(),
+            subjects: self.staged.subjects.clone(),
+        };
+        self.staged.outbound.push(Arc::new(request));
+        Ok(id)
+    }
+
+    /// Stage an event for one subscriber.
+    pub fn deliver(
+        &mut self,
+        component: &Name,
+        interface: &Name,
+        function: &Name,
+        payload: Payload,
+    ) -> Result<(), Interrupt> {
+        check_count("events", self.staged.deliveries.len())?;
+        let delivery = Delivery {
+            id: self.shared.next_id(),
+            cause: Cause::Event,
+            component: component.clone(),
+            interface: interface.clone(),
+            function: function.clone(),
+            payload,
+            by: Some(self.id),
+            trace: self.trace(),
+            subjects: self.staged.subjects.clone(),
+        };
+        self.staged.deliveries.push(Arc::new(delivery));
+        Ok(())
+    }
+
+    /// Keep a receipt. Answers its id.
+    pub fn receipt(&mut self, subject: &str, body: String) -> u64 {
+        let id = self.shared.next_id();
+        self.staged.receipts.push(Receipt {
+            id,
+            subject: subject.into(),
+            at: self.now,
+            body,
+        });
+        id
+    }
+
+    fn key(&self, component: &str, collection: &str, id: &str) -> Result<DocumentKey, Interrupt> {
+        check_collection(collection)?;
+        check_id(id)?;
+        Ok(DocumentKey {
+            collection: self.shared.collections.id(component, collection),
+            id: id.into(),
+        })
+    }
+
+    fn touch(&mut self, key: DocumentKey, hold: bool) -> Result<&mut Touch, Interrupt> {
+        if !self.touched.contains_key(&key) {
+            if self.touched.len() >= limits::DOCUMENTS_PER_TURN_MAX {
+                return Err(Interrupt::Misuse(format!(
+                    "a turn may touch {} documents and this one wants more",
+                    limits::DOCUMENTS_PER_TURN_MAX
+                )));
+            }
+            let cell = self
+                .shared
+                .documents
+                .cell(&key, &*self.shared.environment.store)
+                .map_err(|e| Interrupt::Store(e.to_string()))?;
+            let touch = self.look(cell, hold)?;
+            self.touched.insert(key.clone(), touch);
+        }
+        if hold && !self.touched.get(&key).is_some_and(|touch| touch.held) {
+            self.hold(&key)?;
+        }
+        self.touched
+            .get_mut(&key)
+            .ok_or_else(|| Interrupt::Misuse("a touched document is gone".into()))
+    }
+
+    /// See the document, waiting some microseconds for a turn that holds it.
+    fn look(&mut self, cell: Arc<Cell>, hold: bool) -> Result<Touch, Interrupt> {
+        for look in 0..=self.shared.limits.lock_looks_max {
+            {
+                let mut state = cell.state();
+                if state.owner.is_none() && hold {
+                    state.owner = Some(self.id);
+                }
+                let held = state.owner == Some(self.id);
+                if held || state.owner.is_none() {
+                    let (version, seen) = (state.version, state.body.clone());
+                    drop(state);
+                    return Ok(Touch {
+                        cell,
+                        version,
+                        seen,
+                        held,
+                        write: None,
+                    });
+                }
+            }
+            if look < 8 {
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        self.blocked = Some(cell);
+        Err(Interrupt::Conflict)
+    }
+
+    /// Hold a document that was only read so far.
+    fn hold(&mut self, key: &DocumentKey) -> Result<(), Interrupt> {
+        let Some(touch) = self.touched.get(key) else {
+            return Ok(());
+        };
+        let (cell, version) = (touch.cell.clone(), touch.version);
+        let now = self.look(cell.clone(), true)?;
+        if let Some(touch) = self.touched.get_mut(key) {
+            touch.held = true;
+        }
+        if now.version != version {
+            self.blocked = Some(cell);
+            return Err(Interrupt::Conflict);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        for touch in self.touched.values().filter(|touch| touch.held) {
+            if let Some(job) = touch.cell.release(self.id) {
+                self.shared.queue.push_first(job);
+            }
+        }
+    }
+}
+
+fn check_collection(name: &str) -> Result<(), Interrupt> {
+    let fits = (1..=limits::COLLECTION_BYTES_MAX).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    fits.then_some(()).ok_or_else(|| {
+        Interrupt::Misuse(format!(
+            "`{name}` is no collection: 1 to {} lower-case letters, digits and hyphens",
+            limits::COLLECTION_BYTES_MAX
+        ))
+    })
+}
+
+fn check_id(id: &str) -> Result<(), Interrupt> {
+    let fits = (1..=limits::ID_BYTES_MAX).contains(&id.len()) && !id.chars().any(char::is_control);
+    fits.then_some(()).ok_or_else(|| {
+        Interrupt::Misuse(format!(
+            "{:?} is no id: 1 to {} bytes without control characters",
+            id.chars().take(64).collect::<String>(),
+            limits::ID_BYTES_MAX
+        ))
+    })
+}
+
+fn check_body(body: &str) -> Result<(), Interrupt> {
+    if body.len() > limits::BODY_BYTES_MAX {
+        return Err(Interrupt::Misuse(format!(
+            "a document's body may have {} bytes, not {}",
+            limits::BODY_BYTES_MAX,
+            body.len()
+        )));
+    }
+    serde_json::from_str::<serde::de::IgnoredAny>(body)
+        .map(|_| ())
+        .map_err(|e| Interrupt::Misuse(format!("a document's body must be JSON: {e}")))
+}
+
+fn check_count(what: &str, count: usize) -> Result<(), Interrupt> {
+    (count < limits::STAGED_PER_TURN_MAX)
+        .then_some(())
+        .ok_or_else(|| {
+            Interrupt::Misuse(format!(
+                "a turn may stage {} {what} and this one wants more",
+                limits::STAGED_PER_TURN_MAX
+            ))
+        })
+}

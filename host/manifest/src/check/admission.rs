@@ -1,0 +1,140 @@
+//! Whether an operator's document allows what a scheme's document asks for: a grant needs both.
+
+use std::fmt::Display;
+
+use super::{list, unknown};
+use crate::diagnostics::{Code, Diagnostics};
+use crate::document::Document;
+use crate::operator::{Ceilings, Operator, OperatorFile, Surface};
+use crate::scheme::{Context, Rule, Scheme, SchemeFile};
+use crate::values::Name;
+
+/// Check a scheme against an operator's document.
+///
+/// # Errors
+/// With every problem that was found.
+pub fn admit(operator: &Operator, scheme: &Scheme) -> Result<(), Diagnostics> {
+    let mut problems = Diagnostics::default();
+    admission(operator, scheme, &mut problems);
+    problems.or(Some(()))
+}
+
+pub(crate) fn admission(operator: &Operator, scheme: &Scheme, problems: &mut Diagnostics) {
+    let mut check = Check {
+        rules: operator.document(),
+        scheme: scheme.document(),
+        problems,
+    };
+    for (name, context) in &scheme.contexts {
+        check.context(name, context);
+    }
+    for (name, rule) in &scheme.rules {
+        check.rule(name, rule);
+    }
+}
+
+struct Check<'a> {
+    /// What the operator rules.
+    rules: &'a Document<OperatorFile>,
+    scheme: &'a Document<SchemeFile>,
+    problems: &'a mut Diagnostics,
+}
+
+impl Check<'_> {
+    fn problem(&mut self, path: &str, code: Code, message: String, help: impl Into<String>) {
+        self.scheme
+            .problem(self.problems, path, code, message, help);
+    }
+
+    fn context(&mut self, name: &Name, context: &Context) {
+        let path = format!("contexts/{name}");
+        if let Some(listener) = &context.listener {
+            self.listener(&path, listener);
+        }
+        let grants = &context.grants;
+        self.surfaces(&path, grants.host.iter().copied());
+        for (n, origin) in grants.outbound.iter().enumerate() {
+            let allowed = &self.rules.value.grants.outbound;
+            let covered = allowed.iter().any(|pattern| pattern.covers_pattern(origin));
+            if !covered && !self.rules.is_doubtful("grants/outbound") {
+                self.problem(
+                    &format!("{path}/grants/outbound/{n}"),
+                    Code::NotGranted,
+                    format!("the operator does not allow requests to `{origin}`"),
+                    "Add the origin to `grants.outbound` in rialto.toml, or leave it out here.",
+                );
+            }
+        }
+        let limits = &context.limits;
+        let ceilings = self.ceilings();
+        self.limit(&path, "memory", limits.memory, ceilings.memory);
+        self.limit(&path, "deadline", limits.deadline, ceilings.deadline);
+        self.limit(&path, "instances", limits.instances, ceilings.instances);
+        if let Some(fuel) = limits.fuel {
+            self.limit(&path, "fuel", fuel, ceilings.fuel);
+        }
+    }
+
+    fn rule(&mut self, name: &Name, rule: &Rule) {
+        let path = format!("rules/{name}");
+        self.surfaces(
+            &path,
+            rule.grants.host.iter().map(|&surface| surface.into()),
+        );
+        let limits = &rule.limits;
+        let ceilings = self.ceilings();
+        self.limit(&path, "memory", limits.memory, ceilings.memory);
+        self.limit(&path, "deadline", limits.deadline, ceilings.deadline);
+        self.limit(&path, "instances", limits.instances, ceilings.instances);
+        self.limit(&path, "fuel", limits.fuel, ceilings.fuel);
+    }
+
+    fn ceilings(&self) -> Ceilings {
+        self.rules.value.ceilings.clone()
+    }
+
+    fn listener(&mut self, path: &str, listener: &Name) {
+        let listeners = &self.rules.value.listeners;
+        if !listeners.contains_key(listener) && !self.rules.is_dropped(listener.as_str()) {
+            let known = || listeners.keys().map(Name::as_str);
+            self.problem(
+                &format!("{path}/listener"),
+                Code::UnknownName,
+                unknown("listener", listener.as_str(), known()),
+                format!("The listeners in rialto.toml: {}.", list(known())),
+            );
+        }
+    }
+
+    fn surfaces(&mut self, path: &str, surfaces: impl Iterator<Item = Surface>) {
+        for (n, surface) in surfaces.enumerate() {
+            let granted = self.rules.value.grants.host.contains(&surface);
+            if !granted && !self.rules.is_doubtful("grants/host") {
+                self.problem(
+                    &format!("{path}/grants/host/{n}"),
+                    Code::NotGranted,
+                    format!("the operator does not grant `{}`", surface.name()),
+                    "Add it to `grants.host` in rialto.toml, or leave it out here.",
+                );
+            }
+        }
+    }
+
+    fn limit<T: PartialOrd + Display>(&mut self, path: &str, key: &str, limit: T, ceiling: T) {
+        if limit <= ceiling || self.rules.is_repaired(&format!("ceilings/{key}")) {
+            return;
+        }
+        let path = format!("{path}/limits/{key}");
+        let which = if self.scheme.is_written(&path) {
+            ""
+        } else {
+            " (the default)"
+        };
+        self.problem(
+            &path,
+            Code::CeilingExceeded,
+            format!("`{key}` is {limit}{which}, above the operator's ceiling of {ceiling}"),
+            format!("Lower it here, or raise `ceilings.{key}` in rialto.toml."),
+        );
+    }
+}

@@ -1,0 +1,40 @@
+//! What must hold in `rialto.toml` by itself.
+
+use crate::diagnostics::{Code, Diagnostics};
+use crate::document::Document;
+use crate::operator::OperatorFile;
+
+/// Check the operator's document by itself.
+pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
+    let file = &document.value;
+    let mut seen = Vec::new();
+    for (name, listener) in &file.listeners {
+        let address = listener.address;
+        // Port 0 is another port each time.
+        if address.socket().port() != 0
+            && let Some((other, _)) = seen.iter().find(|(_, taken)| *taken == address)
+        {
+            document.problem(
+                problems,
+                &format!("listeners/{name}/address"),
+                Code::Duplicate,
+                format!("the address `{address}` belongs to listener `{other}` already"),
+                "Give each listener an address of its own.",
+            );
+        }
+        seen.push((name, address));
+    }
+    let engine = &file.engine;
+    if engine.retry_initial > engine.retry_max {
+        document.problem(
+            problems,
+            "engine/retry-initial",
+            Code::Contradiction,
+            format!(
+                "`retry-initial` is {}, longer than `retry-max`, {}",
+                engine.retry_initial, engine.retry_max
+            ),
+            "The first pause between attempts is the shortest.",
+        );
+    }
+}

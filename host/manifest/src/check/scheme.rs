@@ -1,0 +1,217 @@
+//! What must hold in `scheme.toml` by itself.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+
+use super::{list, unknown};
+use crate::diagnostics::{Code, Diagnostics};
+use crate::document::Document;
+use crate::operator::Surface;
+use crate::scheme::{Binding, OnFailure, Participant, SchemeFile};
+use crate::values::{Amount, Name};
+
+/// Check the scheme's document by itself.
+pub(crate) fn scheme(document: &Document<SchemeFile>, problems: &mut Diagnostics) {
+    let mut check = Check {
+        document,
+        file: &document.value,
+        problems,
+    };
+    check.facts();
+    check.names();
+    check.contexts();
+    check.steps();
+    check.participants();
+}
+
+struct Check<'a> {
+    document: &'a Document<SchemeFile>,
+    file: &'a SchemeFile,
+    problems: &'a mut Diagnostics,
+}
+
+impl Check<'_> {
+    fn problem(&mut self, path: &str, code: Code, message: String, help: impl Into<String>) {
+        self.document
+            .problem(self.problems, path, code, message, help);
+    }
+
+    /// Report each key that an earlier element has.
+    fn duplicates<K: Display>(
+        &mut self,
+        what: &str,
+        keys: impl Iterator<Item = K>,
+        path: impl Fn(usize) -> String,
+    ) {
+        let mut seen = HashSet::new();
+        for (n, key) in keys.enumerate() {
+            let key = key.to_string();
+            let message = format!("{what} `{key}` is declared twice");
+            if !seen.insert(key) {
+                self.problem(&path(n), Code::Duplicate, message, "Leave one of them out.");
+            }
+        }
+    }
+
+    fn facts(&mut self) {
+        let file = self.file;
+        let codes = file.currencies.iter().map(|currency| &currency.code);
+        self.duplicates("currency", codes, |n| format!("currencies/{n}/code"));
+        let codes = file.errors.iter().map(|error| &error.code);
+        self.duplicates("error code", codes, |n| format!("errors/{n}/code"));
+        let ids = file.participants.iter().map(|participant| &participant.id);
+        self.duplicates("participant", ids, |n| format!("participants/{n}/id"));
+    }
+
+    /// Contexts and rules share one space of names: logs and receipts say no more than the name.
+    fn names(&mut self) {
+        for name in self.file.rules.keys() {
+            if self.file.contexts.contains_key(name) {
+                self.problem(
+                    &format!("rules/{name}"),
+                    Code::Duplicate,
+                    format!("`{name}` is the name of a context and of a rule"),
+                    "Contexts and rules need different names.",
+                );
+            }
+        }
+    }
+
+    fn contexts(&mut self) {
+        for (name, context) in &self.file.contexts {
+            let grants = &context.grants;
+            let path = format!("contexts/{name}/grants");
+            if !grants.outbound.is_empty()
+                && !grants.host.contains(&Surface::Http)
+                && !self.document.is_doubtful(&format!("{path}/host"))
+            {
+                self.problem(
+                    &format!("{path}/outbound"),
+                    Code::Contradiction,
+                    format!("context `{name}` may send to origins, but has no grant for `http`"),
+                    "Add `http` to `grants.host`, or leave `grants.outbound` out.",
+                );
+            }
+        }
+    }
+
+    fn steps(&mut self) {
+        for (step, bindings) in &self.file.steps {
+            for (n, binding) in bindings.iter().enumerate() {
+                self.binding(step, n, binding);
+            }
+        }
+    }
+
+    fn binding(&mut self, step: &Name, n: usize, binding: &Binding) {
+        let file = self.file;
+        let rule = binding.rule.as_str();
+        if !file.rules.contains_key(rule) && !self.document.is_dropped(rule) {
+            let known = || file.rules.keys().map(Name::as_str);
+            self.problem(
+                &format!("steps/{step}/{n}/rule"),
+                Code::UnknownName,
+                unknown("rule", rule, known()),
+                format!("The scheme's rules: {}.", list(known())),
+            );
+        }
+        let path = format!("steps/{step}/{n}/failure-code");
+        let code = &binding.failure_code;
+        let declared = file.errors.iter().any(|error| error.code == *code)
+            || self.document.is_doubtful("errors");
+        let written = self.document.is_written(&path);
+        let refuses = binding.on_failure == OnFailure::Refuse
+            && !self
+                .document
+                .is_repaired(&format!("steps/{step}/{n}/on-failure"));
+        if !declared && (written || refuses) {
+            let which = if written { "" } else { " (the default)" };
+            self.problem(
+                &path,
+                Code::UnknownName,
+                format!("the scheme does not declare the failure code `{code}`{which}"),
+                "Declare it under [[errors]], or name one that is declared there.",
+            );
+        }
+    }
+
+    fn participants(&mut self) {
+        for (n, participant) in self.file.participants.iter().enumerate() {
+            if participant.id == self.file.hub {
+                self.problem(
+                    &format!("participants/{n}/id"),
+                    Code::Duplicate,
+                    format!("`{}` is the hub's id", participant.id),
+                    "Give the participant another id, or the hub with `hub`.",
+                );
+            }
+            self.callbacks(n, participant);
+            self.accounts(n, participant);
+        }
+    }
+
+    /// A callback that nobody may send would only be found out with the first payment.
+    fn callbacks(&mut self, n: usize, participant: &Participant) {
+        let origin = participant.callback_base_url.origin();
+        let contexts = || {
+            let grants = self.file.contexts.values().map(|context| &context.grants);
+            grants.filter(|grants| grants.host.contains(&Surface::Http))
+        };
+        let covered = contexts().any(|g| g.outbound.iter().any(|pattern| pattern.covers(origin)));
+        if contexts().next().is_some() && !covered && !self.document.is_doubtful("contexts") {
+            self.problem(
+                &format!("participants/{n}/callback-base-url"),
+                Code::NotGranted,
+                format!("no context may send to `{origin}`"),
+                "Add the origin to `grants.outbound` of the context that sends callbacks.",
+            );
+        }
+    }
+
+    fn accounts(&mut self, n: usize, participant: &Participant) {
+        let currencies = participant.accounts.iter().map(|account| &account.currency);
+        let what = format!("account of `{}` in", participant.id);
+        self.duplicates(&what, currencies, |m| {
+            format!("participants/{n}/accounts/{m}/currency")
+        });
+        for (m, account) in participant.accounts.iter().enumerate() {
+            let path = format!("participants/{n}/accounts/{m}");
+            let code = &account.currency;
+            if self.document.is_repaired(&format!("{path}/currency"))
+                || self.document.is_doubtful("currencies")
+            {
+                continue;
+            }
+            let Some(currency) = self.file.currencies.iter().find(|c| c.code == *code) else {
+                let known = self.file.currencies.iter().map(|c| c.code.as_str());
+                let help = format!("The scheme's currencies: {}.", list(known));
+                let message = format!("the scheme does not declare the currency `{code}`");
+                let path = format!("{path}/currency");
+                self.problem(&path, Code::UnknownName, message, help);
+                continue;
+            };
+            let scale = currency.scale;
+            let path_of = |key| format!("{path}/{key}");
+            self.amount(
+                &path_of("opening-liquidity"),
+                account.opening_liquidity,
+                scale,
+                code,
+            );
+            if let Some(cap) = account.net_debit_cap {
+                self.amount(&path_of("net-debit-cap"), cap, scale, code);
+            }
+        }
+    }
+
+    fn amount(&mut self, path: &str, amount: Amount, scale: u8, currency: &impl Display) {
+        if amount.minor_units(scale).is_err() {
+            self.problem(
+                path,
+                Code::OverPrecise,
+                format!("`{amount}` has more decimals than {currency}, which has {scale}"),
+                "Amounts are exact and never rounded: write the amount that is meant.",
+            );
+        }
+    }
+}

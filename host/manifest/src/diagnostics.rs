@@ -1,0 +1,225 @@
+//! What is wrong with a scheme's documents, and how it is shown.
+//!
+//! A problem has a stable code, a place, a message that holds the offending text, and a sentence
+//! that says what to do. [`Diagnostics::plain`] is for logs and snapshots, [`Diagnostics::render`]
+//! for a person at a terminal.
+
+use std::fmt::{self, Write as _};
+use std::io::IsTerminal;
+use std::ops::Range;
+
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan};
+
+use crate::source::Source;
+
+/// What kind of problem it is; stable, for programs and pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// A file cannot be read or written.
+    Unreadable,
+    /// A document is not TOML.
+    Syntax,
+    /// A key that the document does not have.
+    UnknownKey,
+    /// A key that must be there is not.
+    MissingKey,
+    /// A value of another type than its key takes.
+    WrongType,
+    /// A value that its key does not take.
+    BadValue,
+    /// A name that nothing bears.
+    UnknownName,
+    /// The same thing twice.
+    Duplicate,
+    /// An amount with more decimals than its currency.
+    OverPrecise,
+    /// A limit beyond the operator's ceiling.
+    CeilingExceeded,
+    /// A grant beyond the operator's, or beside the point.
+    NotGranted,
+    /// Two keys that do not go together.
+    Contradiction,
+    /// A component that is not there.
+    MissingComponent,
+    /// A component that nothing pins.
+    Unpinned,
+    /// A component that is not the one that was pinned.
+    DigestMismatch,
+    /// `scheme.lock` pins something that needs no pin.
+    StaleLock,
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreadable => "unreadable",
+            Self::Syntax => "syntax",
+            Self::UnknownKey => "unknown-key",
+            Self::MissingKey => "missing-key",
+            Self::WrongType => "wrong-type",
+            Self::BadValue => "bad-value",
+            Self::UnknownName => "unknown-name",
+            Self::Duplicate => "duplicate",
+            Self::OverPrecise => "over-precise",
+            Self::CeilingExceeded => "ceiling-exceeded",
+            Self::NotGranted => "not-granted",
+            Self::Contradiction => "contradiction",
+            Self::MissingComponent => "missing-component",
+            Self::Unpinned => "unpinned",
+            Self::DigestMismatch => "digest-mismatch",
+            Self::StaleLock => "stale-lock",
+        })
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Problem {
+    /// The document.
+    pub source_text: Source,
+    /// Where, in bytes; none when it concerns the file as such.
+    pub span: Option<Range<usize>>,
+    /// What kind.
+    pub code: Code,
+    /// What is wrong, with the offending text.
+    pub message: String,
+    /// What to do: a sentence.
+    pub help: String,
+}
+
+impl Problem {
+    /// `scheme.toml:12:5`, or the file alone.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let name = self.source_text.name();
+        match &self.span {
+            Some(span) => {
+                let (line, column) = self.source_text.line_and_column(span.start);
+                format!("{name}:{line}:{column}")
+            }
+            None => name.to_owned(),
+        }
+    }
+}
+
+impl Diagnostic for Problem {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.code))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(&self.help))
+    }
+
+    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
+        self.span
+            .as_ref()
+            .map(|_| &self.source_text as &dyn miette::SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let span = self.span.clone()?;
+        let label = LabeledSpan::new_primary_with_span(Some("here".to_owned()), span);
+        Some(Box::new(std::iter::once(label)))
+    }
+}
+
+/// Everything that is wrong, in the order of the documents; at least one problem.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    problems: Vec<Problem>,
+}
+
+impl Diagnostics {
+    /// The problems.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// One problem a line, each followed by what to do; no colours, no width, no paths.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        let mut text = String::new();
+        for problem in &self.problems {
+            let _ = writeln!(text, "{}: {}", problem.place(), problem.message);
+            let _ = writeln!(text, "    help: {}", problem.help);
+        }
+        text
+    }
+
+    /// For a person: each problem with the lines of the document around it.
+    #[must_use]
+    pub fn render(&self, colours: bool, width: usize) -> String {
+        let theme = if colours {
+            GraphicalTheme::unicode()
+        } else {
+            GraphicalTheme::unicode_nocolor()
+        };
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_width(width)
+            .with_links(false);
+        let mut text = String::new();
+        for problem in &self.problems {
+            if handler.render_report(&mut text, problem).is_err() {
+                let _ = writeln!(text, "{}: {}", problem.place(), problem.message);
+            }
+        }
+        let _ = writeln!(text, "{}", self.summary());
+        text
+    }
+
+    /// As [`Self::render`], with colours only where a terminal shows them and nobody asked for none.
+    #[must_use]
+    pub fn render_for(&self, stream: &impl IsTerminal, width: usize) -> String {
+        let colours = stream.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        self.render(colours, width)
+    }
+
+    /// How many problems there are.
+    fn summary(&self) -> String {
+        match self.problems.len() {
+            1 => "1 problem".to_owned(),
+            n => format!("{n} problems"),
+        }
+    }
+
+    pub(crate) fn push(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// The value, unless there are problems. Sorts them: by document, then by place.
+    pub(crate) fn or<T>(mut self, value: Option<T>) -> Result<T, Self> {
+        match value {
+            Some(value) if self.problems.is_empty() => Ok(value),
+            _ => {
+                self.sort();
+                Err(self)
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        self.problems.sort_by_key(|problem| {
+            let name = problem.source_text.name();
+            let document = DOCUMENTS.iter().position(|document| *document == name);
+            (document, problem.span.as_ref().map(|span| span.start))
+        });
+    }
+}
+
+/// The order in which documents are reported.
+const DOCUMENTS: [&str; 3] = [
+    crate::operator::FILE_NAME,
+    crate::scheme::FILE_NAME,
+    crate::lock::FILE_NAME,
+];
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.plain().trim_end())
+    }
+}
+
+impl std::error::Error for Diagnostics {}

@@ -1,0 +1,31 @@
+//! The two documents of a scheme: the operator's `rialto.toml` and the scheme's `scheme.toml`.
+//!
+//! A scheme is a folder with both documents, the components that they refer to, and
+//! `scheme.lock`, which pins the components by their digests. [`Manifest::load`] reads the folder,
+//! checks all that can be checked without looking inside a component, and reports every problem it
+//! finds with its place and what to do. What is inside components is not this crate's affair.
+//!
+//! Start reading at [`manifest`], then [`scheme`] and [`operator`] (the keys and what they mean),
+//! [`shape`] (how a document is compared with its schema) and [`check`] (what must hold beyond it).
+
+pub mod check;
+pub mod diagnostics;
+pub mod document;
+pub mod facts;
+pub mod lock;
+pub mod manifest;
+pub mod operator;
+pub mod schema;
+pub mod scheme;
+pub mod shape;
+pub mod source;
+pub mod tree;
+pub mod values;
+
+pub use check::admit;
+pub use diagnostics::{Code, Diagnostics, Problem};
+pub use lock::{Digests, Lock, lock};
+pub use manifest::{Component, ComponentKind, Manifest};
+pub use operator::Operator;
+pub use schema::schemas;
+pub use scheme::{Scheme, SchemeDocument};

@@ -1,0 +1,322 @@
+//! The operator's document, `rialto.toml`: where the host listens and keeps its state, how much it
+//! takes on, and what a scheme may be given at all.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::check;
+use crate::diagnostics::Diagnostics;
+use crate::document::Document;
+use crate::schema;
+use crate::source::Source;
+use crate::values::{Duration, FilePath, ListenAddress, Name, OriginPattern, Size};
+
+/// The operator's document.
+pub const FILE_NAME: &str = "rialto.toml";
+
+/// The operator's document that was read and checked by itself.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    document: Document<OperatorFile>,
+}
+
+impl Operator {
+    /// Read and check the text of a `rialto.toml`.
+    ///
+    /// # Errors
+    /// With every problem that was found.
+    pub fn parse(text: &str) -> Result<Self, Diagnostics> {
+        let mut problems = Diagnostics::default();
+        let operator = Self::read(text, &mut problems);
+        problems.or(operator)
+    }
+
+    pub(crate) fn read(text: &str, problems: &mut Diagnostics) -> Option<Self> {
+        let source = Source::new(FILE_NAME, text);
+        let document = Document::read(source, &schema::OPERATOR, problems)?;
+        check::operator(&document, problems);
+        Some(Self { document })
+    }
+
+    pub(crate) const fn document(&self) -> &Document<OperatorFile> {
+        &self.document
+    }
+
+    /// The folder of the store, for a document in that folder.
+    #[must_use]
+    pub fn store_path(&self, folder: &Path) -> PathBuf {
+        self.store.path.from_folder(folder)
+    }
+}
+
+impl std::ops::Deref for Operator {
+    type Target = OperatorFile;
+
+    fn deref(&self) -> &OperatorFile {
+        &self.document.value
+    }
+}
+
+/// The operator's document, `rialto.toml`: listeners, store, bounds, and what a scheme may be given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(title = "rialto.toml")]
+pub struct OperatorFile {
+    /// Addresses that the host listens on, by names that the scheme's contexts refer to. `operators` serves the operators' own API and the metrics; `fsps` is the usual name for the participants' one.
+    pub listeners: BTreeMap<Name, Listener>,
+    /// Where the host keeps its state.
+    #[serde(default)]
+    pub store: Store,
+    /// Bounds on requests to the outside.
+    #[serde(default)]
+    pub outbound: Outbound,
+    /// What the scheme's components may be granted at most; each grant needs the scheme's word too.
+    #[serde(default)]
+    pub grants: OperatorGrants,
+    /// The highest limits that the scheme may give to one component.
+    #[serde(default)]
+    pub ceilings: Ceilings,
+    /// How the host runs turns.
+    #[serde(default)]
+    pub engine: Engine,
+    /// Bounds on requests from the outside.
+    #[serde(default)]
+    pub http: Http,
+    /// What the host writes to its log.
+    #[serde(default)]
+    pub log: Log,
+}
+
+/// An address that the host listens on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Listener {
+    /// IP address and port; port 0 lets the system choose one.
+    pub address: ListenAddress,
+}
+
+/// Where the host keeps its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Store {
+    /// The folder of the database and of compiled components, absolute or relative to this document.
+    #[schemars(with = "FilePath")]
+    pub path: FilePath,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            path: "state".parse().expect("`state` is a path: it is not empty"),
+        }
+    }
+}
+
+/// Bounds on requests to the outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Outbound {
+    /// Connections to one destination at a time.
+    #[schemars(range(min = 1, max = 4096))]
+    pub connections_per_destination: u32,
+    /// Requests that may wait in memory for a connection; those beyond wait on disk.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub requests_waiting_max: u32,
+}
+
+impl Default for Outbound {
+    fn default() -> Self {
+        Self {
+            connections_per_destination: 32,
+            requests_waiting_max: 16_384,
+        }
+    }
+}
+
+/// A surface of the host that a component may be granted.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Surface {
+    /// Documents of the component's own.
+    Storage,
+    /// Reminders.
+    Scheduling,
+    /// Requests to granted origins.
+    Http,
+    /// The component's settings and the scheme's facts.
+    Configuration,
+    /// The time of the turn.
+    Clock,
+    /// Random bytes and ids.
+    Random,
+    /// Lines for the host's log.
+    Logging,
+}
+
+impl Surface {
+    /// Every surface, in the order of the contracts.
+    pub const ALL: [Self; 7] = [
+        Self::Storage,
+        Self::Scheduling,
+        Self::Http,
+        Self::Configuration,
+        Self::Clock,
+        Self::Random,
+        Self::Logging,
+    ];
+
+    /// The interface's name in `rialto:host`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Storage => "storage",
+            Self::Scheduling => "scheduling",
+            Self::Http => "http",
+            Self::Configuration => "configuration",
+            Self::Clock => "clock",
+            Self::Random => "random",
+            Self::Logging => "logging",
+        }
+    }
+}
+
+/// What a scheme's components may be granted at most.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OperatorGrants {
+    /// Surfaces of the host; all of them unless said otherwise.
+    pub host: Vec<Surface>,
+    /// Origins that requests may go to; none unless said. `*` as the port stands for any port.
+    pub outbound: Vec<OriginPattern>,
+}
+
+impl Default for OperatorGrants {
+    fn default() -> Self {
+        Self {
+            host: Surface::ALL.to_vec(),
+            outbound: Vec::new(),
+        }
+    }
+}
+
+/// The highest limits that the scheme may give to one component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Ceilings {
+    /// Memory of one instance.
+    pub memory: Size,
+    /// How long one call may run.
+    pub deadline: Duration,
+    /// Fuel of one call: roughly, WebAssembly instructions.
+    #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]
+    pub fuel: u64,
+    /// Instances of one component in use at a time.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub instances: u32,
+}
+
+impl Default for Ceilings {
+    fn default() -> Self {
+        Self {
+            memory: Size::from_mib(64),
+            deadline: Duration::from_millis(5_000),
+            fuel: 10_000_000_000,
+            instances: 64,
+        }
+    }
+}
+
+/// How the host runs turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Engine {
+    /// Threads that run turns; one for each core unless said.
+    #[schemars(range(min = 1, max = 1024))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+    /// Turns that may wait before requests are answered 503 with Retry-After.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub turns_waiting_max: u32,
+    /// How often a failing turn is tried before it becomes a dead letter.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub turn_attempts_max: u32,
+    /// The pause after a turn's first failure; it doubles after each more.
+    pub retry_initial: Duration,
+    /// The longest pause between a turn's attempts.
+    pub retry_max: Duration,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self {
+            workers: None,
+            turns_waiting_max: 4_096,
+            turn_attempts_max: 8,
+            retry_initial: Duration::from_millis(50),
+            retry_max: Duration::from_millis(30_000),
+        }
+    }
+}
+
+/// Bounds on requests from the outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Http {
+    /// The longest body. FSPIOP names 5 MiB.
+    pub body_max: Size,
+    /// The longest header section. FSPIOP names 64 KiB.
+    pub headers_max: Size,
+    /// How long a request may take, from its first byte to the answer.
+    pub request_timeout: Duration,
+    /// Connections of one listener at a time.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub connections_max: u32,
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self {
+            body_max: Size::from_mib(5),
+            headers_max: Size::from_kib(64),
+            request_timeout: Duration::from_millis(30_000),
+            connections_max: 4_096,
+        }
+    }
+}
+
+/// What the host writes to its log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Log {
+    /// Levels by target, as tracing's env-filter reads them: `info`, `warn,rialto=debug`.
+    #[schemars(length(min = 1, max = 1024))]
+    pub filter: String,
+    /// How lines are written.
+    pub format: LogFormat,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            filter: "info".to_owned(),
+            format: LogFormat::Auto,
+        }
+    }
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}

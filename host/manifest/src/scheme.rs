@@ -1,0 +1,258 @@
+//! The scheme's document, `scheme.toml`: its facts, its components and how they are wired.
+//!
+//! What a context or a rule is given is in [`component`]; the rest is here.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::check;
+use crate::diagnostics::Diagnostics;
+use crate::document::Document;
+use crate::lock::Digests;
+use crate::schema;
+use crate::source::Source;
+use crate::values::{Amount, BaseUrl, CurrencyCode, Digest, ErrorCode, FspId, Name};
+
+pub mod component;
+
+pub use component::{
+    Context, ContextGrants, ContextLimits, Isolation, Rule, RuleGrants, RuleLimits, RuleSurface,
+};
+
+/// The scheme's document.
+pub const FILE_NAME: &str = "scheme.toml";
+
+/// A scheme's document that was read and checked by itself.
+#[derive(Debug)]
+pub struct Scheme {
+    document: Document<SchemeFile>,
+}
+
+impl Scheme {
+    /// Read and check the text of a `scheme.toml`. What the operator allows is
+    /// [`check::admit`]'s affair.
+    ///
+    /// # Errors
+    /// With every problem that was found.
+    pub fn parse(text: &str) -> Result<Self, Diagnostics> {
+        let mut problems = Diagnostics::default();
+        let scheme = Self::read(text, &mut problems);
+        problems.or(scheme)
+    }
+
+    pub(crate) fn read(text: &str, problems: &mut Diagnostics) -> Option<Self> {
+        let source = Source::new(FILE_NAME, text);
+        let document = Document::read(source, &schema::SCHEME, problems)?;
+        check::scheme(&document, problems);
+        Some(Self { document })
+    }
+
+    pub(crate) const fn document(&self) -> &Document<SchemeFile> {
+        &self.document
+    }
+
+    /// The document as it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.document.source().text()
+    }
+
+    /// The settings of a context as a JSON object; none if there is no such context.
+    #[must_use]
+    pub fn settings_json(&self, context: &str) -> Option<String> {
+        Some(json(&self.contexts.get(context)?.settings))
+    }
+}
+
+impl std::ops::Deref for Scheme {
+    type Target = SchemeFile;
+
+    fn deref(&self) -> &SchemeFile {
+        &self.document.value
+    }
+}
+
+/// A JSON object as text.
+pub(crate) fn json(object: &Map<String, Json>) -> String {
+    serde_json::Value::Object(object.clone()).to_string()
+}
+
+/// A scheme in the form in which a release is stored: what makes it, without its folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SchemeDocument {
+    /// The text of `scheme.toml`.
+    pub text: String,
+    /// The digest of every component.
+    pub digests: Digests,
+}
+
+impl SchemeDocument {
+    /// Read the text again.
+    ///
+    /// # Errors
+    /// With every problem; a newer host may refuse what an older one took.
+    pub fn scheme(&self) -> Result<Scheme, Diagnostics> {
+        Scheme::parse(&self.text)
+    }
+
+    /// What names the scheme by content: SHA-256 over its text and the digests of its components.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut content = format!("rialto scheme 1\n{}\n{}", self.text.len(), self.text);
+        for (kind, name, digest) in self.digests.iter() {
+            content += &format!("\n{kind} {name} {digest}");
+        }
+        Digest::of(content.as_bytes())
+    }
+}
+
+/// The scheme's document, `scheme.toml`: facts, contexts, rules, steps and participants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(title = "scheme.toml")]
+pub struct SchemeFile {
+    /// The scheme's name, in kebab-case.
+    pub name: Name,
+    /// The participant id of the hub: FSPIOP-Source of the messages that the scheme itself sends.
+    #[serde(default = "default_hub")]
+    pub hub: FspId,
+    /// How callers prove who they are; always written out.
+    pub authentication: Authentication,
+    /// The currencies that may be used.
+    #[serde(default)]
+    pub currencies: Vec<Currency>,
+    /// The error codes that the scheme may give to participants.
+    #[serde(default)]
+    pub errors: Vec<DeclaredError>,
+    /// Bounded contexts, by name.
+    #[serde(default)]
+    pub contexts: BTreeMap<Name, Context>,
+    /// Rules, by name; they do nothing until a step names them.
+    #[serde(default)]
+    pub rules: BTreeMap<Name, Rule>,
+    /// The rules of each step, in the order in which they are asked.
+    #[serde(default)]
+    pub steps: BTreeMap<Name, Vec<Binding>>,
+    /// Participants that exist from the beginning.
+    #[serde(default)]
+    pub participants: Vec<Participant>,
+}
+
+fn default_hub() -> FspId {
+    "Hub".parse().expect("`Hub` is three letters, so an id")
+}
+
+/// How callers prove who they are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Authentication {
+    /// How participants do it.
+    pub fsps: FspAuthentication,
+}
+
+/// How participants prove who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FspAuthentication {
+    /// Not at all: FSPIOP-Source is believed. For sandboxes only; the host says so loudly.
+    None,
+}
+
+/// A currency of the scheme.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Currency {
+    /// The ISO 4217 code.
+    pub code: CurrencyCode,
+    /// Decimal places of its amounts; FSPIOP carries at most 4.
+    #[schemars(range(min = 0, max = 4))]
+    pub scale: u8,
+}
+
+/// An error code of the scheme.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DeclaredError {
+    /// Four digits.
+    pub code: ErrorCode,
+    /// What it means, for people; 1 to 128 characters.
+    #[schemars(length(min = 1, max = 128))]
+    pub description: String,
+}
+
+/// A rule at a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Binding {
+    /// The rule, by its name in `rules`.
+    pub rule: Name,
+    /// The rule's settings at this step; the rule itself says which it takes.
+    #[serde(default)]
+    pub settings: Map<String, Json>,
+    /// What it means when the rule fails: traps, or goes beyond a limit.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// The error code that a failure that refuses gives.
+    #[serde(default = "default_failure_code")]
+    pub failure_code: ErrorCode,
+}
+
+impl Binding {
+    /// The settings as a JSON object.
+    #[must_use]
+    pub fn settings_json(&self) -> String {
+        json(&self.settings)
+    }
+}
+
+fn default_failure_code() -> ErrorCode {
+    "2001"
+        .parse()
+        .expect("`2001` has four digits, the first not zero")
+}
+
+/// What a rule's failure means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// The request is refused.
+    #[default]
+    Refuse,
+    /// The request goes on as if the rule had allowed it.
+    Allow,
+    /// As `allow`, and the receipt is marked for the operator.
+    AllowAndFlag,
+}
+
+/// A participant that exists from the beginning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Participant {
+    /// The participant's id, 1 to 32 characters.
+    pub id: FspId,
+    /// Its name, for people; 1 to 128 characters.
+    #[schemars(length(min = 1, max = 128))]
+    pub name: String,
+    /// Where it takes callbacks; FSPIOP's paths are appended.
+    pub callback_base_url: BaseUrl,
+    /// Its accounts, one for each currency that it uses.
+    #[serde(default)]
+    pub accounts: Vec<Account>,
+}
+
+/// A participant's account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Account {
+    /// The account's currency.
+    pub currency: CurrencyCode,
+    /// Liquidity that is there from the beginning, as decimal text.
+    pub opening_liquidity: Amount,
+    /// The highest net debit position, as decimal text; without it liquidity alone decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub net_debit_cap: Option<Amount>,
+}

@@ -1,0 +1,121 @@
+//! Schemes without a problem: what the host is given.
+
+use std::fs;
+
+use rialto_manifest::values::Digest;
+use rialto_manifest::{ComponentKind, Manifest, SchemeDocument, lock};
+
+use crate::support;
+
+fn good(case: &str) -> (tempfile::TempDir, Manifest) {
+    let folder = support::staged(&support::data().join("good").join(case));
+    match Manifest::load(folder.path()) {
+        Ok(manifest) => (folder, manifest),
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+#[test]
+fn what_is_left_out_has_its_documented_default() {
+    let (folder, manifest) = good("minimal");
+    assert_eq!(manifest.store_path(), folder.path().join("state"));
+    assert_eq!(manifest.operator().http.body_max.bytes(), 5 << 20);
+    assert_eq!(manifest.operator().engine.workers, None);
+    assert_eq!(manifest.operator().grants.outbound, []);
+    assert_eq!(
+        manifest.scheme_json(),
+        r#"{"name":"test","hub":"Hub","currencies":[],"participants":[],"errors":[]}"#
+    );
+    assert!(manifest.components().is_empty());
+}
+
+#[test]
+fn every_key_reaches_the_host() {
+    let (folder, manifest) = good("maximal");
+    let operator = manifest.operator();
+    assert_eq!(operator.engine.workers, Some(2));
+    assert_eq!(operator.engine.retry_max.millis(), 60_000);
+    let quoting = &manifest.scheme().contexts["quoting"];
+    assert_eq!(quoting.limits.fuel, Some(100_000_000));
+    assert_eq!(
+        quoting.listener.as_ref().map(|name| name.as_str()),
+        Some("fsps")
+    );
+    let bindings = &manifest.scheme().steps["quote-request-check"];
+    assert_eq!(bindings[0].failure_code.as_str(), "4200");
+    assert_eq!(bindings[1].failure_code.as_str(), "2001");
+    assert_eq!(bindings[1].settings_json(), r#"{"limits":[]}"#);
+    let paths: Vec<_> = manifest.component_paths().collect();
+    assert_eq!(
+        paths,
+        [
+            folder.path().join("components/a.wasm"),
+            folder.path().join("components/b.wasm")
+        ]
+    );
+    let rule = &manifest.components()[1];
+    assert_eq!((rule.kind, &*rule.bytes), (ComponentKind::Rule, &b"b"[..]));
+    assert_eq!(rule.digest, Digest::of(b"b"));
+}
+
+#[test]
+fn components_see_facts_and_settings_as_json() {
+    let (_folder, manifest) = good("maximal");
+    let pretty = |text: &str| {
+        let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        format!("{json:#}\n")
+    };
+    let facts = pretty(&manifest.scheme_json());
+    let settings = pretty(&manifest.settings_json("quoting").expect("a context"));
+    support::compare(&support::data().join("facts.json"), &facts);
+    support::compare(&support::data().join("settings.json"), &settings);
+    assert_eq!(manifest.settings_json("amount-limits"), None);
+}
+
+#[test]
+fn a_release_is_read_back_without_its_folder() {
+    let (folder, manifest) = good("maximal");
+    let stored = serde_json::to_string(manifest.document()).expect("JSON");
+    drop(folder);
+    let read: SchemeDocument = serde_json::from_str(&stored).expect("the same");
+    assert_eq!(&read, manifest.document());
+    assert_eq!(read.digest(), manifest.digest());
+    let scheme = read.scheme().expect("the text is right");
+    assert_eq!(scheme.scheme_json(), manifest.scheme_json());
+    assert!(rialto_manifest::admit(manifest.operator(), &scheme).is_ok());
+}
+
+#[test]
+fn a_digest_names_text_and_components() {
+    let (_folder, manifest) = good("maximal");
+    let mut other_text = manifest.document().clone();
+    other_text.text.push('\n');
+    assert_ne!(other_text.digest(), manifest.digest());
+    let mut other_component = manifest.document().clone();
+    for digest in other_component.digests.rules.values_mut() {
+        *digest = Digest::of(b"c");
+    }
+    assert_ne!(other_component.digest(), manifest.digest());
+}
+
+#[test]
+fn locking_pins_what_the_scheme_does_not_and_mends_what_changed() {
+    let (folder, _) = good("maximal");
+    let pinned = lock(folder.path()).expect("a lock");
+    assert_eq!(pinned.digests.contexts.len(), 0);
+    assert_eq!(pinned.digests.rules["amount-limits"], Digest::of(b"b"));
+    assert!(!lock(folder.path()).expect("a lock").changed);
+
+    fs::write(folder.path().join("components/b.wasm"), "changed").expect("a component");
+    assert!(Manifest::load(folder.path()).is_err());
+    assert!(lock(folder.path()).expect("a lock").changed);
+    assert!(Manifest::load(folder.path()).is_ok());
+}
+
+#[test]
+fn a_broken_scheme_is_not_locked() {
+    let case = support::data().join("broken/duplicates");
+    let folder = support::staged(&case);
+    assert!(lock(folder.path()).is_err());
+    assert!(!folder.path().join("scheme.lock").exists());
+}

@@ -1,0 +1,334 @@
+//! `rialto bench`: complete payments through a host, simulated FSPs and a load generator, each a
+//! process of its own on this machine.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use rialto_manifest::Manifest;
+use rialto_simulator::bench::{self, BenchResult, BenchSettings, Extent, Load, Progress};
+use rialto_simulator::{PartyId, PaymentRequest};
+use serde_json::{Value, json};
+
+use super::{load, simulate};
+use crate::host::OPERATORS;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Bench {
+    /// The scheme's folder.
+    scheme: PathBuf,
+    /// Payments in flight, closed loop.
+    #[arg(long, default_value_t = 64)]
+    concurrency: usize,
+    /// Payments begun per second, whatever the host does (open loop), instead.
+    #[arg(long, value_name = "PER_SECOND")]
+    rate: Option<u32>,
+    /// Seconds to measure.
+    #[arg(long, default_value_t = 15)]
+    seconds: u64,
+    /// Seconds to run before measuring.
+    #[arg(long, default_value_t = 5)]
+    warm_up: u64,
+    /// Parties that are paid, in turn.
+    #[arg(long, default_value_t = 64)]
+    payees: usize,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// The folder of the store; the default is a temporary one.
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+}
+
+/// A child process that ends with this one.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Bench {
+    pub fn run(self) -> anyhow::Result<u8> {
+        let Some(manifest) = load(&self.scheme)? else {
+            return Ok(2);
+        };
+        let temporary = std::env::temp_dir().join(format!("rialto-bench-{}", std::process::id()));
+        let state = self.state.clone().unwrap_or_else(|| temporary.clone());
+        let measured = self.measure(&manifest, &state);
+        if self.state.is_none() {
+            let _ = std::fs::remove_dir_all(&temporary);
+        }
+        let figures = measured?;
+        if self.json {
+            println!("{figures}");
+        } else {
+            print_table(&figures);
+        }
+        Ok(u8::from(figures["payments"] == 0))
+    }
+
+    fn measure(&self, manifest: &Manifest, state: &std::path::Path) -> anyhow::Result<Value> {
+        std::fs::create_dir_all(state)?;
+        let fsps_file = state.join("fsps.json");
+        let parties = self.fsps(manifest, &fsps_file)?;
+        let rialto = std::env::current_exe()?;
+        let host = start(
+            Command::new(&rialto)
+                .arg("serve")
+                .arg(&self.scheme)
+                .arg("--state")
+                .arg(state),
+        )?;
+        let fsps = start(
+            Command::new(&rialto)
+                .arg("simulate")
+                .arg(&self.scheme)
+                .arg("--no-record")
+                .arg("--settings")
+                .arg(&fsps_file),
+        )?;
+        let mut participants = manifest.scheme().participants.iter();
+        let (Some(payer), Some(_)) = (participants.next(), participants.next()) else {
+            bail!("a benchmark needs two participants in the scheme");
+        };
+        let currency = payer.accounts.first().context("the payer has no account")?;
+        let currency = currency.currency.to_string();
+        let payments = parties
+            .into_iter()
+            .map(|party| PaymentRequest::new(party, "1", &currency))
+            .collect();
+        let mut settings = BenchSettings::new(&payer.callback_base_url.to_string(), payments);
+        settings.load = match self.rate {
+            Some(per_second) => Load::Open { per_second },
+            None => Load::Closed {
+                concurrency: self.concurrency,
+            },
+        };
+        settings.warm_up = Duration::from_secs(self.warm_up);
+        settings.extent = Extent::For(Duration::from_secs(self.seconds));
+        settings.processes = vec![
+            ("host".into(), host.0.id()),
+            ("fsps".into(), fsps.0.id()),
+            ("generator".into(), std::process::id()),
+        ];
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let sampler = Sampler::new(manifest, host.0.id())?;
+        let result = runtime.block_on(run(&settings, !self.json, &sampler))?;
+        Ok(figures(&result))
+    }
+
+    /// Settings of the FSPs: the second participant owns the parties that are paid.
+    fn fsps(&self, manifest: &Manifest, file: &std::path::Path) -> anyhow::Result<Vec<PartyId>> {
+        let mut all = simulate::model(manifest)?;
+        let parties: Vec<PartyId> = (0..self.payees.max(1))
+            .map(|n| format!("MSISDN/2781{n:07}").parse().context("a party"))
+            .collect::<anyhow::Result<_>>()?;
+        let payee = all.get_mut(1).context("the scheme has one participant")?;
+        payee.parties.clone_from(&parties);
+        std::fs::write(file, serde_json::to_string(&all)?)?;
+        Ok(parties)
+    }
+}
+
+/// Start a process and wait until it says that it is ready.
+fn start(command: &mut Command) -> anyhow::Result<Running> {
+    let child = command.stdout(Stdio::piped()).spawn();
+    let mut running = Running(child.with_context(|| format!("starting {command:?}"))?);
+    let out = running.0.stdout.take().context("its output")?;
+    for line in BufReader::new(out).lines() {
+        if line? == "ready" {
+            return Ok(running);
+        }
+    }
+    bail!("{command:?} ended before it was ready");
+}
+
+/// Reads the host's own counters and what it wrote, at the window's ends.
+struct Sampler {
+    metrics: String,
+    pid: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Sample {
+    counters: std::collections::HashMap<String, f64>,
+    bytes_written: f64,
+}
+
+impl Sampler {
+    fn new(manifest: &Manifest, pid: u32) -> anyhow::Result<Self> {
+        let mut listeners = manifest.operator().listeners.iter();
+        let (_, listener) = listeners
+            .find(|(name, _)| name.as_str() == OPERATORS)
+            .context("the scheme has no `operators` listener")?;
+        let metrics = format!("http://{}/metrics", listener.address.socket());
+        Ok(Self { metrics, pid })
+    }
+
+    async fn sample(&self) -> anyhow::Result<Sample> {
+        let text = crate::client::fetch(&self.metrics).await?;
+        let pairs = text.lines().filter_map(|line| {
+            let (name, value) = line.split_once(' ')?;
+            Some((name.to_owned(), value.parse().ok()?))
+        });
+        let io = std::fs::read_to_string(format!("/proc/{}/io", self.pid)).unwrap_or_default();
+        let written = io.lines().find_map(|l| l.strip_prefix("write_bytes: "));
+        Ok(Sample {
+            counters: pairs.collect(),
+            bytes_written: written.and_then(|w| w.parse().ok()).unwrap_or_default(),
+        })
+    }
+}
+
+impl Sample {
+    fn counter(&self, name: &str) -> f64 {
+        let full = format!("rialto_{name}_total");
+        self.counters.get(&full).copied().unwrap_or_default()
+    }
+}
+
+struct Measured {
+    result: BenchResult,
+    before: Sample,
+    after: Sample,
+}
+
+async fn run(
+    settings: &BenchSettings,
+    show: bool,
+    sampler: &Sampler,
+) -> anyhow::Result<Measured> {
+    let progress = Arc::new(Progress::default());
+    let bar = indicatif::ProgressBar::new_spinner();
+    if !show {
+        bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
+    }
+    let watched = progress.clone();
+    let shown = bar.clone();
+    let watcher = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            let committed = watched.committed.load(Ordering::Relaxed);
+            let failed = watched.failed.load(Ordering::Relaxed);
+            shown.set_message(format!("{committed} payments, {failed} failed"));
+            shown.tick();
+        }
+    });
+    // The window begins after the warm-up; the counters are read a little around it and are put
+    // in relation to all payments between the two readings.
+    let first = sampler.sample().await?;
+    let result = bench::run(settings, progress.clone()).await?;
+    let last = sampler.sample().await?;
+    watcher.abort();
+    bar.finish_and_clear();
+    Ok(Measured {
+        result,
+        before: first,
+        after: last,
+    })
+}
+
+fn figures(measured: &Measured) -> Value {
+    let Measured {
+        result,
+        before,
+        after,
+    } = measured;
+    let delta = |name: &str| after.counter(name) - before.counter(name);
+    // All payments between the two samples, warm-up included.
+    let requests = |s: &Sample| -> f64 {
+        let of = s.counters.iter();
+        of.filter(|(name, _)| {
+            name.starts_with("rialto_http_requests_total{") && name.contains("operation=\"postTransfers\"")
+        })
+        .map(|(_, value)| value)
+        .sum()
+    };
+    let all = (requests(after) - requests(before)).max(1.0);
+    let commits = delta("commits");
+    let cpu = |name: &str| {
+        let process = result.cpu.iter().find(|p| p.name == name);
+        process.map_or(0.0, |p| p.ms_per_payment)
+    };
+    let shares = shares(result, delta("http_json_nanoseconds"), all);
+    let elapsed = delta_seconds(result, all);
+    json!({
+        "payments": result.payments,
+        "failed": result.failed,
+        "failures": result.failures,
+        "payments_per_second": result.payments_per_second,
+        "p50_ms": result.latency.p50_ms,
+        "p95_ms": result.latency.p95_ms,
+        "p99_ms": result.latency.p99_ms,
+        "max_ms": result.latency.max_ms,
+        "host_cpu_ms_per_payment": cpu("host"),
+        "fsp_cpu_ms_per_payment": cpu("fsps"),
+        "generator_cpu_ms_per_payment": cpu("generator"),
+        "bytes_written_per_payment": (after.bytes_written - before.bytes_written) / all,
+        "commits_per_second": commits / elapsed,
+        "turns_per_commit": delta("turns_committed") / commits.max(1.0),
+        "turns_per_payment": delta("turns_executed") / all,
+        "documents_per_payment": delta("documents_written") / all,
+        "conflicts_per_payment": delta("turn_conflicts") / all,
+        "host_share": shares,
+        "load": result.load,
+        "seconds": result.seconds,
+        "per_second": result.per_second,
+    })
+}
+
+/// Roughly how long the samples are apart, from the rate that was measured.
+fn delta_seconds(result: &BenchResult, all: f64) -> f64 {
+    all / result.payments_per_second.max(1.0)
+}
+
+/// The share of the host's CPU time by what it was used for, from its threads' names.
+fn shares(result: &BenchResult, json_ns: f64, all: f64) -> Value {
+    let Some(host) = result.cpu.iter().find(|p| p.name == "host") else {
+        return Value::Null;
+    };
+    let total = host.cpu.seconds.max(f64::MIN_POSITIVE);
+    let group = |names: &[&str]| -> f64 {
+        let groups = host.cpu.groups.iter();
+        groups
+            .filter(|(name, _)| names.iter().any(|n| name.starts_with(n)))
+            .map(|(_, seconds)| seconds / total)
+            .sum()
+    };
+    let json = json_ns / 1e9 / all * result.payments as f64 / total;
+    let http = group(&["http", "tokio"]) - json;
+    let storage = group(&["store", "commit"]);
+    let components = group(&["turn"]);
+    json!({
+        "http": http,
+        "json": json,
+        "components": components,
+        "storage": storage,
+        "other": 1.0 - http - json - storage - components,
+    })
+}
+
+fn print_table(figures: &Value) {
+    let Some(figures) = figures.as_object() else {
+        return;
+    };
+    for (name, value) in figures {
+        match value {
+            Value::Number(n) => {
+                let n = n.as_f64().unwrap_or_default();
+                println!("{name:<30} {n:>12.3}");
+            }
+            other => println!("{name:<30} {other}"),
+        }
+    }
+}

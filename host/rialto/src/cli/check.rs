@@ -1,0 +1,130 @@
+//! `rialto check` and `rialto lock`.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use rialto_components::cache::Cache;
+use rialto_components::config::PoolSize;
+use rialto_components::{Digest, Release, Runtime};
+use rialto_edge::Api;
+use rialto_engine::Entropy as _;
+use rialto_engine::time::SystemEntropy;
+use rialto_manifest::Manifest;
+use serde_json::json;
+
+use super::load;
+use crate::spec;
+use crate::words;
+
+/// Exit code of a scheme that does not pass.
+const UNFIT: u8 = 2;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Check {
+    /// The scheme's folder.
+    scheme: PathBuf,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Lock {
+    /// The scheme's folder.
+    scheme: PathBuf,
+}
+
+impl Check {
+    pub fn run(self) -> anyhow::Result<u8> {
+        let Some(manifest) = load(&self.scheme)? else {
+            return Ok(UNFIT);
+        };
+        let release = match prepare(&manifest)? {
+            Ok(release) => release,
+            Err(problems) => {
+                for problem in &problems {
+                    eprintln!("{problem}");
+                }
+                let count = problems.len();
+                let plural = if count == 1 { "problem" } else { "problems" };
+                eprintln!("{count} {plural}: the scheme would be refused");
+                return Ok(UNFIT);
+            }
+        };
+        if self.json {
+            println!("{}", summary(&manifest, &release));
+        } else {
+            print!("{}", words::wiring(&release, words::colours()));
+            println!(
+                "scheme {}: {} components fit together, {} links, release digest {}",
+                manifest.scheme().name,
+                release.members.len(),
+                release.wiring.links.len(),
+                release.digest
+            );
+        }
+        Ok(0)
+    }
+}
+
+/// Everything that `serve` would do with a scheme short of serving it.
+fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Vec<String>>> {
+    let folder = std::env::temp_dir().join(format!("rialto-check-{}", std::process::id()));
+    let cache = Cache::open(&folder, |bytes| SystemEntropy.fill(bytes)).context("making a folder")?;
+    let pool = PoolSize {
+        instances: 32,
+        ..PoolSize::default()
+    };
+    let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;
+    let spec = spec::release(0, manifest.document(), |wanted| {
+        let mut components = manifest.components().iter();
+        let found = components.find(|c| spec::digest(c.digest) == wanted);
+        found.map(|c| c.bytes.clone())
+    })?;
+    let prepared = runtime.prepare(&spec);
+    let _ = std::fs::remove_dir_all(&folder);
+    let release = match prepared {
+        Ok(release) => release,
+        Err(problems) => return Ok(Err(problems.iter().map(ToString::to_string).collect())),
+    };
+    for name in manifest.operator().listeners.keys() {
+        if let Err(error) = Api::of(&release, name.as_str()) {
+            return Ok(Err(vec![error.to_string()]));
+        }
+    }
+    Ok(Ok(release))
+}
+
+fn summary(manifest: &Manifest, release: &Release) -> serde_json::Value {
+    let members = release.members.iter().map(|member| {
+        json!({
+            "name": &*member.identity.name,
+            "digest": Digest::to_string(&member.digest),
+            "imports": member.shape.imports.iter().map(|i| i.name.to_string()).collect::<Vec<_>>(),
+            "exports": member.shape.exports.iter().map(|i| i.name.to_string()).collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "scheme": manifest.scheme().name.as_str(),
+        "digest": release.digest.to_string(),
+        "links": release.wiring.links.len(),
+        "components": members.collect::<Vec<_>>(),
+    })
+}
+
+impl Lock {
+    pub fn run(self) -> anyhow::Result<u8> {
+        match rialto_manifest::lock(&self.scheme) {
+            Ok(lock) => {
+                for (kind, name, digest) in lock.digests.iter() {
+                    println!("{kind:<8} {name:<34} {digest}");
+                }
+                Ok(0)
+            }
+            Err(problems) => {
+                eprint!("{}", problems.render_for(&std::io::stderr(), 100));
+                Ok(UNFIT)
+            }
+        }
+    }
+}

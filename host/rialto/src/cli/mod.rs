@@ -1,0 +1,121 @@
+//! The command line: what each verb takes, and where it is done.
+
+mod bench;
+mod check;
+mod inspect;
+mod release;
+mod serve;
+mod simulate;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+use rialto_manifest::Manifest;
+
+use crate::client::Client;
+
+/// A host for payment schemes: every bounded context and every scheme rule is a sandboxed
+/// WebAssembly component, wired by a manifest and replaceable while money flows.
+#[derive(Debug, Parser)]
+#[command(name = "rialto", version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Which running host is meant.
+#[derive(Clone, Debug, clap::Args)]
+struct At {
+    /// The scheme's folder that the running host was started on.
+    #[arg(long, value_name = "DIR", env = "RIALTO_SCHEME", default_value = ".")]
+    at: PathBuf,
+    /// The folder of its store, where that is not the one that rialto.toml names.
+    #[arg(long, value_name = "DIR", env = "RIALTO_STATE")]
+    state: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a host on a scheme's folder until it is told to stop (Ctrl-C, SIGTERM)
+    Serve(serve::Serve),
+    /// Check a scheme's folder without running it, and print its wiring
+    Check(check::Check),
+    /// Pin the digests of a scheme's components in scheme.lock
+    Lock(check::Lock),
+    /// Plan, apply, list and roll back releases of a running host
+    #[command(subcommand)]
+    Release(release::Release),
+    /// Change one plugin of a running host
+    #[command(subcommand)]
+    Plugin(release::Plugin),
+    /// Tell what happened to a transfer, a quote or a party, step by step
+    Events(inspect::Events),
+    /// Show the receipts of the verdicts about a transfer or a quote
+    Receipts(inspect::Receipts),
+    /// Show a component's documents
+    Documents(inspect::Documents),
+    /// List deliveries that were given up, retry or drop one
+    DeadLetters(inspect::DeadLetters),
+    /// Run simulated FSPs that speak FSPIOP
+    Simulate(simulate::Simulate),
+    /// Measure complete payments through a host and simulated FSPs on this machine
+    Bench(bench::Bench),
+    /// Print the version
+    Version,
+}
+
+/// Run the command line. Answers the exit code.
+///
+/// # Errors
+/// What the user is to be told, with its causes.
+pub fn run(cli: Cli) -> anyhow::Result<u8> {
+    match cli.command {
+        Command::Serve(serve) => serve.run(),
+        Command::Check(check) => check.run(),
+        Command::Lock(lock) => lock.run(),
+        Command::Release(release) => release.run(),
+        Command::Plugin(plugin) => plugin.run(),
+        Command::Events(events) => events.run(),
+        Command::Receipts(receipts) => receipts.run(),
+        Command::Documents(documents) => documents.run(),
+        Command::DeadLetters(letters) => letters.run(),
+        Command::Simulate(simulate) => simulate.run(),
+        Command::Bench(bench) => bench.run(),
+        Command::Version => {
+            println!("rialto {}", env!("CARGO_PKG_VERSION"));
+            Ok(0)
+        }
+    }
+}
+
+impl At {
+    fn client(&self) -> anyhow::Result<Client> {
+        let store = match &self.state {
+            Some(state) => state.clone(),
+            None => store_of(&self.at)?,
+        };
+        Client::of(&store)
+    }
+}
+
+/// Where the store of a scheme's folder is, by its rialto.toml alone.
+fn store_of(scheme: &Path) -> anyhow::Result<PathBuf> {
+    let path = scheme.join("rialto.toml");
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("reading {}: give the scheme's folder with --at", path.display()))?;
+    let operator = rialto_manifest::Operator::parse(&text)
+        .map_err(|problems| anyhow::anyhow!("{}", problems.plain()))?;
+    Ok(operator.store_path(scheme))
+}
+
+/// Read a scheme's folder; problems go to standard error, each with its place.
+fn load(scheme: &Path) -> anyhow::Result<Option<Manifest>> {
+    match Manifest::load(scheme) {
+        Ok(manifest) => Ok(Some(manifest)),
+        Err(problems) => {
+            eprint!("{}", problems.render_for(&std::io::stderr(), 100));
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `rialto release …` and `rialto plugin …`: changing what a running host runs.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use rialto_manifest::Manifest;
+
+use super::{At, load};
+use crate::client::Client;
+use crate::ops::{Proposal, Swap};
+use crate::releases::{Applied, Summary};
+use crate::words;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Release {
+    /// Say in words what a folder would change, and whether it would be taken
+    Plan {
+        /// The folder with the new scheme.
+        scheme: PathBuf,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Make a folder the current release, under load, or refuse it and change nothing
+    Apply {
+        /// The folder with the new scheme.
+        scheme: PathBuf,
+        /// Why, for the list of releases.
+        #[arg(long, default_value = "")]
+        note: String,
+        #[command(flatten)]
+        at: At,
+    },
+    /// List all releases
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Make a kept release current again
+    Rollback {
+        /// Its number.
+        number: u64,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Plugin {
+    /// Put another component behind one rule: a new release with just that change
+    Swap {
+        /// The rule's name in the scheme.
+        name: String,
+        /// The component.
+        file: PathBuf,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+impl Release {
+    pub fn run(self) -> anyhow::Result<u8> {
+        match self {
+            Self::Plan { scheme, at } => {
+                let Some(manifest) = load(&scheme)? else {
+                    return Ok(2);
+                };
+                let client = at.or(&scheme).client()?;
+                let planned: Applied =
+                    client.post("/releases/plan", &proposal(&client, &manifest, "")?)?;
+                if planned.changes.is_empty() {
+                    println!("nothing would change");
+                } else {
+                    println!("release {} would change:", planned.number);
+                    print_changes(&planned);
+                }
+                Ok(0)
+            }
+            Self::Apply { scheme, note, at } => {
+                let Some(manifest) = load(&scheme)? else {
+                    return Ok(2);
+                };
+                let client = at.or(&scheme).client()?;
+                let applied: Applied =
+                    client.post("/releases", &proposal(&client, &manifest, &note)?)?;
+                print_applied(&applied);
+                Ok(0)
+            }
+            Self::List { json, at } => {
+                let releases: Vec<Summary> = at.client()?.get("/releases")?;
+                if json {
+                    println!("{}", serde_json::to_string(&releases)?);
+                } else {
+                    releases.iter().for_each(print_summary);
+                }
+                Ok(0)
+            }
+            Self::Rollback { number, at } => {
+                let path = format!("/releases/{number}/rollback");
+                let applied: Applied = at.client()?.post(&path, &())?;
+                print_applied(&applied);
+                Ok(0)
+            }
+        }
+    }
+}
+
+impl Plugin {
+    pub fn run(self) -> anyhow::Result<u8> {
+        let Self::Swap { name, file, at } = self;
+        let bytes =
+            std::fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
+        let client = at.client()?;
+        let digest = client.put_component(&bytes)?;
+        let path = format!("/rules/{name}/swap");
+        let applied: Applied = client.post(&path, &Swap { digest })?;
+        print_applied(&applied);
+        Ok(0)
+    }
+}
+
+impl At {
+    /// Without `--at` and `--state`, the folder that a command names is the host's.
+    fn or(self, scheme: &std::path::Path) -> Self {
+        if self.state.is_none() && self.at == std::path::Path::new(".") {
+            return Self {
+                at: scheme.to_owned(),
+                ..self
+            };
+        }
+        self
+    }
+}
+
+/// Send the components, then what is to be planned or applied.
+fn proposal(client: &Client, manifest: &Manifest, note: &str) -> anyhow::Result<Proposal> {
+    for component in manifest.components() {
+        client.put_component(&component.bytes)?;
+    }
+    Ok(Proposal {
+        document: manifest.document().clone(),
+        note: note.to_owned(),
+    })
+}
+
+fn print_changes(applied: &Applied) {
+    for change in &applied.changes {
+        println!("  {change}");
+    }
+}
+
+fn print_applied(applied: &Applied) {
+    println!("release {} is current ({})", applied.number, applied.digest);
+    print_changes(applied);
+}
+
+fn print_summary(release: &Summary) {
+    let mark = if release.current { "*" } else { " " };
+    println!(
+        "{mark} {:>4}  {}  {}  {}",
+        release.number,
+        words::instant(release.created_at),
+        release.digest.chars().take(19).collect::<String>(),
+        release.note
+    );
+}

@@ -1,0 +1,144 @@
+//! The command line's side of the operators' API.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+use http::{Method, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use rialto_components::Digest;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::host::{OPERATORS, addresses_path, token_path};
+
+/// A running host, reached over its operators' listener.
+pub struct Client {
+    http: HttpClient<HttpConnector, Full<Bytes>>,
+    address: SocketAddr,
+    token: String,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Client {
+    /// The host whose store is in this folder.
+    ///
+    /// # Errors
+    /// When no host has run there, or the token cannot be read.
+    pub fn of(store: &Path) -> anyhow::Result<Self> {
+        let read = |path: &Path| {
+            std::fs::read_to_string(path).with_context(|| {
+                format!("reading {}: is a host running on this store?", path.display())
+            })
+        };
+        let addresses: BTreeMap<String, SocketAddr> =
+            serde_json::from_str(&read(&addresses_path(store))?).context("reading addresses")?;
+        let address = addresses.get(OPERATORS).copied();
+        let address = address.context("the host has no `operators` listener")?;
+        let token = read(&token_path(store))?.trim().to_owned();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        Ok(Self {
+            http: HttpClient::builder(TokioExecutor::new()).build(HttpConnector::new()),
+            address,
+            token,
+            runtime,
+        })
+    }
+
+    /// GET a JSON answer.
+    ///
+    /// # Errors
+    /// When the host cannot be reached, or refuses: with its reason.
+    pub fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        let body = self.send(Method::GET, path, Bytes::new(), "application/json")?;
+        serde_json::from_slice(&body).context("reading the host's answer")
+    }
+
+    /// POST JSON, get JSON.
+    ///
+    /// # Errors
+    /// As `get`.
+    pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> anyhow::Result<T> {
+        let body = serde_json::to_vec(body)?.into();
+        let answer = self.send(Method::POST, path, body, "application/json")?;
+        serde_json::from_slice(&answer).context("reading the host's answer")
+    }
+
+    /// POST nothing, expect nothing.
+    ///
+    /// # Errors
+    /// As `get`.
+    pub fn tell(&self, path: &str) -> anyhow::Result<()> {
+        self.send(Method::POST, path, Bytes::new(), "application/json")
+            .map(|_| ())
+    }
+
+    /// Send a component's bytes.
+    ///
+    /// # Errors
+    /// As `get`.
+    pub fn put_component(&self, bytes: &[u8]) -> anyhow::Result<Digest> {
+        let digest = Digest::of(bytes);
+        let bytes = Bytes::copy_from_slice(bytes);
+        self.send(Method::PUT, &format!("/components/{digest}"), bytes, "application/wasm")?;
+        Ok(digest)
+    }
+
+    fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+        media_type: &str,
+    ) -> anyhow::Result<Bytes> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.address))
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
+            .header(header::CONTENT_TYPE, media_type)
+            .body(Full::new(body))?;
+        let (status, body) = self.runtime.block_on(async {
+            let response = self.http.request(request).await.with_context(|| {
+                format!("no host answers at {}; is it running?", self.address)
+            })?;
+            let status = response.status();
+            let body = response.into_body().collect().await?.to_bytes();
+            anyhow::Ok((status, body))
+        })?;
+        if status.is_success() {
+            return Ok(body);
+        }
+        bail!("{}", refusal(status, &body));
+    }
+}
+
+/// What a problem document says, for a terminal.
+fn refusal(status: StatusCode, body: &[u8]) -> String {
+    let problem: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    match problem["detail"].as_str() {
+        Some(detail) => detail.to_owned(),
+        None => format!("the host answered {status}"),
+    }
+}
+
+/// GET a text that needs no token.
+///
+/// # Errors
+/// When nobody answers, or not well.
+pub async fn fetch(url: &str) -> anyhow::Result<String> {
+    let http: HttpClient<_, Full<Bytes>> =
+        HttpClient::builder(TokioExecutor::new()).build(HttpConnector::new());
+    let response = http.get(url.parse()?).await?;
+    if !response.status().is_success() {
+        bail!("{url} answered {}", response.status());
+    }
+    let body = response.into_body().collect().await?.to_bytes();
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}

@@ -1,0 +1,306 @@
+//! A running host: store, engine, components, listeners, in the order in which they need each other.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use rialto_components::Runtime;
+use rialto_components::cache::Cache;
+use rialto_components::config::PoolSize;
+use rialto_edge::{Listener, Outbound, OutboundLimits, ServerLimits, Service};
+use rialto_engine::engine::Recovery;
+use rialto_engine::threads::Threads;
+use rialto_engine::time::{SystemClock, SystemEntropy};
+use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
+use rialto_manifest::scheme::FspAuthentication;
+use rialto_manifest::{Manifest, Operator};
+use rialto_store_sqlite::SqliteStore;
+use rialto_telemetry::Metrics;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::metrics::EngineCollector;
+use crate::ops;
+use crate::releases::Releases;
+
+/// The listener of the operators' own API.
+pub const OPERATORS: &str = "operators";
+/// Turn workers for each core: some wait for a document or run a slow component while others go on.
+const WORKERS_PER_CORE: usize = 4;
+/// How long a client may take to send a request's head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a connection to a destination may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Instances of components that may live at a time.
+const INSTANCES_MAX: u32 = 512;
+
+/// What parts of a running host share.
+pub struct Shared {
+    /// The engine.
+    pub engine: Engine,
+    /// The components.
+    pub runtime: Arc<Runtime>,
+    /// The store.
+    pub store: Arc<SqliteStore>,
+    /// Releases.
+    pub releases: Releases,
+    /// Metrics.
+    pub metrics: Arc<Metrics>,
+    /// What operators must show.
+    pub token: String,
+}
+
+/// A running host. Dropping it without `stop` ends it as a crash would.
+pub struct Host {
+    /// What its parts share.
+    pub shared: Arc<Shared>,
+    threads: Option<Threads>,
+    addresses: BTreeMap<String, SocketAddr>,
+    stop: watch::Sender<bool>,
+    servers: Vec<JoinHandle<()>>,
+    handle: Handle,
+}
+
+impl Host {
+    /// Start a host on a scheme, with its store in `folder`. Must not be called from within an
+    /// async task.
+    ///
+    /// # Errors
+    /// When the store is in use or damaged, the release does not fit, or an address is taken.
+    pub fn start(manifest: &Manifest, folder: &Path, handle: &Handle) -> anyhow::Result<Self> {
+        let operator = manifest.operator();
+        warn_of_sandbox(manifest);
+        let store = SqliteStore::open(folder).context("opening the store")?;
+        let store = Arc::new(store);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+        let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+        let metrics = Arc::new(Metrics::default());
+        let runtime = Arc::new(components(operator, folder, &*entropy)?);
+        let token = token(folder, &*entropy)?;
+        let outbound = Outbound::new(
+            handle.clone(),
+            outbound_limits(operator),
+            clock.clone(),
+            metrics.clone(),
+        );
+        let environment = Environment {
+            store: store.clone(),
+            network: Arc::new(outbound),
+            clock: clock.clone(),
+            entropy,
+        };
+        let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
+            .context("reading the store back")?;
+        metrics.add_collector(Box::new(EngineCollector(engine.clone())));
+        let releases = Releases::new(store.clone(), runtime.clone(), operator.clone(), clock);
+        let shared = Arc::new(Shared {
+            engine,
+            runtime,
+            store,
+            releases,
+            metrics,
+            token,
+        });
+        let threads = Threads::start(&shared.engine, workers(operator)).context("starting threads")?;
+        first_release(&shared, manifest)?;
+        resume(&shared, recovery);
+        let (stop, _) = watch::channel(false);
+        let mut host = Self {
+            shared,
+            threads: Some(threads),
+            addresses: BTreeMap::new(),
+            stop,
+            servers: Vec::new(),
+            handle: handle.clone(),
+        };
+        host.listen(operator)?;
+        let addresses = serde_json::to_string(&host.addresses).context("writing addresses")?;
+        std::fs::write(addresses_path(folder), addresses).context("writing addresses.json")?;
+        Ok(host)
+    }
+
+    /// Where each listener listens.
+    pub fn addresses(&self) -> &BTreeMap<String, SocketAddr> {
+        &self.addresses
+    }
+
+    /// Answer what is under way, write what has been executed, and end.
+    pub fn stop(mut self) {
+        let _ = self.stop.send(true);
+        for server in self.servers.drain(..) {
+            let _ = self.handle.block_on(server);
+        }
+        if let Some(threads) = self.threads.take() {
+            threads.stop();
+        }
+    }
+
+    fn listen(&mut self, operator: &Operator) -> anyhow::Result<()> {
+        let limits = ServerLimits {
+            connections_max: operator.http.connections_max as usize,
+            head_timeout: HEAD_TIMEOUT,
+        };
+        for (name, listener) in &operator.listeners {
+            let address = listener.address.socket();
+            let bound = self
+                .handle
+                .block_on(Listener::bind(address, limits.clone()))
+                .with_context(|| format!("listening on {address} for `{name}`"))?;
+            self.addresses.insert(name.to_string(), bound.address());
+            let server = if name.as_str() == OPERATORS {
+                let router = ops::router(self.shared.clone());
+                let answer = move |request| ops::answer(router.clone(), request);
+                self.handle.spawn(bound.serve(answer, self.stop.subscribe()))
+            } else {
+                let service = Arc::new(self.service(name.as_str(), operator));
+                let answer = move |request| {
+                    let service = service.clone();
+                    async move { service.answer(request).await }
+                };
+                self.handle.spawn(bound.serve(answer, self.stop.subscribe()))
+            };
+            self.servers.push(server);
+        }
+        Ok(())
+    }
+
+    fn service(&self, listener: &str, operator: &Operator) -> Service {
+        let shared = &self.shared;
+        let api = shared.releases.apis().get(listener).cloned();
+        Service::new(
+            shared.engine.clone(),
+            shared.runtime.clone(),
+            api.unwrap_or_default(),
+            shared.metrics.clone(),
+            Duration::from_millis(operator.http.request_timeout.millis()),
+        )
+    }
+}
+
+/// A folder without a release takes the manifest's; one with a release goes on with that.
+fn first_release(shared: &Shared, manifest: &Manifest) -> anyhow::Result<()> {
+    for component in manifest.components() {
+        let digest = component.digest.to_string();
+        shared
+            .store
+            .add_component(&digest, &component.bytes)
+            .with_context(|| format!("storing the component {}", component.name))?;
+    }
+    let document = manifest.document().clone();
+    match shared.releases.resume()? {
+        None => {
+            let note = "first release, from the scheme's folder";
+            shared.releases.apply(&shared.engine, document, note)?;
+        }
+        Some(number) => {
+            let current = shared.releases.current();
+            if current.is_some_and(|(_, now)| now.digest() != document.digest()) {
+                tracing::warn!(
+                    release = number,
+                    "the folder differs from the release that serves; `rialto release plan {0}` shows how, `rialto release apply {0}` makes it current",
+                    manifest.folder().display()
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn resume(shared: &Shared, recovery: Recovery) {
+    let (deliveries, requests) = recovery.counts();
+    if deliveries + requests > 0 {
+        tracing::info!(deliveries, requests, "going on where the host stopped");
+    }
+    shared.engine.resume(recovery);
+}
+
+fn warn_of_sandbox(manifest: &Manifest) {
+    if manifest.scheme().authentication.fsps == FspAuthentication::None {
+        tracing::warn!(
+            scheme = %manifest.scheme().name,
+            "THIS IS A SANDBOX: FSPs are not authenticated, anybody who reaches the listener can move money (`authentication.fsps = \"none\"`)"
+        );
+    }
+}
+
+fn components(
+    operator: &Operator,
+    folder: &Path,
+    entropy: &dyn Entropy,
+) -> anyhow::Result<Runtime> {
+    let cache = Cache::open(&folder.join("compiled"), |bytes| entropy.fill(bytes))
+        .context("opening the folder of compiled components")?;
+    let memory = operator.ceilings.memory.bytes();
+    let pool = PoolSize {
+        instances: INSTANCES_MAX,
+        memory_bytes_max: usize::try_from(memory).unwrap_or(usize::MAX),
+    };
+    Runtime::new(cache, pool).map_err(|error| anyhow::anyhow!("starting wasmtime: {error:?}"))
+}
+
+fn limits(operator: &Operator) -> Limits {
+    let engine = &operator.engine;
+    Limits {
+        turns_waiting_max: engine.turns_waiting_max as usize,
+        attempts_max: engine.turn_attempts_max,
+        retry_initial_ms: engine.retry_initial.millis(),
+        retry_max_ms: engine.retry_max.millis(),
+        ..Limits::default()
+    }
+}
+
+fn workers(operator: &Operator) -> usize {
+    match operator.engine.workers {
+        Some(workers) => workers as usize,
+        None => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            cores * WORKERS_PER_CORE
+        }
+    }
+}
+
+fn outbound_limits(operator: &Operator) -> OutboundLimits {
+    OutboundLimits {
+        connections_per_destination: operator.outbound.connections_per_destination as usize,
+        connect_timeout: CONNECT_TIMEOUT,
+    }
+}
+
+/// The file that says where a running host listens.
+pub fn addresses_path(store: &Path) -> PathBuf {
+    store.join("addresses.json")
+}
+
+/// The file with what operators must show.
+pub fn token_path(store: &Path) -> PathBuf {
+    store.join("operator.token")
+}
+
+/// What operators must show to the operators' listener: drawn once, readable by the host's user.
+fn token(folder: &Path, entropy: &dyn Entropy) -> anyhow::Result<String> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let path = token_path(folder);
+    if let Ok(token) = std::fs::read_to_string(&path) {
+        let token = token.trim().to_owned();
+        if token.len() < 32 {
+            bail!("{} holds no token; delete it to have a new one drawn", path.display());
+        }
+        return Ok(token);
+    }
+    let mut bytes = [0; 32];
+    entropy.fill(&mut bytes);
+    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path);
+    let mut file = file.with_context(|| format!("making {}", path.display()))?;
+    writeln!(file, "{token}").with_context(|| format!("writing {}", path.display()))?;
+    Ok(token)
+}

@@ -1,0 +1,16 @@
+//! The `rialto` command.
+
+use clap::Parser as _;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> std::process::ExitCode {
+    match rialto::cli::run(rialto::cli::Cli::parse()) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            1.into()
+        }
+    }
+}

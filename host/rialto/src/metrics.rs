@@ -1,0 +1,56 @@
+//! The engine's counters and load as metrics.
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use rialto_engine::Engine;
+use std::sync::atomic::Ordering;
+
+/// Reads an engine when metrics are asked for.
+#[derive(Clone)]
+pub struct EngineCollector(pub Engine);
+
+impl std::fmt::Debug for EngineCollector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EngineCollector")
+    }
+}
+
+impl Collector for EngineCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let counters = self.0.counters();
+        let counted = [
+            ("turns_executed", "Turns executed", &counters.executed),
+            ("turns_failed", "Runs of turns that failed", &counters.failed),
+            ("turn_conflicts", "Runs of turns interrupted by other turns", &counters.conflicts),
+            ("dead_letters", "Deliveries given up", &counters.dead_letters),
+            ("commits", "Groups written", &counters.commits),
+            ("turns_committed", "Turns in the groups written", &counters.committed_turns),
+            ("documents_written", "Documents in the groups written", &counters.documents_written),
+            ("deliveries_written", "Deliveries still pending when their group was written", &counters.deliveries_written),
+            ("commit_microseconds", "Time spent writing groups", &counters.commit_us),
+            ("requests_shed", "Requests refused because the engine was behind", &counters.refused),
+        ];
+        for (name, help, value) in counted {
+            let counter = ConstCounter::new(value.load(Ordering::Relaxed));
+            let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
+            counter.encode(metric)?;
+        }
+        let load = self.0.load();
+        let gauges = [
+            ("turns_active", "Turns ready or running", load.turns_active),
+            ("turns_delayed", "Deliveries that wait for another attempt", load.turns_delayed),
+            ("turns_uncommitted", "Executed turns that wait for the disk", load.turns_uncommitted),
+            ("reminders_waiting", "Reminders that wait", load.reminders),
+            ("requests_outbound", "Requests on their way to the outside", load.outbound),
+            ("document_bytes", "Bytes of documents in memory", load.document_bytes),
+        ];
+        for (name, help, value) in gauges {
+            let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
+            let metric = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
+            gauge.encode(metric)?;
+        }
+        Ok(())
+    }
+}

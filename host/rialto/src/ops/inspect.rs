@@ -1,0 +1,205 @@
+//! What happened, over HTTP: histories, receipts, documents, dead letters.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use rialto_components::rules::Receipt;
+use rialto_engine::history::Record;
+use rialto_engine::store::ScanRange;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{Host, Problem, blocking};
+
+/// The turns that were about something.
+#[derive(Serialize, Deserialize)]
+pub struct Story {
+    /// What it was about, for example `transfer:<id>`.
+    pub subject: String,
+    /// The turns in log order.
+    pub turns: Vec<Record>,
+}
+
+/// A verdict's receipt with its id and time.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FiledReceipt {
+    /// Its id.
+    pub id: u64,
+    /// When; milliseconds since 1970.
+    pub at: u64,
+    /// The receipt.
+    pub receipt: Receipt,
+    /// What the same bytes say to the same input now, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
+}
+
+/// A verdict asked for again.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Again {
+    /// Whether verdict and fuel are the same.
+    pub same: bool,
+    /// The verdict.
+    pub verdict: String,
+    /// Fuel used.
+    pub fuel: u64,
+}
+
+/// A document as executed.
+#[derive(Serialize, Deserialize)]
+pub struct Shown {
+    /// Its id.
+    pub id: String,
+    /// How often it has been written.
+    pub version: u64,
+    /// Its body.
+    pub body: Box<RawValue>,
+}
+
+/// A dead letter.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownLetter {
+    /// Its id.
+    pub id: u64,
+    /// The component that could not handle it.
+    pub component: String,
+    /// What it would have run.
+    pub interface: String,
+    /// What it was about.
+    pub subjects: Vec<String>,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// The last failure.
+    pub error: String,
+    /// When it was given up; milliseconds since 1970.
+    pub at: u64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Scan {
+    #[serde(default)]
+    prefix: String,
+    #[serde(default = "hundred")]
+    limit: u32,
+}
+
+const fn hundred() -> u32 {
+    100
+}
+
+#[derive(Deserialize)]
+pub(super) struct Ask {
+    #[serde(default)]
+    again: bool,
+}
+
+pub(super) async fn events(
+    State(shared): Host,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<Story>>, Problem> {
+    blocking(move || {
+        let mut stories = Vec::new();
+        for subject in shared.store.subjects_of(&id)? {
+            let turns = shared.store.history(&subject)?;
+            if !turns.is_empty() {
+                stories.push(Story { subject, turns });
+            }
+        }
+        Ok(Json(stories))
+    })
+    .await
+}
+
+pub(super) async fn receipts(
+    State(shared): Host,
+    Path(id): Path<String>,
+    Query(ask): Query<Ask>,
+) -> Result<Json<Vec<FiledReceipt>>, Problem> {
+    blocking(move || {
+        let mut filed = Vec::new();
+        for stored in shared.store.receipts(&id)? {
+            let receipt: Receipt = serde_json::from_str(&stored.body).map_err(|e| {
+                let detail = format!("the receipt {} cannot be read: {e}", stored.id);
+                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "receipt", detail)
+            })?;
+            let again = ask.again.then(|| crate::replay::again(&shared, &receipt));
+            filed.push(FiledReceipt {
+                id: stored.id,
+                at: stored.at.0,
+                receipt,
+                again: again.transpose()?,
+            });
+        }
+        Ok(Json(filed))
+    })
+    .await
+}
+
+pub(super) async fn documents(
+    State(shared): Host,
+    Path((component, collection)): Path<(String, String)>,
+    Query(scan): Query<Scan>,
+) -> Result<Json<Vec<Shown>>, Problem> {
+    blocking(move || {
+        let range = ScanRange::prefix(&scan.prefix);
+        let found = shared
+            .engine
+            .inspect(&component, &collection, &range, scan.limit)
+            .map_err(|e| Problem::new(StatusCode::BAD_REQUEST, "bad-scan", e.to_string()))?;
+        let shown = found.into_iter().map(|document| {
+            let body = RawValue::from_string(document.body.to_string()).map_err(|e| {
+                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "document", e.to_string())
+            })?;
+            Ok(Shown {
+                id: document.id.to_string(),
+                version: document.version,
+                body,
+            })
+        });
+        Ok(Json(shown.collect::<Result<_, Problem>>()?))
+    })
+    .await
+}
+
+pub(super) async fn dead_letters(State(shared): Host) -> Result<Json<Vec<ShownLetter>>, Problem> {
+    blocking(move || {
+        let letters = shared.engine.dead_letters()?;
+        let shown = letters.into_iter().map(|letter| ShownLetter {
+            id: letter.delivery.id,
+            component: letter.delivery.component.to_string(),
+            interface: letter.delivery.interface.to_string(),
+            subjects: letter.delivery.subjects.iter().map(ToString::to_string).collect(),
+            attempts: letter.attempts,
+            error: letter.error,
+            at: letter.at.0,
+        });
+        Ok(Json(shown.collect()))
+    })
+    .await
+}
+
+pub(super) async fn settle_dead_letter(
+    State(shared): Host,
+    Path((id, verb)): Path<(u64, String)>,
+) -> Result<StatusCode, Problem> {
+    let retry = match verb.as_str() {
+        "retry" => true,
+        "drop" => false,
+        _ => {
+            let detail = "a dead letter can be given `retry` or `drop`";
+            return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail));
+        }
+    };
+    blocking(move || {
+        if shared.engine.settle_dead_letter(id, retry)? {
+            Ok(StatusCode::NO_CONTENT)
+        } else {
+            let detail = format!("there is no dead letter {id}");
+            Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail))
+        }
+    })
+    .await
+}

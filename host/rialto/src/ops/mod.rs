@@ -1,0 +1,120 @@
+//! The operators' API: health, metrics, releases, dead letters, and what happened. Health and
+//! metrics are open; everything else needs the operators' token.
+
+mod inspect;
+mod problem;
+mod releases;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post, put};
+use tower::ServiceExt as _;
+
+use crate::host::Shared;
+
+pub use inspect::{Again, FiledReceipt, Shown, ShownLetter, Story};
+pub use problem::Problem;
+pub use releases::{Proposal, Swap};
+
+/// Bytes of a body that an operator may send: a component.
+const BODY_BYTES_MAX: usize = 64 << 20;
+
+type Host = State<Arc<Shared>>;
+
+/// The routes.
+pub fn router(shared: Arc<Shared>) -> Router {
+    let closed = Router::new()
+        .route("/releases", get(releases::list).post(releases::apply))
+        .route("/releases/plan", post(releases::plan))
+        .route("/releases/{number}/rollback", post(releases::rollback))
+        .route("/rules/{name}/swap", post(releases::swap))
+        .route("/components/{digest}", put(releases::component))
+        .route("/events/{id}", get(inspect::events))
+        .route("/receipts/{id}", get(inspect::receipts))
+        .route("/documents/{component}/{collection}", get(inspect::documents))
+        .route("/dead-letters", get(inspect::dead_letters))
+        .route("/dead-letters/{id}/{verb}", post(inspect::settle_dead_letter))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn_with_state(shared.clone(), authorize));
+    Router::new()
+        .route("/health/live", get(live))
+        .route("/health/ready", get(ready))
+        .route("/metrics", get(metrics))
+        .merge(closed)
+        .fallback(async || {
+            Problem::new(StatusCode::NOT_FOUND, "not-found", "there is nothing at this path")
+        })
+        .method_not_allowed_fallback(async || {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "this path does not take this method")
+        })
+        .with_state(shared)
+}
+
+/// Answer a request by the routes.
+pub async fn answer(router: Router, request: http::Request<hyper::body::Incoming>) -> Response {
+    match router.oneshot(request.map(axum::body::Body::new)).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+async fn authorize(State(shared): Host, request: Request, next: Next) -> Response {
+    let given = request
+        .headers()
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "))
+        .unwrap_or_default();
+    if same(given.as_bytes(), shared.token.as_bytes()) {
+        return next.run(request).await;
+    }
+    let detail = "show the token that is in `operator.token` in the store's folder: `Authorization: Bearer …`";
+    let mut refused = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();
+    refused.headers_mut().insert(
+        header::WWW_AUTHENTICATE,
+        header::HeaderValue::from_static("Bearer"),
+    );
+    refused
+}
+
+/// Whether both are the same, in a time that does not tell where they differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |diff, (x, y)| diff | (x ^ y)) == 0
+}
+
+async fn live() -> &'static str {
+    "live\n"
+}
+
+async fn ready(State(shared): Host) -> (StatusCode, String) {
+    if let Some(failure) = shared.engine.failure() {
+        let text = format!("the store failed: {failure}\n");
+        return (StatusCode::SERVICE_UNAVAILABLE, text);
+    }
+    match shared.runtime.current() {
+        Some(release) => (StatusCode::OK, format!("ready, on release {}\n", release.number)),
+        None => (StatusCode::SERVICE_UNAVAILABLE, "no release is current\n".into()),
+    }
+}
+
+async fn metrics(State(shared): Host) -> impl axum::response::IntoResponse {
+    let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, media_type)], shared.metrics.render())
+}
+
+/// Run what blocks away from the threads that serve.
+async fn blocking<T: Send + 'static>(
+    run: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(run).await.unwrap_or_else(|error| {
+        Err(Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            error.to_string(),
+        ))
+    })
+}

@@ -1,0 +1,325 @@
+//! Releases of a running host: what is current, what was, and how one becomes current.
+//!
+//! A change is prepared beside the release that serves (compiled, wired, instantiated once, rules'
+//! settings judged, APIs read), then its components do what they want done (activation turns), then
+//! it is stored, and only then new turns run on it, by one pointer change. Whatever fails before that
+//! leaves everything as it was.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use rialto_components::runtime::Argument;
+use rialto_components::wiring::Problem;
+use rialto_components::{Digest, Release, ReleaseSpec, Runtime};
+use rialto_edge::Api;
+use rialto_engine::{Clock, Engine};
+use rialto_manifest::scheme::SchemeDocument;
+use rialto_manifest::{ComponentKind, Operator};
+use rialto_store_sqlite::{SqliteStore, StoredRelease};
+use serde::{Deserialize, Serialize};
+
+use crate::plan;
+use crate::spec;
+
+/// Why a release was not made current. The old one serves on.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// It does not fit: each problem in words.
+    #[error("{}", lines(.0))]
+    Unfit(Vec<String>),
+    /// There is no release of this number.
+    #[error("there is no release {0}; `rialto release list` shows those that there are")]
+    Unknown(u64),
+    /// The scheme has no rule of this name.
+    #[error("the current release has no rule `{0}`")]
+    NoRule(String),
+    /// Nothing would change.
+    #[error("it is what release {0} is: nothing would change")]
+    Same(u64),
+    /// The host could not do it.
+    #[error("{0:#}")]
+    Failed(#[from] anyhow::Error),
+}
+
+fn lines(problems: &[String]) -> String {
+    problems.join("\n")
+}
+
+fn unfit(problems: Vec<Problem>) -> Refused {
+    Refused::Unfit(problems.iter().map(ToString::to_string).collect())
+}
+
+/// A release as `rialto release list` shows it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Its number.
+    pub number: u64,
+    /// What names it by content.
+    pub digest: String,
+    /// When it was made; milliseconds since 1970.
+    pub created_at: u64,
+    /// Why.
+    pub note: String,
+    /// Whether new turns run on it.
+    pub current: bool,
+}
+
+/// What was done, in words.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    /// The number of the release that is current now, or would be.
+    pub number: u64,
+    /// Its digest.
+    pub digest: String,
+    /// What differs from the release before.
+    pub changes: Vec<String>,
+}
+
+/// The APIs of each listener; replaced with each release.
+pub type Apis = HashMap<String, Arc<ArcSwap<Api>>>;
+
+/// See the module's documentation.
+pub struct Releases {
+    store: Arc<SqliteStore>,
+    runtime: Arc<Runtime>,
+    operator: Operator,
+    apis: Apis,
+    clock: Arc<dyn Clock>,
+    /// The current release's document. Held while one is made current.
+    current: Mutex<Option<(u64, SchemeDocument)>>,
+}
+
+impl Releases {
+    /// Over a store that may or may not have releases.
+    pub fn new(
+        store: Arc<SqliteStore>,
+        runtime: Arc<Runtime>,
+        operator: Operator,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let names = operator.listeners.keys();
+        let apis = names.map(|name| (name.to_string(), Arc::new(ArcSwap::default())));
+        Self {
+            store,
+            runtime,
+            apis: apis.collect(),
+            operator,
+            clock,
+            current: Mutex::new(None),
+        }
+    }
+
+    /// The APIs of each listener.
+    pub fn apis(&self) -> &Apis {
+        &self.apis
+    }
+
+    /// The current release's number and document.
+    pub fn current(&self) -> Option<(u64, SchemeDocument)> {
+        self.current.lock().clone()
+    }
+
+    /// Go on with the release that was current when the host stopped. None if there was none.
+    pub fn resume(&self) -> Result<Option<u64>, Refused> {
+        let number = self.store.current_release().context("reading the current release")?;
+        if number == 0 {
+            return Ok(None);
+        }
+        let document = self.document(number)?;
+        let release = self.prepare(number, &document)?;
+        self.install(Arc::new(release), number, document)?;
+        Ok(Some(number))
+    }
+
+    /// Make a document the current release.
+    pub fn apply(
+        &self,
+        engine: &Engine,
+        document: SchemeDocument,
+        note: &str,
+    ) -> Result<Applied, Refused> {
+        // One at a time, and the plan's "before" stays what it is.
+        let mut current = self.current.lock();
+        let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
+        if let Some((number, before)) = &*current
+            && before.digest() == document.digest()
+        {
+            return Err(Refused::Same(*number));
+        }
+        let stored = self.store.releases().context("reading the releases")?;
+        let number = stored.last().map_or(1, |last| last.number + 1);
+        let release = Arc::new(self.prepare(number, &document)?);
+        self.activate(engine, &release)?;
+        let json = serde_json::to_string(&document).context("writing the release")?;
+        self.store
+            .add_release(&StoredRelease {
+                number,
+                digest: release.digest.to_string(),
+                document: json,
+                created_at: self.clock.now(),
+                note: note.to_owned(),
+            })
+            .context("storing the release")?;
+        let digest = release.digest.to_string();
+        self.store
+            .set_current_release(number)
+            .context("storing which release is current")?;
+        self.publish(release)?;
+        *current = Some((number, document));
+        tracing::info!(release = number, %digest, note, "a release is current");
+        Ok(Applied {
+            number,
+            digest,
+            changes,
+        })
+    }
+
+    /// What `apply` would do, without doing it.
+    pub fn plan(&self, document: &SchemeDocument) -> Result<Applied, Refused> {
+        let current = self.current();
+        let changes = plan::changes(current.as_ref().map(|(_, d)| d), document);
+        let stored = self.store.releases().context("reading the releases")?;
+        let number = stored.last().map_or(1, |last| last.number + 1);
+        let release = self.prepare(number, document)?;
+        Ok(Applied {
+            number,
+            digest: release.digest.to_string(),
+            changes,
+        })
+    }
+
+    /// Make a kept release current again.
+    pub fn rollback(&self, engine: &Engine, number: u64) -> Result<Applied, Refused> {
+        let document = self.document(number)?;
+        let mut current = self.current.lock();
+        if let Some((now, _)) = &*current
+            && *now == number
+        {
+            return Err(Refused::Same(number));
+        }
+        let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
+        let release = Arc::new(self.prepare(number, &document)?);
+        self.activate(engine, &release)?;
+        self.store
+            .set_current_release(number)
+            .context("storing which release is current")?;
+        let digest = release.digest.to_string();
+        self.publish(release)?;
+        *current = Some((number, document));
+        tracing::warn!(release = number, "a kept release was made current again");
+        Ok(Applied {
+            number,
+            digest,
+            changes,
+        })
+    }
+
+    /// The current document with another component behind one rule.
+    pub fn with_rule(&self, rule: &str, digest: Digest) -> Result<SchemeDocument, Refused> {
+        let no_rule = || Refused::NoRule(rule.to_owned());
+        let (_, mut document) = self.current().ok_or_else(no_rule)?;
+        let old = document
+            .digests
+            .get(ComponentKind::Rule, rule)
+            .ok_or_else(no_rule)?;
+        let new: rialto_manifest::values::Digest = digest
+            .to_string()
+            .parse()
+            .map_err(|e| anyhow::anyhow!("the digest {digest}: {e}"))?;
+        let name = rule.parse().map_err(|_| no_rule())?;
+        document.digests.insert(ComponentKind::Rule, name, new);
+        // Where scheme.toml pins the rule itself, the pin moves along.
+        document.text = document.text.replace(&old.to_string(), &new.to_string());
+        Ok(document)
+    }
+
+    /// All releases, oldest first.
+    pub fn list(&self) -> Result<Vec<Summary>, Refused> {
+        let current = self.store.current_release().context("reading the releases")?;
+        let stored = self.store.releases().context("reading the releases")?;
+        let summaries = stored.into_iter().map(|r| Summary {
+            current: r.number == current,
+            number: r.number,
+            digest: r.digest,
+            created_at: r.created_at.0,
+            note: r.note,
+        });
+        Ok(summaries.collect())
+    }
+
+    /// A release, prepared only to ask its rules again. Nothing is changed by it.
+    pub fn load(&self, number: u64) -> Result<Release, Refused> {
+        let document = self.document(number)?;
+        self.prepare(number, &document)
+    }
+
+    fn document(&self, number: u64) -> Result<SchemeDocument, Refused> {
+        let stored = self.store.releases().context("reading the releases")?;
+        let found = stored.into_iter().find(|r| r.number == number);
+        let found = found.ok_or(Refused::Unknown(number))?;
+        Ok(serde_json::from_str(&found.document).context("reading a release")?)
+    }
+
+    fn prepare(&self, number: u64, document: &SchemeDocument) -> Result<Release, Refused> {
+        let scheme = document
+            .scheme()
+            .map_err(|problems| Refused::Unfit(vec![problems.plain()]))?;
+        rialto_manifest::admit(&self.operator, &scheme)
+            .map_err(|problems| Refused::Unfit(vec![problems.plain()]))?;
+        let spec: ReleaseSpec = spec::release(number, document, |digest| {
+            let bytes = self.store.component(&digest.to_string()).ok().flatten();
+            bytes.map(Into::into)
+        })
+        .map_err(|error| Refused::Unfit(vec![error.to_string()]))?;
+        let release = self.runtime.prepare(&spec).map_err(unfit)?;
+        for name in self.apis.keys() {
+            Api::of(&release, name).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
+        }
+        Ok(release)
+    }
+
+    /// Run the activation turns, one after the other.
+    fn activate(&self, engine: &Engine, release: &Arc<Release>) -> Result<(), Refused> {
+        for member in release.members.iter().filter(|m| m.wants_activation()) {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let name = member.identity.name.clone();
+            engine.submit_activation(
+                name.clone(),
+                Arc::new(Argument::Activation(release.clone())),
+                Box::new(move |outcome| {
+                    let _ = sender.send(outcome.map(|_| ()));
+                }),
+            );
+            let outcome = receiver.recv().context("the engine has stopped")?;
+            outcome.map_err(|failure| {
+                Refused::Unfit(vec![format!("{name} could not activate it: {failure}")])
+            })?;
+        }
+        Ok(())
+    }
+
+    fn publish(&self, release: Arc<Release>) -> Result<(), Refused> {
+        for (name, api) in &self.apis {
+            let fresh = Api::of(&release, name).map_err(|e| anyhow::anyhow!("{e}"))?;
+            api.store(Arc::new(fresh));
+        }
+        self.runtime.make_current(release);
+        Ok(())
+    }
+
+    fn install(
+        &self,
+        release: Arc<Release>,
+        number: u64,
+        document: SchemeDocument,
+    ) -> Result<(), Refused> {
+        self.publish(release)?;
+        *self.current.lock() = Some((number, document));
+        Ok(())
+    }
+}

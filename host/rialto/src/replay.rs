@@ -1,0 +1,48 @@
+//! Asking a rule again: the same bytes, the same settings, the same input as a receipt names.
+
+use axum::http::StatusCode;
+use rialto_components::rules::{Outcome, Receipt};
+
+use crate::host::Shared;
+use crate::ops::{Again, Problem};
+
+/// Ask again and compare.
+///
+/// # Errors
+/// When the release or its rule is not there any more, or the receipt was changed.
+pub fn again(shared: &Shared, receipt: &Receipt) -> Result<Again, Problem> {
+    let gone = |what: String| Problem::new(StatusCode::CONFLICT, "not-replayable", what);
+    let current = shared.runtime.current();
+    let release = match current.filter(|current| current.number == receipt.release) {
+        Some(current) => current,
+        None => std::sync::Arc::new(shared.releases.load(receipt.release)?),
+    };
+    let bound = release
+        .steps
+        .get(&receipt.step)
+        .into_iter()
+        .flatten()
+        .find(|bound| {
+            release.members[bound.member].digest == receipt.digest
+                && bound.settings_digest == receipt.settings_digest
+        });
+    let Some(bound) = bound else {
+        return Err(gone(format!(
+            "release {} does not bind {} with these settings to {}",
+            receipt.release, receipt.digest, receipt.step
+        )));
+    };
+    let member = &release.members[bound.member];
+    let judgement = member
+        .judge_stored(bound, &receipt.subject, receipt.input.get())
+        .map_err(|misfit| gone(format!("the stored input does not fit the rule: {misfit}")))?;
+    let verdict = judgement.outcome.unwrap_or_else(|reason| Outcome::Failed {
+        reason,
+        means: bound.failing,
+    });
+    Ok(Again {
+        same: verdict == receipt.verdict && judgement.fuel == receipt.fuel,
+        verdict: verdict.short(),
+        fuel: judgement.fuel,
+    })
+}

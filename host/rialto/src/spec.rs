@@ -1,0 +1,164 @@
+//! From a scheme's documents to what the components crate needs to know.
+
+use std::sync::Arc;
+
+use rialto_components::{
+    ComponentSpec, Digest, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, StepSpec,
+};
+use rialto_manifest::operator::Surface;
+use rialto_manifest::scheme::{self, OnFailure, Scheme, SchemeDocument};
+use rialto_manifest::{ComponentKind, Diagnostics};
+
+/// Why a stored scheme cannot be made into a release.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    /// The scheme's document is not right.
+    #[error("scheme.toml cannot be used:\n{0}")]
+    Document(Diagnostics),
+    /// A component's bytes are not there.
+    #[error("the component {kind} `{name}` ({digest}) is not in the store")]
+    NoBytes {
+        /// What it is for.
+        kind: ComponentKind,
+        /// Its name in the scheme.
+        name: String,
+        /// Its digest.
+        digest: Digest,
+    },
+}
+
+/// The digest as the components crate has it.
+pub fn digest(digest: rialto_manifest::values::Digest) -> Digest {
+    // Both are SHA-256; the text form is the same.
+    digest
+        .to_string()
+        .parse()
+        .unwrap_or_else(|_| Digest::of(digest.bytes()))
+}
+
+/// What a release of this number is made of.
+///
+/// # Errors
+/// When the document is not right, or `bytes` does not have a component.
+pub fn release(
+    number: u64,
+    document: &SchemeDocument,
+    bytes: impl Fn(Digest) -> Option<Arc<[u8]>>,
+) -> Result<ReleaseSpec, SpecError> {
+    let scheme = document.scheme().map_err(SpecError::Document)?;
+    let mut components = Vec::new();
+    for (kind, name, pinned) in document.digests.iter() {
+        let pinned = digest(pinned);
+        let bytes = bytes(pinned).ok_or_else(|| SpecError::NoBytes {
+            kind,
+            name: name.to_string(),
+            digest: pinned,
+        })?;
+        let component = match kind {
+            ComponentKind::Context => context(&scheme, name.as_str(), pinned, bytes),
+            ComponentKind::Rule => rule(&scheme, name.as_str(), pinned, bytes),
+        };
+        components.extend(component);
+    }
+    let steps = scheme.steps.iter().flat_map(|(step, bindings)| {
+        bindings.iter().map(|binding| StepSpec {
+            step: step.shared(),
+            rule: binding.rule.shared(),
+            settings: binding.settings_json().into(),
+            failing: match binding.on_failure {
+                OnFailure::Refuse => Failing::Refuse,
+                OnFailure::Allow => Failing::Allow,
+                OnFailure::AllowAndFlag => Failing::AllowAndFlag,
+            },
+            failure_code: binding.failure_code.as_str().into(),
+        })
+    });
+    Ok(ReleaseSpec {
+        number,
+        digest: digest(document.digest()),
+        components,
+        steps: steps.collect(),
+        scheme: scheme.scheme_json().into(),
+        codes: scheme
+            .errors
+            .iter()
+            .map(|error| error.code.as_str().to_owned())
+            .collect(),
+    })
+}
+
+fn context(
+    scheme: &Scheme,
+    name: &str,
+    digest: Digest,
+    bytes: Arc<[u8]>,
+) -> Option<ComponentSpec> {
+    let (name, context) = scheme.contexts.iter().find(|(n, _)| n.as_str() == name)?;
+    let grants = &context.grants;
+    Some(ComponentSpec {
+        name: name.shared(),
+        role: Role::Context,
+        digest,
+        bytes,
+        grants: Grants {
+            host: grants.host.iter().map(|s| s.name().to_owned()).collect(),
+            calls: texts(&grants.calls),
+            publishes: texts(&grants.publishes),
+            rules: texts(&grants.rules),
+            outbound: texts(&grants.outbound),
+        },
+        limits: Limits {
+            memory_bytes: bytes_of(context.limits.memory),
+            deadline_ms: context.limits.deadline.millis(),
+            fuel: context.limits.fuel,
+            instances: context.limits.instances,
+        },
+        isolation: match context.isolation {
+            scheme::Isolation::Pooled => Isolation::Pooled {
+                turns_per_instance: context.limits.turns_per_instance,
+            },
+            scheme::Isolation::Fresh => Isolation::Fresh,
+        },
+        settings: scheme
+            .settings_json(name.as_str())
+            .unwrap_or_else(|| "{}".into())
+            .into(),
+        listener: context.listener.as_ref().map(|l| l.shared()),
+    })
+}
+
+fn rule(
+    scheme: &Scheme,
+    name: &str,
+    digest: Digest,
+    bytes: Arc<[u8]>,
+) -> Option<ComponentSpec> {
+    let (name, rule) = scheme.rules.iter().find(|(n, _)| n.as_str() == name)?;
+    Some(ComponentSpec {
+        name: name.shared(),
+        role: Role::Rule,
+        digest,
+        bytes,
+        grants: Grants {
+            host: rule.grants.host.iter().map(|s| Surface::from(*s).name().to_owned()).collect(),
+            ..Grants::default()
+        },
+        limits: Limits {
+            memory_bytes: bytes_of(rule.limits.memory),
+            deadline_ms: rule.limits.deadline.millis(),
+            fuel: Some(rule.limits.fuel),
+            instances: u32::MAX,
+        },
+        isolation: Isolation::Fresh,
+        settings: "{}".into(),
+        listener: None,
+    })
+}
+
+fn texts<T: ToString>(items: &[T]) -> Vec<String> {
+    items.iter().map(ToString::to_string).collect()
+}
+
+fn bytes_of(size: rialto_manifest::values::Size) -> usize {
+    usize::try_from(size.bytes()).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,93 @@
+-- The embedded store. Everything that one group of turns changes is written in one transaction.
+
+-- Counters: 'lsn' (last turn on disk), 'next_id', 'fence' (who may write), 'release' (the current one).
+CREATE TABLE meta (
+    key   TEXT    NOT NULL PRIMARY KEY,
+    value INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO meta (key, value) VALUES ('lsn', 0), ('next_id', 1), ('fence', 0), ('release', 0);
+
+CREATE TABLE collections (
+    id        INTEGER NOT NULL PRIMARY KEY,
+    component TEXT    NOT NULL,
+    name      TEXT    NOT NULL,
+    UNIQUE (component, name)
+);
+
+CREATE TABLE documents (
+    collection INTEGER NOT NULL,
+    id         TEXT    NOT NULL,
+    version    INTEGER NOT NULL,
+    body       TEXT    NOT NULL,
+    PRIMARY KEY (collection, id)
+) WITHOUT ROWID;
+
+-- For people: documents by the names of their component and collection.
+CREATE VIEW named_documents AS
+    SELECT c.component, c.name AS collection, d.id, d.version, d.body
+    FROM documents d JOIN collections c ON c.id = d.collection;
+
+-- Turns that must still happen.
+CREATE TABLE deliveries (
+    id      INTEGER NOT NULL PRIMARY KEY,
+    head    TEXT    NOT NULL,
+    payload BLOB    NOT NULL
+);
+
+CREATE TABLE reminders (
+    component  TEXT    NOT NULL,
+    id         TEXT    NOT NULL,
+    due        INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    payload    TEXT    NOT NULL,
+    subjects   TEXT    NOT NULL,
+    PRIMARY KEY (component, id)
+) WITHOUT ROWID;
+
+-- Requests to the outside without a report yet.
+CREATE TABLE outbound (
+    id      INTEGER NOT NULL PRIMARY KEY,
+    request TEXT    NOT NULL
+);
+
+CREATE TABLE dead_letters (
+    id       INTEGER NOT NULL PRIMARY KEY,
+    head     TEXT    NOT NULL,
+    payload  BLOB    NOT NULL,
+    attempts INTEGER NOT NULL,
+    error    TEXT    NOT NULL,
+    at       INTEGER NOT NULL
+);
+
+-- Verdicts of rules.
+CREATE TABLE receipts (
+    id      INTEGER NOT NULL PRIMARY KEY,
+    subject TEXT    NOT NULL,
+    at      INTEGER NOT NULL,
+    body    TEXT    NOT NULL
+);
+CREATE INDEX receipts_by_subject ON receipts (subject);
+
+-- What happened: the turns of one group in one row, and which subjects they were about.
+CREATE TABLE history (
+    lsn     INTEGER NOT NULL PRIMARY KEY,
+    records BLOB    NOT NULL
+);
+CREATE TABLE history_subjects (
+    subject TEXT    NOT NULL,
+    lsn     INTEGER NOT NULL,
+    PRIMARY KEY (subject, lsn)
+) WITHOUT ROWID;
+
+-- Releases and the components that they name, by content.
+CREATE TABLE releases (
+    number     INTEGER NOT NULL PRIMARY KEY,
+    digest     TEXT    NOT NULL,
+    document   TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    note       TEXT    NOT NULL
+);
+CREATE TABLE components (
+    digest TEXT NOT NULL PRIMARY KEY,
+    bytes  BLOB NOT NULL
+) WITHOUT ROWID;

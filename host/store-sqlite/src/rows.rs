@@ -1,0 +1,157 @@
+//! Rows of the store, read back into the engine's types.
+
+use std::sync::Arc;
+
+use rialto_engine::network::OutboundRequest;
+use rialto_engine::store::{
+    Collection, DeadLetter, StoreError, StoredDocument, StoredReminder,
+};
+use rialto_engine::{Cause, Delivery, Name, Payload, Timestamp, Trace, TurnId};
+use serde::{Deserialize, Serialize};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection, SqlitePool};
+
+use crate::{failed, unreadable};
+
+/// Everything of a delivery but its payload, as JSON in the column `head`.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Head {
+    cause: Cause,
+    component: Name,
+    interface: Name,
+    function: Name,
+    by: Option<TurnId>,
+    trace: Trace,
+    subjects: Vec<Name>,
+}
+
+impl Head {
+    pub fn of(delivery: &Delivery) -> Self {
+        Self {
+            cause: delivery.cause.clone(),
+            component: delivery.component.clone(),
+            interface: delivery.interface.clone(),
+            function: delivery.function.clone(),
+            by: delivery.by,
+            trace: delivery.trace,
+            subjects: delivery.subjects.clone(),
+        }
+    }
+
+    fn delivery(self, id: u64, payload: Vec<u8>) -> Delivery {
+        Delivery {
+            id,
+            cause: self.cause,
+            component: self.component,
+            interface: self.interface,
+            function: self.function,
+            payload: Payload::Stored(payload.into()),
+            by: self.by,
+            trace: self.trace,
+            subjects: self.subjects,
+        }
+    }
+}
+
+/// SQLite's integers are signed; the engine's ids and instants never reach the sign.
+pub(crate) fn unsigned(value: i64) -> Result<u64, StoreError> {
+    u64::try_from(value).map_err(|e| unreadable("a number", e))
+}
+
+fn get<'r, T>(row: &'r SqliteRow, column: usize) -> Result<T, StoreError>
+where
+    T: sqlx::Decode<'r, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
+{
+    row.try_get(column).map_err(failed)
+}
+
+fn json<'r, T: Deserialize<'r>>(what: &str, text: &'r str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|e| unreadable(what, e))
+}
+
+pub(crate) fn document(row: &SqliteRow) -> Result<StoredDocument, StoreError> {
+    Ok(StoredDocument {
+        id: get::<&str>(row, 0)?.into(),
+        version: unsigned(get(row, 1)?)?,
+        body: get::<&str>(row, 2)?.into(),
+    })
+}
+
+pub(crate) async fn collections(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<Collection>, StoreError> {
+    let rows = sqlx::query("SELECT id, component, name FROM collections ORDER BY id")
+        .fetch_all(connection)
+        .await
+        .map_err(failed)?;
+    rows.iter()
+        .map(|row| Ok(crate::collection(get(row, 0)?, get(row, 1)?, get(row, 2)?)))
+        .collect()
+}
+
+pub(crate) async fn deliveries(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<Delivery>, StoreError> {
+    let rows = sqlx::query("SELECT id, head, payload FROM deliveries ORDER BY id")
+        .fetch_all(connection)
+        .await
+        .map_err(failed)?;
+    rows.iter().map(delivery).collect()
+}
+
+fn delivery(row: &SqliteRow) -> Result<Delivery, StoreError> {
+    let head: Head = json("a delivery", get(row, 1)?)?;
+    Ok(head.delivery(unsigned(get(row, 0)?)?, get(row, 2)?))
+}
+
+pub(crate) async fn reminders(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<StoredReminder>, StoreError> {
+    let rows = sqlx::query("SELECT component, id, due, generation, payload, subjects FROM reminders")
+        .fetch_all(connection)
+        .await
+        .map_err(failed)?;
+    rows.iter()
+        .map(|row| {
+            Ok(StoredReminder {
+                component: get::<&str>(row, 0)?.into(),
+                id: get::<&str>(row, 1)?.into(),
+                due: Timestamp(unsigned(get(row, 2)?)?),
+                generation: unsigned(get(row, 3)?)?,
+                payload: get(row, 4)?,
+                subjects: json("a reminder's subjects", get(row, 5)?)?,
+            })
+        })
+        .collect()
+}
+
+pub(crate) async fn outbound(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<OutboundRequest>, StoreError> {
+    let rows = sqlx::query("SELECT request FROM outbound ORDER BY id")
+        .fetch_all(connection)
+        .await
+        .map_err(failed)?;
+    rows.iter()
+        .map(|row| json("an outbound request", get(row, 0)?))
+        .collect()
+}
+
+pub(crate) async fn dead_letters(readers: &SqlitePool) -> Result<Vec<DeadLetter>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT id, head, payload, attempts, error, at FROM dead_letters ORDER BY id",
+    )
+    .fetch_all(readers)
+    .await
+    .map_err(failed)?;
+    rows.iter()
+        .map(|row| {
+            Ok(DeadLetter {
+                delivery: Arc::new(delivery(row)?),
+                attempts: get(row, 3)?,
+                error: get(row, 4)?,
+                at: Timestamp(unsigned(get(row, 5)?)?),
+            })
+        })
+        .collect()
+}

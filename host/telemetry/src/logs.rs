@@ -1,0 +1,52 @@
+//! Where log lines go: standard error, as text for people or JSON for machines.
+
+use std::io::IsTerminal as _;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// The form of a log line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
+}
+
+/// What the filter was refused for.
+#[derive(Debug, thiserror::Error)]
+#[error("{filter:?} is no log filter such as `info,rialto_engine=debug`")]
+pub struct BadFilter {
+    filter: String,
+    #[source]
+    source: tracing_subscriber::filter::ParseError,
+}
+
+/// Start logging. Does nothing if something in the process logs already.
+///
+/// # Errors
+/// When the filter is none.
+pub fn start(filter: &str, format: Format) -> Result<(), BadFilter> {
+    let parsed = EnvFilter::try_new(filter).map_err(|source| BadFilter {
+        filter: filter.to_owned(),
+        source,
+    })?;
+    let is_terminal = std::io::stderr().is_terminal();
+    let json = match format {
+        Format::Json => true,
+        Format::Text => false,
+        Format::Auto => !is_terminal,
+    };
+    let registry = tracing_subscriber::registry().with(parsed);
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let _ = if json {
+        registry.with(layer.json().flatten_event(true)).try_init()
+    } else {
+        registry.with(layer.with_ansi(is_terminal)).try_init()
+    };
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! What this context stores: which FSPs a party is with, and the queries that wait for an answer.
+
+use rialto_sdk::bindings::rialto::common::types::PartyId;
+use rialto_sdk::canonical::sha256_hex;
+use rialto_sdk::messages::{MessageDocument, PartyDocument};
+use serde::{Deserialize, Serialize};
+
+/// Longest key that is a party's path in plain text, in bytes. The host's ids have at most 256, and
+/// that of a reminder has an FSP's id beside the key: 32 characters, 128 bytes at most.
+const PLAIN_KEY_MAX: usize = 120;
+
+/// The id under which everything about a party is stored: its path, in which a `/` of an
+/// identifier is escaped, or a hash when that is long. Two parties never share an id.
+#[must_use]
+pub fn party_key(party: &PartyId) -> String {
+    let mut key = format!("{}/{}", party.id_type, escape(&party.identifier));
+    if let Some(sub_id) = &party.sub_id_or_type {
+        key.push('/');
+        key.push_str(&escape(sub_id));
+    }
+    if key.len() > PLAIN_KEY_MAX {
+        // An identifier is never empty, so nothing else has two slashes in a row.
+        key = format!("{}//{}", party.id_type, sha256_hex(key.as_bytes()));
+    }
+    key
+}
+
+fn escape(text: &str) -> String {
+    text.replace('%', "%25").replace('/', "%2F")
+}
+
+/// The FSPs that a party is with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PartyAssociations {
+    /// The party.
+    pub party: PartyDocument,
+    /// At most one for each currency, and one for no currency in particular; the oldest first.
+    pub associations: Vec<Association>,
+}
+
+/// An FSP that a party is with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Association {
+    /// The FSP.
+    pub fsp: String,
+    /// For this currency only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    /// UTC, milliseconds since 1970.
+    pub associated_at: u64,
+}
+
+impl PartyAssociations {
+    /// A party that is with nobody yet.
+    #[must_use]
+    pub fn new(party: &PartyId) -> Self {
+        Self {
+            party: PartyDocument::from(party),
+            associations: Vec::new(),
+        }
+    }
+
+    /// The association that stands for this currency, or for none in particular.
+    #[must_use]
+    pub fn exactly(&self, currency: Option<&str>) -> Option<&Association> {
+        self.associations
+            .iter()
+            .find(|association| association.currency.as_deref() == currency)
+    }
+
+    /// The FSP to ask: the one for the currency, else the one for no currency in particular, else,
+    /// when no currency is asked for, the oldest.
+    #[must_use]
+    pub fn fsp_for(&self, currency: Option<&str>) -> Option<&str> {
+        let exact = self.exactly(currency).or_else(|| self.exactly(None));
+        let any = || self.associations.first().filter(|_| currency.is_none());
+        exact
+            .or_else(any)
+            .map(|association| association.fsp.as_str())
+    }
+
+    /// Associate the party, in place of what stands for the same currency.
+    pub fn associate(&mut self, association: Association) {
+        let currency = association.currency.clone();
+        self.associations
+            .retain(|existing| existing.currency != currency);
+        self.associations.push(association);
+    }
+
+    /// End the FSP's associations: the one for the currency, or all. Answers whether there was one.
+    pub fn disassociate(&mut self, fsp: &str, currency: Option<&str>) -> bool {
+        let before = self.associations.len();
+        self.associations.retain(|association| {
+            let ends = association.fsp == fsp
+                && (currency.is_none() || association.currency.as_deref() == currency);
+            !ends
+        });
+        self.associations.len() < before
+    }
+}
+
+/// The queries for one party that wait for an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WaitingQueries {
+    /// The party.
+    pub party: PartyDocument,
+    /// One for each requester, the oldest first.
+    pub queries: Vec<WaitingQuery>,
+}
+
+/// A query that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WaitingQuery {
+    /// Who asked.
+    pub requester: String,
+    /// Who was asked.
+    pub responder: String,
+    /// When waiting ends: UTC, milliseconds since 1970.
+    pub due: u64,
+    /// The query, so that its failure can be told in the requester's version.
+    pub message: MessageDocument,
+}
+
+impl WaitingQueries {
+    /// A party that nobody waits for.
+    #[must_use]
+    pub fn new(party: &PartyId) -> Self {
+        Self {
+            party: PartyDocument::from(party),
+            queries: Vec::new(),
+        }
+    }
+
+    /// Wait for one more answer. A repeated query takes the place of the first.
+    pub fn add(&mut self, query: WaitingQuery) {
+        self.queries
+            .retain(|waiting| waiting.requester != query.requester);
+        self.queries.push(query);
+    }
+
+    /// The query that an answer is for: of the requester that the answer names, or the oldest one
+    /// that its sender was asked.
+    pub fn take_answered(
+        &mut self,
+        responder: &str,
+        requester: Option<&str>,
+    ) -> Option<WaitingQuery> {
+        let index = self.queries.iter().position(|waiting| {
+            waiting.responder == responder
+                && requester.is_none_or(|requester| waiting.requester == requester)
+        })?;
+        Some(self.queries.remove(index))
+    }
+
+    /// The requester's query, if it has waited long enough.
+    pub fn take_elapsed(&mut self, requester: &str, now: u64) -> Option<WaitingQuery> {
+        let elapsed = |waiting: &WaitingQuery| waiting.requester == requester && waiting.due <= now;
+        let index = self.queries.iter().position(elapsed)?;
+        Some(self.queries.remove(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn party(identifier: &str, sub_id: Option<&str>) -> PartyId {
+        PartyId {
+            id_type: "ALIAS".to_owned(),
+            identifier: identifier.to_owned(),
+            sub_id_or_type: sub_id.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn no_two_parties_share_a_key() {
+        let long = "ü".repeat(128);
+        let parties = [
+            party("a", None),
+            party("a", Some("b")),
+            party("a/b", None),
+            party("a%2Fb", None),
+            party("a", Some("b/c")),
+            party("a/b", Some("c")),
+            party(&long, None),
+            party(&long, Some("b")),
+            party(&long, Some(&long)),
+        ];
+        let keys: std::collections::BTreeSet<_> = parties.iter().map(party_key).collect();
+        assert_eq!(keys.len(), parties.len());
+        assert!(
+            keys.iter().all(|key| key.len() <= PLAIN_KEY_MAX),
+            "{keys:?}"
+        );
+        assert_eq!(party_key(&party("a", Some("b"))), "ALIAS/a/b");
+    }
+
+    fn association(fsp: &str, currency: Option<&str>) -> Association {
+        Association {
+            fsp: fsp.to_owned(),
+            currency: currency.map(str::to_owned),
+            associated_at: 1,
+        }
+    }
+
+    #[test]
+    fn the_fsp_of_a_currency_goes_before_the_fsp_of_none() {
+        let mut document = PartyAssociations::new(&party("a", None));
+        assert_eq!(document.fsp_for(None), None);
+        document.associate(association("one", Some("USD")));
+        assert_eq!(document.fsp_for(None), Some("one"));
+        assert_eq!(document.fsp_for(Some("EUR")), None);
+        document.associate(association("two", None));
+        assert_eq!(document.fsp_for(None), Some("two"));
+        assert_eq!(document.fsp_for(Some("EUR")), Some("two"));
+        assert_eq!(document.fsp_for(Some("USD")), Some("one"));
+        document.associate(association("three", Some("USD")));
+        assert_eq!(document.associations.len(), 2);
+        assert_eq!(document.fsp_for(Some("USD")), Some("three"));
+    }
+
+    #[test]
+    fn an_fsp_ends_only_its_own_associations() {
+        let mut document = PartyAssociations::new(&party("a", None));
+        document.associate(association("one", Some("USD")));
+        document.associate(association("one", None));
+        document.associate(association("two", Some("EUR")));
+        assert!(!document.disassociate("three", None));
+        assert!(!document.disassociate("one", Some("EUR")));
+        assert!(document.disassociate("one", Some("USD")));
+        assert!(document.disassociate("one", None));
+        assert_eq!(document.associations, [association("two", Some("EUR"))]);
+    }
+}

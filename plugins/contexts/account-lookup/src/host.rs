@@ -1,0 +1,173 @@
+//! The surroundings where the component runs, and its exports.
+
+use crate::Component;
+use crate::bindings::exports::rialto::fsp_interop_api as asked;
+use crate::bindings::exports::rialto::host::reminder_handler;
+use crate::bindings::rialto::account_lookup as events;
+use crate::bindings::rialto::participant_lifecycle_management::get_participant_info::get_participant_info;
+use crate::documents::{PartyAssociations, WaitingQueries};
+use crate::settings::Settings;
+use crate::surroundings::{Outcome, Participant, Surroundings};
+use crate::{associations, queries};
+use rialto_sdk::bindings::rialto::common::types::PartyId;
+use rialto_sdk::bindings::rialto::host::{clock, scheduling};
+use rialto_sdk::documents::Collection;
+use rialto_sdk::messages::party_path;
+use rialto_sdk::scheme::settings;
+use rialto_sdk::{info, logging};
+use serde::{Deserialize, Serialize};
+
+const ASSOCIATIONS: Collection<PartyAssociations> = Collection::new("associations");
+const WAITING: Collection<WaitingQueries> = Collection::new("waiting-queries");
+
+struct Host;
+
+/// What a reminder is about.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reminder {
+    party_key: String,
+    requester: String,
+}
+
+/// One reminder for each party and requester; both are short enough for the host's ids.
+fn reminder_id(party_key: &str, requester: &str) -> String {
+    format!("{requester}:{party_key}")
+}
+
+impl Surroundings for Host {
+    fn now(&self) -> u64 {
+        clock::now()
+    }
+
+    fn settings(&self) -> &Settings {
+        settings()
+    }
+
+    fn participant(&self, fsp: &str) -> Option<Participant> {
+        let info = get_participant_info(fsp)?;
+        let enabled = info.accounts.into_iter().filter(|account| account.enabled);
+        Some(Participant {
+            active: info.may_transact,
+            currencies: enabled.map(|account| account.currency).collect(),
+        })
+    }
+
+    fn associations(&self, party_key: &str) -> Option<PartyAssociations> {
+        ASSOCIATIONS.get(party_key)
+    }
+
+    fn associations_for_update(&self, party_key: &str) -> Option<PartyAssociations> {
+        ASSOCIATIONS.get_for_update(party_key)
+    }
+
+    fn store_associations(&mut self, party_key: &str, associations: &PartyAssociations) {
+        if associations.associations.is_empty() {
+            ASSOCIATIONS.delete(party_key);
+        } else {
+            ASSOCIATIONS.put(party_key, associations);
+        }
+    }
+
+    fn waiting_for_update(&self, party_key: &str) -> Option<WaitingQueries> {
+        WAITING.get_for_update(party_key)
+    }
+
+    fn store_waiting(&mut self, party_key: &str, waiting: &WaitingQueries) {
+        if waiting.queries.is_empty() {
+            WAITING.delete(party_key);
+        } else {
+            WAITING.put(party_key, waiting);
+        }
+    }
+
+    fn remind(&mut self, party_key: &str, requester: &str, due: u64) {
+        let reminder = Reminder {
+            party_key: party_key.to_owned(),
+            requester: requester.to_owned(),
+        };
+        let payload = serde_json::to_string(&reminder).expect("strings always have a JSON text");
+        scheduling::set_reminder(&reminder_id(party_key, requester), due, &payload);
+    }
+
+    fn forget(&mut self, party_key: &str, requester: &str) {
+        scheduling::cancel_reminder(&reminder_id(party_key, requester));
+    }
+
+    fn publish(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Associated(event) => {
+                events::participant_association_created::participant_association_created(&event);
+            }
+            Outcome::Disassociated(event) => {
+                events::participant_association_removed::participant_association_removed(&event);
+            }
+            Outcome::Participant(event) => {
+                events::participant_query_response::participant_query_response(&event);
+            }
+            Outcome::Asked(event) => events::party_info_requested::party_info_requested(&event),
+            Outcome::Answered(event) => events::party_query_response::party_query_response(&event),
+            Outcome::Failed(event) => events::account_lookup_failed::account_lookup_failed(&event),
+        }
+    }
+
+    fn note(&self, words: &str) {
+        info!("{words}");
+    }
+}
+
+fn about(party: &PartyId) {
+    logging::subject("party", &party_path(party));
+}
+
+impl asked::participant_association_request_received::Guest for Component {
+    fn participant_association_request_received(
+        event: asked::participant_association_request_received::Event,
+    ) {
+        about(&event.party);
+        associations::associate(&mut Host, event);
+    }
+}
+
+impl asked::participant_disassociate_request_received::Guest for Component {
+    fn participant_disassociate_request_received(
+        event: asked::participant_disassociate_request_received::Event,
+    ) {
+        about(&event.party);
+        associations::disassociate(&mut Host, event);
+    }
+}
+
+impl asked::participant_query_received::Guest for Component {
+    fn participant_query_received(event: asked::participant_query_received::Event) {
+        about(&event.party);
+        associations::query(&mut Host, event);
+    }
+}
+
+impl asked::party_query_received::Guest for Component {
+    fn party_query_received(event: asked::party_query_received::Event) {
+        about(&event.party);
+        queries::ask(&mut Host, event);
+    }
+}
+
+impl asked::party_info_available::Guest for Component {
+    fn party_info_available(event: asked::party_info_available::Event) {
+        about(&event.party);
+        queries::answer(&mut Host, event);
+    }
+}
+
+impl reminder_handler::Guest for Component {
+    fn reminder_due(id: String, _due: u64, payload: String) {
+        let Reminder {
+            party_key,
+            requester,
+        } = serde_json::from_str(&payload)
+            .unwrap_or_else(|problem| panic!("the reminder {id:?} cannot be read: {problem}"));
+        if let Some(party) = queries::elapse(&mut Host, &party_key, &requester) {
+            about(&party);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Account Lookup (and Discovery): the bounded context that knows which FSP a party is with, and
+//! has that FSP asked who the party is.
+//!
+//! Its oracle is its own collection of documents. A query for a party waits, as a document, until
+//! the party's FSP answers or a reminder ends it.
+
+pub mod associations;
+pub mod bindings;
+pub mod documents;
+mod host;
+pub mod queries;
+pub mod settings;
+pub mod surroundings;
+#[cfg(test)]
+mod tests;
+
+/// The component; its exports are in `host`.
+pub struct Component;
+
+// Component exports have names that no native linker takes.
+#[cfg(target_arch = "wasm32")]
+bindings::export!(Component with_types_in bindings);

@@ -1,0 +1,388 @@
+//! Lookups from outside: events in, outcomes out.
+
+use crate::bindings::exports::rialto::fsp_interop_api as asked;
+use crate::documents::{PartyAssociations, WaitingQueries};
+use crate::settings::{Settings, Takeover};
+use crate::surroundings::{Outcome, Participant, Surroundings};
+use crate::{associations, queries};
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
+use rialto_sdk::testing::Dice;
+use std::collections::BTreeMap;
+
+#[derive(Default)]
+struct World {
+    now: u64,
+    settings: Settings,
+    participants: BTreeMap<String, Participant>,
+    associations: BTreeMap<String, PartyAssociations>,
+    waiting: BTreeMap<String, WaitingQueries>,
+    reminders: BTreeMap<(String, String), u64>,
+    outcomes: Vec<Outcome>,
+    notes: std::cell::RefCell<Vec<String>>,
+}
+
+impl Surroundings for World {
+    fn now(&self) -> u64 {
+        self.now
+    }
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+    fn participant(&self, fsp: &str) -> Option<Participant> {
+        self.participants.get(fsp).cloned()
+    }
+    fn associations(&self, party_key: &str) -> Option<PartyAssociations> {
+        self.associations.get(party_key).cloned()
+    }
+    fn associations_for_update(&self, party_key: &str) -> Option<PartyAssociations> {
+        self.associations(party_key)
+    }
+    fn store_associations(&mut self, party_key: &str, associations: &PartyAssociations) {
+        self.associations
+            .insert(party_key.to_owned(), associations.clone());
+    }
+    fn waiting_for_update(&self, party_key: &str) -> Option<WaitingQueries> {
+        self.waiting.get(party_key).cloned()
+    }
+    fn store_waiting(&mut self, party_key: &str, waiting: &WaitingQueries) {
+        self.waiting.insert(party_key.to_owned(), waiting.clone());
+    }
+    fn remind(&mut self, party_key: &str, requester: &str, due: u64) {
+        self.reminders
+            .insert((party_key.to_owned(), requester.to_owned()), due);
+    }
+    fn forget(&mut self, party_key: &str, requester: &str) {
+        self.reminders
+            .remove(&(party_key.to_owned(), requester.to_owned()));
+    }
+    fn publish(&mut self, outcome: Outcome) {
+        self.outcomes.push(outcome);
+    }
+    fn note(&self, words: &str) {
+        self.notes.borrow_mut().push(words.to_owned());
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = Self {
+            now: 1000,
+            ..Self::default()
+        };
+        for (fsp, active) in [
+            ("payerfsp", true),
+            ("payeefsp", true),
+            ("otherfsp", true),
+            ("barred", false),
+        ] {
+            let participant = Participant {
+                active,
+                currencies: vec!["USD".to_owned()],
+            };
+            world.participants.insert(fsp.to_owned(), participant);
+        }
+        world
+    }
+
+    fn associate(&mut self, requester: &str, fsp: &str, currency: Option<&str>) -> String {
+        let event = asked::participant_association_request_received::Event {
+            requester_fsp: requester.to_owned(),
+            party: party(),
+            fsp: fsp.to_owned(),
+            currency: currency.map(str::to_owned),
+            message: message("POST", requester),
+        };
+        associations::associate(self, event);
+        self.last()
+    }
+
+    fn disassociate(&mut self, requester: &str, currency: Option<&str>) -> String {
+        let event = asked::participant_disassociate_request_received::Event {
+            requester_fsp: requester.to_owned(),
+            party: party(),
+            currency: currency.map(str::to_owned),
+            message: message("DELETE", requester),
+        };
+        associations::disassociate(self, event);
+        self.last()
+    }
+
+    fn query(&mut self, requester: &str, currency: Option<&str>) -> String {
+        let event = asked::participant_query_received::Event {
+            requester_fsp: requester.to_owned(),
+            party: party(),
+            currency: currency.map(str::to_owned),
+            message: message("GET", requester),
+        };
+        associations::query(self, event);
+        self.last()
+    }
+
+    fn ask(&mut self, requester: &str, destination: Option<&str>) -> String {
+        let event = asked::party_query_received::Event {
+            requester_fsp: requester.to_owned(),
+            destination_fsp: destination.map(str::to_owned),
+            party: party(),
+            message: message("GET", requester),
+        };
+        queries::ask(self, event);
+        self.last()
+    }
+
+    fn answer(&mut self, responder: &str, requester: Option<&str>) -> Option<String> {
+        let before = self.outcomes.len();
+        let event = asked::party_info_available::Event {
+            requester_fsp: responder.to_owned(),
+            destination_fsp: requester.map(str::to_owned),
+            party: party(),
+            error: None::<ErrorInformation>,
+            message: message("PUT", responder),
+        };
+        queries::answer(self, event);
+        (self.outcomes.len() > before).then(|| self.last())
+    }
+
+    /// Let time pass; reminders that come due end their queries.
+    fn pass(&mut self, ms: u64) {
+        self.now += ms;
+        let due: Vec<_> = self
+            .reminders
+            .iter()
+            .filter(|(_, due)| **due <= self.now)
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in due {
+            self.reminders.remove(&id);
+            queries::elapse(self, &id.0, &id.1);
+        }
+    }
+
+    /// The last outcome in a few words.
+    fn last(&self) -> String {
+        match self.outcomes.last().expect("an outcome") {
+            Outcome::Associated(event) => format!("{} associated", event.fsp),
+            Outcome::Disassociated(event) => format!("{} disassociated", event.requester_fsp),
+            Outcome::Participant(event) => format!("{} is with {}", event.requester_fsp, event.fsp),
+            Outcome::Asked(event) => {
+                format!("{} asks {}", event.requester_fsp, event.destination_fsp)
+            }
+            Outcome::Answered(event) => {
+                format!("{} answers {}", event.responder_fsp, event.requester_fsp)
+            }
+            Outcome::Failed(event) => format!("{} for {}", event.error.code, event.requester_fsp),
+        }
+    }
+}
+
+fn party() -> PartyId {
+    PartyId {
+        id_type: "MSISDN".to_owned(),
+        identifier: "123".to_owned(),
+        sub_id_or_type: None,
+    }
+}
+
+fn message(method: &str, source: &str) -> Message {
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    Message {
+        method: method.to_owned(),
+        path: "/parties/MSISDN/123".to_owned(),
+        headers: vec![
+            header("fspiop-source", source),
+            header("accept", "a"),
+            header("x-private", "1"),
+        ],
+        body: String::new(),
+    }
+}
+
+#[test]
+fn an_fsp_associates_a_party_with_itself_only() {
+    let mut world = World::new();
+    assert_eq!(
+        world.associate("payeefsp", "payeefsp", None),
+        "payeefsp associated"
+    );
+    assert_eq!(
+        world.associate("payeefsp", "otherfsp", None),
+        "3003 for payeefsp"
+    );
+    assert_eq!(
+        world.associate("payeefsp", "payeefsp", Some("EUR")),
+        "3003 for payeefsp"
+    );
+    assert_eq!(
+        world.associate("stranger", "stranger", None),
+        "3200 for stranger"
+    );
+    assert_eq!(world.associate("barred", "barred", None), "3200 for barred");
+    assert_eq!(world.query("payerfsp", None), "payerfsp is with payeefsp");
+}
+
+#[test]
+fn a_party_of_another_fsp_is_taken_over_only_where_the_scheme_allows_it() {
+    let mut world = World::new();
+    world.associate("payeefsp", "payeefsp", None);
+    assert_eq!(
+        world.associate("otherfsp", "otherfsp", None),
+        "3003 for otherfsp"
+    );
+    assert_eq!(
+        world.associate("payeefsp", "payeefsp", None),
+        "payeefsp associated"
+    );
+    world.settings.takeover = Takeover::Allow;
+    assert_eq!(
+        world.associate("otherfsp", "otherfsp", None),
+        "otherfsp associated"
+    );
+    assert_eq!(world.query("payerfsp", None), "payerfsp is with otherfsp");
+}
+
+#[test]
+fn only_the_partys_own_fsp_ends_its_association() {
+    let mut world = World::new();
+    assert_eq!(world.disassociate("payeefsp", None), "3204 for payeefsp");
+    world.associate("payeefsp", "payeefsp", None);
+    assert_eq!(world.disassociate("otherfsp", None), "3204 for otherfsp");
+    assert_eq!(
+        world.disassociate("payeefsp", Some("USD")),
+        "3204 for payeefsp"
+    );
+    assert_eq!(
+        world.disassociate("payeefsp", None),
+        "payeefsp disassociated"
+    );
+    assert_eq!(world.query("payerfsp", None), "3204 for payerfsp");
+}
+
+#[test]
+fn a_query_for_a_party_is_passed_on_and_its_answer_back() {
+    let mut world = World::new();
+    world.associate("payeefsp", "payeefsp", None);
+    assert_eq!(world.ask("payerfsp", None), "payerfsp asks payeefsp");
+    assert_eq!(world.reminders.len(), 1);
+    let answer = world.answer("payeefsp", Some("payerfsp"));
+    assert_eq!(answer.as_deref(), Some("payeefsp answers payerfsp"));
+    assert!(world.reminders.is_empty());
+    world.pass(60_000);
+    assert_eq!(world.last(), "payeefsp answers payerfsp");
+}
+
+#[test]
+fn a_query_without_an_fsp_to_ask_fails() {
+    let mut world = World::new();
+    assert_eq!(world.ask("payerfsp", None), "3204 for payerfsp");
+    assert_eq!(world.ask("payerfsp", Some("stranger")), "3201 for payerfsp");
+    assert_eq!(world.ask("payerfsp", Some("barred")), "3201 for payerfsp");
+    assert_eq!(world.ask("stranger", Some("payeefsp")), "3200 for stranger");
+    assert_eq!(
+        world.ask("payerfsp", Some("payeefsp")),
+        "payerfsp asks payeefsp"
+    );
+}
+
+#[test]
+fn an_answer_that_nobody_waits_for_is_dropped_with_a_note() {
+    let mut world = World::new();
+    assert_eq!(world.answer("payeefsp", Some("payerfsp")), None);
+    world.ask("payerfsp", Some("payeefsp"));
+    assert_eq!(world.answer("otherfsp", Some("payerfsp")), None);
+    assert_eq!(world.answer("payeefsp", Some("otherfsp")), None);
+    assert_eq!(world.notes.borrow().len(), 3);
+    assert!(world.answer("payeefsp", Some("payerfsp")).is_some());
+    assert_eq!(world.answer("payeefsp", Some("payerfsp")), None);
+}
+
+#[test]
+fn the_first_of_several_requesters_gets_an_answer_that_names_none() {
+    let mut world = World::new();
+    world.ask("payerfsp", Some("payeefsp"));
+    world.ask("otherfsp", Some("payeefsp"));
+    assert_eq!(
+        world.answer("payeefsp", None).as_deref(),
+        Some("payeefsp answers payerfsp")
+    );
+    assert_eq!(
+        world.answer("payeefsp", None).as_deref(),
+        Some("payeefsp answers otherfsp")
+    );
+    assert_eq!(world.answer("payeefsp", None), None);
+}
+
+#[test]
+fn a_query_that_nobody_answers_ends() {
+    let mut world = World::new();
+    world.ask("payerfsp", Some("payeefsp"));
+    world.pass(29_999);
+    assert_eq!(world.last(), "payerfsp asks payeefsp");
+    world.pass(1);
+    assert_eq!(world.last(), "2004 for payerfsp");
+    let Some(Outcome::Failed(event)) = world.outcomes.last() else {
+        panic!()
+    };
+    let names: Vec<_> = event
+        .message
+        .headers
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(names, ["fspiop-source", "accept"]);
+    assert_eq!(world.answer("payeefsp", Some("payerfsp")), None);
+}
+
+#[test]
+fn a_query_asked_anew_waits_anew() {
+    let mut world = World::new();
+    world.ask("payerfsp", Some("payeefsp"));
+    world.pass(20_000);
+    world.ask("payerfsp", Some("payeefsp"));
+    // The host may have had the first reminder under way when it was replaced.
+    queries::elapse(&mut world, "MSISDN/123", "payerfsp");
+    world.pass(20_000);
+    assert_eq!(world.last(), "payerfsp asks payeefsp");
+    assert!(world.answer("payeefsp", Some("payerfsp")).is_some());
+}
+
+#[test]
+fn every_query_ends_exactly_once_whatever_happens() {
+    for seed in 0..200 {
+        let mut dice = Dice::new(seed);
+        let mut world = World::new();
+        let fsps = ["payerfsp", "payeefsp", "otherfsp"];
+        // Requesters whose query is open: asking anew replaces a query.
+        let mut open = std::collections::BTreeSet::new();
+        for _ in 0..60 {
+            let (one, two) = (*dice.pick(&fsps), *dice.pick(&fsps));
+            let before = world.outcomes.len();
+            match dice.below(4) {
+                0 => {
+                    world.ask(one, Some(two));
+                    open.insert(one.to_owned());
+                }
+                1 => drop(world.answer(one, Some(two))),
+                2 => drop(world.answer(one, None)),
+                _ => world.pass(dice.below(20_000)),
+            }
+            for outcome in &world.outcomes[before..] {
+                let ended = match outcome {
+                    Outcome::Answered(event) => &event.requester_fsp,
+                    Outcome::Failed(event) => &event.requester_fsp,
+                    _ => continue,
+                };
+                assert!(
+                    open.remove(ended),
+                    "seed {seed}: {ended} was answered twice"
+                );
+            }
+            assert_eq!(world.reminders.len(), open.len(), "seed {seed}");
+        }
+        world.pass(60_000);
+        let left: usize = world
+            .waiting
+            .values()
+            .map(|waiting| waiting.queries.len())
+            .sum();
+        assert_eq!(left, 0, "seed {seed}");
+    }
+}

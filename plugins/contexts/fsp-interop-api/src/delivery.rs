@@ -1,0 +1,101 @@
+//! Handing a message to Notifications & Alerts.
+
+use crate::bindings::rialto::fsp_interop_api::notify_requested::{self, notify_requested};
+use crate::bindings::rialto::participant_lifecycle_management::get_participant_callback_info::get_participant_callback_info;
+use crate::notice::{Frame, Notice};
+use crate::report::{Correlation, ended};
+use crate::settings::Settings;
+use rialto_sdk::bindings::rialto::common::types::CallbackReport;
+use rialto_sdk::bindings::rialto::host::{clock, random};
+use rialto_sdk::scheme::{scheme, settings};
+use rialto_sdk::warn;
+
+/// The name of this context in notifications.
+pub const REQUESTED_BY: &str = "fsp-interop-api";
+
+/// What this turn knows before it looks at its event.
+#[must_use]
+pub fn frame() -> Frame<'static> {
+    let settings: &Settings = settings();
+    Frame {
+        hub: &scheme().hub,
+        now: clock::now(),
+        delivery_deadline_ms: settings.delivery_deadline_ms,
+        request_deadline_ms: settings.request_deadline_ms,
+    }
+}
+
+/// Have a message delivered. A participant without a callback address is told nothing; whoever
+/// caused the message learns that from the callback report.
+pub fn deliver(frame: &Frame<'_>, notice: Notice) {
+    let Some(target) = get_participant_callback_info(&notice.destination) else {
+        return undeliverable(frame, notice);
+    };
+    let event = request(notice, &target.base_url, random::uuid());
+    notify_requested(&event);
+}
+
+fn undeliverable(frame: &Frame<'_>, notice: Notice) {
+    let Notice {
+        destination,
+        method,
+        path,
+        report,
+        subject,
+        on_failure,
+        ..
+    } = notice;
+    warn!("{method} {path} is not sent: {destination} has no callback address");
+    let correlation = Correlation {
+        report,
+        subject: subject.clone(),
+        destination: destination.clone(),
+        on_failure,
+    };
+    let report = CallbackReport {
+        subject,
+        reason: Some(format!("{destination} has no callback address")),
+        destination,
+        method,
+        path,
+        delivered: false,
+        status: 0,
+        attempts: 0,
+        reported_at: frame.now,
+    };
+    ended(frame, correlation, &report);
+}
+
+/// The request for a notification.
+#[must_use]
+pub fn request(notice: Notice, base_url: &str, id: String) -> notify_requested::Event {
+    let Notice {
+        destination,
+        method,
+        path,
+        headers,
+        body,
+        deadline,
+        report,
+        subject,
+        on_failure,
+    } = notice;
+    let correlation = Correlation {
+        report,
+        subject,
+        destination,
+        on_failure,
+    };
+    notify_requested::Event {
+        notification_id: id,
+        requested_by: REQUESTED_BY.to_owned(),
+        correlation: correlation.to_text(),
+        destination: correlation.destination,
+        method,
+        url: format!("{base_url}{path}"),
+        path,
+        headers,
+        body,
+        deadline,
+    }
+}

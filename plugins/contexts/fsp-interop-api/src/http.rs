@@ -1,0 +1,40 @@
+//! What the host calls to serve HTTP.
+
+use crate::Component;
+use crate::bindings::exports::rialto::host::http_handler::{
+    Guest, Request, RequestHead, Response, Violation,
+};
+use crate::{inbound, refusal};
+use rialto_sdk::logging;
+use rialto_sdk::scheme::scheme;
+
+impl Guest for Component {
+    fn openapi() -> String {
+        include_str!("../openapi.yaml").to_owned()
+    }
+
+    fn handle(request: Request) -> Response {
+        // Messages that need an answer of their own are acknowledged 200, requests 202.
+        let status = if request.method == "PUT" { 200 } else { 202 };
+        let content_type = refusal::content_type(&request.headers, &request.path);
+        let (subject, result) = inbound::read(request, scheme());
+        if let Some(subject) = subject {
+            logging::subject(subject.kind, &subject.id);
+        }
+        match result {
+            Ok(inbound) => {
+                inbound::publish(&inbound);
+                Response {
+                    status,
+                    headers: vec![content_type],
+                    body: None,
+                }
+            }
+            Err(error) => refusal::refuse(content_type, &error),
+        }
+    }
+
+    fn refuse(head: RequestHead, violation: Violation) -> Response {
+        refusal::word(&head, &violation)
+    }
+}

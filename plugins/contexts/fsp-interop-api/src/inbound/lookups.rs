@@ -1,0 +1,123 @@
+//! Messages about participants and parties.
+
+use super::values::{ErrorObject, check_identifier};
+use super::{Examined, events};
+use crate::headers::named_destination;
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
+use rialto_sdk::errors::error;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Association<'a> {
+    fsp_id: &'a str,
+    currency: Option<&'a str>,
+}
+
+impl Examined<'_> {
+    pub(super) fn associate_party(
+        self,
+    ) -> Result<events::participant_association_request_received::Event, ErrorInformation> {
+        let party = self.party()?;
+        let Association { fsp_id, currency } = self.members()?;
+        let currency = self.currency(currency, "body /currency")?;
+        Ok(events::participant_association_request_received::Event {
+            party,
+            fsp: fsp_id.to_owned(),
+            currency,
+            requester_fsp: self.source.clone(),
+            message: self.into_message(),
+        })
+    }
+
+    pub(super) fn disassociate_party(
+        self,
+    ) -> Result<events::participant_disassociate_request_received::Event, ErrorInformation> {
+        Ok(events::participant_disassociate_request_received::Event {
+            party: self.party()?,
+            currency: self.currency_asked()?,
+            requester_fsp: self.source.clone(),
+            message: self.into_message(),
+        })
+    }
+
+    pub(super) fn query_participant(
+        self,
+    ) -> Result<events::participant_query_received::Event, ErrorInformation> {
+        Ok(events::participant_query_received::Event {
+            party: self.party()?,
+            currency: self.currency_asked()?,
+            requester_fsp: self.source.clone(),
+            message: self.into_message(),
+        })
+    }
+
+    pub(super) fn query_party(
+        self,
+    ) -> Result<events::party_query_received::Event, ErrorInformation> {
+        Ok(events::party_query_received::Event {
+            party: self.party()?,
+            destination_fsp: self.destination(),
+            requester_fsp: self.source.clone(),
+            message: self.into_message(),
+        })
+    }
+
+    /// An answer to a query for a party: the party, or (`is_error`) why not.
+    pub(super) fn answer_party(
+        self,
+        is_error: bool,
+    ) -> Result<events::party_info_available::Event, ErrorInformation> {
+        let party = self.party()?;
+        let refusal = if is_error {
+            Some(self.members::<ErrorObject>()?.read()?)
+        } else {
+            None
+        };
+        Ok(events::party_info_available::Event {
+            party,
+            error: refusal,
+            destination_fsp: self.destination(),
+            requester_fsp: self.source.clone(),
+            message: self.into_message(),
+        })
+    }
+
+    /// The party of the path.
+    fn party(&self) -> Result<PartyId, ErrorInformation> {
+        let id_type = self.path_parameter("Type")?;
+        let identifier = self.path_parameter("ID")?;
+        check_identifier(&id_type, &identifier)?;
+        let sub_id_or_type = self.path_parameter("SubId").ok();
+        Ok(PartyId {
+            id_type,
+            identifier,
+            sub_id_or_type,
+        })
+    }
+
+    /// The destination, if the sender knew it.
+    pub(super) fn destination(&self) -> Option<String> {
+        named_destination(&self.request.headers, &self.scheme.hub).map(str::to_owned)
+    }
+
+    fn currency_asked(&self) -> Result<Option<String>, ErrorInformation> {
+        let parameters = &self.request.query_parameters;
+        let asked = parameters.iter().find(|(name, _)| name == "currency");
+        self.currency(asked.map(|(_, value)| value.as_str()), "query currency")
+    }
+
+    fn currency(
+        &self,
+        code: Option<&str>,
+        location: &str,
+    ) -> Result<Option<String>, ErrorInformation> {
+        match code {
+            Some(code) if self.scheme.scale_of(code).is_none() => Err(error(
+                "3100",
+                &format!("{location}: {code} is no currency of this scheme"),
+            )),
+            code => Ok(code.map(str::to_owned)),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! From a participant's message to the event that it causes.
+//!
+//! The host has checked the message against the OpenAPI document. What remains to be checked needs
+//! the scheme's facts or two values at once; whatever needs state is left to the contexts.
+
+mod lookups;
+mod publish;
+mod quotes;
+#[cfg(test)]
+mod tests;
+mod transfers;
+mod values;
+
+pub use publish::publish;
+
+use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::bindings::rialto::fsp_interop_api as events;
+use crate::headers::forwardable;
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
+use rialto_sdk::errors::error;
+use rialto_sdk::messages::header;
+use rialto_sdk::scheme::Scheme;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What a participant wants, as an event.
+#[derive(Debug, PartialEq)]
+pub enum Inbound {
+    /// POST /participants/{Type}/{ID}
+    AssociateParty(events::participant_association_request_received::Event),
+    /// DELETE /participants/{Type}/{ID}
+    DisassociateParty(events::participant_disassociate_request_received::Event),
+    /// GET /participants/{Type}/{ID}
+    QueryParticipant(events::participant_query_received::Event),
+    /// GET /parties/{Type}/{ID}
+    QueryParty(events::party_query_received::Event),
+    /// PUT /parties/{Type}/{ID} and its error twin
+    AnswerParty(events::party_info_available::Event),
+    /// POST /quotes
+    RequestQuote(events::quote_request_received::Event),
+    /// PUT /quotes/{ID}
+    AnswerQuote(events::quote_response_received::Event),
+    /// PUT /quotes/{ID}/error
+    RefuseQuote(events::quote_reject_requested::Event),
+    /// GET /quotes/{ID}
+    QueryQuote(events::quote_query_received::Event),
+    /// POST /transfers
+    RequestTransfer(events::transfer_prepare_requested::Event),
+    /// PUT /transfers/{ID}
+    FulfilTransfer(events::transfer_fulfil_committed_requested::Event),
+    /// PUT /transfers/{ID}/error
+    RejectTransfer(events::transfer_reject_requested::Event),
+    /// GET /transfers/{ID}
+    QueryTransfer(events::transfer_query_received::Event),
+}
+
+/// What a turn is about: a kind and an id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// `transfer`, `quote` or `party`.
+    pub kind: &'static str,
+    /// The transfer's or quote's id, or the party's path.
+    pub id: String,
+}
+
+/// A message under examination.
+struct Examined<'a> {
+    request: Request,
+    scheme: &'a Scheme,
+    /// FSPIOP-Source.
+    source: String,
+    /// The body; null when there is none.
+    body: Value,
+}
+
+/// Read a message. The subject is told also of a message that is refused.
+pub fn read(
+    request: Request,
+    scheme: &Scheme,
+) -> (Option<Subject>, Result<Inbound, ErrorInformation>) {
+    let body = match request.body.as_deref().map(serde_json::from_str) {
+        None => Value::Null,
+        Some(Ok(body)) => body,
+        Some(Err(problem)) => {
+            return (None, Err(error("3101", &format!("body: {problem}"))));
+        }
+    };
+    let subject = subject(&request, &body);
+    let source = header(&request.headers, "fspiop-source")
+        .unwrap_or_default()
+        .to_owned();
+    let examined = Examined {
+        request,
+        scheme,
+        source,
+        body,
+    };
+    let result = examined.read();
+    (subject, result)
+}
+
+fn subject(request: &Request, body: &Value) -> Option<Subject> {
+    let in_path = |name| path_parameter(request, name);
+    let in_body = |name| body.get(name).and_then(Value::as_str);
+    let operation = request.operation_id.as_str();
+    let (kind, id) = if let Some(id_type) = in_path("Type") {
+        let sub_id = in_path("SubId")
+            .map(|sub_id| format!("/{sub_id}"))
+            .unwrap_or_default();
+        ("party", format!("{id_type}/{}{sub_id}", in_path("ID")?))
+    } else if operation.ends_with("Quote") {
+        (
+            "quote",
+            in_path("ID").or_else(|| in_body("quoteId"))?.to_owned(),
+        )
+    } else {
+        (
+            "transfer",
+            in_path("ID").or_else(|| in_body("transferId"))?.to_owned(),
+        )
+    };
+    Some(Subject { kind, id })
+}
+
+fn path_parameter<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    let parameter = request
+        .path_parameters
+        .iter()
+        .find(|(candidate, _)| candidate == name);
+    parameter.map(|(_, value)| value.as_str())
+}
+
+impl<'a> Examined<'a> {
+    fn read(self) -> Result<Inbound, ErrorInformation> {
+        let operation = self.request.operation_id.strip_suffix("WithSubId");
+        let operation = operation.unwrap_or(&self.request.operation_id);
+        match operation {
+            "associateParty" => self.associate_party().map(Inbound::AssociateParty),
+            "disassociateParty" => self.disassociate_party().map(Inbound::DisassociateParty),
+            "queryParticipant" => self.query_participant().map(Inbound::QueryParticipant),
+            "queryParty" => self.query_party().map(Inbound::QueryParty),
+            "answerParty" => self.answer_party(false).map(Inbound::AnswerParty),
+            "refuseParty" => self.answer_party(true).map(Inbound::AnswerParty),
+            "requestQuote" => self.request_quote().map(Inbound::RequestQuote),
+            "answerQuote" => self.answer_quote().map(Inbound::AnswerQuote),
+            "refuseQuote" => self.refuse_quote().map(Inbound::RefuseQuote),
+            "queryQuote" => self.query_quote().map(Inbound::QueryQuote),
+            "requestTransfer" => self.request_transfer().map(Inbound::RequestTransfer),
+            "fulfilTransfer" => self.fulfil_transfer().map(Inbound::FulfilTransfer),
+            "rejectTransfer" => self.reject_transfer().map(Inbound::RejectTransfer),
+            "queryTransfer" => self.query_transfer().map(Inbound::QueryTransfer),
+            "patchTransfer" => Err(error(
+                "2002",
+                "the switch sends this message, it does not take it",
+            )),
+            other => panic!("the OpenAPI document has the operation {other:?}, the code has not"),
+        }
+    }
+
+    /// A path parameter that the OpenAPI document requires.
+    fn path_parameter(&self, name: &str) -> Result<String, ErrorInformation> {
+        path_parameter(&self.request, name)
+            .map(str::to_owned)
+            .ok_or_else(|| error("3102", &format!("path {name}")))
+    }
+
+    /// The members of the body that the switch reads.
+    fn members<'b, T: Deserialize<'b>>(&'b self) -> Result<T, ErrorInformation> {
+        T::deserialize(&self.body).map_err(|problem| error("3101", &format!("body: {problem}")))
+    }
+
+    /// What is carried along so that it can be forwarded byte for byte.
+    fn into_message(self) -> Message {
+        let Request {
+            method,
+            path,
+            headers,
+            body,
+            ..
+        } = self.request;
+        let headers = forwardable(headers, &method);
+        Message {
+            method,
+            path,
+            headers,
+            body: body.unwrap_or_default(),
+        }
+    }
+}

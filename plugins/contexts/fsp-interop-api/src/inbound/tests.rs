@@ -1,0 +1,437 @@
+//! Messages and the events or refusals that they lead to.
+
+use super::*;
+use crate::bindings::rialto::transfers::types::FulfilMode;
+use rialto_sdk::money::{minor_units, money};
+use serde_json::json;
+
+fn scheme() -> Scheme {
+    serde_json::from_value(json!({
+        "name": "test", "hub": "Hub", "currencies": [{"code": "USD", "scale": 2}]
+    }))
+    .unwrap()
+}
+
+const ID: &str = "b51ec534-ee48-4575-b6a9-ead2955b8069";
+const CONDITION: &str = "fH9pAYDQbmoZLPbvv3CSW2RfjU4jvM4ApG_fqGnR7Xs";
+const FULFILMENT: &str = "mhPUT9ZAwd-BXLfeSd7-YPh46rBWRNBiTCSWjpku90s";
+
+struct Call(Request);
+
+impl Call {
+    fn new(operation: &str, method: &str, path: &str, source: &str) -> Self {
+        Self(Request {
+            operation_id: operation.to_owned(),
+            method: method.to_owned(),
+            path: path.to_owned(),
+            path_parameters: Vec::new(),
+            query_parameters: Vec::new(),
+            headers: vec![("fspiop-source".to_owned(), source.to_owned())],
+            body: None,
+        })
+    }
+
+    fn parameter(mut self, name: &str, value: &str) -> Self {
+        self.0
+            .path_parameters
+            .push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn query(mut self, name: &str, value: &str) -> Self {
+        self.0
+            .query_parameters
+            .push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn header(mut self, name: &str, value: &str) -> Self {
+        self.0.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn body(mut self, body: &Value) -> Self {
+        self.0.body = Some(body.to_string());
+        self
+    }
+
+    fn read(self) -> (Option<Subject>, Result<Inbound, ErrorInformation>) {
+        read(self.0, &scheme())
+    }
+
+    fn code(self) -> String {
+        self.read().1.unwrap_err().code
+    }
+}
+
+fn transfer(change: impl FnOnce(&mut Value)) -> Call {
+    let mut body = json!({
+        "transferId": ID, "payerFsp": "payerfsp", "payeeFsp": "payeefsp",
+        "amount": {"currency": "USD", "amount": "10.5"}, "ilpPacket": "AQ",
+        "condition": CONDITION, "expiration": "2016-05-24T08:38:08.699-04:00"
+    });
+    change(&mut body);
+    Call::new("requestTransfer", "POST", "/transfers", "payerfsp").body(&body)
+}
+
+fn fulfil(body: &Value) -> Call {
+    Call::new(
+        "fulfilTransfer",
+        "PUT",
+        &format!("/transfers/{ID}"),
+        "payeefsp",
+    )
+    .parameter("ID", ID)
+    .header(
+        "content-type",
+        "application/vnd.interoperability.transfers+json;version=1.1",
+    )
+    .body(body)
+}
+
+#[test]
+fn a_request_for_a_transfer_becomes_an_event_with_its_bytes() {
+    let call = transfer(|_| ()).header("host", "hub").header("accept", "x");
+    let sent = call.0.body.clone().unwrap();
+    let (subject, inbound) = call.read();
+    assert_eq!(
+        subject,
+        Some(Subject {
+            kind: "transfer",
+            id: ID.to_owned()
+        })
+    );
+    let Ok(Inbound::RequestTransfer(event)) = inbound else {
+        panic!("{inbound:?}")
+    };
+    assert_eq!(event.transfer_id, ID);
+    assert_eq!(event.amount, money("USD", 2, 1050));
+    assert_eq!(event.expiration, 1_464_093_488_699);
+    assert_eq!(event.requester_fsp, "payerfsp");
+    assert_eq!(event.message.body, sent);
+    assert_eq!(event.message.path, "/transfers");
+    let names: Vec<_> = event
+        .message
+        .headers
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(names, ["fspiop-source", "accept"]);
+}
+
+#[test]
+fn the_hash_of_a_request_does_not_depend_on_the_order_of_members() {
+    let hash = |text: &str| {
+        let mut call = transfer(|_| ());
+        call.0.body = Some(text.to_owned());
+        match call.read().1 {
+            Ok(Inbound::RequestTransfer(event)) => event.request_hash,
+            other => panic!("{other:?}"),
+        }
+    };
+    let ordered = transfer(|_| ()).0.body.unwrap();
+    let members: serde_json::Map<String, Value> = serde_json::from_str(&ordered).unwrap();
+    let reversed: Vec<String> = members
+        .iter()
+        .rev()
+        .map(|(name, value)| format!("{name:?} :\n{value}"))
+        .collect();
+    assert_eq!(
+        hash(&ordered),
+        hash(&format!("{{{}}}", reversed.join(" , ")))
+    );
+    assert_ne!(hash(&ordered), hash(&ordered.replace("10.5", "10.6")));
+}
+
+#[test]
+fn what_two_values_show_to_be_wrong_is_refused_at_once() {
+    for (what, call, code) in [
+        (
+            "sender",
+            transfer(|body| body["payerFsp"] = json!("otherfsp")),
+            "3100",
+        ),
+        (
+            "destination",
+            transfer(|_| ()).header("fspiop-destination", "otherfsp"),
+            "3100",
+        ),
+        (
+            "currency",
+            transfer(|body| body["amount"]["currency"] = json!("EUR")),
+            "3100",
+        ),
+        (
+            "precision",
+            transfer(|body| body["amount"]["amount"] = json!("1.001")),
+            "3101",
+        ),
+        (
+            "form",
+            transfer(|body| body["amount"]["amount"] = json!("1.10")),
+            "3101",
+        ),
+        (
+            "zero",
+            transfer(|body| body["amount"]["amount"] = json!("0")),
+            "3100",
+        ),
+        (
+            "instant",
+            transfer(|body| body["expiration"] = json!("2016-02-30T08:38:08.699Z")),
+            "3101",
+        ),
+        (
+            "type",
+            transfer(|body| body["condition"] = json!(1)),
+            "3101",
+        ),
+        (
+            "member",
+            transfer(|body| body["condition"] = Value::Null),
+            "3101",
+        ),
+    ] {
+        assert_eq!(call.code(), code, "{what}");
+    }
+}
+
+#[test]
+fn an_open_destination_is_no_contradiction() {
+    for destination in ["", "Hub", "payeefsp"] {
+        let call = transfer(|_| ()).header("fspiop-destination", destination);
+        assert!(call.read().1.is_ok(), "{destination:?}");
+    }
+}
+
+#[test]
+fn a_body_that_is_no_json_is_refused() {
+    let mut call = transfer(|_| ());
+    call.0.body = Some("{".to_owned());
+    assert_eq!(call.code(), "3101");
+}
+
+#[test]
+fn a_fulfilment_says_how_the_payee_commits() {
+    for (state, mode) in [
+        ("COMMITTED", FulfilMode::Committed),
+        ("RESERVED", FulfilMode::Reserved),
+    ] {
+        let body = json!({
+            "transferState": state, "fulfilment": FULFILMENT,
+            "completedTimestamp": "1970-01-01T00:00:01.000Z"
+        });
+        let Ok(Inbound::FulfilTransfer(event)) = fulfil(&body).read().1 else {
+            panic!("{state}")
+        };
+        assert_eq!(event.mode, mode);
+        assert_eq!(event.fulfilment.as_deref(), Some(FULFILMENT));
+        assert_eq!(event.completed_timestamp, Some(1000));
+        assert_eq!(event.requester_fsp, "payeefsp");
+    }
+}
+
+#[test]
+fn a_fulfilment_that_cannot_be_one_is_refused_at_once() {
+    let body = |state: &str| json!({"transferState": state, "fulfilment": FULFILMENT});
+    assert_eq!(fulfil(&body("ABORTED")).code(), "3100");
+    assert_eq!(fulfil(&body("RECEIVED")).code(), "3100");
+    assert_eq!(fulfil(&body("committed")).code(), "3100");
+    assert_eq!(
+        fulfil(&json!({"transferState": "COMMITTED"})).code(),
+        "3102"
+    );
+    let mut old = fulfil(&body("RESERVED"));
+    old.0.headers[1].1 = old.0.headers[1].1.replace("1.1", "1.0");
+    assert_eq!(old.code(), "3100");
+}
+
+#[test]
+fn a_refusal_by_an_fsp_carries_a_code_of_the_api() {
+    let refuse = |operation: &str, path: &str, code: &str| {
+        let error = json!({"errorInformation": {"errorCode": code, "errorDescription": "no"}});
+        Call::new(operation, "PUT", path, "payeefsp")
+            .parameter("Type", "MSISDN")
+            .parameter("ID", "123")
+            .body(&error)
+    };
+    for operation in ["rejectTransfer", "refuseQuote", "refuseParty"] {
+        assert!(
+            refuse(operation, "/x/123/error", "5104").read().1.is_ok(),
+            "{operation}"
+        );
+        assert_eq!(
+            refuse(operation, "/x/123/error", "9104").code(),
+            "3100",
+            "{operation}"
+        );
+    }
+}
+
+#[test]
+fn a_patch_of_a_transfer_is_not_implemented() {
+    let call = Call::new("patchTransfer", "PATCH", "/transfers/1", "payerfsp").parameter("ID", ID);
+    assert_eq!(call.code(), "2002");
+}
+
+fn party(operation: &str, method: &str) -> Call {
+    Call::new(operation, method, "/parties/MSISDN/123", "payerfsp")
+        .parameter("Type", "MSISDN")
+        .parameter("ID", "123")
+}
+
+#[test]
+fn a_party_is_named_by_its_path() {
+    let (subject, inbound) = party("queryPartyWithSubId", "GET")
+        .parameter("SubId", "a b")
+        .read();
+    assert_eq!(
+        subject,
+        Some(Subject {
+            kind: "party",
+            id: "MSISDN/123/a b".to_owned()
+        })
+    );
+    let Ok(Inbound::QueryParty(event)) = inbound else {
+        panic!("{inbound:?}")
+    };
+    assert_eq!(event.party.sub_id_or_type.as_deref(), Some("a b"));
+    assert_eq!(event.destination_fsp, None);
+    let named = party("queryParty", "GET")
+        .header("fspiop-destination", "payeefsp")
+        .read()
+        .1;
+    let Ok(Inbound::QueryParty(event)) = named else {
+        panic!("{named:?}")
+    };
+    assert_eq!(event.destination_fsp.as_deref(), Some("payeefsp"));
+}
+
+#[test]
+fn an_identifier_that_does_not_fit_its_type_is_refused() {
+    let call = Call::new("queryParty", "GET", "/parties/MSISDN/abc", "payerfsp")
+        .parameter("Type", "MSISDN")
+        .parameter("ID", "abc");
+    assert_eq!(call.code(), "3101");
+}
+
+#[test]
+fn an_association_is_for_a_currency_of_the_scheme() {
+    let associate = |currency: &str| {
+        party("associateParty", "POST").body(&json!({"fspId": "payerfsp", "currency": currency}))
+    };
+    let Ok(Inbound::AssociateParty(event)) = associate("USD").read().1 else {
+        panic!()
+    };
+    assert_eq!(
+        (event.fsp.as_str(), event.currency.as_deref()),
+        ("payerfsp", Some("USD"))
+    );
+    assert_eq!(associate("EUR").code(), "3100");
+
+    let query = || party("queryParticipant", "GET");
+    let Ok(Inbound::QueryParticipant(event)) = query().query("currency", "USD").read().1 else {
+        panic!()
+    };
+    assert_eq!(event.currency.as_deref(), Some("USD"));
+    assert_eq!(query().query("currency", "EUR").code(), "3100");
+    assert!(query().query("unknown", "x").read().1.is_ok());
+    let ended = party("disassociateParty", "DELETE").read().1;
+    assert!(
+        matches!(ended, Ok(Inbound::DisassociateParty(_))),
+        "{ended:?}"
+    );
+}
+
+fn quote(change: impl FnOnce(&mut Value)) -> Call {
+    let mut body = json!({
+        "quoteId": ID, "transactionId": ID, "amountType": "SEND",
+        "payer": {"partyIdInfo": {"partyIdType": "MSISDN", "partyIdentifier": "1", "fspId": "payerfsp"}},
+        "payee": {"partyIdInfo": {"partyIdType": "BUSINESS", "partyIdentifier": "acme", "partySubIdOrType": "x"}},
+        "amount": {"currency": "USD", "amount": "100"}, "fees": {"currency": "USD", "amount": "0.2"},
+        "transactionType": {"scenario": "TRANSFER", "initiator": "PAYER", "initiatorType": "CONSUMER"}
+    });
+    change(&mut body);
+    Call::new("requestQuote", "POST", "/quotes", "payerfsp").body(&body)
+}
+
+#[test]
+fn a_request_for_a_quote_becomes_an_event() {
+    let (subject, inbound) = quote(|_| ()).read();
+    assert_eq!(
+        subject,
+        Some(Subject {
+            kind: "quote",
+            id: ID.to_owned()
+        })
+    );
+    let Ok(Inbound::RequestQuote(event)) = inbound else {
+        panic!("{inbound:?}")
+    };
+    let terms = event.request;
+    assert_eq!(terms.payer_fsp.as_deref(), Some("payerfsp"));
+    assert_eq!(terms.payee_fsp, None);
+    assert_eq!(terms.payee.sub_id_or_type.as_deref(), Some("x"));
+    assert_eq!(minor_units(&terms.amount), 10_000);
+    assert_eq!(terms.fees.map(|fees| minor_units(&fees)), Some(20));
+    assert_eq!(terms.expiration, None);
+}
+
+#[test]
+fn a_request_for_a_quote_in_another_name_is_refused() {
+    let call = quote(|body| body["payer"]["partyIdInfo"]["fspId"] = json!("otherfsp"));
+    assert_eq!(call.code(), "3100");
+    let call = quote(|body| body["fees"]["currency"] = json!("EUR"));
+    assert_eq!(call.code(), "3100");
+    let call = quote(|body| body["transactionType"]["scenario"] = json!("GIFT"));
+    assert_eq!(call.code(), "3101");
+}
+
+#[test]
+fn the_terms_of_a_quote_become_an_event() {
+    let body = json!({
+        "transferAmount": {"currency": "USD", "amount": "99"},
+        "payeeReceiveAmount": {"currency": "USD", "amount": "98"},
+        "expiration": "1970-01-01T00:01:00.000Z", "ilpPacket": "AQ", "condition": CONDITION
+    });
+    let call = Call::new("answerQuote", "PUT", &format!("/quotes/{ID}"), "payeefsp")
+        .parameter("ID", ID)
+        .header("accept", "tolerated on a PUT")
+        .body(&body);
+    let (subject, inbound) = call.read();
+    assert_eq!(
+        subject,
+        Some(Subject {
+            kind: "quote",
+            id: ID.to_owned()
+        })
+    );
+    let Ok(Inbound::AnswerQuote(event)) = inbound else {
+        panic!("{inbound:?}")
+    };
+    assert_eq!(event.quote_id, ID);
+    assert_eq!(minor_units(&event.response.transfer_amount), 9900);
+    assert_eq!(event.response.payee_fsp_fee, None);
+    assert_eq!(event.response.expiration, 60_000);
+    assert!(
+        event
+            .message
+            .headers
+            .iter()
+            .all(|(name, _)| name != "accept")
+    );
+}
+
+#[test]
+fn every_operation_of_the_openapi_document_is_handled() {
+    let document = include_str!("../../openapi.yaml");
+    let operations: Vec<_> = document
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("operationId: "))
+        .collect();
+    assert_eq!(operations.len(), 21);
+    for operation in operations {
+        // An unknown operation panics; what is wrong with this empty message does not matter.
+        let _ = Call::new(operation, "PUT", "/x", "fsp").read();
+    }
+}

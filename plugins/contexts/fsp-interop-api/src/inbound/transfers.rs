@@ -1,0 +1,135 @@
+//! Messages about transfers.
+
+use super::values::{ErrorObject, MoneyBody, instant};
+use super::{Examined, events};
+use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::media::{Resource, Version, content_version};
+use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
+use rialto_sdk::canonical::request_hash;
+use rialto_sdk::errors::error;
+use rialto_sdk::money::minor_units;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TransferRequestBody<'a> {
+    transfer_id: &'a str,
+    payee_fsp: &'a str,
+    payer_fsp: &'a str,
+    #[serde(borrow)]
+    amount: MoneyBody<'a>,
+    ilp_packet: &'a str,
+    condition: &'a str,
+    expiration: &'a str,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TransferFulfilBody<'a> {
+    fulfilment: Option<&'a str>,
+    completed_timestamp: Option<&'a str>,
+    transfer_state: &'a str,
+}
+
+impl Examined<'_> {
+    pub(super) fn request_transfer(
+        self,
+    ) -> Result<events::transfer_prepare_requested::Event, ErrorInformation> {
+        let body: TransferRequestBody = self.members()?;
+        if body.payer_fsp != self.source {
+            return Err(error(
+                "3100",
+                "body /payerFsp: not the sender (FSPIOP-Source)",
+            ));
+        }
+        if self
+            .destination()
+            .is_some_and(|destination| destination != body.payee_fsp)
+        {
+            return Err(error(
+                "3100",
+                "body /payeeFsp: not the destination (FSPIOP-Destination)",
+            ));
+        }
+        let amount = body.amount.read("/amount", self.scheme)?;
+        if minor_units(&amount) == 0 {
+            return Err(error("3100", "body /amount/amount: nothing to transfer"));
+        }
+        Ok(events::transfer_prepare_requested::Event {
+            transfer_id: body.transfer_id.to_owned(),
+            payer_fsp: body.payer_fsp.to_owned(),
+            payee_fsp: body.payee_fsp.to_owned(),
+            amount,
+            ilp_packet: body.ilp_packet.to_owned(),
+            condition: body.condition.to_owned(),
+            expiration: instant(body.expiration, "/expiration")?,
+            request_hash: request_hash(&self.body),
+            requester_fsp: self.source.clone(),
+            message: self.into_message(),
+        })
+    }
+
+    pub(super) fn fulfil_transfer(
+        self,
+    ) -> Result<events::transfer_fulfil_committed_requested::Event, ErrorInformation> {
+        let body: TransferFulfilBody = self.members()?;
+        let mode = self.fulfil_mode(body.transfer_state)?;
+        let Some(fulfilment) = body.fulfilment else {
+            let detail = format!("body /fulfilment: required when {}", body.transfer_state);
+            return Err(error("3102", &detail));
+        };
+        let completed = body.completed_timestamp;
+        let completed = completed
+            .map(|text| instant(text, "/completedTimestamp"))
+            .transpose()?;
+        Ok(events::transfer_fulfil_committed_requested::Event {
+            transfer_id: self.path_parameter("ID")?,
+            mode,
+            fulfilment: Some(fulfilment.to_owned()),
+            completed_timestamp: completed,
+            request_hash: request_hash(&self.body),
+            requester_fsp: self.source.clone(),
+            message: self.into_message(),
+        })
+    }
+
+    fn fulfil_mode(&self, state: &str) -> Result<FulfilMode, ErrorInformation> {
+        match state {
+            "COMMITTED" => Ok(FulfilMode::Committed),
+            "RESERVED" => {
+                // A payee FSP of 1.0 knows no PATCH, so it could never learn how the transfer ends.
+                let version = content_version(&self.request.headers, Resource::Transfers);
+                if version < Version::V1_1 {
+                    let detail = "body /transferState: RESERVED needs version 1.1 of transfers";
+                    return Err(error("3100", detail));
+                }
+                Ok(FulfilMode::Reserved)
+            }
+            _ => {
+                let detail = "body /transferState: COMMITTED or RESERVED; decline by PUT …/error";
+                Err(error("3100", detail))
+            }
+        }
+    }
+
+    pub(super) fn reject_transfer(
+        self,
+    ) -> Result<events::transfer_reject_requested::Event, ErrorInformation> {
+        Ok(events::transfer_reject_requested::Event {
+            transfer_id: self.path_parameter("ID")?,
+            error: self.members::<ErrorObject>()?.read()?,
+            requester_fsp: self.source.clone(),
+            message: self.into_message(),
+        })
+    }
+
+    pub(super) fn query_transfer(
+        self,
+    ) -> Result<events::transfer_query_received::Event, ErrorInformation> {
+        Ok(events::transfer_query_received::Event {
+            transfer_id: self.path_parameter("ID")?,
+            requester_fsp: self.source.clone(),
+            message: self.into_message(),
+        })
+    }
+}

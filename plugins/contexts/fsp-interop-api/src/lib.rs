@@ -1,0 +1,34 @@
+//! The FSP Interop API: the bounded context through which participants reach the scheme.
+//!
+//! FSPIOP messages come in by HTTP and go on as events; outcomes of the other contexts come back as
+//! events and go out as callbacks. This context keeps no state: what it must remember about a
+//! message under way travels with the message (its correlation) or with the events (the cause).
+//!
+//! | To see | Read |
+//! |---|---|
+//! | which messages are taken | `openapi.yaml` |
+//! | how a message becomes an event | [`inbound`] |
+//! | which outcome tells whom what | [`outcomes`] |
+//! | how a callback is built and handed on | [`notice`], [`headers`], [`delivery`] |
+//! | what a delivery report leads to | [`report`] |
+//! | how a refusal is worded | [`refusal`] |
+
+pub mod bindings;
+pub mod callback_reports;
+pub mod delivery;
+pub mod headers;
+mod http;
+pub mod inbound;
+pub mod media;
+pub mod notice;
+pub mod outcomes;
+pub mod refusal;
+pub mod report;
+pub mod settings;
+
+/// The component; the modules implement its exports.
+pub struct Component;
+
+// Component exports have names that no native linker takes.
+#[cfg(target_arch = "wasm32")]
+bindings::export!(Component with_types_in bindings);

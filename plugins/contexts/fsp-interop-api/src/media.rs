@@ -1,0 +1,212 @@
+//! FSPIOP's media types: resources and their versions.
+
+use rialto_sdk::messages::header;
+
+/// A resource of the API: the first segment of its paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// Which FSP a party is with.
+    Participants,
+    /// Who a party is.
+    Parties,
+    /// Terms of a transaction.
+    Quotes,
+    /// Movement of funds.
+    Transfers,
+}
+
+impl Resource {
+    /// The resource of a path.
+    #[must_use]
+    pub fn of_path(path: &str) -> Option<Self> {
+        let segment = path.strip_prefix('/')?.split('/').next()?;
+        [
+            Self::Participants,
+            Self::Parties,
+            Self::Quotes,
+            Self::Transfers,
+        ]
+        .into_iter()
+        .find(|resource| resource.name() == segment)
+    }
+
+    /// As in paths and media types.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Participants => "participants",
+            Self::Parties => "parties",
+            Self::Quotes => "quotes",
+            Self::Transfers => "transfers",
+        }
+    }
+
+    /// The versions that are served, the newest last. The OpenAPI document says the same.
+    #[must_use]
+    pub fn versions(self) -> &'static [Version] {
+        match self {
+            Self::Transfers => &[Version::V1_0, Version::V1_1, Version::V1_2],
+            _ => &[Version::V1_0, Version::V1_1],
+        }
+    }
+}
+
+/// A version of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// 1.0.
+    V1_0,
+    /// 1.1: RESERVED and PATCH on transfers, extension lists in party ids.
+    V1_1,
+    /// 1.2: PATCH …/error on transfers.
+    V1_2,
+}
+
+impl Version {
+    /// What is spoken to a participant that has not said what it understands.
+    pub const DEFAULT: Self = Self::V1_1;
+
+    /// As in media types.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::V1_0 => "1.0",
+            Self::V1_1 => "1.1",
+            Self::V1_2 => "1.2",
+        }
+    }
+
+    /// The version of this text.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        [Self::V1_0, Self::V1_1, Self::V1_2]
+            .into_iter()
+            .find(|version| version.text() == text)
+    }
+}
+
+/// The media type of a resource at a version.
+#[must_use]
+pub fn media_type(resource: Resource, version: Version) -> String {
+    format!(
+        "application/vnd.interoperability.{}+json;version={}",
+        resource.name(),
+        version.text()
+    )
+}
+
+/// The version in which to speak to the sender of a message: the first that its `Accept` lists and
+/// that is served; without `Accept` (a PUT) that of its `Content-Type`.
+#[must_use]
+pub fn version_for_sender(headers: &[(String, String)], resource: Resource) -> Version {
+    let accepted = header(headers, "accept").and_then(|accept| {
+        accept
+            .split(',')
+            .find_map(|item| version_of_item(item, resource))
+    });
+    accepted.unwrap_or_else(|| content_version(headers, resource))
+}
+
+/// The version that a message says it is in.
+#[must_use]
+pub fn content_version(headers: &[(String, String)], resource: Resource) -> Version {
+    header(headers, "content-type")
+        .and_then(|content_type| version_of_item(content_type, resource))
+        .unwrap_or(Version::DEFAULT)
+}
+
+/// The version that one item of `Accept` or `Content-Type` asks for, if it is served: the one it
+/// names, the default for a major version alone or for none.
+fn version_of_item(item: &str, resource: Resource) -> Option<Version> {
+    let Some((_, version)) = item.split_once("version=") else {
+        return Some(Version::DEFAULT);
+    };
+    let version = version.trim();
+    if version == "1" {
+        return Some(Version::DEFAULT);
+    }
+    Version::of_text(version).filter(|version| resource.versions().contains(version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spoken(
+        accept: Option<&str>,
+        content_type: Option<&str>,
+        resource: Resource,
+    ) -> &'static str {
+        let headers: Vec<_> = [("accept", accept), ("content-type", content_type)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .collect();
+        version_for_sender(&headers, resource).text()
+    }
+
+    #[test]
+    fn the_first_served_version_that_the_sender_accepts_is_spoken() {
+        let quotes = Resource::Quotes;
+        let item = |version: &str| format!("application/vnd.interoperability.quotes+json{version}");
+        assert_eq!(spoken(Some(&item(";version=1.0")), None, quotes), "1.0");
+        assert_eq!(spoken(Some(&item(" ; version=1.0")), None, quotes), "1.0");
+        assert_eq!(spoken(Some(&item(";version=1")), None, quotes), "1.1");
+        assert_eq!(spoken(Some(&item("")), None, quotes), "1.1");
+        let list = format!("{},{}", item(";version=2.0"), item(";version=1.0"));
+        assert_eq!(spoken(Some(&list), None, quotes), "1.0");
+        assert_eq!(
+            spoken(
+                Some(&item(";version=1.2")),
+                Some(&item(";version=1.0")),
+                quotes
+            ),
+            "1.0"
+        );
+    }
+
+    #[test]
+    fn without_accept_the_version_of_the_content_is_spoken() {
+        let content = "application/vnd.interoperability.transfers+json;version=1.0";
+        assert_eq!(spoken(None, Some(content), Resource::Transfers), "1.0");
+        assert_eq!(spoken(None, None, Resource::Transfers), "1.1");
+    }
+
+    #[test]
+    fn a_resource_is_the_first_segment_of_a_path() {
+        assert_eq!(
+            Resource::of_path("/transfers/1/error"),
+            Some(Resource::Transfers)
+        );
+        assert_eq!(Resource::of_path("/quotes"), Some(Resource::Quotes));
+        assert_eq!(Resource::of_path("/Quotes"), None);
+        assert_eq!(Resource::of_path("/"), None);
+        assert_eq!(Resource::of_path(""), None);
+    }
+
+    #[test]
+    fn the_openapi_document_serves_the_same_versions() {
+        let document = include_str!("../openapi.yaml");
+        for resource in [
+            Resource::Participants,
+            Resource::Parties,
+            Resource::Quotes,
+            Resource::Transfers,
+        ] {
+            let list: Vec<_> = resource
+                .versions()
+                .iter()
+                .map(|version| format!("'{}'", version.text()))
+                .collect();
+            let expected = format!("supported: [{}]", list.join(", "));
+            let lines = document.lines().filter(|line| {
+                line.contains("x-rialto-version: {") && line.contains(resource.name())
+            });
+            let lines: Vec<_> = lines.collect();
+            assert_eq!(lines.len(), 2, "{}", resource.name());
+            assert!(
+                lines.iter().all(|line| line.contains(&expected)),
+                "{lines:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! A message to a participant, before it is known where the participant takes it.
+
+use crate::headers::{Header, forwarded, originated};
+use crate::media::{Resource, Version, version_for_sender};
+use crate::refusal::{Extension, ExtensionList, error_body};
+use crate::report::{OnFailure, ReportKind};
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
+use rialto_sdk::errors::DESCRIPTION_MAX;
+use rialto_sdk::time::format_date_time;
+use serde::Serialize;
+
+/// What a turn knows before it looks at its event.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    /// The participant id of the hub.
+    pub hub: &'a str,
+    /// The turn's instant, in milliseconds since 1970.
+    pub now: u64,
+    /// How long an answer is worth delivering, in milliseconds.
+    pub delivery_deadline_ms: u64,
+    /// How long a request that somebody waits for is worth delivering, in milliseconds.
+    pub request_deadline_ms: u64,
+}
+
+/// A message to a participant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    /// The participant.
+    pub destination: String,
+    /// The HTTP method.
+    pub method: String,
+    /// The path of the FSPIOP resource.
+    pub path: String,
+    /// Names in lower case, and values.
+    pub headers: Vec<Header>,
+    /// None for a request without a body.
+    pub body: Option<String>,
+    /// No attempt begins after this instant (milliseconds since 1970).
+    pub deadline: u64,
+    /// Which callback report tells the context that caused the message.
+    pub report: ReportKind,
+    /// The transfer, the quote or the party that the message is about.
+    pub subject: String,
+    /// What to do when it cannot be delivered, beside the report.
+    pub on_failure: Option<OnFailure>,
+}
+
+/// What makes the hub tell somebody something.
+#[derive(Debug, Clone, Copy)]
+pub struct Cause<'a> {
+    /// Its headers.
+    headers: &'a [Header],
+}
+
+impl<'a> Cause<'a> {
+    /// A participant's message.
+    #[must_use]
+    pub fn message(message: &'a Message) -> Self {
+        Self {
+            headers: &message.headers,
+        }
+    }
+
+    /// What is left of a participant's message.
+    #[must_use]
+    pub fn headers(headers: &'a [Header]) -> Self {
+        Self { headers }
+    }
+
+    /// No message: a clock.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { headers: &[] }
+    }
+}
+
+impl Frame<'_> {
+    /// Forward a participant's message byte for byte.
+    #[must_use]
+    pub fn forward(
+        &self,
+        message: Message,
+        destination: String,
+        report: ReportKind,
+        subject: String,
+    ) -> Notice {
+        let Message {
+            method,
+            path,
+            headers,
+            body,
+        } = message;
+        Notice {
+            headers: forwarded(headers, &destination, self.hub),
+            // Only a GET or DELETE is forwarded without a body.
+            body: (!body.is_empty()).then_some(body),
+            deadline: self.deadline(),
+            on_failure: None,
+            destination,
+            method,
+            path,
+            report,
+            subject,
+        }
+    }
+
+    /// A message that the hub makes, in the version that the sender of the cause speaks.
+    #[must_use]
+    pub fn originate(
+        &self,
+        cause: Cause<'_>,
+        (method, path): (&str, String),
+        body: String,
+        destination: &str,
+        (report, subject): (ReportKind, &str),
+    ) -> Notice {
+        let resource = Resource::of_path(&path).unwrap_or_else(|| {
+            panic!("the hub makes a message for {path:?}, which is no resource")
+        });
+        let spoken = version_for_sender(cause.headers, resource);
+        // PATCH came with 1.1; whoever is sent one has asked for it.
+        let version = if method == "PATCH" {
+            spoken.max(Version::V1_1)
+        } else {
+            spoken
+        };
+        let headers = originated(
+            resource,
+            version,
+            destination,
+            self.hub,
+            self.now,
+            cause.headers,
+        );
+        Notice {
+            destination: destination.to_owned(),
+            method: method.to_owned(),
+            path,
+            headers,
+            body: Some(body),
+            deadline: self.deadline(),
+            report,
+            subject: subject.to_owned(),
+            on_failure: None,
+        }
+    }
+
+    /// PUT …/error of the hub. `path` is that of the resource, without `/error`.
+    #[must_use]
+    pub fn originate_error(
+        &self,
+        cause: Cause<'_>,
+        path: &str,
+        error: &ErrorInformation,
+        destination: &str,
+        about: (ReportKind, &str),
+    ) -> Notice {
+        let path = format!("{path}/error");
+        self.originate(cause, ("PUT", path), error_body(error), destination, about)
+    }
+
+    /// The deadline of a request that somebody waits for.
+    #[must_use]
+    pub fn request_deadline(&self) -> u64 {
+        self.now.saturating_add(self.request_deadline_ms)
+    }
+
+    fn deadline(&self) -> u64 {
+        self.now.saturating_add(self.delivery_deadline_ms)
+    }
+}
+
+/// FSPIOP's PUT and PATCH /transfers/{ID}.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TransferBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fulfilment: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_timestamp: Option<String>,
+    transfer_state: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extension_list: Option<ExtensionList<'a>>,
+}
+
+/// The body of PUT or PATCH /transfers/{ID}. `completed` is in milliseconds since 1970.
+#[must_use]
+pub fn transfer_body(state: &str, fulfilment: Option<&str>, completed: Option<u64>) -> String {
+    to_text(&TransferBody {
+        fulfilment,
+        completed_timestamp: completed.map(format_date_time),
+        transfer_state: state,
+        extension_list: None,
+    })
+}
+
+/// The body of a PATCH /transfers/{ID} that says why the transfer is aborted.
+#[must_use]
+pub fn aborted_body(completed: u64, error: &ErrorInformation) -> String {
+    let cause = format!("{}: {}", error.code, error.description);
+    let cause: String = cause.chars().take(DESCRIPTION_MAX).collect();
+    to_text(&TransferBody {
+        fulfilment: None,
+        completed_timestamp: Some(format_date_time(completed)),
+        transfer_state: "ABORTED",
+        extension_list: Some(ExtensionList {
+            extension: vec![Extension {
+                key: "cause",
+                value: &cause,
+            }],
+        }),
+    })
+}
+
+/// The body of PUT /participants/{Type}/{ID}: the FSP, or nothing after a disassociation.
+#[must_use]
+pub fn participant_body(fsp: Option<&str>) -> String {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Body<'a> {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        fsp_id: Option<&'a str>,
+    }
+    to_text(&Body { fsp_id: fsp })
+}
+
+fn to_text(body: &impl Serialize) -> String {
+    serde_json::to_string(body).expect("a struct of strings always has a JSON text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_have_the_members_of_the_specification() {
+        assert_eq!(
+            transfer_body("COMMITTED", Some("f"), Some(1_464_093_488_699)),
+            r#"{"fulfilment":"f","completedTimestamp":"2016-05-24T12:38:08.699Z","transferState":"COMMITTED"}"#
+        );
+        assert_eq!(
+            transfer_body("RESERVED", None, None),
+            r#"{"transferState":"RESERVED"}"#
+        );
+        assert_eq!(
+            participant_body(Some("payeefsp")),
+            r#"{"fspId":"payeefsp"}"#
+        );
+        assert_eq!(participant_body(None), "{}");
+    }
+
+    #[test]
+    fn an_aborted_transfer_says_why() {
+        let error = ErrorInformation {
+            code: "3303".to_owned(),
+            description: "Transfer expired".to_owned(),
+        };
+        assert_eq!(
+            aborted_body(0, &error),
+            r#"{"completedTimestamp":"1970-01-01T00:00:00.000Z","transferState":"ABORTED","extensionList":{"extension":[{"key":"cause","value":"3303: Transfer expired"}]}}"#
+        );
+        let long = ErrorInformation {
+            description: "ü".repeat(128),
+            ..error
+        };
+        let body: serde_json::Value = serde_json::from_str(&aborted_body(0, &long)).unwrap();
+        let cause = body["extensionList"]["extension"][0]["value"]
+            .as_str()
+            .unwrap();
+        assert_eq!(cause.chars().count(), 128);
+    }
+}

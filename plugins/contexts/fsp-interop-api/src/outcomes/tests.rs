@@ -1,0 +1,489 @@
+//! Who is told what, and how.
+
+use super::{lookups, quotes, transfers};
+use crate::bindings::exports::rialto::account_lookup as lookup;
+use crate::bindings::exports::rialto::quoting;
+use crate::bindings::exports::rialto::transfers as transfer_events;
+use crate::bindings::rialto::accounts_and_balances::types::AccountPosition;
+use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
+use crate::delivery::request;
+use crate::notice::{Frame, Notice};
+use crate::report::{Correlation, ReportKind, Substitute, callback_report, substitute};
+use rialto_sdk::bindings::rialto::common::types::{
+    CallbackReport, ErrorInformation, Message, PartyId, Role,
+};
+use rialto_sdk::money::money;
+use transfer_events::transfer_query_response::{Answer, TransferQueryResult, TransferStatus};
+use transfer_events::transfer_reject_request_processed::Rejection;
+
+const FRAME: Frame<'static> = Frame {
+    hub: "Hub",
+    now: 784_887_151_000,
+    delivery_deadline_ms: 30_000,
+    request_deadline_ms: 5_000,
+};
+
+fn header(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+fn message(method: &str, path: &str, source: &str, body: &str) -> Message {
+    let resource = path.split('/').nth(1).unwrap();
+    let media = format!("application/vnd.interoperability.{resource}+json;version=1.0");
+    let mut headers = vec![
+        header("content-type", &media),
+        header("date", "Mon, 01 Jan 2024 00:00:00 GMT"),
+        header("fspiop-source", source),
+        header("fspiop-signature", "{}"),
+        header("traceparent", "00-t-s-01"),
+    ];
+    if method != "PUT" {
+        headers.push(header("accept", &media));
+    }
+    Message {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        headers,
+        body: body.to_owned(),
+    }
+}
+
+fn error() -> ErrorInformation {
+    ErrorInformation {
+        code: "3303".to_owned(),
+        description: "Transfer expired".to_owned(),
+    }
+}
+
+const ERROR_BODY: &str =
+    r#"{"errorInformation":{"errorCode":"3303","errorDescription":"Transfer expired"}}"#;
+
+fn value<'a>(notice: &'a Notice, name: &str) -> Option<&'a str> {
+    rialto_sdk::messages::header(&notice.headers, name)
+}
+
+/// Method, path and destination.
+fn line(notice: &Notice) -> String {
+    format!("{} {} > {}", notice.method, notice.path, notice.destination)
+}
+
+fn assert_from_hub(notice: &Notice, version: &str) {
+    assert_eq!(value(notice, "fspiop-source"), Some("Hub"));
+    assert_eq!(
+        value(notice, "fspiop-destination"),
+        Some(notice.destination.as_str())
+    );
+    assert_eq!(value(notice, "date"), Some("Tue, 15 Nov 1994 08:12:31 GMT"));
+    assert_eq!(value(notice, "fspiop-signature"), None);
+    assert_eq!(value(notice, "accept"), None);
+    assert!(
+        value(notice, "content-type")
+            .unwrap()
+            .ends_with(&format!("version={version}"))
+    );
+}
+
+fn assert_forwarded(notice: &Notice, source: &str) {
+    assert_eq!(value(notice, "fspiop-source"), Some(source));
+    assert_eq!(value(notice, "fspiop-signature"), Some("{}"));
+    assert_eq!(value(notice, "date"), Some("Mon, 01 Jan 2024 00:00:00 GMT"));
+    assert_eq!(value(notice, "traceparent"), Some("00-t-s-01"));
+}
+
+fn position() -> AccountPosition {
+    let nothing = money("USD", 2, 0);
+    AccountPosition {
+        account_id: "a".to_owned(),
+        debit_balance: nothing.clone(),
+        credit_balance: nothing.clone(),
+        available: nothing,
+    }
+}
+
+fn fulfiled(mode: FulfilMode) -> Vec<Notice> {
+    transfers::fulfiled(
+        &FRAME,
+        transfer_events::transfer_committed_fulfiled::Event {
+            transfer_id: "t".to_owned(),
+            payer_fsp: "payerfsp".to_owned(),
+            payee_fsp: "payeefsp".to_owned(),
+            amount: money("USD", 2, 1),
+            settlement_model: "DEFERRED_NET".to_owned(),
+            mode,
+            fulfilment: "f".to_owned(),
+            completed_timestamp: 0,
+            payer_position: position(),
+            payee_position: position(),
+            message: message("PUT", "/transfers/t", "payeefsp", "{ \"a\":1 }"),
+        },
+    )
+}
+
+#[test]
+fn a_prepared_transfer_goes_to_the_payee_until_it_expires() {
+    let notice = transfers::prepared(
+        &FRAME,
+        transfer_events::transfer_prepared::Event {
+            transfer_id: "t".to_owned(),
+            payer_fsp: "payerfsp".to_owned(),
+            payee_fsp: "payeefsp".to_owned(),
+            amount: money("USD", 2, 1),
+            expiration: 99,
+            settlement_model: "DEFERRED_NET".to_owned(),
+            payer_position: position(),
+            prepared_at: 1,
+            message: message("POST", "/transfers", "payerfsp", "{ \"a\":1 }"),
+        },
+    );
+    assert_eq!(line(&notice), "POST /transfers > payeefsp");
+    assert_forwarded(&notice, "payerfsp");
+    assert_eq!(value(&notice, "fspiop-destination"), Some("payeefsp"));
+    assert_eq!(notice.body.as_deref(), Some("{ \"a\":1 }"));
+    assert_eq!(notice.deadline, 99);
+    assert_eq!(
+        (notice.report, notice.on_failure),
+        (ReportKind::TransferPrepare, None)
+    );
+}
+
+#[test]
+fn a_committed_transfer_is_told_in_the_payees_own_words() {
+    let notices = fulfiled(FulfilMode::Committed);
+    assert_eq!(
+        notices.iter().map(line).collect::<Vec<_>>(),
+        ["PUT /transfers/t > payerfsp"]
+    );
+    assert_forwarded(&notices[0], "payeefsp");
+    assert_eq!(notices[0].body.as_deref(), Some("{ \"a\":1 }"));
+}
+
+#[test]
+fn in_reserved_mode_the_hub_tells_both_that_it_is_committed() {
+    let notices = fulfiled(FulfilMode::Reserved);
+    assert_eq!(
+        notices.iter().map(line).collect::<Vec<_>>(),
+        [
+            "PUT /transfers/t > payerfsp",
+            "PATCH /transfers/t > payeefsp"
+        ]
+    );
+    assert_from_hub(&notices[0], "1.0");
+    assert_from_hub(&notices[1], "1.1");
+    let completed =
+        r#""completedTimestamp":"1970-01-01T00:00:00.000Z","transferState":"COMMITTED"}"#;
+    assert_eq!(
+        notices[0].body,
+        Some(format!(r#"{{"fulfilment":"f",{completed}"#))
+    );
+    assert_eq!(notices[1].body, Some(format!("{{{completed}")));
+}
+
+#[test]
+fn a_rejection_is_forwarded_and_a_refused_fulfilment_is_told_by_the_hub() {
+    let notices = |rejection| {
+        transfers::reject_processed(
+            &FRAME,
+            transfer_events::transfer_reject_request_processed::Event {
+                transfer_id: "t".to_owned(),
+                payer_fsp: "payerfsp".to_owned(),
+                payee_fsp: "payeefsp".to_owned(),
+                rejection,
+                error: error(),
+                message: message("PUT", "/transfers/t/error", "payeefsp", "{}"),
+            },
+        )
+    };
+    let declined = notices(Rejection::DeclinedByPayee);
+    assert_eq!(
+        declined.iter().map(line).collect::<Vec<_>>(),
+        ["PUT /transfers/t/error > payerfsp"]
+    );
+    assert_forwarded(&declined[0], "payeefsp");
+
+    let refused = notices(Rejection::FulfilmentRefused(FulfilMode::Committed));
+    assert_eq!(
+        refused.iter().map(line).collect::<Vec<_>>(),
+        [
+            "PUT /transfers/t/error > payerfsp",
+            "PUT /transfers/t/error > payeefsp"
+        ]
+    );
+    assert!(
+        refused
+            .iter()
+            .all(|notice| notice.body.as_deref() == Some(ERROR_BODY))
+    );
+
+    let refused = notices(Rejection::FulfilmentRefused(FulfilMode::Reserved));
+    assert_eq!(line(&refused[1]), "PATCH /transfers/t > payeefsp");
+    let body = refused[1].body.as_deref().unwrap();
+    assert!(body.contains(r#""transferState":"ABORTED""#), "{body}");
+    assert!(body.contains("3303: Transfer expired"), "{body}");
+}
+
+#[test]
+fn an_expired_transfer_is_told_to_those_named() {
+    let told = |destinations: &[Role], late_mode| -> Vec<String> {
+        let event = transfer_events::transfer_fulfil_comit_request_timedout::Event {
+            transfer_id: "t".to_owned(),
+            payer_fsp: "payerfsp".to_owned(),
+            payee_fsp: "payeefsp".to_owned(),
+            error: error(),
+            destinations: destinations.to_vec(),
+            late_mode,
+        };
+        let notices = transfers::fulfil_timedout(&FRAME, &event);
+        notices
+            .iter()
+            .for_each(|notice| assert_from_hub(notice, "1.1"));
+        notices.iter().map(line).collect()
+    };
+    assert_eq!(
+        told(&[Role::Payer, Role::Payee], None),
+        [
+            "PUT /transfers/t/error > payerfsp",
+            "PUT /transfers/t/error > payeefsp"
+        ]
+    );
+    assert_eq!(
+        told(&[Role::Payee], Some(FulfilMode::Reserved)),
+        ["PATCH /transfers/t > payeefsp"]
+    );
+    assert_eq!(
+        told(&[Role::Payee], Some(FulfilMode::Committed)),
+        ["PUT /transfers/t/error > payeefsp"]
+    );
+}
+
+#[test]
+fn a_query_for_a_transfer_is_answered_by_the_hub() {
+    let answer = |outcome, answer| {
+        transfers::query_response(
+            &FRAME,
+            &transfer_events::transfer_query_response::Event {
+                transfer_id: "t".to_owned(),
+                requester_fsp: "payerfsp".to_owned(),
+                outcome,
+                answer,
+                message: message("GET", "/transfers/t", "payerfsp", ""),
+            },
+        )
+    };
+    let status = |state, fulfilment: Option<&str>, completed_timestamp| {
+        let fulfilment = fulfilment.map(str::to_owned);
+        TransferQueryResult::Found(TransferStatus {
+            state,
+            fulfilment,
+            completed_timestamp,
+        })
+    };
+    let put = answer(
+        status(TransferState::Committed, Some("f"), Some(0)),
+        Answer::Put,
+    );
+    assert_eq!(line(&put), "PUT /transfers/t > payerfsp");
+    assert_from_hub(&put, "1.0");
+    assert_eq!(
+        put.body.as_deref(),
+        Some(
+            r#"{"fulfilment":"f","completedTimestamp":"1970-01-01T00:00:00.000Z","transferState":"COMMITTED"}"#
+        )
+    );
+    let put = answer(status(TransferState::Reserved, None, None), Answer::Put);
+    assert_eq!(put.body.as_deref(), Some(r#"{"transferState":"RESERVED"}"#));
+    let patch = answer(status(TransferState::Aborted, None, None), Answer::Patch);
+    assert_eq!(
+        patch.body.as_deref(),
+        Some(r#"{"completedTimestamp":"1994-11-15T08:12:31.000Z","transferState":"ABORTED"}"#)
+    );
+    for how in [Answer::Put, Answer::Patch] {
+        let failed = answer(TransferQueryResult::Failed(error()), how);
+        assert_eq!(line(&failed), "PUT /transfers/t/error > payerfsp");
+    }
+}
+
+fn party() -> PartyId {
+    PartyId {
+        id_type: "MSISDN".to_owned(),
+        identifier: "+1".to_owned(),
+        sub_id_or_type: None,
+    }
+}
+
+#[test]
+fn lookups_are_answered_on_the_path_that_was_asked() {
+    let cause = message("POST", "/participants/MSISDN/%2B1", "payeefsp", "{}");
+    let created = lookups::participant(&FRAME, "payeefsp", &party(), Some("payeefsp"), &cause);
+    assert_eq!(line(&created), "PUT /participants/MSISDN/%2B1 > payeefsp");
+    assert_eq!(created.body.as_deref(), Some(r#"{"fspId":"payeefsp"}"#));
+    assert_eq!(created.subject, "MSISDN/+1");
+    assert_from_hub(&created, "1.0");
+    let removed = lookups::participant(&FRAME, "payeefsp", &party(), None, &cause);
+    assert_eq!(removed.body.as_deref(), Some("{}"));
+
+    let failed = lookup::account_lookup_failed::Event {
+        requester_fsp: "payerfsp".to_owned(),
+        party: party(),
+        error: error(),
+        message: message("GET", "/parties/MSISDN/%2B1", "payerfsp", ""),
+    };
+    let failed = lookups::failed(&FRAME, &failed);
+    assert_eq!(line(&failed), "PUT /parties/MSISDN/%2B1/error > payerfsp");
+}
+
+fn party_asked() -> Notice {
+    let event = lookup::party_info_requested::Event {
+        requester_fsp: "payerfsp".to_owned(),
+        destination_fsp: "payeefsp".to_owned(),
+        party: party(),
+        message: message("GET", "/parties/MSISDN/%2B1", "payerfsp", ""),
+    };
+    lookups::party_info_requested(&FRAME, event)
+}
+
+#[test]
+fn a_query_for_a_party_is_forwarded_with_its_destination() {
+    let notice = party_asked();
+    assert_eq!(line(&notice), "GET /parties/MSISDN/%2B1 > payeefsp");
+    assert_forwarded(&notice, "payerfsp");
+    assert_eq!(value(&notice, "fspiop-destination"), Some("payeefsp"));
+    assert!(value(&notice, "accept").is_some());
+    assert_eq!(notice.body, None);
+    assert_eq!(notice.deadline, FRAME.now + 5_000);
+}
+
+fn quote_asked(expiration: Option<u64>) -> Notice {
+    let event = quoting::quote_request_accepted::Event {
+        quote_id: "q".to_owned(),
+        payer_fsp: "payerfsp".to_owned(),
+        payee_fsp: "payeefsp".to_owned(),
+        expiration,
+        message: message("POST", "/quotes", "payerfsp", "{}"),
+    };
+    quotes::request_accepted(&FRAME, event)
+}
+
+#[test]
+fn a_request_for_a_quote_is_delivered_until_it_expires() {
+    assert_eq!(quote_asked(None).deadline, FRAME.now + 5_000);
+    assert_eq!(quote_asked(Some(FRAME.now + 5)).deadline, FRAME.now + 5);
+    assert_eq!(quote_asked(Some(u64::MAX)).deadline, FRAME.now + 5_000);
+}
+
+#[test]
+fn a_broken_rule_in_the_terms_is_told_to_both() {
+    let event = quoting::rule_violated_in_quote_response::Event {
+        quote_id: "q".to_owned(),
+        payer_fsp: "payerfsp".to_owned(),
+        payee_fsp: "payeefsp".to_owned(),
+        error: error(),
+        message: message("PUT", "/quotes/q", "payeefsp", "{}"),
+    };
+    let notices = quotes::rule_violated_in_response(&FRAME, &event);
+    assert_eq!(
+        notices.each_ref().map(line),
+        [
+            "PUT /quotes/q/error > payerfsp",
+            "PUT /quotes/q/error > payeefsp"
+        ]
+    );
+    notices
+        .iter()
+        .for_each(|notice| assert_from_hub(notice, "1.0"));
+}
+
+#[test]
+fn a_stored_quote_is_given_as_the_payee_gave_it() {
+    let event = |outcome| quoting::quote_query_response::Event {
+        quote_id: "q".to_owned(),
+        requester_fsp: "payerfsp".to_owned(),
+        outcome,
+        message: message("GET", "/quotes/q", "payerfsp", ""),
+    };
+    use quoting::quote_query_response::QuoteQueryResult::{Failed, Found};
+    let found = quotes::query_response(&FRAME, event(Found("{ \"b\" : 1 }".to_owned())));
+    assert_eq!(line(&found), "PUT /quotes/q > payerfsp");
+    assert_eq!(found.body.as_deref(), Some("{ \"b\" : 1 }"));
+    assert_from_hub(&found, "1.0");
+    let failed = quotes::query_response(&FRAME, event(Failed(error())));
+    assert_eq!(line(&failed), "PUT /quotes/q/error > payerfsp");
+}
+
+/// The report of a notice, as Notifications & Alerts would make it from the request for it.
+fn reported(notice: Notice, status: u16, attempts: u32) -> (Correlation, CallbackReport) {
+    use crate::bindings::exports::rialto::notifications_and_alerts::notify_report;
+    let request = request(notice, "http://127.0.0.1:4102/fsp", "n".to_owned());
+    assert_eq!(
+        request.url,
+        format!("http://127.0.0.1:4102/fsp{}", request.path)
+    );
+    let event = notify_report::Event {
+        notification_id: request.notification_id,
+        requested_by: request.requested_by,
+        destination: request.destination,
+        method: request.method,
+        path: request.path,
+        correlation: request.correlation,
+        delivered: (200..300).contains(&status),
+        status,
+        attempts,
+        reason: None,
+        reported_at: 1,
+    };
+    let correlation = Correlation::of_text(&event.correlation);
+    let report = callback_report(event, &correlation);
+    (correlation, report)
+}
+
+#[test]
+fn a_report_comes_back_to_what_it_is_about() {
+    let notice = fulfiled(FulfilMode::Committed).remove(0);
+    let (correlation, report) = reported(notice, 200, 1);
+    assert_eq!(correlation.report, ReportKind::TransferFulfilCommitted);
+    assert_eq!(
+        (report.subject.as_str(), report.destination.as_str()),
+        ("t", "payerfsp")
+    );
+    assert!(report.delivered);
+    assert_eq!(
+        correlation.to_text(),
+        r#"{"report":"transfer-fulfil-committed","subject":"t","destination":"payerfsp"}"#
+    );
+}
+
+#[test]
+fn the_payer_is_told_at_once_when_a_quote_cannot_be_asked_for() {
+    for (status, attempts, code) in [
+        (0, 3, "1001"),
+        (503, 3, "1001"),
+        (404, 1, "3000"),
+        (0, 0, "3201"),
+    ] {
+        let (correlation, report) = reported(quote_asked(None), status, attempts);
+        let substitute = substitute(&FRAME, correlation.on_failure.unwrap(), &report);
+        let Substitute::Notice(notice) = substitute else {
+            panic!("{substitute:?}")
+        };
+        assert_eq!(line(&notice), "PUT /quotes/q/error > payerfsp");
+        assert_from_hub(&notice, "1.0");
+        let body = notice.body.unwrap();
+        assert!(body.contains(&format!(r#""errorCode":"{code}""#)), "{body}");
+        assert_eq!(notice.on_failure, None);
+    }
+}
+
+#[test]
+fn a_query_for_a_party_that_cannot_be_delivered_is_answered_in_its_place() {
+    let (correlation, report) = reported(party_asked(), 0, 2);
+    let substitute = substitute(&FRAME, correlation.on_failure.unwrap(), &report);
+    let Substitute::PartyInfo(event) = substitute else {
+        panic!("{substitute:?}")
+    };
+    assert_eq!(event.requester_fsp, "payeefsp");
+    assert_eq!(event.destination_fsp.as_deref(), Some("payerfsp"));
+    assert_eq!(event.party, party());
+    assert_eq!(event.error.unwrap().code, "1001");
+    assert_eq!(event.message.path, "/parties/MSISDN/%2B1/error");
+    let source = rialto_sdk::messages::header(&event.message.headers, "fspiop-source");
+    assert_eq!(source, Some("Hub"));
+}

@@ -1,0 +1,380 @@
+//! Outcomes of Transfers.
+
+use super::tell;
+use crate::Component;
+use crate::bindings::exports::rialto::transfers;
+use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
+use crate::delivery::{deliver, frame};
+use crate::notice::{Cause, Frame, Notice, aborted_body, transfer_body};
+use crate::report::ReportKind;
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Role};
+use rialto_sdk::{info, logging};
+use transfers::transfer_query_response::{Answer, TransferQueryResult};
+use transfers::transfer_reject_request_processed::Rejection;
+
+/// POST /transfers, forwarded to the payee FSP until the transfer expires: it stays reserved that
+/// long, and an answer may come to an attempt that seemed to fail.
+#[must_use]
+pub fn prepared(frame: &Frame<'_>, event: transfers::transfer_prepared::Event) -> Notice {
+    let deadline = event.expiration;
+    let notice = frame.forward(
+        event.message,
+        event.payee_fsp,
+        ReportKind::TransferPrepare,
+        event.transfer_id,
+    );
+    Notice { deadline, ..notice }
+}
+
+/// To the payer FSP the payee FSP's PUT; but in reserved mode, where the payee FSP signed that it
+/// reserved, a PUT of the hub that says COMMITTED, and a PATCH to the payee FSP.
+#[must_use]
+pub fn fulfiled(
+    frame: &Frame<'_>,
+    event: transfers::transfer_committed_fulfiled::Event,
+) -> Vec<Notice> {
+    let report = ReportKind::TransferFulfilCommitted;
+    if event.mode == FulfilMode::Committed {
+        return vec![frame.forward(event.message, event.payer_fsp, report, event.transfer_id)];
+    }
+    let cause = Cause::message(&event.message);
+    let path = format!("/transfers/{}", event.transfer_id);
+    let about = (report, event.transfer_id.as_str());
+    let completed = Some(event.completed_timestamp);
+    let put = transfer_body("COMMITTED", Some(&event.fulfilment), completed);
+    let patch = transfer_body("COMMITTED", None, completed);
+    vec![
+        frame.originate(cause, ("PUT", path.clone()), put, &event.payer_fsp, about),
+        frame.originate(cause, ("PATCH", path), patch, &event.payee_fsp, about),
+    ]
+}
+
+/// PUT or PATCH /transfers/{ID} with the state, or PUT …/error, to the one who asked.
+#[must_use]
+pub fn query_response(
+    frame: &Frame<'_>,
+    event: &transfers::transfer_query_response::Event,
+) -> Notice {
+    let report = ReportKind::TransferQueryResponse;
+    let status = match &event.outcome {
+        TransferQueryResult::Found(status) => status,
+        // Also to a payee FSP in reserved mode: the error is about its message, and says nothing
+        // of how the transfer ended.
+        TransferQueryResult::Failed(reason) => {
+            let cause = Cause::message(&event.message);
+            return error(
+                frame,
+                report,
+                &event.transfer_id,
+                &event.requester_fsp,
+                reason,
+                cause,
+            );
+        }
+    };
+    let state = match status.state {
+        TransferState::Received => "RECEIVED",
+        TransferState::Reserved => "RESERVED",
+        TransferState::Committed => "COMMITTED",
+        TransferState::Aborted => "ABORTED",
+    };
+    let (method, body) = match event.answer {
+        Answer::Put => {
+            let fulfilment = status.fulfilment.as_deref();
+            (
+                "PUT",
+                transfer_body(state, fulfilment, status.completed_timestamp),
+            )
+        }
+        Answer::Patch => {
+            let completed = status.completed_timestamp.unwrap_or(frame.now);
+            ("PATCH", transfer_body(state, None, Some(completed)))
+        }
+    };
+    frame.originate(
+        Cause::message(&event.message),
+        (method, format!("/transfers/{}", event.transfer_id)),
+        body,
+        &event.requester_fsp,
+        (report, &event.transfer_id),
+    )
+}
+
+/// The payee FSP's own words to the payer FSP; but when the scheme refused the fulfilment, an error
+/// of the hub to both, to the payee FSP in the way of its mode.
+#[must_use]
+pub fn reject_processed(
+    frame: &Frame<'_>,
+    event: transfers::transfer_reject_request_processed::Event,
+) -> Vec<Notice> {
+    let report = ReportKind::TransferRejectRequestProcessed;
+    match event.rejection {
+        Rejection::DeclinedByPayee => {
+            vec![frame.forward(event.message, event.payer_fsp, report, event.transfer_id)]
+        }
+        Rejection::FulfilmentRefused(mode) => {
+            let cause = Cause::message(&event.message);
+            let (id, reason) = (&event.transfer_id, &event.error);
+            vec![
+                error(frame, report, id, &event.payer_fsp, reason, cause),
+                aborted_for_payee(frame, report, id, &event.payee_fsp, reason, mode, cause),
+            ]
+        }
+    }
+}
+
+/// An error of the hub to those who are to be told.
+#[must_use]
+pub fn fulfil_timedout(
+    frame: &Frame<'_>,
+    event: &transfers::transfer_fulfil_comit_request_timedout::Event,
+) -> Vec<Notice> {
+    let report = ReportKind::TransferFulfilCommitRequestTimedout;
+    let (id, reason) = (&event.transfer_id, &event.error);
+    let mode = event.late_mode.unwrap_or(FulfilMode::Committed);
+    let notices = event.destinations.iter().map(|role| match role {
+        Role::Payer => error(frame, report, id, &event.payer_fsp, reason, Cause::none()),
+        Role::Payee => aborted_for_payee(
+            frame,
+            report,
+            id,
+            &event.payee_fsp,
+            reason,
+            mode,
+            Cause::none(),
+        ),
+    });
+    notices.collect()
+}
+
+/// Tell the payee FSP that a transfer is aborted which it was ready to commit: by PATCH when it
+/// waits for one, else by PUT …/error.
+fn aborted_for_payee(
+    frame: &Frame<'_>,
+    report: ReportKind,
+    transfer_id: &str,
+    payee: &str,
+    reason: &ErrorInformation,
+    mode: FulfilMode,
+    cause: Cause<'_>,
+) -> Notice {
+    match mode {
+        FulfilMode::Committed => error(frame, report, transfer_id, payee, reason, cause),
+        FulfilMode::Reserved => frame.originate(
+            cause,
+            ("PATCH", format!("/transfers/{transfer_id}")),
+            aborted_body(frame.now, reason),
+            payee,
+            (report, transfer_id),
+        ),
+    }
+}
+
+/// PUT /transfers/{ID}/error of the hub.
+#[must_use]
+pub fn error(
+    frame: &Frame<'_>,
+    report: ReportKind,
+    transfer_id: &str,
+    destination: &str,
+    error: &ErrorInformation,
+    cause: Cause<'_>,
+) -> Notice {
+    let path = format!("/transfers/{transfer_id}");
+    frame.originate_error(cause, &path, error, destination, (report, transfer_id))
+}
+
+fn tell_all(transfer_id: &str, notices: impl FnOnce(&Frame<'_>) -> Vec<Notice>) {
+    logging::subject("transfer", transfer_id);
+    let frame = frame();
+    for notice in notices(&frame) {
+        deliver(&frame, notice);
+    }
+}
+
+impl transfers::transfer_prepared::Guest for Component {
+    fn transfer_prepared(event: transfers::transfer_prepared::Event) {
+        tell("transfer", &event.transfer_id.clone(), |frame| {
+            [prepared(frame, event)]
+        });
+    }
+}
+
+impl transfers::transfer_committed_fulfiled::Guest for Component {
+    fn transfer_committed_fulfiled(event: transfers::transfer_committed_fulfiled::Event) {
+        tell_all(&event.transfer_id.clone(), |frame| fulfiled(frame, event));
+    }
+}
+
+impl transfers::transfer_query_response::Guest for Component {
+    fn transfer_query_response(event: transfers::transfer_query_response::Event) {
+        tell("transfer", &event.transfer_id, |frame| {
+            [query_response(frame, &event)]
+        });
+    }
+}
+
+impl transfers::transfer_reject_request_processed::Guest for Component {
+    fn transfer_reject_request_processed(
+        event: transfers::transfer_reject_request_processed::Event,
+    ) {
+        tell_all(&event.transfer_id.clone(), |frame| {
+            reject_processed(frame, event)
+        });
+    }
+}
+
+impl transfers::transfer_fulfil_comit_request_timedout::Guest for Component {
+    fn transfer_fulfil_comit_request_timedout(
+        event: transfers::transfer_fulfil_comit_request_timedout::Event,
+    ) {
+        tell_all(&event.transfer_id, |frame| fulfil_timedout(frame, &event));
+    }
+}
+
+impl transfers::transfer_prepare_request_timedout::Guest for Component {
+    fn transfer_prepare_request_timedout(
+        event: transfers::transfer_prepare_request_timedout::Event,
+    ) {
+        let transfers::transfer_prepare_request_timedout::Event {
+            transfer_id,
+            payer_fsp,
+            ..
+        } = &event;
+        tell("transfer", transfer_id, |frame| {
+            let report = ReportKind::TransferPrepareRequestTimedout;
+            let cause = Cause::message(&event.message);
+            [error(
+                frame,
+                report,
+                transfer_id,
+                payer_fsp,
+                &event.error,
+                cause,
+            )]
+        });
+    }
+}
+
+impl transfers::transfer_prepare_duplicate_check_failed::Guest for Component {
+    fn transfer_prepare_duplicate_check_failed(
+        event: transfers::transfer_prepare_duplicate_check_failed::Event,
+    ) {
+        let transfers::transfer_prepare_duplicate_check_failed::Event {
+            transfer_id,
+            requester_fsp,
+            ..
+        } = &event;
+        tell("transfer", transfer_id, |frame| {
+            let report = ReportKind::TransferPrepareDuplicateCheckFailed;
+            let cause = Cause::message(&event.message);
+            [error(
+                frame,
+                report,
+                transfer_id,
+                requester_fsp,
+                &event.error,
+                cause,
+            )]
+        });
+    }
+}
+
+impl transfers::transfer_prepare_liquidity_check_failed::Guest for Component {
+    fn transfer_prepare_liquidity_check_failed(
+        event: transfers::transfer_prepare_liquidity_check_failed::Event,
+    ) {
+        let transfers::transfer_prepare_liquidity_check_failed::Event {
+            transfer_id,
+            payer_fsp,
+            ..
+        } = &event;
+        tell("transfer", transfer_id, |frame| {
+            let report = ReportKind::TransferPrepareLiquidityCheckFailed;
+            let cause = Cause::message(&event.message);
+            [error(
+                frame,
+                report,
+                transfer_id,
+                payer_fsp,
+                &event.error,
+                cause,
+            )]
+        });
+    }
+}
+
+impl transfers::transfer_prepare_invalid_payer_check_failed::Guest for Component {
+    fn transfer_prepare_invalid_payer_check_failed(
+        event: transfers::transfer_prepare_invalid_payer_check_failed::Event,
+    ) {
+        let Some(destination) = &event.notify else {
+            logging::subject("transfer", &event.transfer_id);
+            info!(
+                "nobody is told that {} is no valid payer FSP: it is unknown",
+                event.payer_fsp
+            );
+            return;
+        };
+        tell("transfer", &event.transfer_id, |frame| {
+            let report = ReportKind::TransferPrepareInvalidPayerCheckFailed;
+            let cause = Cause::message(&event.message);
+            [error(
+                frame,
+                report,
+                &event.transfer_id,
+                destination,
+                &event.error,
+                cause,
+            )]
+        });
+    }
+}
+
+impl transfers::transfer_prepare_invalid_payee_check_failed::Guest for Component {
+    fn transfer_prepare_invalid_payee_check_failed(
+        event: transfers::transfer_prepare_invalid_payee_check_failed::Event,
+    ) {
+        let transfers::transfer_prepare_invalid_payee_check_failed::Event {
+            transfer_id,
+            payer_fsp,
+            ..
+        } = &event;
+        tell("transfer", transfer_id, |frame| {
+            let report = ReportKind::TransferPrepareInvalidPayeeCheckFailed;
+            let cause = Cause::message(&event.message);
+            [error(
+                frame,
+                report,
+                transfer_id,
+                payer_fsp,
+                &event.error,
+                cause,
+            )]
+        });
+    }
+}
+
+impl transfers::transfer_prepare_rule_check_failed::Guest for Component {
+    fn transfer_prepare_rule_check_failed(
+        event: transfers::transfer_prepare_rule_check_failed::Event,
+    ) {
+        let transfers::transfer_prepare_rule_check_failed::Event {
+            transfer_id,
+            payer_fsp,
+            ..
+        } = &event;
+        tell("transfer", transfer_id, |frame| {
+            let report = ReportKind::TransferPrepareRuleCheckFailed;
+            let cause = Cause::message(&event.message);
+            [error(
+                frame,
+                report,
+                transfer_id,
+                payer_fsp,
+                &event.error,
+                cause,
+            )]
+        });
+    }
+}

@@ -1,0 +1,246 @@
+//! Synchronous refusals in FSPIOP's shape: an HTTP status, a media type, an error body.
+
+use crate::bindings::exports::rialto::host::http_handler::{
+    RequestHead, Response, Violation, ViolationKind,
+};
+use crate::media::{Resource, media_type, version_for_sender};
+use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
+use rialto_sdk::errors;
+use serde::Serialize;
+
+/// Seconds after which a client may try again when the host is overloaded.
+const RETRY_AFTER_SECONDS: &str = "1";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ErrorBody<'a> {
+    error_information: ErrorInformationBody<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ErrorInformationBody<'a> {
+    error_code: &'a str,
+    error_description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extension_list: Option<ExtensionList<'a>>,
+}
+
+/// FSPIOP's ExtensionList.
+#[derive(Debug, Serialize)]
+pub struct ExtensionList<'a> {
+    /// 1 to 16 of them.
+    pub extension: Vec<Extension<'a>>,
+}
+
+/// FSPIOP's Extension.
+#[derive(Debug, Serialize)]
+pub struct Extension<'a> {
+    /// 1 to 32 characters.
+    pub key: &'a str,
+    /// 1 to 128 characters.
+    pub value: &'a str,
+}
+
+/// The body of an error: of a refusal, or of a PUT …/error.
+#[must_use]
+pub fn error_body(error: &ErrorInformation) -> String {
+    body(error, None)
+}
+
+fn body(error: &ErrorInformation, extension_list: Option<ExtensionList<'_>>) -> String {
+    let body = ErrorBody {
+        error_information: ErrorInformationBody {
+            error_code: &error.code,
+            error_description: &error.description,
+            extension_list,
+        },
+    };
+    serde_json::to_string(&body).expect("strings always have a JSON text")
+}
+
+/// Refuse a message that fits the OpenAPI document but not the scheme.
+#[must_use]
+pub fn refuse(content_type: (String, String), error: &ErrorInformation) -> Response {
+    Response {
+        status: errors::http_status(&error.code),
+        headers: vec![content_type],
+        body: Some(error_body(error)),
+    }
+}
+
+/// Word what the host found wrong with a request.
+#[must_use]
+pub fn word(head: &RequestHead, violation: &Violation) -> Response {
+    let code = match violation.kind {
+        ViolationKind::BodyTooLarge | ViolationKind::HeadersTooLarge => "3104",
+        ViolationKind::UnknownPath => "3002",
+        ViolationKind::MethodNotAllowed => "3000",
+        ViolationKind::Missing => "3102",
+        ViolationKind::Malformed | ViolationKind::NotJson => "3101",
+        ViolationKind::UnacceptableVersion => "3001",
+        ViolationKind::TooManyElements => "3103",
+        ViolationKind::Overloaded => "2003",
+        ViolationKind::Internal => "2001",
+    };
+    let error = errors::error(code, &detail(violation));
+    let mut headers = vec![content_type(&head.headers, &head.path)];
+    let mut status = errors::http_status(code);
+    let mut extension_list = None;
+    match violation.kind {
+        ViolationKind::MethodNotAllowed => {
+            status = 405;
+            headers.push(("allow".to_owned(), violation.allowed.join(", ")));
+        }
+        ViolationKind::Overloaded => {
+            headers.push(("retry-after".to_owned(), RETRY_AFTER_SECONDS.to_owned()));
+        }
+        ViolationKind::UnacceptableVersion => extension_list = versions(&violation.allowed),
+        _ => {}
+    }
+    Response {
+        status,
+        headers,
+        body: Some(body(&error, extension_list)),
+    }
+}
+
+/// Where and what. What failed inside the host is no caller's business.
+fn detail(violation: &Violation) -> String {
+    let Violation {
+        kind,
+        location,
+        detail,
+        ..
+    } = violation;
+    match (kind, location.as_str(), detail.as_str()) {
+        (ViolationKind::Internal, ..) => String::new(),
+        (_, "", detail) => detail.to_owned(),
+        (_, location, "") => location.to_owned(),
+        (_, location, detail) if detail.starts_with(location) => detail.to_owned(),
+        (_, location, detail) => format!("{location}: {detail}"),
+    }
+}
+
+/// Supported versions as FSPIOP lists them: the major version is the key, the minor the value.
+fn versions(supported: &[String]) -> Option<ExtensionList<'_>> {
+    let extension: Vec<_> = supported
+        .iter()
+        .filter_map(|version| version.split_once('.'))
+        .map(|(key, value)| Extension { key, value })
+        .collect();
+    (!extension.is_empty()).then_some(ExtensionList { extension })
+}
+
+/// The `Content-Type` of an answer to a message.
+#[must_use]
+pub fn content_type(headers: &[(String, String)], path: &str) -> (String, String) {
+    let value = match Resource::of_path(path) {
+        Some(resource) => media_type(resource, version_for_sender(headers, resource)),
+        None => "application/json".to_owned(),
+    };
+    ("content-type".to_owned(), value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(kind: ViolationKind, location: &str, detail: &str, allowed: &[&str]) -> Response {
+        let head = RequestHead {
+            method: "POST".to_owned(),
+            path: "/transfers".to_owned(),
+            headers: Vec::new(),
+        };
+        let violation = Violation {
+            kind,
+            location: location.to_owned(),
+            detail: detail.to_owned(),
+            allowed: allowed.iter().map(|text| (*text).to_owned()).collect(),
+        };
+        word(&head, &violation)
+    }
+
+    #[test]
+    fn every_violation_has_the_status_and_code_of_the_specification() {
+        for (kind, status, code) in [
+            (ViolationKind::BodyTooLarge, 400, "3104"),
+            (ViolationKind::HeadersTooLarge, 400, "3104"),
+            (ViolationKind::UnknownPath, 404, "3002"),
+            (ViolationKind::MethodNotAllowed, 405, "3000"),
+            (ViolationKind::Missing, 400, "3102"),
+            (ViolationKind::Malformed, 400, "3101"),
+            (ViolationKind::UnacceptableVersion, 406, "3001"),
+            (ViolationKind::NotJson, 400, "3101"),
+            (ViolationKind::TooManyElements, 400, "3103"),
+            (ViolationKind::Overloaded, 503, "2003"),
+            (ViolationKind::Internal, 500, "2001"),
+        ] {
+            let response = refused(kind, "", "", &[]);
+            assert_eq!(response.status, status, "{kind:?}");
+            let body = response.body.unwrap();
+            assert!(body.starts_with(&format!(r#"{{"errorInformation":{{"errorCode":"{code}""#)));
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_where_and_what() {
+        let response = refused(ViolationKind::Missing, "header Date", "is required", &[]);
+        assert_eq!(
+            response.body.unwrap(),
+            r#"{"errorInformation":{"errorCode":"3102","errorDescription":"Missing mandatory element - header Date: is required"}}"#
+        );
+        assert_eq!(
+            response.headers,
+            [(
+                "content-type".to_owned(),
+                "application/vnd.interoperability.transfers+json;version=1.1".to_owned()
+            )]
+        );
+    }
+
+    #[test]
+    fn an_unsupported_version_is_answered_with_the_supported_ones() {
+        let response = refused(
+            ViolationKind::UnacceptableVersion,
+            "header Accept",
+            "",
+            &["1.0", "1.1"],
+        );
+        let body = response.body.unwrap();
+        assert!(
+            body.ends_with(
+                r#""extensionList":{"extension":[{"key":"1","value":"0"},{"key":"1","value":"1"}]}}}"#
+            ),
+            "{body}"
+        );
+    }
+
+    #[test]
+    fn a_refused_method_is_answered_with_those_that_are_allowed() {
+        let response = refused(ViolationKind::MethodNotAllowed, "", "", &["GET", "PUT"]);
+        assert!(
+            response
+                .headers
+                .contains(&("allow".to_owned(), "GET, PUT".to_owned()))
+        );
+    }
+
+    #[test]
+    fn an_overloaded_host_says_when_to_come_back() {
+        let response = refused(ViolationKind::Overloaded, "", "", &[]);
+        assert!(
+            response
+                .headers
+                .contains(&("retry-after".to_owned(), "1".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_failure_inside_is_not_disclosed() {
+        let body = refused(ViolationKind::Internal, "x", "trap in secret.rs", &[])
+            .body
+            .unwrap();
+        assert!(!body.contains("secret"), "{body}");
+    }
+}

@@ -1,0 +1,261 @@
+//! What a delivery report leads to: the callback report of the outcome that was delivered, and, for
+//! a request that has to have an answer, an answer in place of the participant that was not reached.
+
+use crate::Component;
+use crate::bindings::exports::rialto::notifications_and_alerts::notify_report;
+use crate::bindings::rialto::fsp_interop_api as events;
+use crate::callback_reports::publish;
+use crate::delivery::{REQUESTED_BY, deliver, frame};
+use crate::headers::originated;
+use crate::media::{Resource, version_for_sender};
+use crate::notice::{Cause, Frame, Notice};
+use crate::refusal::error_body;
+use rialto_sdk::bindings::rialto::common::types::{CallbackReport, ErrorInformation, Message};
+use rialto_sdk::errors::error;
+use rialto_sdk::logging;
+use rialto_sdk::messages::PartyDocument;
+use serde::{Deserialize, Serialize};
+
+/// Which callback report tells what became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReportKind {
+    /// About lookups: no context is told.
+    Lookup,
+    /// The answer to a query for a quote: no context is told.
+    QuoteQuery,
+    /// A refused quote: no context is told.
+    QuoteReject,
+    /// An answer in place of an FSP that was not reached: the failure itself was reported.
+    Substitute,
+    /// `QuoteReceivedCallbackReport`
+    QuoteReceived,
+    /// `QuoteAcceptedCallbackReport`
+    QuoteAccepted,
+    /// `InvalidQuoteRequestCallbackReport`
+    InvalidQuoteRequest,
+    /// `InvalidFSPInQuoteRequestCallbackReport`
+    InvalidFspInQuoteRequest,
+    /// `RuleViolatedInQuoteRequestCallbackReport`
+    RuleViolatedInQuoteRequest,
+    /// `RuleViolatedInQuoteResponseCallbackReport`
+    RuleViolatedInQuoteResponse,
+    /// `TransferPrepareCallbackReport`
+    TransferPrepare,
+    /// `TransferFulfilCommittedCallbackReport`
+    TransferFulfilCommitted,
+    /// `TransferQueryResponseCallbackReport`
+    TransferQueryResponse,
+    /// `TransferRejectRequestProcessedCallbackReport`
+    TransferRejectRequestProcessed,
+    /// `TransferPrepareRequestTimedoutCallbackReport`
+    TransferPrepareRequestTimedout,
+    /// `TransferFulfilCommitRequestTimedoutCallbackReport`
+    TransferFulfilCommitRequestTimedout,
+    /// `TransferPrepareDuplicateCheckFailedCallbackReport`
+    TransferPrepareDuplicateCheckFailed,
+    /// `TransferPrepareLiquidityCheckFailedCallbackReport`
+    TransferPrepareLiquidityCheckFailed,
+    /// `TransferPrepareInvalidPayerCheckFailedCallbackReport`
+    TransferPrepareInvalidPayerCheckFailed,
+    /// `TransferPrepareInvalidPayeeCheckFailedCallbackReport`
+    TransferPrepareInvalidPayeeCheckFailed,
+    /// The report of a scheme rule that a transfer breaks.
+    TransferPrepareRuleCheckFailed,
+}
+
+/// What to do when a message cannot be delivered, beside the callback report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum OnFailure {
+    /// A request for a quote: tell the payer FSP. Nothing is reserved that would have to wait.
+    RefuseQuote {
+        /// The payer FSP.
+        requester: String,
+        /// The headers of its request that shape the answer.
+        cause: Vec<(String, String)>,
+    },
+    /// A query for a party: answer in place of the party's FSP, so that Account Lookup ends the
+    /// query and the requester is told once.
+    AnswerParty {
+        /// Who asked.
+        requester: String,
+        /// For whom.
+        party: PartyDocument,
+        /// The headers of its request that shape the answer.
+        cause: Vec<(String, String)>,
+    },
+}
+
+/// What this context wants back with a delivery report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Correlation {
+    /// Which callback report is due.
+    pub report: ReportKind,
+    /// The transfer, the quote or the party.
+    pub subject: String,
+    /// Whom the message is for.
+    pub destination: String,
+    /// What to do when it cannot be delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<OnFailure>,
+}
+
+impl Correlation {
+    /// As text.
+    ///
+    /// # Panics
+    /// Never: strings always have a JSON text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("strings always have a JSON text")
+    }
+
+    /// From text.
+    ///
+    /// # Panics
+    /// When the text is none that [`Self::to_text`] made: only this context writes them.
+    #[must_use]
+    pub fn of_text(text: &str) -> Self {
+        serde_json::from_str(text)
+            .unwrap_or_else(|problem| panic!("the correlation {text:?} cannot be read: {problem}"))
+    }
+}
+
+/// The headers of a request that shape the answer of the hub to it.
+#[must_use]
+pub fn shaping(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let shapes = |name: &str| matches!(name, "accept" | "traceparent" | "tracestate");
+    headers
+        .iter()
+        .filter(|(name, _)| shapes(name))
+        .cloned()
+        .collect()
+}
+
+/// What takes the place of an answer that will not come.
+#[derive(Debug, PartialEq)]
+pub enum Substitute {
+    /// A message of the hub.
+    Notice(Box<Notice>),
+    /// An answer to a query for a party.
+    PartyInfo(Box<events::party_info_available::Event>),
+}
+
+/// The substitute for a message that was not delivered.
+#[must_use]
+pub fn substitute(frame: &Frame<'_>, on_failure: OnFailure, report: &CallbackReport) -> Substitute {
+    let error = undeliverable(report);
+    match on_failure {
+        OnFailure::RefuseQuote { requester, cause } => {
+            let path = format!("/quotes/{}", report.subject);
+            let about = (ReportKind::Substitute, report.subject.as_str());
+            let cause = Cause::headers(&cause);
+            let notice = frame.originate_error(cause, &path, &error, &requester, about);
+            Substitute::Notice(Box::new(notice))
+        }
+        OnFailure::AnswerParty {
+            requester,
+            party,
+            cause,
+        } => {
+            let resource = Resource::Parties;
+            let version = version_for_sender(&cause, resource);
+            let headers = originated(resource, version, &requester, frame.hub, frame.now, &cause);
+            Substitute::PartyInfo(Box::new(events::party_info_available::Event {
+                requester_fsp: report.destination.clone(),
+                destination_fsp: Some(requester),
+                party: party.into(),
+                message: Message {
+                    method: "PUT".to_owned(),
+                    path: format!("{}/error", report.path),
+                    headers,
+                    body: error_body(&error),
+                },
+                error: Some(error),
+            }))
+        }
+    }
+}
+
+/// Why a request was not delivered, for the one who sent it.
+fn undeliverable(report: &CallbackReport) -> ErrorInformation {
+    let destination = &report.destination;
+    match (report.attempts, report.status) {
+        (0, 0) => error("3201", &format!("{destination} takes no callbacks")),
+        (_, 400..=499) => error(
+            "3000",
+            &format!(
+                "{destination} refused the request with status {}",
+                report.status
+            ),
+        ),
+        (_, 0) => error("1001", &format!("{destination} cannot be reached")),
+        (_, status) => error(
+            "1001",
+            &format!("{destination} answered with status {status}"),
+        ),
+    }
+}
+
+/// Publish the callback report of a message that has ended, and its substitute if one is due.
+pub fn ended(frame: &Frame<'_>, correlation: Correlation, report: &CallbackReport) {
+    publish(correlation.report, report);
+    let on_failure = correlation.on_failure.filter(|_| !report.delivered);
+    match on_failure.map(|on_failure| substitute(frame, on_failure, report)) {
+        Some(Substitute::Notice(notice)) => deliver(frame, *notice),
+        Some(Substitute::PartyInfo(event)) => {
+            events::party_info_available::party_info_available(&event);
+        }
+        None => {}
+    }
+}
+
+impl notify_report::Guest for Component {
+    fn notify_report(event: notify_report::Event) {
+        if event.requested_by != REQUESTED_BY {
+            return;
+        }
+        let correlation = Correlation::of_text(&event.correlation);
+        logging::subject(correlation.report.subject_kind(), &correlation.subject);
+        let report = callback_report(event, &correlation);
+        ended(&frame(), correlation, &report);
+    }
+}
+
+/// The callback report of a delivery report.
+#[must_use]
+pub fn callback_report(event: notify_report::Event, correlation: &Correlation) -> CallbackReport {
+    CallbackReport {
+        subject: correlation.subject.clone(),
+        destination: event.destination,
+        method: event.method,
+        path: event.path,
+        delivered: event.delivered,
+        status: event.status,
+        attempts: event.attempts,
+        reason: event.reason,
+        reported_at: event.reported_at,
+    }
+}
+
+impl ReportKind {
+    /// The kind of what the message was about, as in a turn's subject.
+    #[must_use]
+    pub fn subject_kind(self) -> &'static str {
+        match self {
+            Self::Lookup => "party",
+            Self::QuoteQuery
+            | Self::QuoteReject
+            | Self::Substitute
+            | Self::QuoteReceived
+            | Self::QuoteAccepted
+            | Self::InvalidQuoteRequest
+            | Self::InvalidFspInQuoteRequest
+            | Self::RuleViolatedInQuoteRequest
+            | Self::RuleViolatedInQuoteResponse => "quote",
+            _ => "transfer",
+        }
+    }
+}

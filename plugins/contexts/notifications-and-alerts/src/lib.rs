@@ -1,0 +1,45 @@
+//! Notifications & Alerts: the bounded context that delivers messages to participants.
+//!
+//! A request for a notification becomes a request of the host, which tries as hard as the settings
+//! say; its report becomes the report to the context that asked.
+
+pub mod bindings;
+pub mod notification;
+pub mod settings;
+
+use bindings::exports::rialto::fsp_interop_api::notify_requested;
+use bindings::exports::rialto::host::http_report_handler;
+use bindings::rialto::notifications_and_alerts::notify_report::notify_report;
+use rialto_sdk::bindings::rialto::host::{clock, http};
+use rialto_sdk::scheme::settings;
+use rialto_sdk::{logging, warn};
+use settings::Settings;
+
+/// The component.
+pub struct Component;
+
+impl notify_requested::Guest for Component {
+    fn notify_requested(event: notify_requested::Event) {
+        logging::subject("notification", &event.notification_id);
+        let policy = settings::<Settings>().policy(event.deadline);
+        http::send(&notification::outbound(event, policy));
+    }
+}
+
+impl http_report_handler::Guest for Component {
+    fn report(report: http::DeliveryReport) {
+        let event = notification::report(report, clock::now());
+        logging::subject("notification", &event.notification_id);
+        if let Some(reason) = &event.reason {
+            warn!(
+                "{} {} was not delivered to {} after {} attempts: {reason}",
+                event.method, event.path, event.destination, event.attempts
+            );
+        }
+        notify_report(&event);
+    }
+}
+
+// Component exports have names that no native linker takes.
+#[cfg(target_arch = "wasm32")]
+bindings::export!(Component with_types_in bindings);

@@ -1,0 +1,192 @@
+//! From the request for a notification to the host's request, and from the host's report to ours.
+
+use crate::bindings::exports::rialto::fsp_interop_api::notify_requested;
+use crate::bindings::rialto::notifications_and_alerts::notify_report;
+use rialto_sdk::bindings::rialto::host::http::{
+    DeliveryPolicy, DeliveryReport, FailureKind, OutboundRequest, Outcome,
+};
+use serde::{Deserialize, Serialize};
+
+/// What this context wants back from the host when a request has ended.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Correlation {
+    notification_id: String,
+    requested_by: String,
+    destination: String,
+    method: String,
+    path: String,
+    /// What the requester wants back from this context.
+    correlation: String,
+}
+
+/// The request that delivers a notification.
+///
+/// # Panics
+/// Never: strings always have a JSON text.
+#[must_use]
+pub fn outbound(event: notify_requested::Event, policy: DeliveryPolicy) -> OutboundRequest {
+    let correlation = Correlation {
+        notification_id: event.notification_id,
+        requested_by: event.requested_by,
+        destination: event.destination,
+        method: event.method.clone(),
+        path: event.path,
+        correlation: event.correlation,
+    };
+    OutboundRequest {
+        method: event.method,
+        url: event.url,
+        headers: event.headers,
+        body: event.body,
+        policy,
+        correlation: serde_json::to_string(&correlation).expect("strings always have a JSON text"),
+    }
+}
+
+/// What became of a notification.
+///
+/// # Panics
+/// When the report does not carry what [`outbound`] gave to the host.
+#[must_use]
+pub fn report(report: DeliveryReport, reported_at: u64) -> notify_report::Event {
+    let given: Correlation = serde_json::from_str(&report.correlation).unwrap_or_else(|problem| {
+        panic!(
+            "the correlation {:?} cannot be read: {problem}",
+            report.correlation
+        )
+    });
+    let (delivered, status, reason) = match report.outcome {
+        Outcome::Delivered(response) => (true, response.status, None),
+        Outcome::Failed(failure) => {
+            let status = failure.response.map_or(0, |response| response.status);
+            (
+                false,
+                status,
+                Some(format!("{}: {}", word(failure.kind), failure.reason)),
+            )
+        }
+    };
+    notify_report::Event {
+        notification_id: given.notification_id,
+        requested_by: given.requested_by,
+        destination: given.destination,
+        method: given.method,
+        path: given.path,
+        correlation: given.correlation,
+        delivered,
+        status,
+        attempts: report.attempts,
+        reason,
+        reported_at,
+    }
+}
+
+fn word(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::NotAllowed => "not allowed",
+        FailureKind::Unreachable => "unreachable",
+        FailureKind::TimedOut => "timed out",
+        FailureKind::Refused => "refused",
+        FailureKind::Broken => "broken",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+    use rialto_sdk::bindings::rialto::host::http::{DeliveryFailure, OutboundResponse};
+
+    fn requested() -> notify_requested::Event {
+        notify_requested::Event {
+            notification_id: "n".to_owned(),
+            requested_by: "fsp-interop-api".to_owned(),
+            destination: "payeefsp".to_owned(),
+            method: "POST".to_owned(),
+            url: "http://127.0.0.1:4102/transfers".to_owned(),
+            path: "/transfers".to_owned(),
+            headers: vec![("date".to_owned(), "x".to_owned())],
+            body: Some("{ \"a\": 1 }".to_owned()),
+            deadline: 77,
+            correlation: r#"{"subject":"t"}"#.to_owned(),
+        }
+    }
+
+    fn ended(outcome: Outcome) -> notify_report::Event {
+        let request = outbound(requested(), Settings::default().policy(77));
+        report(
+            DeliveryReport {
+                id: 1,
+                correlation: request.correlation,
+                attempts: 3,
+                outcome,
+            },
+            99,
+        )
+    }
+
+    fn response(status: u16) -> OutboundResponse {
+        OutboundResponse {
+            status,
+            headers: Vec::new(),
+            body: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_notification_is_sent_as_it_was_asked_for() {
+        let request = outbound(requested(), Settings::default().policy(77));
+        assert_eq!(request.url, "http://127.0.0.1:4102/transfers");
+        assert_eq!(request.body.as_deref(), Some("{ \"a\": 1 }"));
+        assert_eq!(request.headers, requested().headers);
+        assert_eq!(request.policy.deadline, 77);
+    }
+
+    #[test]
+    fn a_report_gives_back_what_the_requester_gave() {
+        let event = ended(Outcome::Delivered(response(202)));
+        assert_eq!(event.notification_id, "n");
+        assert_eq!(event.requested_by, "fsp-interop-api");
+        assert_eq!(
+            (event.method.as_str(), event.path.as_str()),
+            ("POST", "/transfers")
+        );
+        assert_eq!(event.correlation, r#"{"subject":"t"}"#);
+        assert_eq!(
+            (event.delivered, event.status, event.attempts),
+            (true, 202, 3)
+        );
+        assert_eq!((event.reason, event.reported_at), (None, 99));
+    }
+
+    #[test]
+    fn a_failure_says_why() {
+        let failed = |kind, response| {
+            let reason = "connection refused".to_owned();
+            ended(Outcome::Failed(DeliveryFailure {
+                kind,
+                reason,
+                response,
+            }))
+        };
+        let event = failed(FailureKind::Unreachable, None);
+        assert_eq!((event.delivered, event.status), (false, 0));
+        assert_eq!(
+            event.reason.as_deref(),
+            Some("unreachable: connection refused")
+        );
+        let event = failed(FailureKind::Refused, Some(response(404)));
+        assert_eq!((event.delivered, event.status), (false, 404));
+    }
+
+    #[test]
+    #[should_panic(expected = "attemptsMax is 0; it must be 1 to 100")]
+    fn a_policy_without_attempts_is_refused() {
+        let _ = Settings {
+            attempts_max: 0,
+            ..Settings::default()
+        }
+        .policy(1);
+    }
+}

@@ -1,0 +1,55 @@
+//! The component's settings: how hard to try to deliver a message.
+
+use rialto_sdk::bindings::rialto::host::http::DeliveryPolicy;
+use serde::Deserialize;
+
+/// Settings of the scheme's manifest for this component.
+///
+/// A message is tried again, with growing pauses, while attempts are left and its own deadline has
+/// not passed; the deadline comes with the message.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Settings {
+    /// Attempts in all, 1 to 100.
+    pub attempts_max: u32,
+    /// How long one attempt may take, in milliseconds.
+    pub attempt_timeout_ms: u32,
+    /// The pause after the first failed attempt, in milliseconds; it doubles after each more.
+    pub backoff_initial_ms: u32,
+    /// The longest pause, in milliseconds.
+    pub backoff_max_ms: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            attempts_max: 20,
+            attempt_timeout_ms: 5_000,
+            backoff_initial_ms: 250,
+            backoff_max_ms: 10_000,
+        }
+    }
+}
+
+impl Settings {
+    /// The host's policy for a message that is worth delivering until `deadline` (milliseconds
+    /// since 1970).
+    ///
+    /// # Panics
+    /// When the manifest gives a number of attempts that the host does not take.
+    #[must_use]
+    pub fn policy(&self, deadline: u64) -> DeliveryPolicy {
+        assert!(
+            (1..=100).contains(&self.attempts_max),
+            "settings: attemptsMax is {}; it must be 1 to 100",
+            self.attempts_max
+        );
+        DeliveryPolicy {
+            attempts_max: self.attempts_max,
+            attempt_timeout_ms: self.attempt_timeout_ms,
+            deadline,
+            backoff_initial_ms: self.backoff_initial_ms,
+            backoff_max_ms: self.backoff_max_ms,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The exports, and the host's surroundings.
+
+use crate::bindings::exports::rialto::fsp_interop_api::*;
+use crate::bindings::exports::rialto::quoting::get_agreement;
+use crate::bindings::rialto::participant_lifecycle_management::get_participant_quote_data::{
+    ParticipantQuoteData, get_participant_quote_data,
+};
+use crate::bindings::rialto::quoting as events;
+use crate::bindings::rialto::rules::{quote_request_check, quote_response_check};
+use crate::quote::Quote;
+use crate::surroundings::{Publication, Surroundings};
+use crate::terms::Agreement;
+use crate::{query, reject, reports, request, response};
+use rialto_sdk::bindings::rialto::common::types::CallbackReport;
+use rialto_sdk::bindings::rialto::host::clock;
+use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
+use rialto_sdk::documents::Collection;
+use rialto_sdk::logging::{self, Level, subject};
+
+const QUOTES: Collection<Quote> = Collection::new("quotes");
+const AGREEMENTS: Collection<Agreement> = Collection::new("agreements");
+
+struct Host;
+
+impl Surroundings for Host {
+    fn now(&self) -> u64 {
+        clock::now()
+    }
+
+    fn quote(&mut self, id: &str) -> Option<Quote> {
+        QUOTES.get_for_update(id)
+    }
+
+    fn read_quote(&mut self, id: &str) -> Option<Quote> {
+        QUOTES.get(id)
+    }
+
+    fn put_quote(&mut self, quote: &Quote) {
+        QUOTES.put(&quote.quote_id, quote);
+    }
+
+    fn agreement(&mut self, condition: &str) -> Option<Agreement> {
+        AGREEMENTS.get_for_update(condition)
+    }
+
+    fn put_agreement(&mut self, agreement: &Agreement) {
+        AGREEMENTS.put(&agreement.response.condition, agreement);
+    }
+
+    fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantQuoteData>> {
+        get_participant_quote_data(ids)
+    }
+
+    fn judge_request(&mut self, id: &str, input: &quote_request_check::Input) -> Verdict {
+        quote_request_check::check(id, input)
+    }
+
+    fn judge_response(&mut self, id: &str, input: &quote_response_check::Input) -> Verdict {
+        quote_response_check::check(id, input)
+    }
+
+    fn publish(&mut self, publication: Publication) {
+        publish(&publication);
+    }
+
+    fn log(&mut self, level: Level, line: &str) {
+        logging::log(level, line);
+    }
+}
+
+#[rustfmt::skip]
+fn publish(publication: &Publication) {
+    match publication {
+        Publication::RequestAccepted(event) => events::quote_request_accepted::quote_request_accepted(event),
+        Publication::ResponseAccepted(event) => events::quote_response_accepted::quote_response_accepted(event),
+        Publication::InvalidRequest(event) => events::invalid_quote_request::invalid_quote_request(event),
+        Publication::InvalidFspInRequest(event) => events::invalid_fsp_in_quote_request::invalid_fsp_in_quote_request(event),
+        Publication::RuleViolatedInRequest(event) => events::rule_violated_in_quote_request::rule_violated_in_quote_request(event),
+        Publication::RuleViolatedInResponse(event) => events::rule_violated_in_quote_response::rule_violated_in_quote_response(event),
+        Publication::RejectRequestProcessed(event) => events::quote_reject_request_processed::quote_reject_request_processed(event),
+        Publication::QueryResponse(event) => events::quote_query_response::quote_query_response(event),
+    }
+}
+
+struct Quoting;
+
+impl quote_request_received::Guest for Quoting {
+    fn quote_request_received(event: quote_request_received::Event) {
+        subject("quote", &event.request.quote_id);
+        request::request(&mut Host, event);
+    }
+}
+
+impl quote_response_received::Guest for Quoting {
+    fn quote_response_received(event: quote_response_received::Event) {
+        subject("quote", &event.quote_id);
+        response::response(&mut Host, event);
+    }
+}
+
+impl quote_reject_requested::Guest for Quoting {
+    fn quote_reject_requested(event: quote_reject_requested::Event) {
+        subject("quote", &event.quote_id);
+        reject::reject(&mut Host, event);
+    }
+}
+
+impl quote_query_received::Guest for Quoting {
+    fn quote_query_received(event: quote_query_received::Event) {
+        subject("quote", &event.quote_id);
+        query::query(&mut Host, event);
+    }
+}
+
+impl get_agreement::Guest for Quoting {
+    fn get_agreement(condition: String) -> Option<rules::Agreement> {
+        // A storage id holds 1 to 256 bytes without control characters; a condition that is none
+        // of this scheme's has no agreement.
+        let is_condition = condition.len() == 43 && condition.bytes().all(|b| b.is_ascii_graphic());
+        if !is_condition {
+            return None;
+        }
+        AGREEMENTS.get(&condition).map(rules::Agreement::from)
+    }
+}
+
+/// Keep each kind of callback report under its own name.
+macro_rules! keep_reports {
+    ($($interface:ident as $kind:expr,)*) => {$(
+        impl $interface::Guest for Quoting {
+            fn $interface(report: CallbackReport) {
+                subject("quote", &report.subject);
+                reports::report(&mut Host, $kind, report);
+            }
+        }
+    )*};
+}
+
+keep_reports! {
+    quote_received_callback_report as reports::REQUEST,
+    quote_accepted_callback_report as "quote-accepted",
+    invalid_quote_request_callback_report as "invalid-quote-request",
+    invalid_fsp_in_quote_request_callback_report as "invalid-fsp-in-quote-request",
+    rule_violated_in_quote_request_callback_report as "rule-violated-in-quote-request",
+    rule_violated_in_quote_response_callback_report as "rule-violated-in-quote-response",
+}
+
+crate::bindings::export!(Quoting with_types_in crate::bindings);

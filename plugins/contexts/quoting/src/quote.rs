@@ -1,0 +1,99 @@
+//! The quote document and its states.
+
+use crate::terms::RequestTerms;
+use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
+use rialto_sdk::deliveries::DeliveryDocument;
+use rialto_sdk::messages::ErrorDocument;
+use serde::{Deserialize, Serialize};
+
+/// Where a quote is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum State {
+    /// The payee FSP is asked.
+    Pending,
+    /// Both FSPs agree; final.
+    Accepted,
+    /// The scheme or the payee FSP refused; final.
+    Rejected,
+    /// It was too late for the request or the response; final.
+    Expired,
+}
+
+impl State {
+    /// Whether a quote in this state stays in it for ever.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        !matches!(self, Self::Pending)
+    }
+}
+
+/// A document of the collection `quotes`: all that is known of one quote.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Quote {
+    /// The payer FSP's id for it, unique in the scheme; the document's id.
+    pub quote_id: String,
+    /// Who asks.
+    pub payer_fsp: String,
+    /// Who is asked, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payee_fsp: Option<String>,
+    /// Where it is.
+    pub state: State,
+    /// SHA-256 of the request's canonical JSON.
+    pub request_hash: String,
+    /// The request, if it went to the payee FSP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestTerms>,
+    /// SHA-256 of the canonical JSON of the response that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_hash: Option<String>,
+    /// The body of the accepted response, byte for byte: what a query is answered with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_body: Option<String>,
+    /// The condition of the accepted response: the id of the agreement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// Why it is rejected or expired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<ErrorDocument>,
+    /// UTC, milliseconds since 1970.
+    pub requested_at: u64,
+    /// When it became final.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<u64>,
+    /// What became of messages about it, the latest last.
+    #[serde(default)]
+    pub deliveries: Vec<DeliveryDocument>,
+}
+
+impl Quote {
+    /// End it without an agreement.
+    ///
+    /// # Panics
+    /// When it has ended already: a mistake of this component, never of a participant.
+    pub fn end(&mut self, state: State, reason: &ErrorInformation, now: u64) {
+        assert!(
+            self.state == State::Pending && matches!(state, State::Rejected | State::Expired),
+            "quote {} cannot go from {:?} to {state:?}",
+            self.quote_id,
+            self.state
+        );
+        self.state = state;
+        self.reason = Some(ErrorDocument::from(reason));
+        self.finished_at = Some(now);
+    }
+
+    /// Whether this FSP is one of its two.
+    #[must_use]
+    pub fn is_party(&self, fsp: &str) -> bool {
+        fsp == self.payer_fsp || self.is_payee(fsp)
+    }
+
+    /// Whether this FSP was asked.
+    #[must_use]
+    pub fn is_payee(&self, fsp: &str) -> bool {
+        self.payee_fsp.as_deref() == Some(fsp)
+    }
+}

@@ -1,0 +1,181 @@
+//! The payee FSP names its terms.
+//!
+//! Only the payee FSP's first answer to a pending quote counts; what does not fit is answered to
+//! its sender alone and changes nothing. Terms that the scheme refuses end the quote, and both
+//! FSPs are told.
+
+use crate::bindings::exports::rialto::fsp_interop_api::quote_response_received as received;
+use crate::bindings::rialto::quoting::quote_query_response::QuoteQueryResult;
+use crate::bindings::rialto::quoting::{
+    quote_response_accepted as accepted, rule_violated_in_quote_response as rule_violated,
+};
+use crate::bindings::rialto::rules::quote_response_check;
+use crate::query::{answer, not_found};
+use crate::quote::{Quote, State};
+use crate::surroundings::{Publication, Surroundings, check_fsps, violation};
+use crate::terms::{Agreement, RequestTerms};
+use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
+use rialto_sdk::bindings::rialto::rules::types::{self as rules, QuoteResponse, Verdict};
+use rialto_sdk::canonical::decode_32_bytes;
+use rialto_sdk::errors::error;
+use rialto_sdk::logging::Level;
+use rialto_sdk::money::minor_units;
+
+/// Take the payee FSP's terms.
+pub fn response(world: &mut impl Surroundings, event: received::Event) {
+    let Some(mut quote) = world.quote(&event.quote_id) else {
+        return refuse_sender(world, event, not_found());
+    };
+    if !quote.is_payee(&event.requester_fsp) {
+        let error = error("3100", "the sender is not the payee FSP");
+        return refuse_sender(world, event, error);
+    }
+    match quote.request.take() {
+        Some(request) if quote.state == State::Pending => conclude(world, quote, request, event),
+        _ => repeat(world, quote, event),
+    }
+}
+
+/// Terms for a quote that has ended.
+fn repeat(world: &mut impl Surroundings, quote: Quote, event: received::Event) {
+    let is_same = quote.response_hash.as_ref() == Some(&event.request_hash);
+    let error = match (quote.state, quote.reason) {
+        (State::Accepted, _) if is_same => {
+            return world.log(
+                Level::Debug,
+                "repeated terms of an accepted quote are ignored",
+            );
+        }
+        (_, Some(reason)) if is_same || quote.response_hash.is_none() => reason.into(),
+        _ => error("3106", "other terms were handled already"),
+    };
+    refuse_sender(world, event, error);
+}
+
+fn refuse_sender(world: &mut impl Surroundings, event: received::Event, error: ErrorInformation) {
+    let outcome = QuoteQueryResult::Failed(error);
+    answer(
+        world,
+        event.quote_id,
+        event.requester_fsp,
+        outcome,
+        event.message,
+    );
+}
+
+/// The payee FSP's answer to a pending quote: it ends here.
+fn conclude(
+    world: &mut impl Surroundings,
+    mut quote: Quote,
+    request: RequestTerms,
+    event: received::Event,
+) {
+    let now = world.now();
+    let message = event.message;
+    quote.response_hash = Some(event.request_hash);
+    let (payer_fsp, payee_fsp) = (request.payer_fsp.clone(), request.payee_fsp.clone());
+    let checked = check(world, &request, &event.response, now)
+        .and_then(|()| judge(world, &event.quote_id, request.clone(), event.response, now));
+    quote.request = Some(request);
+    match checked {
+        Ok(agreement) => {
+            quote.state = State::Accepted;
+            quote.finished_at = Some(now);
+            quote.condition = Some(agreement.response.condition.clone());
+            quote.response_body = Some(message.body.clone());
+            world.put_agreement(&agreement);
+            world.put_quote(&quote);
+            world.publish(Publication::ResponseAccepted(accepted::Event {
+                quote_id: event.quote_id,
+                payer_fsp,
+                payee_fsp,
+                message,
+            }));
+        }
+        Err((error, state)) => {
+            quote.end(state, &error, now);
+            world.put_quote(&quote);
+            world.publish(Publication::RuleViolatedInResponse(rule_violated::Event {
+                quote_id: event.quote_id,
+                payer_fsp,
+                payee_fsp,
+                error,
+                message,
+            }));
+        }
+    }
+}
+
+type Refused = (ErrorInformation, State);
+
+/// What no scheme would accept.
+fn check(
+    world: &mut impl Surroundings,
+    request: &RequestTerms,
+    response: &QuoteResponse,
+    now: u64,
+) -> Result<(), Refused> {
+    let rejected = |detail: &str| (error("3100", detail), State::Rejected);
+    if request
+        .expiration
+        .is_some_and(|expiration| now >= expiration)
+    {
+        return Err((error("3302", "the request has expired"), State::Expired));
+    }
+    if now >= response.expiration {
+        let error = error("3302", "the terms expired before they arrived");
+        return Err((error, State::Expired));
+    }
+    if decode_32_bytes(&response.condition).is_none() {
+        return Err(rejected("the condition is not 32 bytes of base64url"));
+    }
+    if minor_units(&response.transfer_amount) == 0 {
+        return Err(rejected("a transfer of nothing"));
+    }
+    let currency = &request.amount.currency;
+    let amounts = [
+        Some(&response.transfer_amount),
+        response.payee_receive_amount.as_ref(),
+        response.payee_fsp_fee.as_ref(),
+        response.payee_fsp_commission.as_ref(),
+    ];
+    if amounts
+        .into_iter()
+        .flatten()
+        .any(|amount| amount.currency != *currency)
+    {
+        return Err(rejected(
+            "the terms are in another currency than the request",
+        ));
+    }
+    check_fsps(world, &request.payer_fsp, &request.payee_fsp, currency)
+        .map_err(|error| (error, State::Rejected))?;
+    // A condition is a transfer's way back to its agreement. An FSP may use its own again, as test
+    // platforms do (the latest agreement counts), but nobody can take over another's.
+    let agreed = world.agreement(&response.condition);
+    if agreed.is_some_and(|agreed| agreed.request.payee_fsp != request.payee_fsp) {
+        return Err(rejected("the condition belongs to another quote"));
+    }
+    Ok(())
+}
+
+/// What the scheme's rules say.
+fn judge(
+    world: &mut impl Surroundings,
+    quote_id: &str,
+    request: RequestTerms,
+    response: QuoteResponse,
+    now: u64,
+) -> Result<Agreement, Refused> {
+    let input = quote_response_check::Input {
+        now,
+        agreement: rules::Agreement {
+            request: request.into(),
+            response,
+        },
+    };
+    match world.judge_response(quote_id, &input) {
+        Verdict::Allow => Ok(Agreement::from(input.agreement)),
+        Verdict::Refuse(violations) => Err((violation(&violations), State::Rejected)),
+    }
+}

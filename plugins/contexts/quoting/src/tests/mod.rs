@@ -1,0 +1,5 @@
+//! Quotes against faked surroundings.
+
+mod fake;
+mod requests;
+mod responses;

@@ -1,0 +1,301 @@
+//! Requests for quotes: what is accepted, what is refused and by which event, repeats, queries.
+
+use super::fake::{EXPIRATION, Fake, PAYEE, PAYER, asked, question, terms};
+use crate::bindings::exports::rialto::fsp_interop_api::quote_request_received::Event;
+use crate::bindings::rialto::quoting::quote_query_response::QuoteQueryResult;
+use crate::query::query;
+use crate::quote::State;
+use crate::reports::report;
+use crate::request::request;
+use crate::response::response;
+use crate::surroundings::Publication;
+use rialto_sdk::bindings::rialto::common::types::CallbackReport;
+use rialto_sdk::bindings::rialto::rules::types::Violation;
+use rialto_sdk::money::money;
+
+#[test]
+fn a_good_request_goes_to_the_payee_fsp_of_the_terms_or_of_the_header() {
+    for (named, destination, expected) in [
+        (None, Some(PAYEE), PAYEE),
+        (Some(PAYEE), None, PAYEE),
+        (Some(PAYEE), Some("otherfsp"), PAYEE),
+    ] {
+        let mut world = Fake {
+            now: 5,
+            ..Fake::default()
+        };
+        let mut event = asked("q1");
+        event.request.payee_fsp = named.map(str::to_owned);
+        event.destination_fsp = destination.map(str::to_owned);
+        request(&mut world, event.clone());
+        let Publication::RequestAccepted(accepted) = world.only() else {
+            panic!("not accepted");
+        };
+        assert_eq!(
+            (&*accepted.payer_fsp, &*accepted.payee_fsp),
+            (PAYER, expected)
+        );
+        assert_eq!(accepted.message, event.message);
+        assert_eq!(accepted.expiration, Some(EXPIRATION));
+        assert_eq!(world.state("q1"), Some(State::Pending));
+    }
+}
+
+#[test]
+fn a_quote_document_reads_as_an_operator_expects() {
+    let mut world = Fake {
+        now: 5,
+        ..Fake::default()
+    };
+    request(&mut world, asked("q1"));
+    assert_eq!(
+        serde_json::to_string(&world.quotes["q1"]).unwrap(),
+        concat!(
+            r#"{"quoteId":"q1","payerFsp":"payerfsp","payeeFsp":"payeefsp","state":"PENDING","requestHash":"hash-1","#,
+            r#""request":{"quoteId":"q1","transactionId":"tx1","payerFsp":"payerfsp","payeeFsp":"payeefsp","#,
+            r#""payer":{"idType":"MSISDN","identifier":"1"},"payee":{"idType":"MSISDN","identifier":"2"},"#,
+            r#""amountType":"SEND","amount":{"currency":"USD","scale":2,"minorUnits":"10000"},"#,
+            r#""fees":{"currency":"USD","scale":2,"minorUnits":"0"},"#,
+            r#""transactionType":{"scenario":"TRANSFER","initiator":"PAYER","initiatorType":"CONSUMER"},"#,
+            r#""expiration":1000},"requestedAt":5,"deliveries":[]}"#
+        )
+    );
+}
+
+/// The event's name and its error code.
+fn refusal(publication: &Publication) -> (&'static str, &str) {
+    match publication {
+        Publication::InvalidRequest(event) => ("request", &event.error.code),
+        Publication::InvalidFspInRequest(event) => ("fsp", &event.error.code),
+        Publication::RuleViolatedInRequest(event) => ("rule", &event.error.code),
+        other => panic!("no refusal: {other:?}"),
+    }
+}
+
+#[test]
+fn each_refusal_has_its_event_and_its_code() {
+    type Case = (
+        &'static str,
+        fn(&mut Fake, &mut Event),
+        State,
+        (&'static str, &'static str),
+    );
+    let cases: [Case; 12] = [
+        (
+            "unknown payer",
+            |_, e| {
+                e.requester_fsp = "x".into();
+                e.request.payer_fsp = None;
+            },
+            State::Rejected,
+            ("fsp", "3202"),
+        ),
+        (
+            "barred payer",
+            |w, _| w.barred = vec![PAYER],
+            State::Rejected,
+            ("fsp", "3202"),
+        ),
+        (
+            "no payee",
+            |_, e| e.destination_fsp = None,
+            State::Rejected,
+            ("fsp", "3201"),
+        ),
+        (
+            "unknown payee",
+            |_, e| e.destination_fsp = Some("x".into()),
+            State::Rejected,
+            ("fsp", "3201"),
+        ),
+        (
+            "barred payee",
+            |w, _| w.barred = vec![PAYEE],
+            State::Rejected,
+            ("fsp", "3201"),
+        ),
+        (
+            "payer is payee",
+            |_, e| e.destination_fsp = Some(PAYER.into()),
+            State::Rejected,
+            ("fsp", "3100"),
+        ),
+        (
+            "payer without the currency",
+            |_, e| e.request.amount.currency = "KES".into(),
+            State::Rejected,
+            ("fsp", "4103"),
+        ),
+        (
+            "payee without the currency",
+            |_, e| e.request.amount.currency = "TZS".into(),
+            State::Rejected,
+            ("fsp", "5106"),
+        ),
+        (
+            "at its expiration",
+            |w, _| w.now = EXPIRATION,
+            State::Expired,
+            ("request", "3302"),
+        ),
+        (
+            "barred and expired",
+            |w, _| {
+                w.now = EXPIRATION;
+                w.barred = vec![PAYEE];
+            },
+            State::Rejected,
+            ("fsp", "3201"),
+        ),
+        (
+            "nothing",
+            |_, e| e.request.amount = money("USD", 2, 0),
+            State::Rejected,
+            ("request", "3100"),
+        ),
+        (
+            "against a rule",
+            |w, _| {
+                w.rules_refuse = Some(Violation {
+                    code: "4200".into(),
+                    message: "too much".into(),
+                })
+            },
+            State::Rejected,
+            ("rule", "4200"),
+        ),
+    ];
+    for (name, arrange, state, expected) in cases {
+        let mut world = Fake {
+            now: 5,
+            ..Fake::default()
+        };
+        let mut event = asked("q1");
+        arrange(&mut world, &mut event);
+        request(&mut world, event.clone());
+        let publication = world.only();
+        assert_eq!(refusal(&publication), expected, "{name}");
+        assert_eq!(world.state("q1"), Some(state), "{name}");
+        let requester = event.requester_fsp.clone();
+        request(&mut world, event);
+        let again = (requester, expected.1.to_owned());
+        assert_eq!(world.refused(), again, "a repeat is answered: {name}");
+    }
+}
+
+#[test]
+fn a_request_in_the_name_of_another_is_refused_and_uses_up_no_id() {
+    let mut world = Fake::default();
+    let mut event = asked("q1");
+    event.requester_fsp = "otherfsp".to_owned();
+    request(&mut world, event);
+    let Publication::InvalidRequest(refused) = world.only() else {
+        panic!("not refused");
+    };
+    assert_eq!(
+        (&*refused.requester_fsp, &*refused.error.code),
+        ("otherfsp", "3100")
+    );
+    assert_eq!(world.state("q1"), None);
+}
+
+#[test]
+fn a_repeat_of_a_pending_quote_is_ignored_and_of_an_accepted_one_answered_with_its_terms() {
+    let mut world = Fake::default();
+    request(&mut world, asked("q1"));
+    world.published.clear();
+    request(&mut world, asked("q1"));
+    assert!(world.published.is_empty());
+    response(&mut world, terms("q1"));
+    world.published.clear();
+    request(&mut world, asked("q1"));
+    let answer = world.answer();
+    assert_eq!(answer.requester_fsp, PAYER);
+    assert_eq!(answer.message, asked("q1").message);
+    let body = terms("q1").message.body;
+    assert_eq!(answer.outcome, QuoteQueryResult::Found(body));
+}
+
+#[test]
+fn an_id_that_is_used_again_for_something_else_is_refused_and_changes_nothing() {
+    let mut world = Fake::default();
+    request(&mut world, asked("q1"));
+    world.published.clear();
+    let before = world.quotes.clone();
+    let mut modified = asked("q1");
+    modified.request_hash = "hash-2".to_owned();
+    let mut replayed = asked("q1");
+    replayed.requester_fsp = "otherfsp".to_owned();
+    for event in [modified, replayed] {
+        let requester = event.requester_fsp.clone();
+        request(&mut world, event);
+        let Publication::InvalidRequest(refused) = world.only() else {
+            panic!("not refused");
+        };
+        assert_eq!(
+            (refused.requester_fsp, &*refused.error.code),
+            (requester, "3106")
+        );
+        assert_eq!(world.quotes, before);
+    }
+}
+
+#[test]
+fn only_the_two_fsps_of_a_quote_are_told_of_it() {
+    let mut world = Fake::default();
+    request(&mut world, asked("q1"));
+    world.published.clear();
+    for (id, requester) in [("q1", "otherfsp"), ("q9", PAYER), ("q1", PAYER)] {
+        query(&mut world, question(id, requester));
+        assert_eq!(world.refused(), (requester.to_owned(), "3205".to_owned()));
+    }
+    response(&mut world, terms("q1"));
+    world.published.clear();
+    for requester in [PAYER, PAYEE] {
+        query(&mut world, question("q1", requester));
+        let body = terms("q1").message.body;
+        assert_eq!(world.answer().outcome, QuoteQueryResult::Found(body));
+    }
+}
+
+fn delivery(subject: &str, destination: &str, delivered: bool) -> CallbackReport {
+    CallbackReport {
+        subject: subject.to_owned(),
+        destination: destination.to_owned(),
+        method: "POST".to_owned(),
+        path: "/quotes".to_owned(),
+        delivered,
+        status: if delivered { 202 } else { 0 },
+        attempts: 1,
+        reason: None,
+        reported_at: 9,
+    }
+}
+
+#[test]
+fn reports_are_kept_and_a_request_that_did_not_arrive_ends_the_quote() {
+    let mut world = Fake::default();
+    request(&mut world, asked("q1"));
+    report(&mut world, "quote-received", delivery("q1", PAYEE, true));
+    report(
+        &mut world,
+        "quote-received",
+        delivery("q1", "otherfsp", false),
+    );
+    report(&mut world, "quote-received", delivery("q9", PAYEE, false));
+    assert_eq!(world.state("q1"), Some(State::Pending));
+    assert_eq!(world.quotes["q1"].deliveries.len(), 1);
+    report(&mut world, "quote-received", delivery("q1", PAYEE, false));
+    assert_eq!(world.state("q1"), Some(State::Rejected));
+    world.published.clear();
+    query(&mut world, question("q1", PAYER));
+    assert_eq!(world.refused().1, "1001");
+    response(&mut world, terms("q1"));
+    assert_eq!(world.refused(), (PAYEE.to_owned(), "1001".to_owned()));
+
+    request(&mut world, asked("q2"));
+    response(&mut world, terms("q2"));
+    report(&mut world, "quote-received", delivery("q2", PAYEE, false));
+    report(&mut world, "quote-accepted", delivery("q2", PAYER, false));
+    assert_eq!(world.state("q2"), Some(State::Accepted));
+}

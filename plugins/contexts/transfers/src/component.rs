@@ -1,0 +1,197 @@
+//! The exports, and the host's surroundings.
+
+use crate::bindings::exports::rialto::fsp_interop_api::*;
+use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed;
+use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated;
+use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
+use crate::bindings::rialto::accounts_and_balances::{
+    process_transfer_fulfil, process_transfer_prepare, process_transfer_release,
+};
+use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::{
+    ParticipantTransfersData, get_participants_transfers_data,
+};
+use crate::bindings::rialto::quoting::get_agreement::get_agreement;
+use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
+use crate::bindings::rialto::scheduling::create_schedule_reminder::{
+    Reminder, create_schedule_reminder,
+};
+use crate::bindings::rialto::scheduling::delete_schedule_reminder::delete_schedule_reminder;
+use crate::bindings::rialto::transfers as events;
+use crate::surroundings::{Publication, Surroundings};
+use crate::timeout::CLIENT;
+use crate::transfer::Transfer;
+use crate::{fulfil, prepare, query, reject, reports, timeout};
+use rialto_sdk::bindings::rialto::common::types::CallbackReport;
+use rialto_sdk::bindings::rialto::host::clock;
+use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
+use rialto_sdk::documents::Collection;
+use rialto_sdk::logging::{self, Level, subject};
+
+const TRANSFERS: Collection<Transfer> = Collection::new("transfers");
+
+struct Host;
+
+impl Surroundings for Host {
+    fn now(&self) -> u64 {
+        clock::now()
+    }
+
+    fn transfer(&mut self, id: &str) -> Option<Transfer> {
+        TRANSFERS.get_for_update(id)
+    }
+
+    fn read_transfer(&mut self, id: &str) -> Option<Transfer> {
+        TRANSFERS.get(id)
+    }
+
+    fn put_transfer(&mut self, transfer: &Transfer) {
+        TRANSFERS.put(&transfer.transfer_id, transfer);
+    }
+
+    fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantTransfersData>> {
+        get_participants_transfers_data(ids)
+    }
+
+    fn agreement(&mut self, condition: &str) -> Option<Agreement> {
+        get_agreement(condition)
+    }
+
+    fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {
+        transfer_prepare_check::check(id, input)
+    }
+
+    fn judge_fulfil(&mut self, id: &str, input: &transfer_fulfil_check::Input) -> Verdict {
+        transfer_fulfil_check::check(id, input)
+    }
+
+    fn create_reminder(&mut self, id: &str, due: u64) {
+        let reminder = Reminder {
+            id: id.to_owned(),
+            client: CLIENT.to_owned(),
+            due,
+            payload: String::new(),
+        };
+        if let Err(error) = create_schedule_reminder(&reminder) {
+            // Without a reminder a reservation could live for ever.
+            panic!("no reminder for transfer {id}: {error:?}");
+        }
+    }
+
+    fn delete_reminder(&mut self, id: &str) {
+        // One that has elapsed already finds the transfer ended.
+        delete_schedule_reminder(CLIENT, id);
+    }
+
+    fn ledger_prepare(
+        &mut self,
+        request: &process_transfer_prepare::Request,
+    ) -> Result<process_transfer_prepare::Response, LedgerError> {
+        process_transfer_prepare::process_transfer_prepare(request)
+    }
+
+    fn ledger_fulfil(
+        &mut self,
+        request: &process_transfer_fulfil::Request,
+    ) -> Result<process_transfer_fulfil::Response, LedgerError> {
+        process_transfer_fulfil::process_transfer_fulfil(request)
+    }
+
+    fn ledger_release(&mut self, transfer_id: &str) -> Result<(), LedgerError> {
+        let request = process_transfer_release::Request {
+            transfer_id: transfer_id.to_owned(),
+        };
+        process_transfer_release::process_transfer_release(&request).map(drop)
+    }
+
+    fn publish(&mut self, publication: Publication) {
+        publish(&publication);
+    }
+
+    fn log(&mut self, level: Level, line: &str) {
+        logging::log(level, line);
+    }
+}
+
+#[rustfmt::skip]
+fn publish(publication: &Publication) {
+    match publication {
+        Publication::Prepared(event) => events::transfer_prepared::transfer_prepared(event),
+        Publication::CommittedFulfiled(event) => events::transfer_committed_fulfiled::transfer_committed_fulfiled(event),
+        Publication::QueryResponse(event) => events::transfer_query_response::transfer_query_response(event),
+        Publication::RejectRequestProcessed(event) => events::transfer_reject_request_processed::transfer_reject_request_processed(event),
+        Publication::PrepareRequestTimedout(event) => events::transfer_prepare_request_timedout::transfer_prepare_request_timedout(event),
+        Publication::FulfilComitRequestTimedout(event) => events::transfer_fulfil_comit_request_timedout::transfer_fulfil_comit_request_timedout(event),
+        Publication::PrepareDuplicateCheckFailed(event) => events::transfer_prepare_duplicate_check_failed::transfer_prepare_duplicate_check_failed(event),
+        Publication::PrepareLiquidityCheckFailed(event) => events::transfer_prepare_liquidity_check_failed::transfer_prepare_liquidity_check_failed(event),
+        Publication::PrepareInvalidPayerCheckFailed(event) => events::transfer_prepare_invalid_payer_check_failed::transfer_prepare_invalid_payer_check_failed(event),
+        Publication::PrepareInvalidPayeeCheckFailed(event) => events::transfer_prepare_invalid_payee_check_failed::transfer_prepare_invalid_payee_check_failed(event),
+        Publication::PrepareRuleCheckFailed(event) => events::transfer_prepare_rule_check_failed::transfer_prepare_rule_check_failed(event),
+    }
+}
+
+struct Transfers;
+
+impl transfer_prepare_accounts_allocated::Guest for Transfers {
+    fn transfer_prepare_accounts_allocated(event: transfer_prepare_accounts_allocated::Event) {
+        subject("transfer", &event.transfer_id);
+        prepare::prepare(&mut Host, event);
+    }
+}
+
+impl transfer_fulfil_committed_requested::Guest for Transfers {
+    fn transfer_fulfil_committed_requested(event: transfer_fulfil_committed_requested::Event) {
+        subject("transfer", &event.transfer_id);
+        fulfil::fulfil(&mut Host, event);
+    }
+}
+
+impl transfer_reject_requested::Guest for Transfers {
+    fn transfer_reject_requested(event: transfer_reject_requested::Event) {
+        subject("transfer", &event.transfer_id);
+        reject::reject(&mut Host, event);
+    }
+}
+
+impl transfer_query_received::Guest for Transfers {
+    fn transfer_query_received(event: transfer_query_received::Event) {
+        subject("transfer", &event.transfer_id);
+        query::query(&mut Host, event);
+    }
+}
+
+impl schedule_reminder_elapsed::Guest for Transfers {
+    fn schedule_reminder_elapsed(event: schedule_reminder_elapsed::Event) {
+        if event.client == CLIENT {
+            subject("transfer", &event.id);
+            timeout::reminder_elapsed(&mut Host, &event);
+        }
+    }
+}
+
+/// Keep each kind of callback report under its own name.
+macro_rules! keep_reports {
+    ($($interface:ident as $kind:literal,)*) => {$(
+        impl $interface::Guest for Transfers {
+            fn $interface(report: CallbackReport) {
+                subject("transfer", &report.subject);
+                reports::report(&mut Host, $kind, report);
+            }
+        }
+    )*};
+}
+
+keep_reports! {
+    transfer_prepare_callback_report as "transfer-prepare",
+    transfer_fulfil_committed_callback_report as "transfer-fulfil-committed",
+    transfer_query_response_callback_report as "transfer-query-response",
+    transfer_reject_request_processed_callback_report as "transfer-reject-request-processed",
+    transfer_prepare_request_timedout_callback_report as "transfer-prepare-request-timedout",
+    transfer_fulfil_commit_request_timedout_callback_report as "transfer-fulfil-commit-request-timedout",
+    transfer_prepare_duplicate_check_failed_callback_report as "transfer-prepare-duplicate-check-failed",
+    transfer_prepare_liquidity_check_failed_callback_report as "transfer-prepare-liquidity-check-failed",
+    transfer_prepare_invalid_payer_check_failed_callback_report as "transfer-prepare-invalid-payer-check-failed",
+    transfer_prepare_invalid_payee_check_failed_callback_report as "transfer-prepare-invalid-payee-check-failed",
+    transfer_prepare_rule_check_failed_callback_report as "transfer-prepare-rule-check-failed",
+}
+
+crate::bindings::export!(Transfers with_types_in crate::bindings);

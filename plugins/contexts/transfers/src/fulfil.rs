@@ -1,0 +1,201 @@
+//! The payee FSP commits.
+//!
+//! The order of checks is the safe one: the transfer exists, the sender is its payee FSP (anyone
+//! else changes nothing), repeats and state, expiry, fulfilment, rules. What fails after the state
+//! ends the transfer, because only the genuine payee FSP gets that far.
+
+use crate::bindings::exports::rialto::fsp_interop_api::transfer_fulfil_committed_requested as requested;
+use crate::bindings::rialto::accounts_and_balances::process_transfer_fulfil as ledger_fulfil;
+use crate::bindings::rialto::rules::transfer_fulfil_check;
+use crate::bindings::rialto::transfers::transfer_query_response::{
+    self as query_response, Answer, TransferQueryResult,
+};
+use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::bindings::rialto::transfers::{
+    transfer_committed_fulfiled as committed, transfer_reject_request_processed as rejected,
+};
+use crate::prepare::violation;
+use crate::query::{not_found, refuse, status};
+use crate::surroundings::{Publication, Surroundings, release};
+use crate::timeout::{tell_late_payee, time_out};
+use crate::transfer::{Mode, RejectionKind, State, Transfer};
+use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
+use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
+use rialto_sdk::canonical::fulfilment_matches;
+use rialto_sdk::errors::error;
+
+/// Take a commitment.
+pub fn fulfil(world: &mut impl Surroundings, event: requested::Event) {
+    let Some(transfer) = world.transfer(&event.transfer_id) else {
+        return refuse_sender(world, event, not_found());
+    };
+    if event.requester_fsp != transfer.payee_fsp {
+        let error = error("3100", "the sender is not the payee FSP");
+        return refuse_sender(world, event, error);
+    }
+    match (transfer.state, transfer.rejection) {
+        (State::Prepared, _) => conclude(world, transfer, event),
+        (State::Rejected, Some(RejectionKind::TimedOut)) => {
+            tell_late_payee(world, &transfer, Some(event.mode));
+        }
+        _ => repeat(world, &transfer, event),
+    }
+}
+
+/// A commitment to a transfer that has ended otherwise than by its expiry.
+fn repeat(world: &mut impl Surroundings, transfer: &Transfer, event: requested::Event) {
+    match &transfer.fulfil_hash {
+        Some(hash) if *hash == event.request_hash => answer_again(world, transfer, event),
+        Some(_) => {
+            let error = error("3106", "another commitment was handled already");
+            refuse_sender(world, event, error);
+        }
+        None => {
+            let error = error("3100", "the transfer does not wait for a fulfilment");
+            refuse_sender(world, event, error);
+        }
+    }
+}
+
+/// The same commitment again: the payee FSP missed the answer.
+fn answer_again(world: &mut impl Surroundings, transfer: &Transfer, event: requested::Event) {
+    let outcome = match (transfer.state, &transfer.reason) {
+        (State::Rejected, Some(reason)) => TransferQueryResult::Failed(reason.clone().into()),
+        _ => TransferQueryResult::Found(status(transfer)),
+    };
+    let answer = match event.mode {
+        FulfilMode::Committed => Answer::Put,
+        FulfilMode::Reserved => Answer::Patch,
+    };
+    world.publish(Publication::QueryResponse(query_response::Event {
+        transfer_id: event.transfer_id,
+        requester_fsp: event.requester_fsp,
+        outcome,
+        answer,
+        message: event.message,
+    }));
+}
+
+fn refuse_sender(world: &mut impl Surroundings, event: requested::Event, error: ErrorInformation) {
+    let requested::Event {
+        transfer_id,
+        requester_fsp,
+        message,
+        ..
+    } = event;
+    refuse(world, transfer_id, requester_fsp, error, message);
+}
+
+/// The payee FSP's commitment to a prepared transfer: it ends here.
+fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: requested::Event) {
+    let now = world.now();
+    world.delete_reminder(&transfer.transfer_id);
+    transfer.mode = Some(Mode::from(event.mode));
+    transfer.fulfil_hash = Some(event.request_hash.clone());
+    if transfer.is_expired(now) {
+        return time_out(world, &mut transfer, Some(event.mode), now);
+    }
+    match check(world, &transfer, &event, now) {
+        Ok(fulfilment) => commit(world, transfer, event, fulfilment, now),
+        Err(error) => refuse_fulfilment(world, transfer, event, error, now),
+    }
+}
+
+/// Judge the fulfilment. Answers it.
+fn check(
+    world: &mut impl Surroundings,
+    transfer: &Transfer,
+    event: &requested::Event,
+    now: u64,
+) -> Result<String, ErrorInformation> {
+    let fulfilment = event.fulfilment.as_deref();
+    let Some(fulfilment) = fulfilment else {
+        return Err(error("3100", "the fulfilment is missing"));
+    };
+    if !fulfilment_matches(fulfilment, &transfer.condition) {
+        let detail = "the fulfilment does not match the condition";
+        return Err(error("3100", detail));
+    }
+    let input = transfer_fulfil_check::Input {
+        now,
+        completed_timestamp: event.completed_timestamp,
+        transfer: rules::Transfer {
+            transfer_id: transfer.transfer_id.clone(),
+            payer_fsp: transfer.payer_fsp.clone(),
+            payee_fsp: transfer.payee_fsp.clone(),
+            amount: transfer.amount.clone(),
+            condition: transfer.condition.clone(),
+            expiration: transfer.expiration,
+        },
+    };
+    match world.judge_fulfil(&transfer.transfer_id, &input) {
+        Verdict::Allow => Ok(fulfilment.to_owned()),
+        Verdict::Refuse(violations) => Err(violation(&violations)),
+    }
+}
+
+fn commit(
+    world: &mut impl Surroundings,
+    mut transfer: Transfer,
+    event: requested::Event,
+    fulfilment: String,
+    now: u64,
+) {
+    let Some(payee_accounts) = &transfer.payee_accounts else {
+        panic!(
+            "transfer {} was prepared without accounts of its payee FSP",
+            transfer.transfer_id
+        );
+    };
+    let request = ledger_fulfil::Request {
+        transfer_id: transfer.transfer_id.clone(),
+        credit_account: payee_accounts.credit.clone(),
+    };
+    let positions = world.ledger_fulfil(&request).unwrap_or_else(|error| {
+        panic!(
+            "the ledger does not fulfil transfer {}: {error:?}",
+            request.transfer_id
+        )
+    });
+    if event.mode == FulfilMode::Reserved {
+        transfer.enter(State::Reserved, now);
+    }
+    transfer.enter(State::Committed, now);
+    let completed_timestamp = event.completed_timestamp.unwrap_or(now);
+    transfer.completed_timestamp = Some(completed_timestamp);
+    transfer.fulfilment = Some(fulfilment.clone());
+    world.put_transfer(&transfer);
+    world.publish(Publication::CommittedFulfiled(committed::Event {
+        transfer_id: transfer.transfer_id,
+        payer_fsp: transfer.payer_fsp,
+        payee_fsp: transfer.payee_fsp,
+        amount: transfer.amount,
+        settlement_model: transfer.settlement_model,
+        mode: event.mode,
+        fulfilment,
+        completed_timestamp,
+        payer_position: positions.payer_position,
+        payee_position: positions.payee_liquidity,
+        message: event.message,
+    }));
+}
+
+fn refuse_fulfilment(
+    world: &mut impl Surroundings,
+    mut transfer: Transfer,
+    event: requested::Event,
+    error: ErrorInformation,
+    now: u64,
+) {
+    transfer.reject(RejectionKind::FulfilmentRefused, &error, now);
+    release(world, &transfer.transfer_id);
+    world.put_transfer(&transfer);
+    world.publish(Publication::RejectRequestProcessed(rejected::Event {
+        transfer_id: transfer.transfer_id,
+        payer_fsp: transfer.payer_fsp,
+        payee_fsp: transfer.payee_fsp,
+        rejection: rejected::Rejection::FulfilmentRefused(event.mode),
+        error,
+        message: event.message,
+    }));
+}

@@ -1,0 +1,64 @@
+//! Transfers: takes each transfer from its request to its one outcome.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | [`transfer`] | the transfer document and its states |
+//! | [`surroundings`] | what a transfer reads, asks and publishes, as a trait |
+//! | [`prepare`] | a request for a transfer: checks, reservation, refusals, repeats |
+//! | [`fulfil`] | the payee FSP commits |
+//! | [`reject`] | the payee FSP declines |
+//! | [`timeout`] | a transfer expires |
+//! | [`query`] | an FSP asks for a transfer, and how a state is told |
+//! | [`reports`] | what became of the messages to participants |
+//!
+//! Every message about a transfer is one turn that begins by taking the transfer's document, so
+//! messages about one transfer are handled one after the other, and its state, the money and the
+//! events that tell of it become true together.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "the contract's ledger-error carries an account's position, and is not made often"
+)]
+
+pub mod fulfil;
+pub mod prepare;
+pub mod query;
+pub mod reject;
+pub mod reports;
+pub mod surroundings;
+pub mod timeout;
+pub mod transfer;
+
+mod component;
+#[cfg(test)]
+mod tests;
+
+/// Bindings generated from `world.wit`.
+#[allow(missing_docs)]
+pub mod bindings {
+    wit_bindgen::generate!({
+        world: "rialto:transfers-plugin/transfers",
+        path: [
+            "../../../wit/common",
+            "../../../wit/host",
+            "../../../wit/rules",
+            "../../../wit/accounts-and-balances",
+            "../../../wit/participant-lifecycle-management",
+            "../../../wit/scheduling",
+            "../../../wit/settlements",
+            "../../../wit/transfers",
+            "../../../wit/quoting",
+            "../../../wit/fsp-interop-api",
+            ".",
+        ],
+        with: {
+            "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
+            "rialto:rules/types@0.1.0": rialto_sdk::bindings::rialto::rules::types,
+            "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
+            "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,
+            "rialto:host/logging@0.1.0": rialto_sdk::bindings::rialto::host::logging,
+        },
+        generate_all,
+        additional_derives: [PartialEq],
+    });
+}

@@ -1,0 +1,327 @@
+//! A request for a transfer: repeats, checks, the reservation, and each refusal's event.
+//!
+//! The checks go from what costs least to what others wait for: the participants, the expiry, the
+//! accounts, the rules, the reminder, and last the ledger, because its account documents are what
+//! concurrent transfers of one payer have in common.
+
+use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
+use crate::bindings::rialto::accounts_and_balances::process_transfer_prepare as ledger_prepare;
+use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
+use crate::bindings::rialto::rules::transfer_prepare_check;
+use crate::bindings::rialto::transfers::{
+    transfer_prepare_duplicate_check_failed as duplicate_check_failed,
+    transfer_prepare_invalid_payee_check_failed as invalid_payee,
+    transfer_prepare_invalid_payer_check_failed as invalid_payer,
+    transfer_prepare_liquidity_check_failed as liquidity_check_failed,
+    transfer_prepare_request_timedout as timedout,
+    transfer_prepare_rule_check_failed as rule_check_failed, transfer_prepared as prepared,
+    transfer_query_response as query_response,
+};
+use crate::query::status;
+use crate::surroundings::{Publication, Surroundings};
+use crate::transfer::{RejectionKind, State, Transfer};
+use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
+use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
+use rialto_sdk::errors::error;
+use rialto_sdk::logging::Level;
+use rialto_sdk::money::minor_units;
+
+/// Why a transfer is refused before funds are reserved.
+enum Refusal {
+    /// The payer FSP may not transact; whether it can be told.
+    Payer {
+        error: ErrorInformation,
+        is_participant: bool,
+    },
+    /// The payee FSP may not transact, or not with this payer FSP.
+    Payee(ErrorInformation),
+    /// It is too late.
+    Expired(ErrorInformation),
+    /// It breaks a rule.
+    Rule(ErrorInformation),
+    /// The payer FSP cannot cover it.
+    Liquidity(ErrorInformation, AccountPosition),
+}
+
+/// Take a request for a transfer.
+pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
+    if let Some(existing) = world.transfer(&event.transfer_id) {
+        return repeat(world, &existing, event);
+    }
+    if event.requester_fsp != event.payer_fsp {
+        return refuse_stranger(world, event);
+    }
+    let now = world.now();
+    let mut transfer = Transfer::received(&event, now);
+    match reserve(world, &event, now) {
+        Ok(payer_position) => {
+            transfer.enter(State::Prepared, now);
+            world.put_transfer(&transfer);
+            world.publish(Publication::Prepared(prepared::Event {
+                transfer_id: event.transfer_id,
+                payer_fsp: event.payer_fsp,
+                payee_fsp: event.payee_fsp,
+                amount: event.amount,
+                expiration: event.expiration,
+                settlement_model: event.settlement_model,
+                payer_position,
+                prepared_at: now,
+                message: event.message,
+            }));
+        }
+        Err(refusal) => {
+            match &refusal {
+                Refusal::Expired(error) => transfer.reject(RejectionKind::TimedOut, error, now),
+                Refusal::Payer { error, .. }
+                | Refusal::Payee(error)
+                | Refusal::Rule(error)
+                | Refusal::Liquidity(error, _) => transfer.fail(error, now),
+            }
+            world.put_transfer(&transfer);
+            world.publish(refused(event, refusal));
+        }
+    }
+}
+
+/// A transfer id that is known: the same request again, or another one.
+fn repeat(world: &mut impl Surroundings, existing: &Transfer, event: allocated::Event) {
+    let is_same_sender = event.requester_fsp == existing.payer_fsp;
+    if !is_same_sender || event.request_hash != existing.request_hash {
+        world.publish(Publication::PrepareDuplicateCheckFailed(
+            duplicate_check_failed::Event {
+                transfer_id: event.transfer_id,
+                requester_fsp: event.requester_fsp,
+                error: error("3106", "the transfer id is used already"),
+                message: event.message,
+            },
+        ));
+    } else if existing.state.is_final() {
+        world.publish(Publication::QueryResponse(query_response::Event {
+            transfer_id: event.transfer_id,
+            requester_fsp: event.requester_fsp,
+            outcome: query_response::TransferQueryResult::Found(status(existing)),
+            answer: query_response::Answer::Put,
+            message: event.message,
+        }));
+    } else {
+        // The callback that the sender waits for will come.
+        world.log(
+            Level::Debug,
+            "a repeated request for a running transfer is ignored",
+        );
+    }
+}
+
+/// A request in the name of another FSP is stored nowhere, or a stranger could use up the ids of
+/// others.
+fn refuse_stranger(world: &mut impl Surroundings, event: allocated::Event) {
+    let requester = std::slice::from_ref(&event.requester_fsp);
+    let is_participant = world.participants(requester).iter().any(Option::is_some);
+    let error = error("3100", "payerFsp is not FSPIOP-Source");
+    world.publish(Publication::PrepareInvalidPayerCheckFailed(
+        invalid_payer::Event {
+            transfer_id: event.transfer_id,
+            payer_fsp: event.payer_fsp,
+            payee_fsp: event.payee_fsp,
+            notify: is_participant.then_some(event.requester_fsp),
+            error,
+            message: event.message,
+        },
+    ));
+}
+
+/// All checks, and the reservation. Answers the payer's liquidity account after it.
+fn reserve(
+    world: &mut impl Surroundings,
+    event: &allocated::Event,
+    now: u64,
+) -> Result<AccountPosition, Refusal> {
+    check_participants(world, event)?;
+    if now >= event.expiration {
+        let detail = "expired when it arrived";
+        return Err(Refusal::Expired(error("3303", detail)));
+    }
+    let payer_accounts = check_accounts(event)?;
+    check_rules(world, event, now)?;
+    world.create_reminder(&event.transfer_id, event.expiration);
+    let request = ledger_prepare::Request {
+        transfer_id: event.transfer_id.clone(),
+        payer_fsp: event.payer_fsp.clone(),
+        debit_account: payer_accounts.debit.clone(),
+        credit_account: payer_accounts.credit.clone(),
+        amount: event.amount.clone(),
+    };
+    match world.ledger_prepare(&request) {
+        Ok(response) => Ok(response.liquidity),
+        Err(ledger_error) => {
+            world.delete_reminder(&event.transfer_id);
+            Err(ledger_refusal(&event.transfer_id, ledger_error))
+        }
+    }
+}
+
+fn check_participants(
+    world: &mut impl Surroundings,
+    event: &allocated::Event,
+) -> Result<(), Refusal> {
+    let ids = [event.payer_fsp.clone(), event.payee_fsp.clone()];
+    let mut participants = world.participants(&ids).into_iter();
+    match participants.next().flatten() {
+        None => {
+            return Err(Refusal::Payer {
+                error: error("3202", ""),
+                is_participant: false,
+            });
+        }
+        Some(payer) if !payer.may_transact => return Err(barred_payer("may not transact")),
+        Some(_) => {}
+    }
+    if event.payer_fsp == event.payee_fsp {
+        let detail = "payer FSP and payee FSP are the same";
+        return Err(Refusal::Payee(error("3100", detail)));
+    }
+    match participants.next().flatten() {
+        None => Err(Refusal::Payee(error("3203", ""))),
+        Some(payee) if !payee.may_transact => {
+            let detail = "the payee FSP may not transact";
+            Err(Refusal::Payee(error("3201", detail)))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn barred_payer(why: &str) -> Refusal {
+    Refusal::Payer {
+        error: error("4400", &format!("the payer FSP {why}")),
+        is_participant: true,
+    }
+}
+
+/// Both FSPs need accounts in the currency. Answers the payer's.
+fn check_accounts(event: &allocated::Event) -> Result<&allocated::ParticipantAccounts, Refusal> {
+    let currency = &event.amount.currency;
+    let Some(payer_accounts) = &event.payer_accounts else {
+        return Err(Refusal::Payer {
+            error: error(
+                "4103",
+                &format!("the payer FSP has no account in {currency}"),
+            ),
+            is_participant: true,
+        });
+    };
+    if event.payee_accounts.is_none() {
+        let detail = format!("the payee FSP has no account in {currency}");
+        return Err(Refusal::Payee(error("5106", &detail)));
+    }
+    Ok(payer_accounts)
+}
+
+fn check_rules(
+    world: &mut impl Surroundings,
+    event: &allocated::Event,
+    now: u64,
+) -> Result<(), Refusal> {
+    if minor_units(&event.amount) == 0 {
+        return Err(Refusal::Rule(error("3100", "a transfer of nothing")));
+    }
+    let input = transfer_prepare_check::Input {
+        now,
+        agreement: world.agreement(&event.condition),
+        transfer: rules::Transfer {
+            transfer_id: event.transfer_id.clone(),
+            payer_fsp: event.payer_fsp.clone(),
+            payee_fsp: event.payee_fsp.clone(),
+            amount: event.amount.clone(),
+            condition: event.condition.clone(),
+            expiration: event.expiration,
+        },
+    };
+    match world.judge_prepare(&event.transfer_id, &input) {
+        Verdict::Allow => Ok(()),
+        Verdict::Refuse(violations) => Err(Refusal::Rule(violation(&violations))),
+    }
+}
+
+/// The first reason of a refusal, as an FSP is told.
+pub(crate) fn violation(violations: &[rules::Violation]) -> ErrorInformation {
+    violations.first().map_or_else(
+        || error("3100", "a rule refuses the transfer"),
+        |first| error(&first.code, &first.message),
+    )
+}
+
+fn ledger_refusal(transfer_id: &str, ledger_error: LedgerError) -> Refusal {
+    match ledger_error {
+        LedgerError::ExceedsLimits(position) => Refusal::Liquidity(error("4001", ""), position),
+        LedgerError::ExceedsNetDebitCap(position) => {
+            let detail = "the net debit cap of the payer FSP cannot cover the amount";
+            Refusal::Liquidity(error("4200", detail), position)
+        }
+        LedgerError::AccountDisabled(_) => barred_payer("has a disabled account"),
+        LedgerError::UnknownAccount(_)
+        | LedgerError::CurrencyMismatch
+        | LedgerError::WrongState(_) => {
+            // Accounts that Settlements names and an id that no transfer had: only a mistake of
+            // the scheme's own contexts leads here.
+            panic!("the ledger cannot reserve transfer {transfer_id}: {ledger_error:?}")
+        }
+    }
+}
+
+fn refused(event: allocated::Event, refusal: Refusal) -> Publication {
+    let allocated::Event {
+        transfer_id,
+        payer_fsp,
+        payee_fsp,
+        amount,
+        message,
+        ..
+    } = event;
+    match refusal {
+        Refusal::Payer {
+            error,
+            is_participant,
+        } => Publication::PrepareInvalidPayerCheckFailed(invalid_payer::Event {
+            transfer_id,
+            notify: is_participant.then(|| payer_fsp.clone()),
+            payer_fsp,
+            payee_fsp,
+            error,
+            message,
+        }),
+        Refusal::Payee(error) => {
+            Publication::PrepareInvalidPayeeCheckFailed(invalid_payee::Event {
+                transfer_id,
+                payer_fsp,
+                payee_fsp,
+                error,
+                message,
+            })
+        }
+        Refusal::Expired(error) => Publication::PrepareRequestTimedout(timedout::Event {
+            transfer_id,
+            payer_fsp,
+            payee_fsp,
+            error,
+            message,
+        }),
+        Refusal::Rule(error) => Publication::PrepareRuleCheckFailed(rule_check_failed::Event {
+            transfer_id,
+            payer_fsp,
+            payee_fsp,
+            error,
+            message,
+        }),
+        Refusal::Liquidity(error, payer_position) => {
+            Publication::PrepareLiquidityCheckFailed(liquidity_check_failed::Event {
+                transfer_id,
+                payer_fsp,
+                payee_fsp,
+                amount,
+                payer_position,
+                error,
+                message,
+            })
+        }
+    }
+}

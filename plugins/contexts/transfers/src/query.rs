@@ -1,0 +1,64 @@
+//! An FSP asks for a transfer, and how a transfer's state is told. A query changes nothing.
+
+use crate::bindings::exports::rialto::fsp_interop_api::transfer_query_received as received;
+use crate::bindings::rialto::transfers::transfer_query_response::{
+    Answer, Event, TransferQueryResult, TransferStatus,
+};
+use crate::surroundings::{Publication, Surroundings};
+use crate::transfer::{State, Transfer};
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
+use rialto_sdk::errors::error;
+
+/// Answer a query. Who is no party to the transfer is told what is told of an unknown id.
+pub fn query(world: &mut impl Surroundings, event: received::Event) {
+    let transfer = world
+        .read_transfer(&event.transfer_id)
+        .filter(|transfer| transfer.is_party(&event.requester_fsp));
+    let outcome = transfer.map_or_else(
+        || TransferQueryResult::Failed(not_found()),
+        |transfer| TransferQueryResult::Found(status(&transfer)),
+    );
+    world.publish(Publication::QueryResponse(Event {
+        transfer_id: event.transfer_id,
+        requester_fsp: event.requester_fsp,
+        outcome,
+        answer: Answer::Put,
+        message: event.message,
+    }));
+}
+
+/// The state of a transfer as its parties may know it.
+pub(crate) fn status(transfer: &Transfer) -> TransferStatus {
+    let ended_at = transfer.history.last().map(|step| step.at);
+    let is_committed = transfer.state == State::Committed;
+    TransferStatus {
+        state: transfer.state.external(),
+        fulfilment: transfer.fulfilment.clone().filter(|_| is_committed),
+        completed_timestamp: transfer
+            .completed_timestamp
+            .or(ended_at)
+            .filter(|_| transfer.state.is_final()),
+    }
+}
+
+/// The answer to a message about a transfer that does not exist, or not for its sender.
+pub(crate) fn not_found() -> ErrorInformation {
+    error("3208", "")
+}
+
+/// Answer a message that does not fit its transfer with an error, to its sender alone.
+pub(crate) fn refuse(
+    world: &mut impl Surroundings,
+    transfer_id: String,
+    sender: String,
+    error: ErrorInformation,
+    message: Message,
+) {
+    world.publish(Publication::QueryResponse(Event {
+        transfer_id,
+        requester_fsp: sender,
+        outcome: TransferQueryResult::Failed(error),
+        answer: Answer::Put,
+        message,
+    }));
+}

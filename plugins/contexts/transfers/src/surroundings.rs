@@ -1,0 +1,101 @@
+//! What a transfer reads, asks and publishes, as a trait: the host's in a component, a fake in
+//! tests.
+
+use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
+use crate::bindings::rialto::accounts_and_balances::{
+    process_transfer_fulfil as ledger_fulfil, process_transfer_prepare as ledger_prepare,
+};
+use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
+use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
+use crate::bindings::rialto::transfers::{
+    transfer_committed_fulfiled, transfer_fulfil_comit_request_timedout,
+    transfer_prepare_duplicate_check_failed, transfer_prepare_invalid_payee_check_failed,
+    transfer_prepare_invalid_payer_check_failed, transfer_prepare_liquidity_check_failed,
+    transfer_prepare_request_timedout, transfer_prepare_rule_check_failed, transfer_prepared,
+    transfer_query_response, transfer_reject_request_processed,
+};
+use crate::transfer::Transfer;
+use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
+use rialto_sdk::logging::Level;
+
+/// An event of this context.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each is named after its event")]
+pub enum Publication {
+    Prepared(transfer_prepared::Event),
+    CommittedFulfiled(transfer_committed_fulfiled::Event),
+    QueryResponse(transfer_query_response::Event),
+    RejectRequestProcessed(transfer_reject_request_processed::Event),
+    PrepareRequestTimedout(transfer_prepare_request_timedout::Event),
+    FulfilComitRequestTimedout(transfer_fulfil_comit_request_timedout::Event),
+    PrepareDuplicateCheckFailed(transfer_prepare_duplicate_check_failed::Event),
+    PrepareLiquidityCheckFailed(transfer_prepare_liquidity_check_failed::Event),
+    PrepareInvalidPayerCheckFailed(transfer_prepare_invalid_payer_check_failed::Event),
+    PrepareInvalidPayeeCheckFailed(transfer_prepare_invalid_payee_check_failed::Event),
+    PrepareRuleCheckFailed(transfer_prepare_rule_check_failed::Event),
+}
+
+/// Everything outside one transfer. What is done through it belongs to one turn.
+pub trait Surroundings {
+    /// The turn's instant: UTC, milliseconds since 1970.
+    fn now(&self) -> u64;
+
+    /// The transfer, held for this turn.
+    fn transfer(&mut self, id: &str) -> Option<Transfer>;
+    /// The transfer, to be read only.
+    fn read_transfer(&mut self, id: &str) -> Option<Transfer>;
+    /// Write a transfer.
+    fn put_transfer(&mut self, transfer: &Transfer);
+
+    /// Participants, in the order asked for.
+    fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantTransfersData>>;
+    /// The agreed quote whose terms carry this condition.
+    fn agreement(&mut self, condition: &str) -> Option<Agreement>;
+    /// Have the rules judge a transfer to prepare.
+    fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict;
+    /// Have the rules judge a fulfilment.
+    fn judge_fulfil(&mut self, id: &str, input: &transfer_fulfil_check::Input) -> Verdict;
+
+    /// Be reminded of a transfer at its expiry.
+    fn create_reminder(&mut self, id: &str, due: u64);
+    /// Forget the reminder of a transfer.
+    fn delete_reminder(&mut self, id: &str);
+
+    /// Reserve the payer's funds.
+    ///
+    /// # Errors
+    /// When the ledger refuses; nothing is posted.
+    fn ledger_prepare(
+        &mut self,
+        request: &ledger_prepare::Request,
+    ) -> Result<ledger_prepare::Response, LedgerError>;
+    /// Give the reserved funds to the payee.
+    ///
+    /// # Errors
+    /// When the ledger refuses; nothing is posted.
+    fn ledger_fulfil(
+        &mut self,
+        request: &ledger_fulfil::Request,
+    ) -> Result<ledger_fulfil::Response, LedgerError>;
+    /// Give the reserved funds back to the payer.
+    ///
+    /// # Errors
+    /// When the ledger refuses; nothing is posted.
+    fn ledger_release(&mut self, transfer_id: &str) -> Result<(), LedgerError>;
+
+    /// Publish an event.
+    fn publish(&mut self, publication: Publication);
+    /// Tell the operator.
+    fn log(&mut self, level: Level, line: &str);
+}
+
+/// Release the reservation of a prepared transfer.
+///
+/// # Panics
+/// When the ledger refuses: its reservation and the transfer's state disagree, which no
+/// participant can cause and no answer can mend.
+pub(crate) fn release(world: &mut impl Surroundings, transfer_id: &str) {
+    if let Err(error) = world.ledger_release(transfer_id) {
+        panic!("the ledger does not release transfer {transfer_id}: {error:?}");
+    }
+}

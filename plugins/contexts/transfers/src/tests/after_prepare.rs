@@ -1,0 +1,369 @@
+//! What can happen to a prepared transfer: commitment, refusal, expiry; and queries and reports.
+
+use super::fake::{
+    EXPIRATION, FULFILMENT, Fake, PAYEE, PAYER, commitment, payee_error, position, question,
+    refusal, reminder, request,
+};
+use crate::bindings::rialto::transfers::transfer_query_response::{
+    Answer, Event as Response, TransferQueryResult,
+};
+use crate::bindings::rialto::transfers::transfer_reject_request_processed::Rejection;
+use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
+use crate::fulfil::fulfil;
+use crate::prepare::prepare;
+use crate::query::query;
+use crate::reject::reject;
+use crate::reports::report;
+use crate::surroundings::Publication;
+use crate::timeout::reminder_elapsed;
+use crate::transfer::{Mode, RejectionKind, State};
+use rialto_sdk::bindings::rialto::common::types::{CallbackReport, Role};
+use rialto_sdk::bindings::rialto::rules::types::Violation;
+
+/// A prepared transfer `t1`, at instant 5.
+fn prepared() -> Fake {
+    let mut world = Fake {
+        now: 5,
+        ..Fake::default()
+    };
+    prepare(&mut world, request("t1"));
+    world.published.clear();
+    world
+}
+
+fn response(world: &mut Fake) -> Response {
+    match world.only() {
+        Publication::QueryResponse(event) => event,
+        other => panic!("no answer: {other:?}"),
+    }
+}
+
+/// The code of an error answer.
+fn refused(world: &mut Fake) -> (String, String) {
+    let event = response(world);
+    assert_eq!(event.answer, Answer::Put);
+    match event.outcome {
+        TransferQueryResult::Failed(error) => (event.requester_fsp, error.code),
+        TransferQueryResult::Found(status) => panic!("found: {status:?}"),
+    }
+}
+
+#[test]
+fn a_commitment_moves_the_funds_and_tells_the_payer() {
+    for (mode, kept, states) in [
+        (FulfilMode::Committed, Mode::Committed, 3),
+        (FulfilMode::Reserved, Mode::Reserved, 4),
+    ] {
+        let mut world = prepared();
+        world.now = 6;
+        fulfil(&mut world, commitment("t1", mode));
+        let Publication::CommittedFulfiled(event) = world.only() else {
+            panic!("not committed");
+        };
+        assert_eq!((event.mode, event.completed_timestamp), (mode, 6));
+        assert_eq!(event.fulfilment, FULFILMENT);
+        assert_eq!(event.payee_position, position("payee-L"));
+        let transfer = &world.transfers["t1"];
+        assert_eq!(
+            (transfer.state, transfer.mode),
+            (State::Committed, Some(kept))
+        );
+        assert_eq!(transfer.history.len(), states);
+        assert_eq!(transfer.fulfilment.as_deref(), Some(FULFILMENT));
+        assert_eq!(world.legs("t1"), (1, 1, 0));
+        assert!(world.reminders.is_empty());
+    }
+}
+
+#[test]
+fn the_payees_own_time_of_completion_is_kept() {
+    let mut world = prepared();
+    let mut event = commitment("t1", FulfilMode::Committed);
+    event.completed_timestamp = Some(77);
+    fulfil(&mut world, event);
+    let Publication::CommittedFulfiled(event) = world.only() else {
+        panic!("not committed");
+    };
+    assert_eq!(event.completed_timestamp, 77);
+    assert_eq!(world.transfers["t1"].completed_timestamp, Some(77));
+}
+
+#[test]
+fn a_commitment_that_is_not_the_payees_changes_nothing() {
+    let mut world = prepared();
+    let before = world.transfers.clone();
+    for sender in [PAYER, "otherfsp"] {
+        let mut event = commitment("t1", FulfilMode::Committed);
+        event.requester_fsp = sender.to_owned();
+        fulfil(&mut world, event);
+        assert_eq!(refused(&mut world), (sender.to_owned(), "3100".to_owned()));
+    }
+    fulfil(&mut world, commitment("t2", FulfilMode::Committed));
+    assert_eq!(refused(&mut world), (PAYEE.to_owned(), "3208".to_owned()));
+    assert_eq!(world.transfers, before);
+    assert_eq!(world.legs("t1"), (1, 0, 0));
+}
+
+#[test]
+fn a_fulfilment_that_does_not_match_ends_the_transfer_and_releases_the_funds() {
+    for fulfilment in [None, Some("A".repeat(43)), Some("short".to_owned())] {
+        let mut world = prepared();
+        let mut event = commitment("t1", FulfilMode::Reserved);
+        event.fulfilment = fulfilment;
+        fulfil(&mut world, event.clone());
+        let Publication::RejectRequestProcessed(rejected) = world.only() else {
+            panic!("not rejected");
+        };
+        assert_eq!(rejected.error.code, "3100");
+        assert_eq!(
+            rejected.rejection,
+            Rejection::FulfilmentRefused(FulfilMode::Reserved)
+        );
+        assert_eq!(world.state("t1"), Some(State::Rejected));
+        assert_eq!(world.legs("t1"), (1, 0, 1));
+        assert!(world.reminders.is_empty());
+
+        fulfil(&mut world, event);
+        let again = response(&mut world);
+        assert_eq!(again.answer, Answer::Patch);
+        assert!(
+            matches!(again.outcome, TransferQueryResult::Failed(error) if error.code == "3100")
+        );
+        fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+        assert_eq!(refused(&mut world).1, "3106");
+        assert_eq!(world.legs("t1"), (1, 0, 1));
+    }
+}
+
+#[test]
+fn a_rule_can_refuse_a_fulfilment() {
+    let mut world = prepared();
+    world.rules_refuse = Some(vec![Violation {
+        code: "5105".to_owned(),
+        message: "late report".to_owned(),
+    }]);
+    fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+    let Publication::RejectRequestProcessed(rejected) = world.only() else {
+        panic!("not rejected");
+    };
+    assert_eq!(rejected.error.code, "5105");
+    assert_eq!(world.legs("t1"), (1, 0, 1));
+}
+
+#[test]
+fn a_commitment_at_the_expiration_is_too_late() {
+    let mut world = prepared();
+    world.now = EXPIRATION;
+    fulfil(&mut world, commitment("t1", FulfilMode::Reserved));
+    let Publication::FulfilComitRequestTimedout(event) = world.only() else {
+        panic!("not timed out");
+    };
+    assert_eq!(event.error.code, "3303");
+    assert_eq!(event.destinations, [Role::Payer, Role::Payee]);
+    assert_eq!(event.late_mode, Some(FulfilMode::Reserved));
+    assert_eq!(world.legs("t1"), (1, 0, 1));
+    reminder_elapsed(&mut world, &reminder("t1"));
+    assert!(world.published.is_empty());
+
+    let mut world = prepared();
+    world.now = EXPIRATION - 1;
+    fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+    assert_eq!(world.state("t1"), Some(State::Committed));
+}
+
+#[test]
+fn a_reminder_ends_a_transfer_that_waits_for_the_payee_and_tells_both() {
+    let mut world = prepared();
+    world.now = EXPIRATION;
+    world.reminders.clear();
+    reminder_elapsed(&mut world, &reminder("t1"));
+    let Publication::FulfilComitRequestTimedout(event) = world.only() else {
+        panic!("not timed out");
+    };
+    assert_eq!(event.destinations, [Role::Payer, Role::Payee]);
+    assert_eq!(event.late_mode, None);
+    assert_eq!(
+        world.transfers["t1"].rejection,
+        Some(RejectionKind::TimedOut)
+    );
+    assert_eq!(world.legs("t1"), (1, 0, 1));
+
+    for _ in 0..2 {
+        fulfil(&mut world, commitment("t1", FulfilMode::Reserved));
+        let Publication::FulfilComitRequestTimedout(event) = world.only() else {
+            panic!("the late payee is not told");
+        };
+        assert_eq!(event.destinations, [Role::Payee]);
+        assert_eq!(event.late_mode, Some(FulfilMode::Reserved));
+    }
+    reject(&mut world, refusal("t1"));
+    let Publication::FulfilComitRequestTimedout(event) = world.only() else {
+        panic!("the late payee is not told");
+    };
+    assert_eq!(
+        (event.destinations, event.late_mode),
+        (vec![Role::Payee], None)
+    );
+    reminder_elapsed(&mut world, &reminder("t1"));
+    assert!(world.published.is_empty());
+    assert_eq!(world.legs("t1"), (1, 0, 1));
+}
+
+#[test]
+fn an_early_reminder_is_set_again() {
+    let mut world = prepared();
+    world.reminders.clear();
+    world.now = EXPIRATION - 1;
+    reminder_elapsed(&mut world, &reminder("t1"));
+    assert_eq!(world.state("t1"), Some(State::Prepared));
+    assert_eq!(world.reminders.get("t1"), Some(&EXPIRATION));
+    assert!(world.published.is_empty());
+}
+
+#[test]
+fn the_timeout_of_a_committed_transfer_is_rejected_and_marked_once() {
+    let mut world = prepared();
+    fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+    world.published.clear();
+    for now in [EXPIRATION, EXPIRATION + 1] {
+        world.now = now;
+        reminder_elapsed(&mut world, &reminder("t1"));
+    }
+    let transfer = &world.transfers["t1"];
+    assert_eq!(transfer.state, State::Committed);
+    assert_eq!(transfer.post_commit_timeout, Some(EXPIRATION));
+    assert_eq!(world.log[0], "transfer t1: post-commit timeout rejected");
+    assert!(world.published.is_empty());
+    assert_eq!(world.legs("t1"), (1, 1, 0));
+}
+
+#[test]
+fn a_reminder_of_an_unknown_transfer_is_ignored() {
+    let mut world = Fake::default();
+    reminder_elapsed(&mut world, &reminder("t9"));
+    assert_eq!(world.log, ["a reminder of unknown transfer t9 is ignored"]);
+}
+
+#[test]
+fn the_same_commitment_again_is_answered_in_the_way_of_its_mode() {
+    for (mode, answer) in [
+        (FulfilMode::Committed, Answer::Put),
+        (FulfilMode::Reserved, Answer::Patch),
+    ] {
+        let mut world = prepared();
+        fulfil(&mut world, commitment("t1", mode));
+        world.published.clear();
+        fulfil(&mut world, commitment("t1", mode));
+        let again = response(&mut world);
+        assert_eq!((&*again.requester_fsp, again.answer), (PAYEE, answer));
+        assert!(
+            matches!(again.outcome, TransferQueryResult::Found(status) if status.state == TransferState::Committed)
+        );
+        let mut other = commitment("t1", mode);
+        other.request_hash = "other".to_owned();
+        fulfil(&mut world, other);
+        assert_eq!(refused(&mut world).1, "3106");
+        assert_eq!(world.legs("t1"), (1, 1, 0));
+    }
+}
+
+#[test]
+fn a_refusal_releases_the_funds_and_is_forwarded() {
+    let mut world = prepared();
+    reject(&mut world, refusal("t1"));
+    let Publication::RejectRequestProcessed(event) = world.only() else {
+        panic!("not rejected");
+    };
+    assert_eq!(event.rejection, Rejection::DeclinedByPayee);
+    assert_eq!(event.error, payee_error());
+    assert_eq!(world.state("t1"), Some(State::Rejected));
+    assert_eq!(world.legs("t1"), (1, 0, 1));
+    assert!(world.reminders.is_empty());
+
+    reject(&mut world, refusal("t1"));
+    assert!(world.published.is_empty(), "a repeat is owed no answer");
+    let mut other = refusal("t1");
+    other.error.code = "5105".to_owned();
+    reject(&mut world, other);
+    assert_eq!(refused(&mut world).1, "3106");
+    fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+    assert_eq!(refused(&mut world).1, "3100");
+}
+
+#[test]
+fn a_refusal_that_does_not_fit_changes_nothing() {
+    let mut world = prepared();
+    let mut event = refusal("t1");
+    event.requester_fsp = PAYER.to_owned();
+    reject(&mut world, event);
+    assert_eq!(refused(&mut world), (PAYER.to_owned(), "3100".to_owned()));
+    reject(&mut world, refusal("t2"));
+    assert_eq!(refused(&mut world).1, "3208");
+    assert_eq!(world.state("t1"), Some(State::Prepared));
+    fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+    world.published.clear();
+    reject(&mut world, refusal("t1"));
+    assert_eq!(refused(&mut world).1, "3100");
+    assert_eq!(world.state("t1"), Some(State::Committed));
+}
+
+#[test]
+fn only_the_two_fsps_of_a_transfer_are_told_of_it() {
+    let mut world = prepared();
+    for (requester, id) in [("otherfsp", "t1"), (PAYER, "t9")] {
+        query(&mut world, question(id, requester));
+        assert_eq!(
+            refused(&mut world),
+            (requester.to_owned(), "3208".to_owned())
+        );
+    }
+    for requester in [PAYER, PAYEE] {
+        query(&mut world, question("t1", requester));
+        let TransferQueryResult::Found(status) = response(&mut world).outcome else {
+            panic!("not found");
+        };
+        assert_eq!(status.state, TransferState::Reserved);
+        assert_eq!(
+            (status.fulfilment, status.completed_timestamp),
+            (None, None)
+        );
+    }
+    fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+    world.published.clear();
+    query(&mut world, question("t1", PAYER));
+    let TransferQueryResult::Found(status) = response(&mut world).outcome else {
+        panic!("not found");
+    };
+    assert_eq!(status.state, TransferState::Committed);
+    assert_eq!(status.fulfilment.as_deref(), Some(FULFILMENT));
+    assert_eq!(status.completed_timestamp, Some(5));
+}
+
+#[test]
+fn reports_are_kept_beside_the_state() {
+    let mut world = prepared();
+    let about = |subject: &str, destination: &str| CallbackReport {
+        subject: subject.to_owned(),
+        destination: destination.to_owned(),
+        method: "POST".to_owned(),
+        path: "/transfers".to_owned(),
+        delivered: false,
+        status: 0,
+        attempts: 5,
+        reason: Some("unreachable".to_owned()),
+        reported_at: 9,
+    };
+    report(&mut world, "transfer-prepare", about("t1", PAYEE));
+    report(
+        &mut world,
+        "transfer-query-response",
+        about("t1", "otherfsp"),
+    );
+    report(&mut world, "transfer-prepare", about("t9", PAYEE));
+    let transfer = &world.transfers["t1"];
+    assert_eq!(transfer.state, State::Prepared);
+    assert_eq!(transfer.deliveries.len(), 1);
+    assert_eq!(transfer.deliveries[0].kind, "transfer-prepare");
+    assert!(!world.transfers.contains_key("t9"));
+    assert_eq!(world.legs("t1"), (1, 0, 0));
+}

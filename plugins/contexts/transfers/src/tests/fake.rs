@@ -1,0 +1,270 @@
+//! Surroundings in memory, and short words for messages.
+
+use crate::bindings::exports::rialto::fsp_interop_api::{
+    transfer_fulfil_committed_requested as fulfil_requested,
+    transfer_query_received as query_received, transfer_reject_requested as reject_requested,
+};
+use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed as elapsed;
+use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
+use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
+use crate::bindings::rialto::accounts_and_balances::{
+    process_transfer_fulfil as ledger_fulfil, process_transfer_prepare as ledger_prepare,
+};
+use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
+use crate::bindings::rialto::participant_lifecycle_management::types::ParticipantState;
+use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
+use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::surroundings::{Publication, Surroundings};
+use crate::transfer::{State, Transfer};
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
+use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict, Violation};
+use rialto_sdk::errors::error;
+use rialto_sdk::logging::Level;
+use rialto_sdk::money::{minor_units, money};
+use std::collections::BTreeMap;
+
+/// The vector of the FSPIOP specification.
+pub const FULFILMENT: &str = "mhPUT9ZAwd-BXLfeSd7-YPh46rBWRNBiTCSWjpku90s";
+pub const CONDITION: &str = "fH9pAYDQbmoZLPbvv3CSW2RfjU4jvM4ApG_fqGnR7Xs";
+
+pub const PAYER: &str = "payerfsp";
+pub const PAYEE: &str = "payeefsp";
+pub const EXPIRATION: u64 = 1000;
+
+/// What the ledger did for one transfer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Legs {
+    pub prepared: u32,
+    pub fulfilled: u32,
+    pub released: u32,
+}
+
+/// Surroundings that remember everything.
+#[derive(Debug, Default)]
+pub struct Fake {
+    pub now: u64,
+    pub transfers: BTreeMap<String, Transfer>,
+    pub reminders: BTreeMap<String, u64>,
+    pub legs: BTreeMap<String, Legs>,
+    pub published: Vec<Publication>,
+    pub log: Vec<String>,
+    /// What the ledger answers to the next reservation, if it refuses.
+    pub ledger_refuses: Option<LedgerError>,
+    /// What the rules say, if they refuse.
+    pub rules_refuse: Option<Vec<Violation>>,
+    /// Participants that exist but may not transact.
+    pub barred: Vec<&'static str>,
+    pub asked_agreement: Vec<String>,
+}
+
+pub fn position(account: &str) -> AccountPosition {
+    AccountPosition {
+        account_id: account.to_owned(),
+        debit_balance: money("USD", 2, 1),
+        credit_balance: money("USD", 2, 2),
+        available: money("USD", 2, 1),
+    }
+}
+
+impl Surroundings for Fake {
+    fn now(&self) -> u64 {
+        self.now
+    }
+
+    fn transfer(&mut self, id: &str) -> Option<Transfer> {
+        self.transfers.get(id).cloned()
+    }
+
+    fn read_transfer(&mut self, id: &str) -> Option<Transfer> {
+        self.transfers.get(id).cloned()
+    }
+
+    fn put_transfer(&mut self, transfer: &Transfer) {
+        // What is stored must come back the same.
+        let json = serde_json::to_string(transfer).unwrap();
+        let read: Transfer = serde_json::from_str(&json).unwrap();
+        assert_eq!(&read, transfer);
+        self.transfers.insert(transfer.transfer_id.clone(), read);
+    }
+
+    fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantTransfersData>> {
+        let data = |id: &String| {
+            id.ends_with("fsp").then(|| ParticipantTransfersData {
+                participant: id.clone(),
+                state: ParticipantState::Approved,
+                may_transact: !self.barred.contains(&id.as_str()),
+                currencies: vec!["USD".to_owned()],
+            })
+        };
+        ids.iter().map(data).collect()
+    }
+
+    fn agreement(&mut self, condition: &str) -> Option<Agreement> {
+        self.asked_agreement.push(condition.to_owned());
+        None
+    }
+
+    fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {
+        assert_eq!((id, input.now), (&*input.transfer.transfer_id, self.now));
+        self.verdict()
+    }
+
+    fn judge_fulfil(&mut self, id: &str, input: &transfer_fulfil_check::Input) -> Verdict {
+        assert_eq!((id, input.now), (&*input.transfer.transfer_id, self.now));
+        self.verdict()
+    }
+
+    fn create_reminder(&mut self, id: &str, due: u64) {
+        self.reminders.insert(id.to_owned(), due);
+    }
+
+    fn delete_reminder(&mut self, id: &str) {
+        self.reminders.remove(id);
+    }
+
+    fn ledger_prepare(
+        &mut self,
+        request: &ledger_prepare::Request,
+    ) -> Result<ledger_prepare::Response, LedgerError> {
+        if let Some(refusal) = self.ledger_refuses.take() {
+            return Err(refusal);
+        }
+        assert!(minor_units(&request.amount) > 0);
+        self.leg(&request.transfer_id, |legs| legs.prepared += 1);
+        Ok(ledger_prepare::Response {
+            liquidity: position(&request.debit_account),
+            position: position(&request.credit_account),
+        })
+    }
+
+    fn ledger_fulfil(
+        &mut self,
+        request: &ledger_fulfil::Request,
+    ) -> Result<ledger_fulfil::Response, LedgerError> {
+        self.leg(&request.transfer_id, |legs| legs.fulfilled += 1);
+        Ok(ledger_fulfil::Response {
+            payer_position: position("payer-P"),
+            payee_liquidity: position(&request.credit_account),
+        })
+    }
+
+    fn ledger_release(&mut self, transfer_id: &str) -> Result<(), LedgerError> {
+        self.leg(transfer_id, |legs| legs.released += 1);
+        Ok(())
+    }
+
+    fn publish(&mut self, publication: Publication) {
+        self.published.push(publication);
+    }
+
+    fn log(&mut self, _level: Level, line: &str) {
+        self.log.push(line.to_owned());
+    }
+}
+
+impl Fake {
+    fn leg(&mut self, id: &str, count: impl Fn(&mut Legs)) {
+        let legs = self.legs.entry(id.to_owned()).or_default();
+        count(legs);
+        assert!(
+            legs.prepared == 1 && legs.fulfilled + legs.released <= 1,
+            "{legs:?}"
+        );
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.rules_refuse
+            .clone()
+            .map_or(Verdict::Allow, Verdict::Refuse)
+    }
+
+    /// What was published since the last call; there must be one event.
+    pub fn only(&mut self) -> Publication {
+        assert_eq!(self.published.len(), 1, "{:?}", self.published);
+        self.published.remove(0)
+    }
+
+    pub fn state(&self, id: &str) -> Option<State> {
+        self.transfers.get(id).map(|transfer| transfer.state)
+    }
+
+    pub fn legs(&self, id: &str) -> (u32, u32, u32) {
+        let legs = self.legs.get(id).copied().unwrap_or_default();
+        (legs.prepared, legs.fulfilled, legs.released)
+    }
+}
+
+pub fn message(method: &str) -> Message {
+    Message {
+        method: method.to_owned(),
+        path: "/transfers".to_owned(),
+        headers: vec![("fspiop-source".to_owned(), "x".to_owned())],
+        body: "{}".to_owned(),
+    }
+}
+
+pub fn request(id: &str) -> allocated::Event {
+    let accounts = |fsp: &str, debit: &str, credit: &str| {
+        Some(allocated::ParticipantAccounts {
+            debit: format!("{fsp}-{debit}"),
+            credit: format!("{fsp}-{credit}"),
+        })
+    };
+    allocated::Event {
+        transfer_id: id.to_owned(),
+        payer_fsp: PAYER.to_owned(),
+        payee_fsp: PAYEE.to_owned(),
+        requester_fsp: PAYER.to_owned(),
+        amount: money("USD", 2, 1050),
+        ilp_packet: "AQ".to_owned(),
+        condition: CONDITION.to_owned(),
+        expiration: EXPIRATION,
+        request_hash: "hash-1".to_owned(),
+        settlement_model: "DEFERRED_NET".to_owned(),
+        payer_accounts: accounts("payer", "L", "P"),
+        payee_accounts: accounts("payee", "P", "L"),
+        message: message("POST"),
+    }
+}
+
+pub fn commitment(id: &str, mode: FulfilMode) -> fulfil_requested::Event {
+    fulfil_requested::Event {
+        transfer_id: id.to_owned(),
+        requester_fsp: PAYEE.to_owned(),
+        mode,
+        fulfilment: Some(FULFILMENT.to_owned()),
+        completed_timestamp: None,
+        request_hash: format!("fulfil-{mode:?}"),
+        message: message("PUT"),
+    }
+}
+
+pub fn refusal(id: &str) -> reject_requested::Event {
+    reject_requested::Event {
+        transfer_id: id.to_owned(),
+        requester_fsp: PAYEE.to_owned(),
+        error: payee_error(),
+        message: message("PUT"),
+    }
+}
+
+pub fn payee_error() -> ErrorInformation {
+    error("5104", "no")
+}
+
+pub fn question(id: &str, requester: &str) -> query_received::Event {
+    query_received::Event {
+        transfer_id: id.to_owned(),
+        requester_fsp: requester.to_owned(),
+        message: message("GET"),
+    }
+}
+
+pub fn reminder(id: &str) -> elapsed::Event {
+    elapsed::Event {
+        id: id.to_owned(),
+        client: "transfers".to_owned(),
+        due: EXPIRATION,
+        payload: String::new(),
+    }
+}

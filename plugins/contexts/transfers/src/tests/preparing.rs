@@ -1,0 +1,306 @@
+//! Requests for transfers: what is accepted, what is refused and who is told, and repeats.
+
+use super::fake::{CONDITION, EXPIRATION, Fake, PAYEE, PAYER, position, request};
+use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated::Event;
+use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
+use crate::bindings::rialto::transfers::transfer_query_response::{Answer, TransferQueryResult};
+use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
+use crate::prepare::prepare;
+use crate::surroundings::Publication;
+use crate::tests::fake::commitment;
+use crate::transfer::State;
+use rialto_sdk::bindings::rialto::rules::types::Violation;
+use rialto_sdk::money::money;
+
+#[test]
+fn a_good_request_reserves_funds_sets_a_reminder_and_asks_the_payee() {
+    let mut world = Fake {
+        now: 5,
+        ..Fake::default()
+    };
+    prepare(&mut world, request("t1"));
+    let Publication::Prepared(event) = world.only() else {
+        panic!("not prepared");
+    };
+    assert_eq!(event.payer_position, position("payer-L"));
+    assert_eq!((event.prepared_at, event.expiration), (5, EXPIRATION));
+    assert_eq!(event.message, request("t1").message);
+    assert_eq!(world.state("t1"), Some(State::Prepared));
+    assert_eq!(world.reminders.get("t1"), Some(&EXPIRATION));
+    assert_eq!(world.legs("t1"), (1, 0, 0));
+    assert_eq!(world.asked_agreement, [CONDITION]);
+}
+
+#[test]
+fn a_transfer_document_reads_as_an_operator_expects() {
+    let mut world = Fake {
+        now: 5,
+        ..Fake::default()
+    };
+    prepare(&mut world, request("t1"));
+    assert_eq!(
+        serde_json::to_string(&world.transfers["t1"]).unwrap(),
+        concat!(
+            r#"{"transferId":"t1","payerFsp":"payerfsp","payeeFsp":"payeefsp","#,
+            r#""amount":{"currency":"USD","scale":2,"minorUnits":"1050"},"#,
+            r#""condition":"fH9pAYDQbmoZLPbvv3CSW2RfjU4jvM4ApG_fqGnR7Xs","expiration":1000,"#,
+            r#""requestHash":"hash-1","settlementModel":"DEFERRED_NET","#,
+            r#""payerAccounts":{"debit":"payer-L","credit":"payer-P"},"#,
+            r#""payeeAccounts":{"debit":"payee-P","credit":"payee-L"},"state":"PREPARED","#,
+            r#""history":[{"state":"RECEIVED","at":5},{"state":"PREPARED","at":5}],"deliveries":[]}"#
+        )
+    );
+}
+
+/// The event's name, its error code, and whether the payer FSP is told.
+fn refusal(publication: &Publication) -> (&'static str, &str) {
+    match publication {
+        Publication::PrepareInvalidPayerCheckFailed(event) if event.notify.is_some() => {
+            ("payer, told", &event.error.code)
+        }
+        Publication::PrepareInvalidPayerCheckFailed(event) => {
+            ("payer, not told", &event.error.code)
+        }
+        Publication::PrepareInvalidPayeeCheckFailed(event) => ("payee", &event.error.code),
+        Publication::PrepareRequestTimedout(event) => ("timed out", &event.error.code),
+        Publication::PrepareRuleCheckFailed(event) => ("rule", &event.error.code),
+        Publication::PrepareLiquidityCheckFailed(event) => ("liquidity", &event.error.code),
+        other => panic!("no refusal: {other:?}"),
+    }
+}
+
+#[test]
+fn each_refusal_has_its_event_and_its_code_and_reserves_nothing() {
+    type Case = (
+        &'static str,
+        fn(&mut Fake, &mut Event),
+        State,
+        (&'static str, &'static str),
+    );
+    let cases: [Case; 15] = [
+        (
+            "unknown payer",
+            |_, e| {
+                e.payer_fsp = "x".into();
+                e.requester_fsp = "x".into();
+            },
+            State::Failed,
+            ("payer, not told", "3202"),
+        ),
+        (
+            "barred payer",
+            |w, _| w.barred = vec![PAYER],
+            State::Failed,
+            ("payer, told", "4400"),
+        ),
+        (
+            "payer is payee",
+            |_, e| e.payee_fsp = PAYER.into(),
+            State::Failed,
+            ("payee", "3100"),
+        ),
+        (
+            "unknown payee",
+            |_, e| e.payee_fsp = "x".into(),
+            State::Failed,
+            ("payee", "3203"),
+        ),
+        (
+            "barred payee",
+            |w, _| w.barred = vec![PAYEE],
+            State::Failed,
+            ("payee", "3201"),
+        ),
+        (
+            "both barred",
+            |w, _| w.barred = vec![PAYER, PAYEE],
+            State::Failed,
+            ("payer, told", "4400"),
+        ),
+        (
+            "at its expiration",
+            |w, _| w.now = EXPIRATION,
+            State::Rejected,
+            ("timed out", "3303"),
+        ),
+        (
+            "barred and expired",
+            |w, _| {
+                w.now = EXPIRATION;
+                w.barred = vec![PAYEE];
+            },
+            State::Failed,
+            ("payee", "3201"),
+        ),
+        (
+            "payer without account",
+            |_, e| e.payer_accounts = None,
+            State::Failed,
+            ("payer, told", "4103"),
+        ),
+        (
+            "payee without account",
+            |_, e| e.payee_accounts = None,
+            State::Failed,
+            ("payee", "5106"),
+        ),
+        (
+            "nothing",
+            |_, e| e.amount = money("USD", 2, 0),
+            State::Failed,
+            ("rule", "3100"),
+        ),
+        (
+            "against a rule",
+            |w, _| {
+                w.rules_refuse = Some(vec![Violation {
+                    code: "4200".into(),
+                    message: "too much".into(),
+                }])
+            },
+            State::Failed,
+            ("rule", "4200"),
+        ),
+        (
+            "no liquidity",
+            |w, _| w.ledger_refuses = Some(LedgerError::ExceedsLimits(position("payer-L"))),
+            State::Failed,
+            ("liquidity", "4001"),
+        ),
+        (
+            "over the cap",
+            |w, _| w.ledger_refuses = Some(LedgerError::ExceedsNetDebitCap(position("payer-L"))),
+            State::Failed,
+            ("liquidity", "4200"),
+        ),
+        (
+            "disabled account",
+            |w, _| w.ledger_refuses = Some(LedgerError::AccountDisabled("payer-L".into())),
+            State::Failed,
+            ("payer, told", "4400"),
+        ),
+    ];
+    for (name, arrange, state, expected) in cases {
+        let mut world = Fake {
+            now: 5,
+            ..Fake::default()
+        };
+        let mut event = request("t1");
+        arrange(&mut world, &mut event);
+        prepare(&mut world, event);
+        let publication = world.only();
+        assert_eq!(refusal(&publication), expected, "{name}");
+        assert_eq!(world.state("t1"), Some(state), "{name}");
+        let reason = world.transfers["t1"].reason.clone().unwrap();
+        assert_eq!(reason.code, expected.1, "{name}");
+        assert_eq!(world.legs("t1"), (0, 0, 0), "{name}");
+        assert!(world.reminders.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_rules_message_reaches_the_payer() {
+    let mut world = Fake::default();
+    let violation = |code: &str, message: &str| Violation {
+        code: code.to_owned(),
+        message: message.to_owned(),
+    };
+    world.rules_refuse = Some(vec![violation("4200", "too much"), violation("3100", "b")]);
+    prepare(&mut world, request("t1"));
+    let Publication::PrepareRuleCheckFailed(event) = world.only() else {
+        panic!("not refused");
+    };
+    assert_eq!(event.error.description, "Payer limit error - too much");
+}
+
+#[test]
+fn a_request_in_the_name_of_another_is_refused_and_uses_up_no_id() {
+    for (requester, told) in [("otherfsp", Some("otherfsp")), ("nobody", None)] {
+        let mut world = Fake::default();
+        let mut event = request("t1");
+        event.requester_fsp = requester.to_owned();
+        prepare(&mut world, event);
+        let Publication::PrepareInvalidPayerCheckFailed(refused) = world.only() else {
+            panic!("not refused");
+        };
+        assert_eq!(refused.error.code, "3100");
+        assert_eq!(refused.notify.as_deref(), told);
+        assert_eq!(world.state("t1"), None);
+        prepare(&mut world, request("t1"));
+        assert_eq!(world.state("t1"), Some(State::Prepared));
+    }
+}
+
+#[test]
+fn a_repeat_of_a_running_transfer_is_ignored() {
+    let mut world = Fake::default();
+    prepare(&mut world, request("t1"));
+    world.published.clear();
+    let before = world.transfers.clone();
+    prepare(&mut world, request("t1"));
+    assert!(world.published.is_empty());
+    assert_eq!(world.transfers, before);
+}
+
+#[test]
+fn a_repeat_of_a_final_transfer_is_answered_with_its_state() {
+    let mut world = Fake::default();
+    prepare(&mut world, request("t1"));
+    crate::fulfil::fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+    world.published.clear();
+    prepare(&mut world, request("t1"));
+    let Publication::QueryResponse(event) = world.only() else {
+        panic!("no answer");
+    };
+    assert_eq!((&*event.requester_fsp, event.answer), (PAYER, Answer::Put));
+    let TransferQueryResult::Found(status) = event.outcome else {
+        panic!("not found");
+    };
+    assert_eq!(status.state, TransferState::Committed);
+    assert!(status.fulfilment.is_some());
+
+    world.barred = vec![PAYEE];
+    prepare(&mut world, request("t2"));
+    world.published.clear();
+    prepare(&mut world, request("t2"));
+    let Publication::QueryResponse(event) = world.only() else {
+        panic!("no answer");
+    };
+    let TransferQueryResult::Found(status) = event.outcome else {
+        panic!("not found");
+    };
+    assert_eq!(status.state, TransferState::Aborted);
+    assert_eq!(status.fulfilment, None);
+}
+
+#[test]
+fn an_id_that_is_used_again_for_something_else_is_refused_and_changes_nothing() {
+    let mut world = Fake::default();
+    prepare(&mut world, request("t1"));
+    world.published.clear();
+    let before = world.transfers.clone();
+    let mut modified = request("t1");
+    modified.request_hash = "hash-2".to_owned();
+    let mut replayed = request("t1");
+    replayed.requester_fsp = "otherfsp".to_owned();
+    for event in [modified, replayed] {
+        let requester = event.requester_fsp.clone();
+        prepare(&mut world, event);
+        let Publication::PrepareDuplicateCheckFailed(event) = world.only() else {
+            panic!("not refused");
+        };
+        assert_eq!(event.error.code, "3106");
+        assert_eq!(event.requester_fsp, requester);
+        assert_eq!(world.transfers, before);
+    }
+}
+
+#[test]
+#[should_panic(expected = "the ledger cannot reserve transfer t1")]
+fn a_ledger_that_does_not_know_the_accounts_is_a_fault_of_the_scheme() {
+    let mut world = Fake {
+        ledger_refuses: Some(LedgerError::UnknownAccount("payer-L".to_owned())),
+        ..Fake::default()
+    };
+    prepare(&mut world, request("t1"));
+}

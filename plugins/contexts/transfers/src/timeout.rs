@@ -1,0 +1,83 @@
+//! A transfer expires. A reminder only proposes it: the transfer's own state and expiry decide.
+
+use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed as elapsed;
+use crate::bindings::rialto::transfers::transfer_fulfil_comit_request_timedout as timedout;
+use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::surroundings::{Publication, Surroundings, release};
+use crate::transfer::{RejectionKind, State, Transfer};
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Role};
+use rialto_sdk::errors::error;
+use rialto_sdk::logging::Level;
+
+/// This context as Scheduling knows it.
+pub const CLIENT: &str = "transfers";
+
+/// Take a reminder of this context.
+pub fn reminder_elapsed(world: &mut impl Surroundings, event: &elapsed::Event) {
+    let Some(mut transfer) = world.transfer(&event.id) else {
+        let line = format!("a reminder of unknown transfer {} is ignored", event.id);
+        return world.log(Level::Warn, &line);
+    };
+    let now = world.now();
+    match transfer.state {
+        State::Prepared if transfer.is_expired(now) => {
+            time_out(world, &mut transfer, None, now);
+        }
+        // Early, by another clock: be reminded again.
+        State::Prepared => world.create_reminder(&transfer.transfer_id, transfer.expiration),
+        State::Committed if transfer.post_commit_timeout.is_none() => {
+            // Committed is for ever; it is the timeout that is rejected.
+            transfer.post_commit_timeout = Some(now);
+            world.put_transfer(&transfer);
+            let line = format!("transfer {}: post-commit timeout rejected", event.id);
+            world.log(Level::Warn, &line);
+        }
+        State::Committed | State::Rejected | State::Failed | State::Received | State::Reserved => {
+            world.log(Level::Debug, "a reminder of a finished transfer is ignored");
+        }
+    }
+}
+
+/// End a prepared transfer as expired, give the funds back and tell both FSPs. `late_mode` says
+/// how the payee FSP committed if it is a late commitment that shows the expiry.
+pub(crate) fn time_out(
+    world: &mut impl Surroundings,
+    transfer: &mut Transfer,
+    late_mode: Option<FulfilMode>,
+    now: u64,
+) {
+    let error = expired();
+    transfer.reject(RejectionKind::TimedOut, &error, now);
+    release(world, &transfer.transfer_id);
+    world.put_transfer(transfer);
+    tell(world, transfer, vec![Role::Payer, Role::Payee], late_mode);
+}
+
+/// Tell the payee FSP again that it is too late.
+pub(crate) fn tell_late_payee(
+    world: &mut impl Surroundings,
+    transfer: &Transfer,
+    late_mode: Option<FulfilMode>,
+) {
+    tell(world, transfer, vec![Role::Payee], late_mode);
+}
+
+fn tell(
+    world: &mut impl Surroundings,
+    transfer: &Transfer,
+    destinations: Vec<Role>,
+    late_mode: Option<FulfilMode>,
+) {
+    world.publish(Publication::FulfilComitRequestTimedout(timedout::Event {
+        transfer_id: transfer.transfer_id.clone(),
+        payer_fsp: transfer.payer_fsp.clone(),
+        payee_fsp: transfer.payee_fsp.clone(),
+        error: expired(),
+        destinations,
+        late_mode,
+    }));
+}
+
+fn expired() -> ErrorInformation {
+    error("3303", "")
+}

@@ -1,0 +1,263 @@
+//! The transfer document and its states.
+//!
+//! | From | To | When |
+//! |---|---|---|
+//! | RECEIVED | PREPARED | the payer's funds are reserved |
+//! | RECEIVED | REJECTED | the transfer is expired when it arrives |
+//! | RECEIVED | FAILED | a check refuses it, liquidity included |
+//! | PREPARED | RESERVED | the payee FSP commits and wants to be told when the transfer is done |
+//! | PREPARED, RESERVED | COMMITTED | the funds are the payee's |
+//! | PREPARED, RESERVED | REJECTED | the payee FSP declines, the fulfilment is refused, or it is too late |
+//!
+//! COMMITTED, REJECTED and FAILED are final. RECEIVED and RESERVED last no longer than a turn; the
+//! history shows them.
+
+use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
+use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Money};
+use rialto_sdk::deliveries::DeliveryDocument;
+use rialto_sdk::messages::ErrorDocument;
+use rialto_sdk::money::document;
+use serde::{Deserialize, Serialize};
+
+/// Where a transfer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum State {
+    /// The request is here; nothing is decided.
+    Received,
+    /// The payer's funds are reserved; the payee FSP is asked.
+    Prepared,
+    /// The payee FSP has committed and waits to be told.
+    Reserved,
+    /// The funds are the payee's; final.
+    Committed,
+    /// The payee FSP, the scheme or the clock ended it; final.
+    Rejected,
+    /// It was refused before funds were reserved; final.
+    Failed,
+}
+
+impl State {
+    /// Whether a transfer in this state stays in it for ever.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Committed | Self::Rejected | Self::Failed)
+    }
+
+    /// Whether `next` may follow.
+    #[must_use]
+    pub const fn may_become(self, next: Self) -> bool {
+        matches!(
+            (self, next),
+            (
+                Self::Received,
+                Self::Prepared | Self::Rejected | Self::Failed
+            ) | (
+                Self::Prepared,
+                Self::Reserved | Self::Committed | Self::Rejected
+            ) | (Self::Reserved, Self::Committed | Self::Rejected)
+        )
+    }
+
+    /// The state as FSPIOP names it.
+    #[must_use]
+    pub const fn external(self) -> TransferState {
+        match self {
+            Self::Received => TransferState::Received,
+            Self::Prepared | Self::Reserved => TransferState::Reserved,
+            Self::Committed => TransferState::Committed,
+            Self::Rejected | Self::Failed => TransferState::Aborted,
+        }
+    }
+}
+
+/// What ended a rejected transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RejectionKind {
+    /// It expired.
+    TimedOut,
+    /// The payee FSP declined.
+    DeclinedByPayee,
+    /// The scheme refused the payee FSP's fulfilment.
+    FulfilmentRefused,
+}
+
+/// How the payee FSP committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Mode {
+    /// It considers the transfer done.
+    Committed,
+    /// It wants to be told when the transfer is done.
+    Reserved,
+}
+
+impl From<FulfilMode> for Mode {
+    fn from(mode: FulfilMode) -> Self {
+        match mode {
+            FulfilMode::Committed => Self::Committed,
+            FulfilMode::Reserved => Self::Reserved,
+        }
+    }
+}
+
+/// The ledger accounts of one participant of a transfer, by their ids.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Accounts {
+    /// The one to debit.
+    pub debit: String,
+    /// The one to credit.
+    pub credit: String,
+}
+
+impl From<allocated::ParticipantAccounts> for Accounts {
+    fn from(accounts: allocated::ParticipantAccounts) -> Self {
+        Self {
+            debit: accounts.debit,
+            credit: accounts.credit,
+        }
+    }
+}
+
+/// When a transfer entered a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Step {
+    /// The state.
+    pub state: State,
+    /// UTC, milliseconds since 1970.
+    pub at: u64,
+}
+
+/// A document of the collection `transfers`: all that is known of one transfer. The ILP packet is
+/// not kept: it is opaque to the scheme, its quote has it, and the request's hash pins it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Transfer {
+    /// The payer FSP's id for it, unique in the scheme; the document's id.
+    pub transfer_id: String,
+    /// Who pays.
+    pub payer_fsp: String,
+    /// Who is paid.
+    pub payee_fsp: String,
+    /// How much.
+    #[serde(with = "document")]
+    pub amount: Money,
+    /// 43 characters of base64url.
+    pub condition: String,
+    /// UTC, milliseconds since 1970.
+    pub expiration: u64,
+    /// SHA-256 of the request's canonical JSON.
+    pub request_hash: String,
+    /// How it is settled.
+    pub settlement_model: String,
+    /// The payer's ledger accounts, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payer_accounts: Option<Accounts>,
+    /// The payee's ledger accounts, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payee_accounts: Option<Accounts>,
+    /// Where it is.
+    pub state: State,
+    /// How it came there.
+    pub history: Vec<Step>,
+    /// How the payee FSP committed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// SHA-256 of the canonical JSON of the payee FSP's commitment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fulfil_hash: Option<String>,
+    /// The payee FSP's fulfilment, once it is accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fulfilment: Option<String>,
+    /// When the payee FSP completed it, or else when it was committed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_timestamp: Option<u64>,
+    /// What ended it, if it is rejected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejection: Option<RejectionKind>,
+    /// Why it is rejected or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<ErrorDocument>,
+    /// When its expiry was rejected because it was committed already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post_commit_timeout: Option<u64>,
+    /// What became of messages about it, the latest last.
+    #[serde(default)]
+    pub deliveries: Vec<DeliveryDocument>,
+}
+
+impl Transfer {
+    /// The transfer of a request that has just arrived.
+    #[must_use]
+    pub fn received(event: &allocated::Event, now: u64) -> Self {
+        Self {
+            transfer_id: event.transfer_id.clone(),
+            payer_fsp: event.payer_fsp.clone(),
+            payee_fsp: event.payee_fsp.clone(),
+            amount: event.amount.clone(),
+            condition: event.condition.clone(),
+            expiration: event.expiration,
+            request_hash: event.request_hash.clone(),
+            settlement_model: event.settlement_model.clone(),
+            payer_accounts: event.payer_accounts.clone().map(Accounts::from),
+            payee_accounts: event.payee_accounts.clone().map(Accounts::from),
+            state: State::Received,
+            history: vec![Step {
+                state: State::Received,
+                at: now,
+            }],
+            mode: None,
+            fulfil_hash: None,
+            fulfilment: None,
+            completed_timestamp: None,
+            rejection: None,
+            reason: None,
+            post_commit_timeout: None,
+            deliveries: Vec::new(),
+        }
+    }
+
+    /// Go to another state.
+    ///
+    /// # Panics
+    /// When the state may not follow: a mistake of this component, never of a participant.
+    pub fn enter(&mut self, state: State, now: u64) {
+        assert!(
+            self.state.may_become(state),
+            "transfer {} cannot go from {:?} to {state:?}",
+            self.transfer_id,
+            self.state
+        );
+        self.state = state;
+        self.history.push(Step { state, at: now });
+    }
+
+    /// End it as rejected.
+    pub fn reject(&mut self, kind: RejectionKind, reason: &ErrorInformation, now: u64) {
+        self.enter(State::Rejected, now);
+        self.rejection = Some(kind);
+        self.reason = Some(ErrorDocument::from(reason));
+    }
+
+    /// End it as failed.
+    pub fn fail(&mut self, reason: &ErrorInformation, now: u64) {
+        self.enter(State::Failed, now);
+        self.reason = Some(ErrorDocument::from(reason));
+    }
+
+    /// Whether it is too late for it.
+    #[must_use]
+    pub const fn is_expired(&self, now: u64) -> bool {
+        now >= self.expiration
+    }
+
+    /// Whether this FSP is one of its two.
+    #[must_use]
+    pub fn is_party(&self, fsp: &str) -> bool {
+        fsp == self.payer_fsp || fsp == self.payee_fsp
+    }
+}

@@ -1,0 +1,357 @@
+//! Canonical JSON (RFC 8785), its SHA-256, and FSPIOP's conditions and fulfilments.
+
+use serde_json::{Number, Value};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// The canonical form of a JSON value: members in the order of their UTF-16 names, no white
+/// space, ECMAScript's numbers and escapes.
+#[must_use]
+pub fn canonical_json(value: &Value) -> String {
+    let mut text = String::with_capacity(1024);
+    write_value(&mut text, value);
+    text
+}
+
+/// SHA-256 of a value's canonical form, in lower-case hexadecimal: equal for a message and for
+/// the same message with its members in another order.
+#[must_use]
+pub fn request_hash(value: &Value) -> String {
+    sha256_hex(canonical_json(value).as_bytes())
+}
+
+/// SHA-256 in lower-case hexadecimal.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
+fn write_value(text: &mut String, value: &Value) {
+    match value {
+        Value::Null => text.push_str("null"),
+        Value::Bool(true) => text.push_str("true"),
+        Value::Bool(false) => text.push_str("false"),
+        Value::Number(number) => write_number(text, number),
+        Value::String(string) => write_string(text, string),
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                write_value(text, item);
+            }
+            text.push(']');
+        }
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by(|(a, _), (b, _)| compare_names(a, b));
+            text.push('{');
+            for (index, (name, member)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                write_string(text, name);
+                text.push(':');
+                write_value(text, member);
+            }
+            text.push('}');
+        }
+    }
+}
+
+fn compare_names(a: &str, b: &str) -> std::cmp::Ordering {
+    if a.is_ascii() && b.is_ascii() {
+        return a.cmp(b);
+    }
+    a.encode_utf16().cmp(b.encode_utf16())
+}
+
+fn write_string(text: &mut String, string: &str) {
+    text.push('"');
+    let mut plain_from = 0;
+    for (at, byte) in string.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            0x08 => "\\b",
+            b'\t' => "\\t",
+            b'\n' => "\\n",
+            0x0c => "\\f",
+            b'\r' => "\\r",
+            0x00..0x20 => "",
+            _ => continue,
+        };
+        text.push_str(&string[plain_from..at]);
+        plain_from = at + 1;
+        if escape.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\\u{byte:04x}");
+        } else {
+            text.push_str(escape);
+        }
+    }
+    text.push_str(&string[plain_from..]);
+    text.push('"');
+}
+
+/// Integers up to here are the same in a double.
+const EXACT_INTEGER_MAX: u64 = 1 << 53;
+
+fn write_number(text: &mut String, number: &Number) {
+    let written = match (number.as_i64(), number.as_u64()) {
+        (Some(integer), _) if integer.unsigned_abs() <= EXACT_INTEGER_MAX => {
+            write!(text, "{integer}")
+        }
+        _ => {
+            // Without arbitrary precision every number of serde_json has a finite double.
+            let double = number.as_f64().unwrap_or(0.0);
+            write_double(text, double)
+        }
+    };
+    // Writing to a String cannot fail.
+    let _ = written;
+}
+
+/// ECMAScript's `Number::toString`, from the shortest digits that Rust finds.
+fn write_double(text: &mut String, double: f64) -> std::fmt::Result {
+    if double == 0.0 {
+        return text.write_str("0");
+    }
+    if double < 0.0 {
+        text.push('-');
+    }
+    let scientific = format!("{:e}", double.abs());
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let digits: String = mantissa.chars().filter(|c| *c != '.').collect();
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    // The value is 0.digits times ten to the power of point.
+    let point = exponent + 1;
+    let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
+    if count <= point && point <= 21 {
+        write!(text, "{digits}{}", zeros(point - count))
+    } else if 0 < point && point <= 21 {
+        let (integer, decimals) = digits.split_at(usize::try_from(point).unwrap_or(0));
+        write!(text, "{integer}.{decimals}")
+    } else if -6 < point && point <= 0 {
+        write!(text, "0.{}{digits}", zeros(-point))
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let (first, rest) = digits.split_at(1);
+        let dot = if rest.is_empty() { "" } else { "." };
+        write!(text, "{first}{dot}{rest}e{sign}{}", exponent.unsigned_abs())
+    }
+}
+
+/// The 32 bytes of a condition or fulfilment: 43 characters of base64url without padding.
+///
+/// Unused bits of the last character are ignored, as other implementations do.
+#[must_use]
+pub fn decode_32_bytes(text: &str) -> Option<[u8; 32]> {
+    let characters: &[u8; 43] = text.as_bytes().try_into().ok()?;
+    let mut bytes = [0; 32];
+    let mut at = 0;
+    let (mut bits, mut count) = (0_u32, 0);
+    for character in characters {
+        bits = (bits << 6) | u32::from(base64url_value(*character)?);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            // 43 characters are 258 bits, so at ends at 32.
+            bytes[at] = (bits >> count) as u8;
+            at += 1;
+            bits &= (1 << count) - 1;
+        }
+    }
+    Some(bytes)
+}
+
+fn base64url_value(character: u8) -> Option<u8> {
+    match character {
+        b'A'..=b'Z' => Some(character - b'A'),
+        b'a'..=b'z' => Some(character - b'a' + 26),
+        b'0'..=b'9' => Some(character - b'0' + 52),
+        b'-' => Some(62),
+        b'_' => Some(63),
+        _ => None,
+    }
+}
+
+/// Base64url without padding.
+#[must_use]
+pub fn encode_base64url(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let group = chunk
+            .iter()
+            .fold(0_u32, |group, byte| (group << 8) | u32::from(*byte))
+            << (8 * (3 - chunk.len()));
+        for index in 0..=chunk.len() {
+            let value = (group >> (18 - 6 * index)) & 63;
+            text.push(char::from(ALPHABET[value as usize]));
+        }
+    }
+    text
+}
+
+/// The condition that a fulfilment fulfils, or none when it is not 32 bytes of base64url.
+#[must_use]
+pub fn condition_of(fulfilment: &str) -> Option<String> {
+    let preimage = decode_32_bytes(fulfilment)?;
+    Some(encode_base64url(&Sha256::digest(preimage)))
+}
+
+/// Whether SHA-256 of the fulfilment is the condition. Compared in constant time.
+#[must_use]
+pub fn fulfilment_matches(fulfilment: &str, condition: &str) -> bool {
+    let (Some(preimage), Some(expected)) =
+        (decode_32_bytes(fulfilment), decode_32_bytes(condition))
+    else {
+        return false;
+    };
+    let digest = Sha256::digest(preimage);
+    let difference = digest
+        .iter()
+        .zip(expected)
+        .fold(0, |all, (a, b)| all | (a ^ b));
+    difference == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(text: &str) -> String {
+        canonical_json(&serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn the_example_of_the_rfc_has_its_canonical_form() {
+        let input = r#"{
+            "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+            "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+            "literals": [null, true, false]
+        }"#;
+        assert_eq!(
+            canonical(input),
+            "{\"literals\":[null,true,false],\"numbers\":[333333333.3333333,1e+30,4.5,0.002,1e-27],\
+             \"string\":\"€$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"}"
+        );
+    }
+
+    #[test]
+    fn members_are_sorted_by_utf_16_units() {
+        let input = r#"{"\u20ac":"Euro","\r":"CR","\ufb33":"Dalet","1":"One","\ud83d\ude00":"Smile","\u0080":"Control","\u00f6":"o"}"#;
+        let order: Vec<String> = canonical(input)
+            .split("\":\"")
+            .map(|part| part.chars().take(3).collect::<String>())
+            .skip(1)
+            .map(|value| value.trim_end_matches('"').to_owned())
+            .collect();
+        assert_eq!(order, ["CR", "One", "Con", "o\",", "Eur", "Smi", "Dal"]);
+    }
+
+    #[test]
+    fn numbers_are_written_as_ecmascript_does() {
+        for (text, expected) in [
+            ("0", "0"),
+            ("-0.0", "0"),
+            ("1", "1"),
+            ("-1.50", "-1.5"),
+            ("1e21", "1e+21"),
+            ("1e20", "100000000000000000000"),
+            ("123456789012345680000", "123456789012345680000"),
+            ("0.000001", "0.000001"),
+            ("0.0000001", "1e-7"),
+            ("1.5e300", "1.5e+300"),
+            ("5e-324", "5e-324"),
+            ("9007199254740993", "9007199254740992"),
+            ("1.7976931348623157e308", "1.7976931348623157e+308"),
+            ("100", "100"),
+            ("1e2", "100"),
+        ] {
+            assert_eq!(canonical(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_members_and_white_space_do_not_change_the_hash() {
+        let one = serde_json::from_str(r#"{"a":{"x":1,"y":[1,2]},"b":"ü"}"#).unwrap();
+        let two =
+            serde_json::from_str("{\"b\" : \"\\u00fc\",\n\"a\":{\"y\":[1, 2],\"x\":1}}").unwrap();
+        let three = serde_json::from_str(r#"{"a":{"x":1,"y":[2,1]},"b":"ü"}"#).unwrap();
+        assert_eq!(request_hash(&one), request_hash(&two));
+        assert_ne!(request_hash(&one), request_hash(&three));
+    }
+
+    #[test]
+    fn sha_256_of_nothing_is_the_known_digest() {
+        assert_eq!(
+            sha256_hex(b""),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
+    }
+
+    const FULFILMENT: &str = "mhPUT9ZAwd-BXLfeSd7-YPh46rBWRNBiTCSWjpku90s";
+    const CONDITION: &str = "fH9pAYDQbmoZLPbvv3CSW2RfjU4jvM4ApG_fqGnR7Xs";
+
+    #[test]
+    fn the_vector_of_the_specification_matches() {
+        assert!(fulfilment_matches(FULFILMENT, CONDITION));
+        assert_eq!(condition_of(FULFILMENT).as_deref(), Some(CONDITION));
+        assert!(!fulfilment_matches(CONDITION, FULFILMENT));
+    }
+
+    #[test]
+    fn unused_bits_of_the_last_character_are_ignored() {
+        let loose = CONDITION.replace("7Xs", "7Xt");
+        assert!(fulfilment_matches(FULFILMENT, &loose));
+    }
+
+    #[test]
+    fn every_changed_bit_of_a_fulfilment_is_seen() {
+        let preimage = decode_32_bytes(FULFILMENT).unwrap();
+        for bit in 0..256 {
+            let mut changed = preimage;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(!fulfilment_matches(&encode_base64url(&changed), CONDITION));
+        }
+    }
+
+    #[test]
+    fn what_is_not_32_bytes_matches_nothing() {
+        for text in [
+            "",
+            "a",
+            &FULFILMENT[1..],
+            &format!("{FULFILMENT}A"),
+            &format!("{FULFILMENT}="),
+        ] {
+            assert!(decode_32_bytes(text).is_none());
+            assert!(!fulfilment_matches(text, CONDITION));
+        }
+        assert!(decode_32_bytes(&FULFILMENT.replace('-', "+")).is_none());
+        assert!(decode_32_bytes(&"é".repeat(21)).is_none());
+    }
+
+    #[test]
+    fn encoding_is_base64url_without_padding() {
+        for (bytes, text) in [
+            (&b""[..], ""),
+            (b"f", "Zg"),
+            (b"fo", "Zm8"),
+            (b"foo", "Zm9v"),
+            (&[0xff, 0xfe], "__4"),
+        ] {
+            assert_eq!(encode_base64url(bytes), text);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What became of the messages about a transfer or a quote, as its document holds it.
+
+use crate::bindings::rialto::common::types::CallbackReport;
+use serde::{Deserialize, Serialize};
+
+/// Most deliveries that a document keeps: enough for every message of an ordinary life and a few
+/// repeats, and a bound for an FSP that asks again and again.
+pub const DELIVERIES_MAX: usize = 16;
+
+/// One message to a participant and its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeliveryDocument {
+    /// What the message was about, the event's name in kebab-case: `transfer-prepare`.
+    pub kind: String,
+    /// Whom it was for.
+    pub destination: String,
+    /// The HTTP method.
+    pub method: String,
+    /// The path of the FSPIOP resource.
+    pub path: String,
+    /// Whether the destination answered 2xx.
+    pub delivered: bool,
+    /// The destination's answer, or 0 if there was none.
+    pub status: u16,
+    /// Attempts in all.
+    pub attempts: u32,
+    /// Why not, when it was not delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// UTC, milliseconds since 1970.
+    pub reported_at: u64,
+}
+
+impl DeliveryDocument {
+    /// The document's form of a report.
+    #[must_use]
+    pub fn new(kind: &str, report: CallbackReport) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            destination: report.destination,
+            method: report.method,
+            path: report.path,
+            delivered: report.delivered,
+            status: report.status,
+            attempts: report.attempts,
+            reason: report.reason,
+            reported_at: report.reported_at,
+        }
+    }
+}
+
+/// Add a delivery; the oldest goes when there are more than [`DELIVERIES_MAX`].
+pub fn record(deliveries: &mut Vec<DeliveryDocument>, delivery: DeliveryDocument) {
+    if deliveries.len() >= DELIVERIES_MAX {
+        deliveries.drain(..=deliveries.len() - DELIVERIES_MAX);
+    }
+    deliveries.push(delivery);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_deliveries_are_kept() {
+        let mut deliveries = Vec::new();
+        for attempts in 0..40 {
+            let report = CallbackReport {
+                subject: "t".to_owned(),
+                destination: "payerfsp".to_owned(),
+                method: "PUT".to_owned(),
+                path: "/transfers/t".to_owned(),
+                delivered: true,
+                status: 200,
+                attempts,
+                reason: None,
+                reported_at: 1,
+            };
+            record(
+                &mut deliveries,
+                DeliveryDocument::new("transfer-prepare", report),
+            );
+        }
+        let kept: Vec<u32> = deliveries
+            .iter()
+            .map(|delivery| delivery.attempts)
+            .collect();
+        assert_eq!(kept, (24..40).collect::<Vec<u32>>());
+    }
+}

@@ -1,0 +1,42 @@
+//! What a Rialto plugin written in Rust needs: bindings of the host's surfaces and tools over them.
+//!
+//! | To | Use |
+//! |---|---|
+//! | store documents | [`documents::Collection`] |
+//! | read and write amounts | [`money`] |
+//! | read and write instants | [`time`] |
+//! | know the scheme and the component's own settings | [`scheme`] |
+//! | judge a rule's settings | [`settings`] |
+//! | hash a message, judge a fulfilment | [`canonical`] |
+//! | word an FSPIOP error | [`errors`] |
+//! | look into a message | [`messages`] |
+//! | keep what became of messages | [`deliveries`] |
+//! | write to the host's log | [`logging`], [`info!`], [`warn!`] |
+//! | test with random choices that a seed repeats | [`testing`] |
+//!
+//! Everything but [`documents`], [`scheme`] and [`logging`] is pure and runs in native tests; those
+//! three call the host, which exists only where a component runs.
+
+pub mod canonical;
+pub mod deliveries;
+pub mod documents;
+pub mod errors;
+pub mod logging;
+pub mod messages;
+pub mod money;
+pub mod scheme;
+pub mod settings;
+pub mod testing;
+pub mod time;
+
+/// Bindings generated from the contracts in `wit/`.
+#[allow(missing_docs)]
+pub mod bindings {
+    wit_bindgen::generate!({
+        world: "rialto:sdk/sdk",
+        path: ["../../wit/common", "../../wit/host", "../../wit/rules", "wit"],
+        generate_all,
+        generate_unused_types: true,
+        additional_derives: [PartialEq],
+    });
+}

@@ -1,0 +1,42 @@
+//! Words for the operator: log lines, and what a turn is about. Both call the host.
+
+use crate::bindings::rialto::host::logging as host;
+pub use crate::bindings::rialto::host::logging::Level;
+
+/// File this turn's history under `kind:id`, for example `transfer:7c23e80c-…`.
+pub fn subject(kind: &str, id: &str) {
+    let mut text = String::with_capacity(kind.len() + 1 + id.len());
+    text.push_str(kind);
+    text.push(':');
+    text.push_str(id);
+    host::subject(&text);
+}
+
+/// Write a line to the host's log.
+pub fn log(level: Level, message: &str) {
+    host::log(level, message);
+}
+
+/// Write a line for debugging, worded like `format!`.
+#[macro_export]
+macro_rules! debug {
+    ($($word:tt)*) => { $crate::logging::log($crate::logging::Level::Debug, &format!($($word)*)) };
+}
+
+/// Write a line that an operator may want to know, worded like `format!`.
+#[macro_export]
+macro_rules! info {
+    ($($word:tt)*) => { $crate::logging::log($crate::logging::Level::Info, &format!($($word)*)) };
+}
+
+/// Write a line about something that should not be, worded like `format!`.
+#[macro_export]
+macro_rules! warn {
+    ($($word:tt)*) => { $crate::logging::log($crate::logging::Level::Warn, &format!($($word)*)) };
+}
+
+/// Write a line about something that someone must mend, worded like `format!`.
+#[macro_export]
+macro_rules! error {
+    ($($word:tt)*) => { $crate::logging::log($crate::logging::Level::Error, &format!($($word)*)) };
+}

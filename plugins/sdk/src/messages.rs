@@ -1,0 +1,189 @@
+//! Looking into a message, and the forms in which documents hold messages, parties and errors.
+
+use crate::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
+use serde::{Deserialize, Serialize};
+
+/// The first header of this name (lower case), trimmed.
+#[must_use]
+pub fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    headers
+        .iter()
+        .find(|(candidate, _)| candidate == name)
+        .map(|(_, value)| value.trim())
+}
+
+/// As [`header`], but an empty value counts as none.
+#[must_use]
+pub fn filled_header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    header(headers, name).filter(|value| !value.is_empty())
+}
+
+/// A party's path below `/participants` or `/parties`, and its name in subjects and log lines:
+/// `MSISDN/123456789` or `BUSINESS/acme/shop-7`, not percent-encoded.
+#[must_use]
+pub fn party_path(party: &PartyId) -> String {
+    let mut path = format!("{}/{}", party.id_type, party.identifier);
+    if let Some(sub_id) = &party.sub_id_or_type {
+        path.push('/');
+        path.push_str(sub_id);
+    }
+    path
+}
+
+/// A message as documents hold it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MessageDocument {
+    /// The HTTP method.
+    pub method: String,
+    /// The path as received.
+    pub path: String,
+    /// Names in lower case, and values.
+    pub headers: Vec<(String, String)>,
+    /// The body as received.
+    pub body: String,
+}
+
+impl From<Message> for MessageDocument {
+    fn from(message: Message) -> Self {
+        let Message {
+            method,
+            path,
+            headers,
+            body,
+        } = message;
+        Self {
+            method,
+            path,
+            headers,
+            body,
+        }
+    }
+}
+
+impl From<MessageDocument> for Message {
+    fn from(document: MessageDocument) -> Self {
+        let MessageDocument {
+            method,
+            path,
+            headers,
+            body,
+        } = document;
+        Self {
+            method,
+            path,
+            headers,
+            body,
+        }
+    }
+}
+
+/// A party's id as documents hold it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PartyDocument {
+    /// FSPIOP's PartyIdType.
+    pub id_type: String,
+    /// FSPIOP's PartyIdentifier.
+    pub identifier: String,
+    /// FSPIOP's PartySubIdOrType.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub_id_or_type: Option<String>,
+}
+
+impl From<&PartyId> for PartyDocument {
+    fn from(party: &PartyId) -> Self {
+        Self {
+            id_type: party.id_type.clone(),
+            identifier: party.identifier.clone(),
+            sub_id_or_type: party.sub_id_or_type.clone(),
+        }
+    }
+}
+
+impl From<PartyDocument> for PartyId {
+    fn from(document: PartyDocument) -> Self {
+        let PartyDocument {
+            id_type,
+            identifier,
+            sub_id_or_type,
+        } = document;
+        Self {
+            id_type,
+            identifier,
+            sub_id_or_type,
+        }
+    }
+}
+
+/// An error as documents hold it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ErrorDocument {
+    /// Four digits.
+    pub code: String,
+    /// 1 to 128 characters.
+    pub description: String,
+}
+
+impl From<&ErrorInformation> for ErrorDocument {
+    fn from(error: &ErrorInformation) -> Self {
+        Self {
+            code: error.code.clone(),
+            description: error.description.clone(),
+        }
+    }
+}
+
+impl From<ErrorDocument> for ErrorInformation {
+    fn from(document: ErrorDocument) -> Self {
+        let ErrorDocument { code, description } = document;
+        Self { code, description }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_header_of_a_name_is_found_and_trimmed() {
+        let headers = [
+            ("accept".to_owned(), " a ".to_owned()),
+            ("accept".to_owned(), "b".to_owned()),
+            ("fspiop-destination".to_owned(), "  ".to_owned()),
+        ];
+        assert_eq!(header(&headers, "accept"), Some("a"));
+        assert_eq!(header(&headers, "fspiop-destination"), Some(""));
+        assert_eq!(filled_header(&headers, "fspiop-destination"), None);
+        assert_eq!(header(&headers, "date"), None);
+    }
+
+    #[test]
+    fn documents_give_back_what_they_were_made_of() {
+        let party = PartyId {
+            id_type: "BUSINESS".to_owned(),
+            identifier: "acme".to_owned(),
+            sub_id_or_type: Some("shop-7".to_owned()),
+        };
+        assert_eq!(party_path(&party), "BUSINESS/acme/shop-7");
+        let json = serde_json::to_string(&PartyDocument::from(&party)).unwrap();
+        assert_eq!(
+            json,
+            r#"{"idType":"BUSINESS","identifier":"acme","subIdOrType":"shop-7"}"#
+        );
+        let document: PartyDocument = serde_json::from_str(&json).unwrap();
+        assert_eq!(PartyId::from(document), party);
+
+        let message = Message {
+            method: "PUT".to_owned(),
+            path: "/quotes/1".to_owned(),
+            headers: vec![("date".to_owned(), "x".to_owned())],
+            body: "{ }".to_owned(),
+        };
+        let document = MessageDocument::from(message.clone());
+        let json = serde_json::to_string(&document).unwrap();
+        let document: MessageDocument = serde_json::from_str(&json).unwrap();
+        assert_eq!(Message::from(document), message);
+    }
+}

@@ -1,0 +1,190 @@
+//! Judging settings by hand, so that every problem is found and named by its place.
+//!
+//! A context has its settings parsed by [`crate::scheme::settings`]. A rule judges an operator's
+//! settings before a release goes live, and owes an answer that names each problem: this is for
+//! reading them member by member.
+
+use serde_json::{Map, Value};
+
+/// Something wrong with settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// A JSON pointer into the settings; empty for the whole.
+    pub pointer: String,
+    /// A sentence: what is wrong and what to do.
+    pub message: String,
+}
+
+/// The problems found so far.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// Note a problem.
+    pub fn note(&mut self, pointer: &str, message: impl Into<String>) {
+        self.0.push(Problem {
+            pointer: pointer.to_owned(),
+            message: message.into(),
+        });
+    }
+
+    /// The value, if no problem was found.
+    ///
+    /// # Errors
+    /// The problems.
+    pub fn or<T>(self, value: T) -> Result<T, Vec<Problem>> {
+        if self.0.is_empty() {
+            Ok(value)
+        } else {
+            Err(self.0)
+        }
+    }
+}
+
+/// The members of a JSON object, whose keys must be known.
+#[derive(Debug)]
+pub struct Members<'a> {
+    pointer: String,
+    members: &'a Map<String, Value>,
+}
+
+impl<'a> Members<'a> {
+    /// The members of `value`, which stands at `pointer`. A key that is not `known` is a problem.
+    #[must_use]
+    pub fn of(
+        value: &'a Value,
+        pointer: &str,
+        known: &[&str],
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let Some(members) = value.as_object() else {
+            problems.note(
+                pointer,
+                format!("This must be an object with {}.", any_of(known)),
+            );
+            return None;
+        };
+        for key in members.keys().filter(|key| !known.contains(&key.as_str())) {
+            problems.note(
+                &join(pointer, key),
+                format!("There is no setting `{key}` here: use {}.", any_of(known)),
+            );
+        }
+        Some(Self {
+            pointer: pointer.to_owned(),
+            members,
+        })
+    }
+
+    /// The pointer to a member.
+    #[must_use]
+    pub fn pointer_to(&self, name: &str) -> String {
+        join(&self.pointer, name)
+    }
+
+    /// A member, if it is there and not null.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&'a Value> {
+        self.members.get(name).filter(|value| !value.is_null())
+    }
+
+    /// A text. Another type is a problem.
+    pub fn text(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
+        let value = self.get(name)?;
+        if value.as_str().is_none() {
+            let message = format!("`{name}` must be a text, in quotation marks.");
+            problems.note(&self.pointer_to(name), message);
+        }
+        value.as_str()
+    }
+
+    /// A text that must be there.
+    pub fn required_text(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
+        if self.get(name).is_none() {
+            problems.note(
+                &self.pointer_to(name),
+                format!("`{name}` is missing: add it."),
+            );
+        }
+        self.text(name, problems)
+    }
+
+    /// True or false, `default` when it is not there. Another type is a problem.
+    pub fn flag(&self, name: &str, default: bool, problems: &mut Problems) -> bool {
+        let Some(value) = self.get(name) else {
+            return default;
+        };
+        value.as_bool().unwrap_or_else(|| {
+            let message = format!("`{name}` must be true or false.");
+            problems.note(&self.pointer_to(name), message);
+            default
+        })
+    }
+}
+
+/// `` `a`, `b` or `c` ``.
+#[must_use]
+pub fn any_of(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        None => "nothing".to_owned(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+    }
+}
+
+/// The JSON pointer (RFC 6901) to a member or an element.
+#[must_use]
+pub fn join(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems_of(text: &str) -> Vec<(String, String)> {
+        let value: Value = serde_json::from_str(text).unwrap();
+        let mut problems = Problems::default();
+        if let Some(members) = Members::of(&value, "", &["name", "strict"], &mut problems) {
+            members.required_text("name", &mut problems);
+            members.flag("strict", false, &mut problems);
+        }
+        problems
+            .0
+            .into_iter()
+            .map(|problem| (problem.pointer, problem.message))
+            .collect()
+    }
+
+    #[test]
+    fn good_settings_have_no_problem() {
+        assert_eq!(problems_of(r#"{"name":"a","strict":true}"#), []);
+        assert_eq!(problems_of(r#"{"name":"a","strict":null}"#), []);
+    }
+
+    #[test]
+    fn every_problem_is_named_by_its_place() {
+        let expected = [
+            (
+                "/a~1b~0",
+                "There is no setting `a/b~` here: use `name` or `strict`.",
+            ),
+            ("/name", "`name` must be a text, in quotation marks."),
+            ("/strict", "`strict` must be true or false."),
+        ]
+        .map(|(pointer, message)| (pointer.to_owned(), message.to_owned()));
+        assert_eq!(
+            problems_of(r#"{"a/b~":1,"name":1,"strict":"yes"}"#),
+            expected
+        );
+        assert_eq!(problems_of("{}")[0].1, "`name` is missing: add it.");
+        assert_eq!(
+            problems_of("[]"),
+            [(
+                String::new(),
+                "This must be an object with `name` or `strict`.".to_owned()
+            )]
+        );
+    }
+}

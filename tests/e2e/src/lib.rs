@@ -1,0 +1,1 @@
+//! End-to-end, fault and conformance tests of a running host.

@@ -1,0 +1,369 @@
+//! Beginning payments, by a closed or an open loop, and counting what comes of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, Uri};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinSet;
+
+use super::report::{BenchResult, Percentiles, ProcessUse};
+use super::{BenchError, BenchSettings, Extent, Latencies, Load, Progress};
+use crate::client::{BaseUrl, HttpClient};
+use crate::cpu::{CpuClock, CpuReading};
+use crate::fsp::{CONTROL_PREFIX, PaymentOutcome};
+use crate::limits::{DRAIN_TIMEOUT, OPEN_LOOP_IN_FLIGHT_MAX};
+use crate::time;
+
+/// Runs a benchmark.
+pub async fn run(
+    settings: &BenchSettings,
+    progress: Arc<Progress>,
+) -> Result<BenchResult, BenchError> {
+    let driver = Arc::new(Driver::new(settings)?);
+    let clocks = clocks(settings)?;
+    let tally = Arc::new(Tally::new(progress));
+    let window = match settings.load {
+        Load::Closed { concurrency } => {
+            closed(settings, &driver, &tally, &clocks, concurrency).await
+        }
+        Load::Open { per_second } => open(settings, &driver, &tally, &clocks, per_second).await,
+    };
+    Ok(tally.result(settings, &window))
+}
+
+/// Asks payer FSPs for payments, in turn.
+struct Driver {
+    client: HttpClient,
+    addresses: Vec<Uri>,
+    bodies: Vec<Bytes>,
+    next: AtomicU64,
+}
+
+impl Driver {
+    fn new(settings: &BenchSettings) -> Result<Self, BenchError> {
+        if settings.payers.is_empty() || settings.payments.is_empty() {
+            return Err(BenchError::Settings(
+                "a benchmark needs a payer FSP and a payment",
+            ));
+        }
+        match settings.load {
+            Load::Closed { concurrency: 0 } | Load::Open { per_second: 0 } => {
+                return Err(BenchError::Settings("a load of zero measures nothing"));
+            }
+            Load::Closed { .. } | Load::Open { .. } => {}
+        }
+        let mut addresses = Vec::with_capacity(settings.payers.len());
+        for payer in &settings.payers {
+            let base: BaseUrl = payer.parse()?;
+            let address = base
+                .join(&format!("{CONTROL_PREFIX}payments"))
+                .map_err(|_| BenchError::Settings("the payer's address takes no path"))?;
+            addresses.push(address);
+        }
+        let body = |payment| serde_json::to_vec(payment).map(Bytes::from);
+        let bodies = settings.payments.iter().map(body).collect::<Result<_, _>>();
+        Ok(Self {
+            client: HttpClient::new(settings.payment_timeout),
+            addresses,
+            bodies: bodies.map_err(|_| BenchError::Settings("a payment cannot be written"))?,
+            next: AtomicU64::new(0),
+        })
+    }
+
+    /// Has one payment made. The error is the reason why it failed.
+    async fn pay(&self) -> Result<(), String> {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        // The payments turn over as the payers do, and shift by one with each of their rounds,
+        // so that every payer makes every payment.
+        let payers = self.addresses.len() as u64;
+        let address = &self.addresses[(turn % payers) as usize];
+        let body = &self.bodies[((turn + turn / payers) % self.bodies.len() as u64) as usize];
+        let answer = self
+            .client
+            .send(
+                Method::POST,
+                address.clone(),
+                HeaderMap::new(),
+                body.clone(),
+            )
+            .await
+            .map_err(|error| format!("payer FSP: {error}"))?;
+        if answer.status != StatusCode::OK {
+            return Err(format!("payer FSP answered {}", answer.status));
+        }
+        let outcome: PaymentOutcome = serde_json::from_slice(&answer.body)
+            .map_err(|error| format!("payer FSP's outcome cannot be read: {error}"))?;
+        match &outcome.failure {
+            None if outcome.is_committed() => Ok(()),
+            None => Err("transfer not-committed".to_owned()),
+            Some(failure) => Err(failure.reason()),
+        }
+    }
+}
+
+/// What came of the payments, as they end.
+struct Tally {
+    progress: Arc<Progress>,
+    ended: Mutex<Vec<Ended>>,
+    /// Payments that ended since the window opened.
+    counted: AtomicU64,
+    open: AtomicBool,
+    changed: Notify,
+}
+
+struct Ended {
+    /// When it began, or in an open loop should have.
+    began: Instant,
+    ended: Instant,
+    result: Result<(), String>,
+}
+
+/// The measured window.
+struct Window {
+    opened: Instant,
+    closed: Instant,
+    cpu: Vec<ProcessCpu>,
+}
+
+struct ProcessCpu {
+    name: String,
+    pid: u32,
+    used: crate::cpu::CpuUse,
+}
+
+impl Tally {
+    fn new(progress: Arc<Progress>) -> Self {
+        Self {
+            progress,
+            ended: Mutex::default(),
+            counted: AtomicU64::new(0),
+            open: AtomicBool::new(false),
+            changed: Notify::new(),
+        }
+    }
+
+    fn add(&self, began: Instant, result: Result<(), String>) {
+        let ended = time::now();
+        let count = match result {
+            Ok(()) => &self.progress.committed,
+            Err(_) => &self.progress.failed,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        if self.open.load(Ordering::Acquire) {
+            self.ended.lock().push(Ended {
+                began,
+                ended,
+                result,
+            });
+            self.counted.fetch_add(1, Ordering::Release);
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Waits until so many payments have ended since the window opened.
+    async fn reach(&self, payments: u64) {
+        loop {
+            let changed = self.changed.notified();
+            if self.counted.load(Ordering::Acquire) >= payments {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    fn result(&self, settings: &BenchSettings, window: &Window) -> BenchResult {
+        let length = window.closed.saturating_duration_since(window.opened);
+        let mut latencies = Vec::new();
+        let mut failures = BTreeMap::new();
+        let whole_seconds = usize::try_from(length.as_secs()).unwrap_or(0);
+        let mut per_second = vec![0; whole_seconds];
+        for payment in self.ended.lock().iter() {
+            let counts = match settings.load {
+                Load::Closed { .. } => {
+                    payment.ended >= window.opened && payment.ended < window.closed
+                }
+                Load::Open { .. } => payment.began >= window.opened,
+            };
+            if !counts {
+                continue;
+            }
+            match &payment.result {
+                Ok(()) => {
+                    let latency = payment.ended.saturating_duration_since(payment.began);
+                    latencies.push(crate::recorder::micros(latency));
+                    let after = payment.ended.saturating_duration_since(window.opened);
+                    let second = usize::try_from(after.as_secs()).unwrap_or(usize::MAX);
+                    if let Some(count) = per_second.get_mut(second) {
+                        *count += 1;
+                    }
+                }
+                Err(reason) => *failures.entry(reason.clone()).or_insert(0) += 1,
+            }
+        }
+        let payments = latencies.len() as u64;
+        let seconds = length.as_secs_f64();
+        let per = |total: f64, parts: f64| if parts > 0.0 { total / parts } else { 0.0 };
+        BenchResult {
+            load: settings.load,
+            payments,
+            failed: failures.values().sum(),
+            failures,
+            seconds,
+            payments_per_second: per(payments as f64, seconds),
+            latency: Percentiles::of(&Latencies::new(latencies)),
+            per_second,
+            cpu: window
+                .cpu
+                .iter()
+                .map(|process| ProcessUse {
+                    name: process.name.clone(),
+                    pid: process.pid,
+                    ms_per_payment: per(process.used.seconds * 1000.0, payments as f64),
+                    cpu: process.used.clone(),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn clocks(settings: &BenchSettings) -> Result<Vec<(String, CpuClock)>, BenchError> {
+    let clock = |(name, pid): &(String, u32)| match CpuClock::of(*pid) {
+        Ok(clock) => Ok((name.clone(), clock)),
+        Err(source) => Err(BenchError::Process {
+            name: name.clone(),
+            pid: *pid,
+            source,
+        }),
+    };
+    settings.processes.iter().map(clock).collect()
+}
+
+/// Reads all clocks. A process that has ended has no reading.
+fn read(clocks: &[(String, CpuClock)]) -> Vec<Option<CpuReading>> {
+    clocks.iter().map(|(_, clock)| clock.read().ok()).collect()
+}
+
+/// Closes the window: reads the clocks again.
+fn close(
+    opened: Instant,
+    closed: Instant,
+    clocks: &[(String, CpuClock)],
+    before: &[Option<CpuReading>],
+) -> Window {
+    let processes = clocks.iter().zip(before).zip(read(clocks));
+    let cpu = processes.filter_map(|(((name, clock), before), after)| {
+        let used = before.as_ref()?.until(&after?);
+        Some(ProcessCpu {
+            name: name.clone(),
+            pid: clock.pid(),
+            used,
+        })
+    });
+    Window {
+        opened,
+        closed,
+        cpu: cpu.collect(),
+    }
+}
+
+async fn closed(
+    settings: &BenchSettings,
+    driver: &Arc<Driver>,
+    tally: &Arc<Tally>,
+    clocks: &[(String, CpuClock)],
+    concurrency: usize,
+) -> Window {
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut lanes = JoinSet::new();
+    for _ in 0..concurrency {
+        let (driver, tally, stop) = (Arc::clone(driver), Arc::clone(tally), Arc::clone(&stop));
+        lanes.spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                let began = time::now();
+                let result = driver.pay().await;
+                let failed = result.is_err();
+                tally.add(began, result);
+                if failed {
+                    // A host that is away must not be asked a million times a second.
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            }
+        });
+    }
+    tokio::time::sleep(settings.warm_up).await;
+    let before = read(clocks);
+    tally.open.store(true, Ordering::Release);
+    let opened = time::now();
+    match settings.extent {
+        Extent::For(duration) => tokio::time::sleep(duration).await,
+        Extent::Payments(payments) => tally.reach(payments).await,
+    }
+    let window = close(opened, time::now(), clocks, &before);
+    stop.store(true, Ordering::Relaxed);
+    // Payments in flight may finish, so that the next run finds an idle host.
+    let drained = tokio::time::timeout(DRAIN_TIMEOUT, async {
+        while lanes.join_next().await.is_some() {}
+    });
+    if drained.await.is_err() {
+        lanes.abort_all();
+    }
+    window
+}
+
+async fn open(
+    settings: &BenchSettings,
+    driver: &Arc<Driver>,
+    tally: &Arc<Tally>,
+    clocks: &[(String, CpuClock)],
+    per_second: u32,
+) -> Window {
+    let interval_ns = 1_000_000_000 / u64::from(per_second);
+    let payments_in = |duration: Duration| {
+        u64::try_from(duration.as_nanos() / u128::from(interval_ns)).unwrap_or(u64::MAX)
+    };
+    let warm_up = payments_in(settings.warm_up);
+    let measured = match settings.extent {
+        Extent::For(duration) => payments_in(duration),
+        Extent::Payments(payments) => payments,
+    };
+    let in_flight = Arc::new(Semaphore::new(OPEN_LOOP_IN_FLIGHT_MAX));
+    let mut running = JoinSet::new();
+    let start = time::now();
+    let mut before = Vec::new();
+    let mut opened = start;
+    for turn in 0..warm_up.saturating_add(measured) {
+        let due = start + Duration::from_nanos(interval_ns.saturating_mul(turn));
+        // Sleeping is exact to a millisecond. Those that fell due meanwhile go out at once.
+        if due > time::now() {
+            tokio::time::sleep_until(due.into()).await;
+        }
+        if turn == warm_up {
+            before = read(clocks);
+            opened = due;
+            tally.open.store(true, Ordering::Release);
+        }
+        let Ok(permit) = Arc::clone(&in_flight).acquire_owned().await else {
+            break; // never: the semaphore is not closed
+        };
+        let (driver, tally) = (Arc::clone(driver), Arc::clone(tally));
+        running.spawn(async move {
+            let result = driver.pay().await;
+            tally.add(due, result);
+            drop(permit);
+        });
+        while running.try_join_next().is_some() {}
+    }
+    let planned_end = start + Duration::from_nanos(interval_ns.saturating_mul(warm_up + measured));
+    let drained = tokio::time::timeout(DRAIN_TIMEOUT + settings.payment_timeout, async {
+        while running.join_next().await.is_some() {}
+    });
+    if drained.await.is_err() {
+        running.abort_all();
+    }
+    close(opened, time::now().max(planned_end), clocks, &before)
+}

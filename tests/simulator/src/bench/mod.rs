@@ -1,0 +1,119 @@
+//! The load generator: drives payments through payer FSPs' control APIs and measures them.
+//!
+//! Host, FSPs and generator are meant to be three processes, so that each one's cost is known.
+//!
+//! - A **closed loop** keeps a number of payments in flight: it finds the highest rate. Its
+//!   latencies flatter a system that stalls, since a stalled system is asked less.
+//! - An **open loop** begins payments at a fixed rate, whatever becomes of them, and counts each
+//!   one's latency from the instant it should have begun: nothing is omitted.
+//!
+//! The measured window begins after a warm-up. In a closed loop the payments that *end* in the
+//! window count; in an open loop those that *should begin* in it, and the window stays open
+//! until the last of them has ended.
+
+mod generator;
+mod latency;
+mod report;
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::PaymentRequest;
+use crate::client::BaseUrlError;
+
+pub use generator::run;
+pub use latency::Latencies;
+pub use report::{BenchResult, Percentiles, ProcessUse};
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct BenchSettings {
+    /// The base addresses of the payer FSPs; they take turns.
+    pub payers: Vec<String>,
+    /// The payments; they take turns.
+    pub payments: Vec<PaymentRequest>,
+    /// How payments are begun.
+    pub load: Load,
+    /// How long to run before measuring.
+    pub warm_up: Duration,
+    /// How long to measure.
+    pub extent: Extent,
+    /// Whose CPU time to read over the measured window: name and process id.
+    pub processes: Vec<(String, u32)>,
+    /// How long one payment may take before the generator gives up on it.
+    pub payment_timeout: Duration,
+}
+
+/// How payments are begun.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum Load {
+    /// This many at a time; the next one when one ends.
+    #[serde(rename_all = "camelCase")]
+    Closed {
+        /// Payments in flight.
+        concurrency: usize,
+    },
+    /// This many a second, evenly.
+    #[serde(rename_all = "camelCase")]
+    Open {
+        /// Payments begun per second.
+        per_second: u32,
+    },
+}
+
+/// How long to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// For a time.
+    For(Duration),
+    /// Until so many payments have ended.
+    Payments(u64),
+}
+
+impl BenchSettings {
+    /// A closed loop of 64 payments in flight for ten seconds after a warm-up of three.
+    pub fn new(payer: &str, payments: Vec<PaymentRequest>) -> Self {
+        Self {
+            payers: vec![payer.to_owned()],
+            payments,
+            load: Load::Closed { concurrency: 64 },
+            warm_up: Duration::from_secs(3),
+            extent: Extent::For(Duration::from_secs(10)),
+            processes: Vec::new(),
+            payment_timeout: crate::limits::DRAIN_TIMEOUT,
+        }
+    }
+}
+
+/// How far a run has come, for whoever watches.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Payments that ended well, warm-up included.
+    pub committed: AtomicU64,
+    /// Payments that did not, warm-up included.
+    pub failed: AtomicU64,
+}
+
+/// Why a benchmark could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The settings describe no run.
+    #[error("{0}")]
+    Settings(&'static str),
+    /// A payer's address is none.
+    #[error(transparent)]
+    Payer(#[from] BaseUrlError),
+    /// A process cannot be watched.
+    #[error("the CPU time of process {pid} ({name}) cannot be read")]
+    Process {
+        /// Its name.
+        name: String,
+        /// Its id.
+        pid: u32,
+        /// Why not.
+        source: std::io::Error,
+    },
+}

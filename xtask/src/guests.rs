@@ -1,0 +1,149 @@
+//! The plugins: compiled to core modules, and wrapped as components.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use wit_component::ComponentEncoder;
+
+use crate::{process, repository};
+
+mod toolchain;
+
+use toolchain::Toolchain;
+
+/// What the wrapped form depends on beside the module; change it to wrap everything again.
+const WRAPPER: &str = "wit-component 0.254";
+
+/// A core module that was built.
+pub struct Module {
+    /// The plugin's name, in kebab-case.
+    pub name: String,
+    /// The module's file.
+    pub path: PathBuf,
+}
+
+/// A line of `cargo build --message-format=json`, as far as it matters here.
+#[derive(Deserialize)]
+struct Line {
+    reason: String,
+    target: Option<Target>,
+    #[serde(default)]
+    filenames: Vec<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+/// Build every plugin as a core module.
+pub fn build() -> Result<Vec<Module>> {
+    let toolchain = Toolchain::find()?;
+    process::say(&format!("building the plugins with {}", toolchain.words()));
+    let mut command = toolchain.cargo();
+    command
+        .current_dir(repository::plugins())
+        .args(["build", "--release", "--workspace"])
+        .args(["--target", toolchain::TARGET])
+        .arg("--message-format=json-render-diagnostics")
+        .stdout(Stdio::piped());
+    let words = process::words(&command);
+    let output = command
+        .spawn()
+        .and_then(std::process::Child::wait_with_output)
+        .with_context(|| format!("cannot run `{words}`"))?;
+    ensure!(
+        output.status.success(),
+        "`{words}` failed: {}",
+        output.status
+    );
+    let modules = modules(&String::from_utf8_lossy(&output.stdout))?;
+    if modules.is_empty() {
+        bail!("no plugin has crate-type cdylib, so there are no components");
+    }
+    Ok(modules)
+}
+
+/// The modules that cargo says it made, or found fresh.
+fn modules(messages: &str) -> Result<Vec<Module>> {
+    let mut modules = Vec::new();
+    for text in messages.lines().filter(|line| line.starts_with('{')) {
+        let line: Line = serde_json::from_str(text)
+            .with_context(|| format!("cargo wrote a line that cannot be read: {text}"))?;
+        let Some(target) = line.target.filter(|_| line.reason == "compiler-artifact") else {
+            continue;
+        };
+        let is_module = |path: &PathBuf| path.extension().is_some_and(|e| e == "wasm");
+        if target.kind.iter().any(|kind| kind == "cdylib")
+            && let Some(path) = line.filenames.into_iter().find(is_module)
+        {
+            modules.push(Module {
+                name: target.name.replace('_', "-"),
+                path,
+            });
+        }
+    }
+    modules.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(modules)
+}
+
+/// Wrap the modules that changed. Answers how many.
+pub fn wrap_all(modules: &[Module]) -> Result<usize> {
+    let folder = repository::components();
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {folder:?}"))?;
+    let mut wrapped = 0;
+    for module in modules {
+        wrapped += usize::from(wrap(module)?);
+    }
+    Ok(wrapped)
+}
+
+/// Wrap a module as a component, unless that was done before. Answers whether it was needed.
+fn wrap(module: &Module) -> Result<bool> {
+    let bytes = fs::read(&module.path).with_context(|| format!("cannot read {:?}", module.path))?;
+    let folder = repository::components();
+    let component = folder.join(format!("{}.wasm", module.name));
+    let mark = folder.join(format!("{}.wrapped", module.name));
+    let digest: String = Sha256::digest(&bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let wanted = format!("{WRAPPER}\n{digest}\n");
+    if component.exists() && fs::read_to_string(&mark).is_ok_and(|made| made == wanted) {
+        return Ok(false);
+    }
+    let encoded = ComponentEncoder::default()
+        .validate(true)
+        .module(&bytes)
+        .and_then(|mut encoder| encoder.encode())
+        .map_err(|error| anyhow::anyhow!("{error:?}"))
+        .with_context(|| format!("plugin `{}` cannot be wrapped", module.name))?;
+    // The mark goes first and comes back last: a run that is cut short wraps again.
+    let _ = fs::remove_file(&mark);
+    fs::write(&component, encoded).with_context(|| format!("cannot write {component:?}"))?;
+    fs::write(&mark, wanted).with_context(|| format!("cannot write {mark:?}"))?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_taken_from_cargos_messages_and_libraries_left_out() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"quoting","kind":["cdylib","rlib"]},"filenames":["t/libquoting.rlib","t/quoting.wasm"]}
+{"reason":"compiler-artifact","target":{"name":"amount_limits","kind":["cdylib"]},"filenames":["t/amount_limits.wasm"]}
+{"reason":"compiler-artifact","target":{"name":"rialto-sdk","kind":["lib"]},"filenames":["t/librialto_sdk.rlib"]}
+{"reason":"build-finished","success":true}
+"#;
+        let modules = modules(messages).unwrap();
+        let names: Vec<_> = modules.iter().map(|module| module.name.as_str()).collect();
+        assert_eq!(names, ["amount-limits", "quoting"]);
+        assert_eq!(modules[1].path, PathBuf::from("t/quoting.wasm"));
+    }
+}

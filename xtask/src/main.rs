@@ -1,0 +1,67 @@
+//! The project's verbs, for people and for continuous integration alike: `cargo xtask help`.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod build;
+mod check;
+mod guests;
+mod host;
+mod process;
+mod repository;
+mod test;
+mod tidy;
+
+/// The project's verbs: `cargo xtask <verb>`.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Build the plugins, wrap them as components, put them into the demonstration scheme, and build the host
+    Build,
+    /// Check formatting, lints, documentation and the project's own rules; changes nothing
+    Check,
+    /// Check only the project's own rules, which takes a moment
+    Tidy,
+    /// Build, then run the plugins' tests and the workspace's, and print totals
+    Test {
+        /// Run only tests whose names contain this
+        filter: Option<String>,
+    },
+    /// Build, then run the demonstration scheme with one payment and tell its story
+    Demo {
+        /// What `rialto-demo` takes, such as --keep or --json
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Build, then measure payments a second on the demonstration scheme
+    Bench {
+        /// What `rialto bench` takes, such as --json
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().verb {
+        Verb::Build => build::build(),
+        Verb::Check => check::check(),
+        Verb::Tidy => tidy::tidy(),
+        Verb::Test { filter } => test::test(filter.as_deref()),
+        Verb::Demo { arguments } => host::demo(&arguments),
+        Verb::Bench { arguments } => host::bench(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Which crate of the workspace may use which: dependencies point one way.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use super::Finding;
+use crate::process;
+
+/// Crates and those they may use. Only `rialto-components` knows wasmtime, only `rialto-edge`
+/// knows HTTP, and backends know neither.
+const ALLOWED: [(&str, &[&str]); 11] = [
+    ("rialto-engine", &[]),
+    ("rialto-manifest", &[]),
+    ("rialto-telemetry", &[]),
+    ("rialto-store-sqlite", &["rialto-engine"]),
+    ("rialto-components", &["rialto-engine"]),
+    (
+        "rialto-edge",
+        &["rialto-components", "rialto-engine", "rialto-telemetry"],
+    ),
+    (
+        "rialto",
+        &[
+            "rialto-components",
+            "rialto-edge",
+            "rialto-engine",
+            "rialto-manifest",
+            "rialto-simulator",
+            "rialto-store-sqlite",
+            "rialto-telemetry",
+        ],
+    ),
+    ("rialto-simulator", &[]),
+    (
+        "rialto-demo",
+        &[
+            "rialto",
+            "rialto-engine",
+            "rialto-manifest",
+            "rialto-simulator",
+            "rialto-telemetry",
+        ],
+    ),
+    (
+        "rialto-tests",
+        &["rialto", "rialto-manifest", "rialto-simulator"],
+    ),
+    ("xtask", &["rialto-manifest"]),
+];
+
+/// Crates that only one crate may use, with who it is.
+const OWNED: [(&str, &str); 2] = [
+    ("wasmtime", "rialto-components"),
+    ("sqlx", "rialto-store-sqlite"),
+];
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    manifest_path: PathBuf,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// Where it comes from; none for a crate of this workspace.
+    source: Option<String>,
+    /// `dev` for tests, `build` for build scripts.
+    kind: Option<String>,
+}
+
+/// Dependencies that point where they must not.
+pub fn findings(root: &Path) -> Result<Vec<Finding>> {
+    let metadata = process::output(process::cargo().current_dir(root).args([
+        "metadata",
+        "--format-version",
+        "1",
+        "--no-deps",
+    ]))
+    .context("`cargo metadata` failed in the repository's root")?;
+    let metadata: Metadata = serde_json::from_str(&metadata)?;
+    Ok(metadata
+        .packages
+        .iter()
+        .flat_map(|package| of_package(root, package))
+        .collect())
+}
+
+fn of_package(root: &Path, package: &Package) -> Vec<Finding> {
+    let file = package.manifest_path.strip_prefix(root);
+    let file = file.unwrap_or(&package.manifest_path);
+    let finding = |message| Finding {
+        file: file.to_owned(),
+        line: 0,
+        message,
+    };
+    let name = &package.name;
+    let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| known == name) else {
+        let message = format!("`{name}` is not in the table of xtask/src/tidy/edges.rs: add it");
+        return vec![finding(message)];
+    };
+    let mut findings = Vec::new();
+    for dependency in &package.dependencies {
+        let used = dependency.name.as_str();
+        let ours = dependency.source.is_none();
+        // Tests may use any crate of ours: nothing is built on them.
+        if ours && dependency.kind.as_deref() != Some("dev") && !allowed.contains(&used) {
+            findings.push(finding(format!(
+                "`{name}` must not use `{used}`: dependencies point one way"
+            )));
+        }
+        let owner = OWNED.iter().find(|(owned, _)| *owned == used);
+        if let Some((_, owner)) = owner.filter(|(_, owner)| owner != name) {
+            findings.push(finding(format!("only `{owner}` may use `{used}`")));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, uses: &[(&str, bool, Option<&str>)]) -> Package {
+        Package {
+            name: name.to_owned(),
+            manifest_path: "r/Cargo.toml".into(),
+            dependencies: uses
+                .iter()
+                .map(|(name, ours, kind)| Dependency {
+                    name: (*name).to_owned(),
+                    source: (!ours).then(|| "registry".to_owned()),
+                    kind: kind.map(str::to_owned),
+                })
+                .collect(),
+        }
+    }
+
+    fn count(package: &Package) -> usize {
+        of_package(Path::new("r"), package).len()
+    }
+
+    #[test]
+    fn dependencies_point_one_way() {
+        assert_eq!(
+            count(&package(
+                "rialto-store-sqlite",
+                &[("rialto-engine", true, None)]
+            )),
+            0
+        );
+        assert_eq!(
+            count(&package("rialto-engine", &[("rialto-edge", true, None)])),
+            1
+        );
+        let in_tests = [("rialto-store-sqlite", true, Some("dev"))];
+        assert_eq!(count(&package("rialto-engine", &in_tests)), 0);
+        assert_eq!(
+            count(&package("rialto-edge", &[("wasmtime", false, None)])),
+            1
+        );
+        assert_eq!(count(&package("rialto-new", &[])), 1);
+    }
+
+    #[test]
+    fn the_table_has_no_cycle() {
+        // Repeatedly take away the crates that use nothing that is left.
+        let mut left: Vec<_> = ALLOWED.to_vec();
+        while !left.is_empty() {
+            let names: Vec<_> = left.iter().map(|(name, _)| *name).collect();
+            let before = left.len();
+            left.retain(|(_, uses)| uses.iter().any(|used| names.contains(used)));
+            assert!(left.len() < before, "a cycle among {names:?}");
+        }
+    }
+}
