@@ -46,7 +46,7 @@ impl Scene {
         let payer = start(first, own).await?;
         let payee = start(second, party.clone()).await?;
         payee
-            .associate(&party)
+            .associate(&party, None)
             .await
             .map_err(|failure| anyhow::anyhow!("associating the payee: {}", failure.reason()))?;
         Ok(Self {
