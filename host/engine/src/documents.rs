@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
@@ -45,6 +45,8 @@ pub(crate) struct CellState {
 pub(crate) struct Cell {
     pub key: DocumentKey,
     state: Mutex<CellState>,
+    /// Whether it was used since the cache last looked for what to forget.
+    used: AtomicBool,
 }
 
 impl Cell {
@@ -59,6 +61,7 @@ impl Cell {
                 waiters: VecDeque::new(),
                 lsn: Lsn(0),
             }),
+            used: AtomicBool::new(true),
         }
     }
 
@@ -110,7 +113,10 @@ impl Documents {
         let cell = {
             let mut shard = self.shard(key).lock();
             match shard.get(key) {
-                Some(cell) => cell.clone(),
+                Some(cell) => {
+                    cell.used.store(true, Ordering::Relaxed);
+                    cell.clone()
+                }
                 None => {
                     let cell = Arc::new(Cell::new(key.clone()));
                     shard.insert(key.clone(), cell.clone());
@@ -144,26 +150,26 @@ impl Documents {
         }
     }
 
-    /// Forget cells that nobody uses and that are on disk, while there are too many bytes.
+    /// Forget cells that nobody uses and that are on disk, while there are too many bytes. What was
+    /// used since the last look gets a second chance.
     pub fn trim(&self, committed: Lsn) {
-        for _ in 0..SHARDS {
-            if self.bytes.load(Ordering::Relaxed) <= self.bytes_max {
+        for _ in 0..2 * SHARDS {
+            let over = self.bytes.load(Ordering::Relaxed).saturating_sub(self.bytes_max);
+            if over == 0 {
                 return;
             }
             let hand = self.hand.fetch_add(1, Ordering::Relaxed) % SHARDS;
-            let mut shard = self.shards[hand].lock();
             let mut freed = 0;
-            let mut kept_for_now = shard.len() / 2;
-            shard.retain(|key, cell| {
+            self.shards[hand].lock().retain(|key, cell| {
                 // Only this map holds the cell, and it gives cells out only under this lock.
-                if kept_for_now == 0 || Arc::strong_count(cell) > 1 {
+                if freed >= over || Arc::strong_count(cell) > 1 {
                     return true;
                 }
                 let state = cell.state();
-                if state.owner.is_some() || !state.waiters.is_empty() || state.lsn > committed {
+                let needed = state.owner.is_some() || !state.waiters.is_empty();
+                if needed || state.lsn > committed || cell.used.swap(false, Ordering::Relaxed) {
                     return true;
                 }
-                kept_for_now -= 1;
                 freed += cost(key, state.body.as_deref());
                 false
             });

@@ -685,6 +685,24 @@ impl Engine {
         }));
     }
 
+    /// Take no more jobs, and tell those who wait for one that has not run. Deliveries are on disk,
+    /// or their cause is not.
+    pub(crate) fn abandon(&self) {
+        loop {
+            let jobs = self.shared.queue.close();
+            if jobs.is_empty() {
+                return;
+            }
+            for mut job in jobs {
+                // Whoever queued for its documents comes back with the next look.
+                release_all(&self.shared, &mut job);
+                if let Some(waiter) = job.waiter.take() {
+                    waiter(Err(Failure::Shutdown));
+                }
+            }
+        }
+    }
+
     /// Dead letters, oldest first.
     pub fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
         self.shared.environment.store.dead_letters()

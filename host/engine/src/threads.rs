@@ -9,7 +9,6 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use crate::engine::Engine;
-use crate::stimulus::Failure;
 
 /// The longest time between two looks at the clock, in milliseconds: reminders that are set for
 /// earlier than what the timer waits for are late by at most this.
@@ -75,15 +74,12 @@ impl Threads {
     }
 
     fn halt(&mut self) {
-        for job in self.engine.shared.queue.close() {
-            let mut job = job;
-            if let Some(waiter) = job.waiter.take() {
-                waiter(Err(Failure::Shutdown));
-            }
-        }
+        self.engine.abandon();
         for worker in self.workers.drain(..) {
             let _ = worker.join();
         }
+        // What the last runs have put back.
+        self.engine.abandon();
         self.engine.shared.log.close();
         if let Some(committer) = self.committer.take() {
             let _ = committer.join();

@@ -133,12 +133,30 @@ fn refusal(status: StatusCode, body: &[u8]) -> String {
 /// # Errors
 /// When nobody answers, or not well.
 pub async fn fetch(url: &str) -> anyhow::Result<String> {
+    exchange(Request::get(url).body(Full::default())?).await
+}
+
+/// POST JSON where no token is needed.
+///
+/// # Errors
+/// When nobody answers, or not well.
+pub async fn post(url: &str, body: &serde_json::Value) -> anyhow::Result<String> {
+    let request = Request::post(url)
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Full::from(body.to_string()))?;
+    exchange(request).await
+}
+
+async fn exchange(request: Request<Full<Bytes>>) -> anyhow::Result<String> {
+    let url = request.uri().to_string();
     let http: HttpClient<_, Full<Bytes>> =
         HttpClient::builder(TokioExecutor::new()).build(HttpConnector::new());
-    let response = http.get(url.parse()?).await?;
-    if !response.status().is_success() {
-        bail!("{url} answered {}", response.status());
-    }
+    let response = http.request(request).await?;
+    let status = response.status();
     let body = response.into_body().collect().await?.to_bytes();
-    Ok(String::from_utf8_lossy(&body).into_owned())
+    let text = String::from_utf8_lossy(&body).into_owned();
+    if !status.is_success() {
+        bail!("{url} answered {status}: {text}");
+    }
+    Ok(text)
 }

@@ -154,6 +154,10 @@ impl Releases {
         let stored = self.store.releases().context("reading the releases")?;
         let number = stored.last().map_or(1, |last| last.number + 1);
         let release = Arc::new(self.prepare(number, &document)?);
+        if current.is_none() {
+            // Nothing serves yet: what the activation causes runs on this release too.
+            self.runtime.make_current(release.clone());
+        }
         self.activate(engine, &release)?;
         let json = serde_json::to_string(&document).context("writing the release")?;
         self.store

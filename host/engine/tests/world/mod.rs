@@ -252,7 +252,10 @@ impl Clock for TestClock {
         Timestamp(1_000_000 + self.0.load(Ordering::Relaxed))
     }
     fn monotonic_us(&self) -> u64 {
-        self.0.load(Ordering::Relaxed) * 1_000
+        // Durations are real: nothing that is decided depends on them but how long a group forms.
+        static ORIGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+        let origin = ORIGIN.get_or_init(std::time::Instant::now);
+        u64::try_from(origin.elapsed().as_micros()).unwrap()
     }
 }
 
@@ -354,7 +357,7 @@ impl Bank {
             }
             Ask::Cancel(id) => Ok(Box::new(turn.cancel_reminder(&BANK.into(), id)?)),
             Ask::Slow(pause) => {
-                add(turn, "accounts", "slow", 1)?;
+                add(turn, "slow", "slow", 1)?;
                 std::thread::sleep(*pause);
                 Ok(Box::new(true))
             }

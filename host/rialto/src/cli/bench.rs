@@ -95,14 +95,14 @@ impl Bench {
                 .arg(&fsps_file),
         )?;
         let mut participants = manifest.scheme().participants.iter();
-        let (Some(payer), Some(_)) = (participants.next(), participants.next()) else {
+        let (Some(payer), Some(payee)) = (participants.next(), participants.next()) else {
             bail!("a benchmark needs two participants in the scheme");
         };
         let currency = payer.accounts.first().context("the payer has no account")?;
         let currency = currency.currency.to_string();
         let payments = parties
-            .into_iter()
-            .map(|party| PaymentRequest::new(party, "1", &currency))
+            .iter()
+            .map(|party| PaymentRequest::new(party.clone(), "1", &currency))
             .collect();
         let mut settings = BenchSettings::new(&payer.callback_base_url.to_string(), payments);
         settings.load = match self.rate {
@@ -123,6 +123,10 @@ impl Bench {
             .enable_all()
             .build()?;
         let sampler = Sampler::new(manifest, host.0.id())?;
+        let order = format!("{}/_control/associate", payee.callback_base_url);
+        // Without names, all parties that its settings give it.
+        let associated = runtime.block_on(crate::client::post(&order, &json!({})));
+        associated.context("associating the payees")?;
         let result = runtime.block_on(run(&settings, !self.json, &sampler))?;
         Ok(figures(&result))
     }
