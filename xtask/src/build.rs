@@ -27,16 +27,13 @@ fn guests() -> Result<()> {
 
 fn host() -> Result<()> {
     process::say("building the host (the first time takes several minutes)");
-    package("rialto")
-}
-
-/// Build one crate of the workspace.
-pub fn package(name: &str) -> Result<()> {
-    process::run(process::cargo().current_dir(repository::root()).args([
-        "build",
-        "--package",
-        name,
-    ]))
+    // Always the whole workspace: another selection would mean other features of shared
+    // dependencies, and compiling those again.
+    process::run(
+        process::cargo()
+            .current_dir(repository::root())
+            .args(["build", "--workspace"]),
+    )
 }
 
 /// Copy to a scheme's folder the components that it names, where they differ, and pin them.

@@ -9,7 +9,6 @@ use crate::{build, process, repository};
 /// Build everything, then make one payment through a host and tell its story.
 pub fn demo(arguments: &[String]) -> Result<()> {
     build::build()?;
-    build::package("rialto-demo")?;
     run("rialto-demo", &[], arguments)
 }
 

@@ -9,8 +9,12 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 pub const EPOCH_TICK_MS: u64 = 5;
 /// Native stack that one component's WebAssembly may use.
 pub const WASM_STACK_BYTES: usize = 512 << 10;
-/// Bytes of an instance that are kept resident when the kernel cannot tell which pages changed.
+/// Bytes of an instance that are kept resident when the kernel cannot tell which pages changed: all
+/// of them are copied over each time.
 const KEEP_RESIDENT_BYTES: usize = 128 << 10;
+/// The same when it can: only those that changed are. What is kept is not unmapped, which would
+/// interrupt every core that runs a thread of the host.
+const SCANNED_RESIDENT_BYTES: usize = 4 << 20;
 
 /// Whether a component's instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +76,10 @@ fn pooling(pool: PoolSize) -> PoolingAllocationConfig {
         .max_memory_size(pool.memory_bytes_max)
         .table_elements(20_000);
     if can_scan_pages() {
-        pooling.pagemap_scan(Enabled::Yes);
+        pooling
+            .pagemap_scan(Enabled::Yes)
+            .linear_memory_keep_resident(SCANNED_RESIDENT_BYTES)
+            .table_keep_resident(64 << 10);
     } else {
         pooling
             .pagemap_scan(Enabled::No)

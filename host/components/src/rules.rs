@@ -77,9 +77,7 @@ pub struct Receipt {
     pub rule_version: String,
     /// The digest of the rule's bytes.
     pub digest: Digest,
-    /// The rule's settings at this step.
-    pub settings: Box<serde_json::value::RawValue>,
-    /// Their digest.
+    /// The digest of the rule's settings at this step; the release has them.
     pub settings_digest: Digest,
     /// The release that asked.
     pub release: u64,
@@ -180,14 +178,12 @@ fn keep_receipt(
             ..
         }
     );
-    let settings = serde_json::value::RawValue::from_string(bound.identity.settings.to_string())?;
     let version = member.description.as_ref().map(|d| d.version.clone());
     let receipt = Receipt {
         step: step.clone(),
         rule: member.identity.name.clone(),
         rule_version: version.unwrap_or_default(),
         digest: member.digest,
-        settings,
         settings_digest: bound.settings_digest,
         release: active.release.number,
         subject: subject.to_owned(),

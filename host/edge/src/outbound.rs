@@ -28,6 +28,7 @@ use rialto_telemetry::Metrics;
 use rialto_telemetry::metrics::DeliveryLabels;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tracing::Instrument as _;
 
 /// Bytes of an answer's body that are kept for the report.
 const ANSWER_BYTES_MAX: usize = 4 << 10;
@@ -97,10 +98,18 @@ impl Outbound {
 impl Network for Outbound {
     fn send(&self, request: Arc<OutboundRequest>, done: Box<dyn FnOnce(Report) + Send>) {
         let inner = self.inner.clone();
-        self.runtime.spawn(async move {
+        let span = tracing::debug_span!(
+            "delivery",
+            request = request.id,
+            method = request.method,
+            url = request.url,
+            traceparent = request.traceparent,
+        );
+        let delivery = async move {
             let report = inner.deliver(&request).await;
             done(report);
-        });
+        };
+        self.runtime.spawn(delivery.instrument(span));
     }
 }
 

@@ -18,6 +18,7 @@ use rialto_engine::{Engine, Failure, Trace};
 use rialto_telemetry::Metrics;
 use rialto_telemetry::metrics::RequestLabels;
 use tokio::sync::oneshot;
+use tracing::Instrument as _;
 
 use crate::api::{Api, Served};
 use crate::openapi::Operation;
@@ -56,6 +57,16 @@ impl Service {
 
     /// Answer a request.
     pub async fn answer(&self, request: http::Request<Incoming>) -> Response<Full<Bytes>> {
+        let span = tracing::debug_span!(
+            "request",
+            method = %request.method(),
+            path = request.uri().path(),
+            trace = format_args!("{:032x}", trace(request.headers()).id),
+        );
+        self.answered(request).instrument(span).await
+    }
+
+    async fn answered(&self, request: http::Request<Incoming>) -> Response<Full<Bytes>> {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let api = self.api.load_full();
@@ -65,7 +76,8 @@ impl Service {
         let Some((served, _)) = api.find(head.uri.path()) else {
             return plain(StatusCode::NOT_FOUND, "nothing is served here");
         };
-        let body = read(body, &head.headers, served.document.body_bytes_max).await;
+        let body_bytes_max = served.document.body_bytes_max;
+        let body = read(body, &head.headers, body_bytes_max, self.timeout).await;
         let judged = match body {
             Ok(body) => self.judge(&api, served, &head, &body),
             Err(violation) => Err(violation),
@@ -218,11 +230,12 @@ impl Service {
     }
 }
 
-/// Read a body within a limit.
+/// Read a body within a limit of bytes and of time.
 async fn read(
     body: Incoming,
     headers: &HeaderMap,
     bytes_max: usize,
+    timeout: Duration,
 ) -> Result<Bytes, wit::Violation> {
     let too_large = || {
         let detail = format!("is longer than {bytes_max} bytes");
@@ -234,14 +247,14 @@ async fn read(
     if announced.is_some_and(|length| length > bytes_max) {
         return Err(too_large());
     }
-    match Limited::new(body, bytes_max).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(_) => Err(validate::violation(
-            ViolationKind::NotJson,
-            "body",
-            "ended before its announced length".into(),
-        )),
+    let cut_off = |detail: &str| {
+        validate::violation(ViolationKind::NotJson, "body", detail.to_owned())
+    };
+    match tokio::time::timeout(timeout, Limited::new(body, bytes_max).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(cut_off("ended before its announced length")),
+        Err(_) => Err(cut_off("did not arrive in time")),
     }
 }
 

@@ -1,9 +1,12 @@
 //! What leaves the host over HTTP, as the engine sees it: requests that are durable before they
 //! are sent, and reports of how they ended.
 
+use std::any::Any;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Name;
+use crate::stimulus::LivePayload;
 use crate::time::Timestamp;
 
 /// How hard to try to deliver a request.
@@ -99,6 +102,31 @@ pub struct Report {
     pub attempts: u32,
     /// How it ended.
     pub outcome: Outcome,
+}
+
+impl Report {
+    /// For the history: how it ended, in a few words.
+    pub fn summary(&self) -> String {
+        let attempts = self.attempts;
+        let plural = if attempts == 1 { "attempt" } else { "attempts" };
+        match &self.outcome {
+            Outcome::Delivered(response) => {
+                format!("{} after {attempts} {plural}", response.status)
+            }
+            Outcome::Failed { reason, .. } => {
+                format!("not delivered after {attempts} {plural}: {reason}")
+            }
+        }
+    }
+}
+
+impl LivePayload for Report {
+    fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
 }
 
 /// What carries requests to the outside.

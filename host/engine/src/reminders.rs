@@ -1,9 +1,11 @@
 //! Reminders that wait, and those that have fired but have not been handled yet.
 
+use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::ids::Name;
+use crate::stimulus::LivePayload;
 use crate::store::StoredReminder;
 use crate::time::Timestamp;
 
@@ -97,6 +99,15 @@ impl Reminders {
     /// How many wait.
     pub fn waiting(&self) -> usize {
         self.due.len()
+    }
+}
+
+impl LivePayload for StoredReminder {
+    fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

@@ -165,6 +165,14 @@ impl Stimulus {
         }
     }
 
+    /// What it is called in the history.
+    pub fn function(&self) -> &Name {
+        match self {
+            Stimulus::Request { function, .. } => function,
+            Stimulus::Delivery(delivery) => &delivery.function,
+        }
+    }
+
     /// The trace that it belongs to.
     pub fn trace(&self) -> Trace {
         match self {

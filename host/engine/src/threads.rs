@@ -14,6 +14,9 @@ use crate::engine::Engine;
 /// earlier than what the timer waits for are late by at most this.
 const TIMER_PERIOD_MS: u64 = 10;
 
+/// Stack of a thread: components that call each other are nested on it. Only what is used is taken.
+const STACK_BYTES: usize = 32 << 20;
+
 /// Running threads. Dropping it stops them without waiting for work to finish.
 pub struct Threads {
     engine: Engine,
@@ -40,8 +43,11 @@ impl Threads {
         for n in 0..workers.max(1) {
             let engine = engine.clone();
             let worker = spawn(&format!("turn-{n}"), move || {
-                while let Some(job) = engine.shared.queue.pop_wait() {
-                    engine.run_job(job);
+                while let Some(mut job) = engine.shared.queue.pop_wait() {
+                    while let Some(next) = engine.run_job(job) {
+                        job = next;
+                    }
+                    engine.job_done();
                 }
             })?;
             threads.workers.push(worker);
@@ -119,5 +125,6 @@ fn commit(engine: &Engine) {
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new()
         .name(name.to_owned())
+        .stack_size(STACK_BYTES)
         .spawn(body)
 }

@@ -266,7 +266,7 @@ impl Turn {
             component: component.clone(),
             id: id.into(),
             due,
-            generation: self.shared.next_id(),
+            generation: self.shared.fresh_id(),
             payload,
             subjects: self.staged.subjects.clone(),
         };
@@ -303,7 +303,7 @@ impl Turn {
     /// Stage a request to the outside. Answers its id.
     pub fn send(&mut self, component: &Name, send: Send) -> Result<u64, Interrupt> {
         check_count("requests", self.staged.outbound.len())?;
-        let id = self.shared.next_id();
+        let id = self.shared.fresh_id();
         self.note(Step::Sent {
             id,
             request: format!("{} {}", send.method, send.url),
@@ -334,7 +334,7 @@ impl Turn {
     ) -> Result<(), Interrupt> {
         check_count("events", self.staged.deliveries.len())?;
         let delivery = Delivery {
-            id: self.shared.next_id(),
+            id: self.shared.fresh_id(),
             cause: Cause::Event,
             component: component.clone(),
             interface: interface.clone(),
@@ -350,7 +350,7 @@ impl Turn {
 
     /// Keep a receipt. Answers its id.
     pub fn receipt(&mut self, subject: &str, body: String) -> u64 {
-        let id = self.shared.next_id();
+        let id = self.shared.fresh_id();
         self.staged.receipts.push(Receipt {
             id,
             subject: subject.into(),

@@ -11,7 +11,7 @@ use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{Listener, Outbound, OutboundLimits, ServerLimits, Service};
-use rialto_engine::engine::Recovery;
+use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
 use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};

@@ -254,7 +254,7 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
             let _ = writeln!(text, "    {name:<10} {value}");
         };
         row("component", format!("{} (version {})", receipt.digest, receipt.rule_version));
-        row("settings", format!("{} {}", receipt.settings_digest, receipt.settings.get()));
+        row("settings", receipt.settings_digest.to_string());
         row("input", format!("{} {}", receipt.input_digest, receipt.input.get()));
         row(
             "cost",

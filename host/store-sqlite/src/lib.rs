@@ -19,7 +19,7 @@ use rialto_engine::store::{
 };
 use rialto_engine::{CollectionId, Lsn};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, Row, SqliteConnection, SqlitePool};
+use sqlx::{ConnectOptions, Row, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
 
 pub use archive::StoredRelease;
@@ -231,11 +231,8 @@ impl Store for SqliteStore {
     fn write(&self, group: &Group) -> Result<(), StoreError> {
         let mut writer = self.writer.lock();
         let fence = self.fence.load(Ordering::Acquire);
-        self.runtime.block_on(async {
-            let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
-            group::write(&mut transaction, group, fence).await?;
-            transaction.commit().await.map_err(failed)
-        })
+        self.runtime
+            .block_on(group::write(&mut writer, group, fence))
     }
 
     fn visit_keys(

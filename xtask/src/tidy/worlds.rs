@@ -19,7 +19,7 @@ pub fn findings(file: &TextFile) -> Option<Finding> {
         // wit/quoting/quoting.wit: the package of that name.
         ["wit", folder, _] => (format!("package rialto:{folder}@"), "package "),
         // plugins/contexts/quoting/world.wit: the plugin's one world.
-        ["plugins", "contexts" | "rules", folder, "world.wit"] => {
+        ["plugins", "contexts" | "rules" | "tests", folder, "world.wit"] => {
             (format!("world {folder} "), "world ")
         }
         _ => return None,

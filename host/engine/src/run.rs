@@ -1,0 +1,386 @@
+//! Running a job: through the handler, into the log, or back into the queue.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::commit::Executed;
+use crate::documents::Cell;
+use crate::engine::{Engine, Handled, Shared};
+use crate::footprint::{adopt_footprint, release_all, take_footprint};
+use crate::history::{Ended, Record, Step};
+use crate::ids::{Lsn, Name};
+use crate::limits::Limits;
+use crate::queue::Job;
+use crate::reminders::ReminderChange;
+use crate::stimulus::{Cause, Delivery, Failure, Reply, Stimulus};
+use crate::store::{DeadLetter, DocumentWrite};
+use crate::turn::{Staged, Turn};
+
+impl Engine {
+    /// Run a job. Answers the first of the jobs that it caused, if it caused any: whoever runs this
+    /// one does best to go on with it, while what it needs is at hand.
+    pub(crate) fn run_job(&self, mut job: Box<Job>) -> Option<Box<Job>> {
+        let shared = &self.shared;
+        if let Some(delivery) = stale_reminder(shared, &job) {
+            tracing::debug!(component = %delivery.component, "a reminder was replaced or cancelled");
+            release_all(shared, &mut job);
+            return None;
+        }
+        // Without all of its documents it queues for one; whoever lets go of that puts it back.
+        let mut job = take_footprint(job)?;
+        let span = tracing::debug_span!(
+            "turn",
+            turn = job.turn.0,
+            component = %job.stimulus.component(),
+            function = %job.stimulus.function(),
+            trace = format_args!("{:032x}", job.stimulus.trace().id),
+        );
+        let _entered = span.entered();
+        let started_us = shared.environment.clock.monotonic_us();
+        let mut turn = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
+        adopt_footprint(&mut turn, &mut job);
+        if let Stimulus::Delivery(delivery) = &job.stimulus {
+            turn.staged.subjects.clone_from(&delivery.subjects);
+        }
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            shared.handler.handle(&job.stimulus, turn)
+        }));
+        let handled = ran.unwrap_or_else(|panic| Handled {
+            turn: None,
+            outcome: Err(Failure::Handler {
+                component: job.stimulus.component().clone(),
+                reason: format!("the host panicked: {}", panic_text(&*panic)),
+            }),
+        });
+        let took_us = shared
+            .environment
+            .clock
+            .monotonic_us()
+            .saturating_sub(started_us);
+        let took_us = u32::try_from(took_us).unwrap_or(u32::MAX);
+        match handled {
+            Handled {
+                turn: Some(turn), ..
+            } if turn.blocked.is_some() => {
+                self.interrupted(turn, job);
+                None
+            }
+            Handled {
+                turn: Some(turn),
+                outcome: Ok(reply),
+            } => self.execute(turn, job, reply, took_us),
+            Handled {
+                turn,
+                outcome: Err(failure),
+            } => {
+                self.fail(turn, job, failure, took_us);
+                None
+            }
+            Handled { turn: None, .. } => {
+                let failure = Failure::Handler {
+                    component: job.stimulus.component().clone(),
+                    reason: "the turn was lost".into(),
+                };
+                self.fail(None, job, failure, took_us);
+                None
+            }
+        }
+    }
+
+    /// A job that was taken from the queue, and all that was run right after it, is done.
+    pub(crate) fn job_done(&self) {
+        if self.shared.queue.done() {
+            self.shared.log.idle();
+        }
+    }
+
+    /// The handler is through: validate, give the turn its place in the log, make it visible.
+    fn execute(
+        &self,
+        mut turn: Turn,
+        mut job: Box<Job>,
+        reply: Reply,
+        took_us: u32,
+    ) -> Option<Box<Job>> {
+        let shared = &self.shared;
+        if let Some(cell) = outdated_read(&turn) {
+            turn.blocked = Some(cell);
+            self.interrupted(turn, job);
+            return None;
+        }
+        let staged = std::mem::take(&mut turn.staged);
+        let record = self.record(&turn, &job.stimulus, &staged, took_us, Ended::Executed);
+        let deliveries = staged.deliveries.clone();
+        let mut executed = Executed {
+            writes: writes(&turn),
+            deliveries: staged.deliveries,
+            reminders: staged.reminders,
+            outbound: staged.outbound,
+            receipts: staged.receipts,
+            history: Some(record),
+            ..Executed::default()
+        };
+        if let Stimulus::Delivery(delivery) = &job.stimulus {
+            executed.handled = Some(delivery.clone());
+            handled_reminder(shared, delivery, &mut executed.reminders);
+        }
+        self.apply_reminders(&executed.reminders);
+        let answer = job.waiter.take().map(|waiter| (waiter, reply));
+        let now_us = shared.environment.clock.monotonic_us();
+        let lsn = shared.log.append(executed, answer, now_us);
+        install(shared, &mut turn, lsn);
+        drop(turn);
+        shared.counters.executed.fetch_add(1, Ordering::Relaxed);
+        let mut deliveries = deliveries.into_iter();
+        let first = deliveries.next();
+        for delivery in deliveries {
+            self.enqueue_delivery(delivery);
+        }
+        first.map(|delivery| self.delivery_job(delivery))
+    }
+
+    fn apply_reminders(&self, changes: &[ReminderChange]) {
+        if changes.is_empty() {
+            return;
+        }
+        let mut reminders = self.shared.reminders.lock();
+        for change in changes {
+            match change {
+                ReminderChange::Set(reminder) => reminders.set(reminder.clone()),
+                ReminderChange::Cancel { component, id } => {
+                    reminders.cancel(component, id);
+                }
+            }
+        }
+    }
+
+    /// Another turn was in the way: run again, holding what is known to be wanted.
+    fn interrupted(&self, mut turn: Turn, mut job: Box<Job>) {
+        let shared = &self.shared;
+        shared.counters.conflicts.fetch_add(1, Ordering::Relaxed);
+        job.conflicts += 1;
+        let mut wanted: Vec<_> = turn
+            .touched
+            .values()
+            .filter(|touch| touch.held)
+            .map(|touch| touch.cell.clone())
+            .chain(turn.blocked.take())
+            .chain(std::mem::take(&mut job.footprint))
+            .collect();
+        drop(turn);
+        wanted.sort_by(|a, b| a.key.cmp(&b.key));
+        wanted.dedup_by(|a, b| a.key == b.key);
+        if job.conflicts > shared.limits.conflicts_max {
+            let failure = Failure::Contention(job.conflicts);
+            job.conflicts = 0;
+            return self.fail(None, job, failure, 0);
+        }
+        job.footprint = wanted;
+        job.held = 0;
+        shared.queue.push_first(job);
+    }
+
+    /// The handler failed: nothing of the turn remains. Tell who waits, or try again, or park.
+    fn fail(&self, turn: Option<Turn>, mut job: Box<Job>, failure: Failure, took_us: u32) {
+        let shared = &self.shared;
+        shared.counters.failed.fetch_add(1, Ordering::Relaxed);
+        let staged = turn.map(|mut turn| std::mem::take(&mut turn.staged));
+        release_all(shared, &mut job);
+        job.footprint.clear();
+        job.attempts += 1;
+        let component = job.stimulus.component().clone();
+        let reason = failure.to_string();
+        tracing::warn!(%component, turn = %job.turn, attempt = job.attempts, %reason, "a turn failed");
+        let last = match &job.stimulus {
+            Stimulus::Request { .. } => true,
+            Stimulus::Delivery(_) => job.attempts >= shared.limits.attempts_max,
+        };
+        let ended = match &job.stimulus {
+            Stimulus::Delivery(_) if last => Ended::Parked(reason.clone()),
+            _ => Ended::Failed(reason.clone()),
+        };
+        let probe = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
+        let mut staged = staged.unwrap_or_default();
+        if let Stimulus::Delivery(delivery) = &job.stimulus
+            && staged.subjects.is_empty()
+        {
+            staged.subjects.clone_from(&delivery.subjects);
+        }
+        let record = self.record(&probe, &job.stimulus, &staged, took_us, ended);
+        let mut executed = Executed {
+            history: Some(record),
+            ..Executed::default()
+        };
+        match (&job.stimulus, last) {
+            (Stimulus::Delivery(delivery), true) => {
+                self.park(delivery, job.attempts, reason, &mut executed);
+            }
+            (Stimulus::Delivery(_), false) => {
+                let pause = pause_ms(&shared.limits, job.attempts);
+                let due = shared.environment.clock.now() + pause;
+                shared.delayed.push(due, job);
+                let now_us = shared.environment.clock.monotonic_us();
+                shared.log.append(executed, None, now_us);
+                return;
+            }
+            (Stimulus::Request { .. }, _) => {}
+        }
+        let now_us = shared.environment.clock.monotonic_us();
+        shared.log.append(executed, None, now_us);
+        if let Some(waiter) = job.waiter.take() {
+            waiter(Err(failure));
+        }
+    }
+
+    fn park(
+        &self,
+        delivery: &Arc<Delivery>,
+        attempts: u32,
+        error: String,
+        executed: &mut Executed,
+    ) {
+        let shared = &self.shared;
+        shared.counters.dead_letters.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(
+            component = %delivery.component, interface = %delivery.interface, id = delivery.id,
+            %error, "a delivery became a dead letter; see `rialto dead-letters`"
+        );
+        executed.handled = Some(delivery.clone());
+        handled_reminder(shared, delivery, &mut executed.reminders);
+        self.apply_reminders(&executed.reminders);
+        executed.dead_letters.push(DeadLetter {
+            delivery: delivery.clone(),
+            attempts,
+            error,
+            at: shared.environment.clock.now(),
+        });
+    }
+
+    fn record(
+        &self,
+        turn: &Turn,
+        stimulus: &Stimulus,
+        staged: &Staged,
+        took_us: u32,
+        ended: Ended,
+    ) -> Record {
+        let mut steps = staged.steps.clone();
+        for touch in turn.touched.values().filter(|touch| touch.write.is_some()) {
+            let key = &touch.cell.key;
+            if let Some((component, name)) = self.shared.collections.name(key.collection) {
+                let document = format!("{component}/{name}/{}", key.id);
+                steps.push(Step::Wrote { document });
+            }
+        }
+        let cause = match stimulus {
+            Stimulus::Request { .. } => None,
+            Stimulus::Delivery(d) => d.by,
+        };
+        Record {
+            turn: turn.id,
+            cause,
+            at: turn.now,
+            took_us,
+            release: staged.release,
+            kind: stimulus.kind(),
+            component: stimulus.component().clone(),
+            function: stimulus.function().clone(),
+            trace: turn.trace.id,
+            subjects: staged.subjects.clone(),
+            steps,
+            ended,
+        }
+    }
+}
+
+/// A document that was read and has been written by another turn, or is being.
+fn outdated_read(turn: &Turn) -> Option<Arc<Cell>> {
+    let mut reads = turn.touched.values().filter(|touch| !touch.held);
+    let outdated = reads.find(|touch| {
+        let state = touch.cell.state();
+        state.version != touch.version || state.owner.is_some()
+    });
+    outdated.map(|touch| touch.cell.clone())
+}
+
+fn writes(turn: &Turn) -> Vec<DocumentWrite> {
+    let written = turn.touched.iter().filter_map(|(key, touch)| {
+        let body = touch.write.clone()?;
+        Some(DocumentWrite {
+            collection: key.collection,
+            id: key.id.clone(),
+            version: touch.version + 1,
+            body,
+        })
+    });
+    written.collect()
+}
+
+/// Make the turn's writes visible to later turns. The turn still holds its documents.
+fn install(shared: &Shared, turn: &mut Turn, lsn: Lsn) {
+    for (key, touch) in &mut turn.touched {
+        let Some(body) = touch.write.take() else {
+            continue;
+        };
+        shared.documents.absent.note(key.collection, &key.id);
+        let mut state = touch.cell.state();
+        assert!(
+            state.owner == Some(turn.id) && state.version == touch.version,
+            "a document was written by a turn that did not hold it"
+        );
+        let length = |body: &Option<Name>| body.as_ref().map_or(0, |b| b.len());
+        shared
+            .documents
+            .replaced(length(&state.body), length(&body));
+        state.version += 1;
+        state.body = body;
+        state.lsn = lsn;
+    }
+}
+
+/// The delivery, if it is of a reminder that has been replaced or cancelled since it fired.
+fn stale_reminder<'a>(shared: &Shared, job: &'a Job) -> Option<&'a Delivery> {
+    let Stimulus::Delivery(delivery) = &job.stimulus else {
+        return None;
+    };
+    let Cause::Reminder { id, generation } = &delivery.cause else {
+        return None;
+    };
+    let reminders = shared.reminders.lock();
+    (!reminders.is_current(&delivery.component, id, *generation)).then_some(delivery)
+}
+
+/// Note that a reminder's delivery has been handled, unless the reminder was replaced meanwhile.
+fn handled_reminder(shared: &Shared, delivery: &Delivery, changes: &mut Vec<ReminderChange>) {
+    let Cause::Reminder { id, generation } = &delivery.cause else {
+        return;
+    };
+    let handled = shared
+        .reminders
+        .lock()
+        .handled(&delivery.component, id, *generation);
+    if handled {
+        // First, so that a reminder of the same id that the handler set stays.
+        let cancel = ReminderChange::Cancel {
+            component: delivery.component.clone(),
+            id: id.clone(),
+        };
+        changes.insert(0, cancel);
+    }
+}
+
+/// The pause before the next attempt, in milliseconds.
+fn pause_ms(limits: &Limits, attempts: u32) -> u64 {
+    let doublings = attempts.saturating_sub(1).min(32);
+    limits
+        .retry_initial_ms
+        .saturating_mul(1 << doublings)
+        .min(limits.retry_max_ms)
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a message".into())
+}

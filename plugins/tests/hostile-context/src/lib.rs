@@ -1,0 +1,110 @@
+//! A context that does what a request tells it, good or bad: what the host's tests and benchmarks
+//! drive.
+//!
+//! An order is words: `nothing`, `write ID BODY`, `trap`, `loop`, `eat-memory`, `recurse`,
+//! `prepare UNITS` and `quote UNITS` (ask the rules of a step about an amount), `call ORDER` (have
+//! another instance do it), `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A
+//! request's body is an order, the response's body what came of it.
+
+pub mod orders;
+#[cfg(target_arch = "wasm32")]
+mod payments;
+
+/// Bindings generated from `world.wit`.
+#[allow(missing_docs)]
+pub mod bindings {
+    wit_bindgen::generate!({
+        world: "rialto:hostile-context/hostile-context",
+        path: ["../../../wit/common", "../../../wit/host", "../../../wit/rules", "."],
+        with: {
+            "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
+            "rialto:rules/types@0.1.0": rialto_sdk::bindings::rialto::rules::types,
+            "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
+        },
+        generate_all,
+    });
+}
+
+// Imports of steps and exports have names that no native linker takes.
+#[cfg(target_arch = "wasm32")]
+mod component {
+    //! The exports.
+
+    use crate::bindings::exports::rialto::host::http_handler;
+    use crate::bindings::exports::rialto::hostile_context::{echo, happened};
+    use crate::bindings::rialto::hostile_context as own;
+    use crate::orders::{Order, eat_memory, endless, recurse};
+    use crate::payments;
+    use rialto_sdk::bindings::rialto::host::storage;
+
+    struct HostileContext;
+
+    /// Where `write` writes.
+    const COLLECTION: &str = "marks";
+
+    fn obey(text: &str) -> String {
+        let order = Order::read(text).unwrap_or_else(|| panic!("{text:?} is no order"));
+        match order {
+            Order::Nothing => "done".to_owned(),
+            Order::Write { id, body } => {
+                storage::put(COLLECTION, id, body);
+                "done".to_owned()
+            }
+            Order::WriteThen(next) => {
+                storage::put(COLLECTION, "written", "{}");
+                obey(next)
+            }
+            Order::Trap => panic!("the context traps, as it was told"),
+            Order::Loop => endless(),
+            Order::EatMemory => eat_memory(),
+            Order::Recurse => recurse(0).to_string(),
+            Order::Prepare(units) => payments::ask_prepare(units),
+            Order::Quote(units) => payments::ask_quote(units),
+            Order::Call(next) => own::echo::echo(next),
+            Order::Publish(next) => {
+                own::happened::happened(next);
+                "done".to_owned()
+            }
+        }
+    }
+
+    impl http_handler::Guest for HostileContext {
+        fn openapi() -> String {
+            include_str!("../openapi.json").to_owned()
+        }
+
+        fn handle(request: http_handler::Request) -> http_handler::Response {
+            let body = obey(&request.body.unwrap_or_default());
+            http_handler::Response {
+                status: 200,
+                headers: Vec::new(),
+                body: Some(body),
+            }
+        }
+
+        fn refuse(
+            _head: http_handler::RequestHead,
+            violation: http_handler::Violation,
+        ) -> http_handler::Response {
+            http_handler::Response {
+                status: 400,
+                headers: Vec::new(),
+                body: Some(violation.detail),
+            }
+        }
+    }
+
+    impl echo::Guest for HostileContext {
+        fn echo(order: String) -> String {
+            obey(&order)
+        }
+    }
+
+    impl happened::Guest for HostileContext {
+        fn happened(order: String) {
+            obey(&order);
+        }
+    }
+
+    crate::bindings::export!(HostileContext with_types_in crate::bindings);
+}

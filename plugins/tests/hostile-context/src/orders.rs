@@ -1,0 +1,113 @@
+//! Orders, and the bad ones among them.
+
+use std::hint::black_box;
+
+/// Bytes that are asked for at a time until no more are given.
+const BITE: usize = 1 << 20;
+
+/// What the context is told to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order<'a> {
+    /// Answer.
+    Nothing,
+    /// Write a document.
+    Write {
+        /// Its id.
+        id: &'a str,
+        /// Its body.
+        body: &'a str,
+    },
+    /// Write the document `written`, then obey.
+    WriteThen(&'a str),
+    /// Panic.
+    Trap,
+    /// Never answer.
+    Loop,
+    /// Ask for memory until none is given.
+    EatMemory,
+    /// Call itself without end.
+    Recurse,
+    /// Ask the rules for transfers about an amount in minor units.
+    Prepare(u64),
+    /// Ask the rules for quotes about an amount in minor units.
+    Quote(u64),
+    /// Call another instance with an order.
+    Call(&'a str),
+    /// Publish an event whose consumer obeys an order.
+    Publish(&'a str),
+}
+
+impl<'a> Order<'a> {
+    /// Read an order.
+    #[must_use]
+    pub fn read(text: &'a str) -> Option<Self> {
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let order = match word {
+            "write" => {
+                let (id, body) = rest.split_once(' ')?;
+                return Some(Self::Write { id, body });
+            }
+            "write-then" => return Some(Self::WriteThen(rest)),
+            "prepare" => return rest.parse().ok().map(Self::Prepare),
+            "quote" => return rest.parse().ok().map(Self::Quote),
+            "call" => return Some(Self::Call(rest)),
+            "publish" => return Some(Self::Publish(rest)),
+            "nothing" => Self::Nothing,
+            "trap" => Self::Trap,
+            "loop" => Self::Loop,
+            "eat-memory" => Self::EatMemory,
+            "recurse" => Self::Recurse,
+            _ => return None,
+        };
+        rest.is_empty().then_some(order)
+    }
+}
+
+/// Never answer.
+pub fn endless() -> ! {
+    let mut turns: u64 = 0;
+    loop {
+        turns = black_box(turns.wrapping_add(1));
+    }
+}
+
+/// Ask for memory until none is given.
+pub fn eat_memory() -> ! {
+    loop {
+        std::mem::forget(black_box(Vec::<u8>::with_capacity(BITE)));
+    }
+}
+
+/// The sum of what each level adds after its inner one: no loop can stand in for it.
+#[inline(never)]
+#[allow(
+    unconditional_recursion,
+    reason = "it is what the host must end with a stack overflow"
+)]
+#[must_use]
+pub fn recurse(depth: u64) -> u64 {
+    let frame = black_box([depth; 16]);
+    black_box(recurse(frame[7] + 1)) + frame[3]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_read_with_what_belongs_to_them() {
+        assert_eq!(Order::read("nothing"), Some(Order::Nothing));
+        assert_eq!(
+            Order::read("write a {\"b\": 1}"),
+            Some(Order::Write {
+                id: "a",
+                body: "{\"b\": 1}"
+            })
+        );
+        assert_eq!(Order::read("call publish trap"), Some(Order::Call("publish trap")));
+        assert_eq!(Order::read("prepare 12"), Some(Order::Prepare(12)));
+        for wrong in ["", "trap now", "prepare", "prepare x", "write a", "dance"] {
+            assert_eq!(Order::read(wrong), None, "{wrong}");
+        }
+    }
+}

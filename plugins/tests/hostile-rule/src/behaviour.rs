@@ -1,0 +1,168 @@
+//! Ways to misbehave.
+
+use rialto_sdk::bindings::rialto::rules::types::{Verdict, Violation};
+use serde_json::Value;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The one code that the rule declares: FSPIOP's "Generic validation error".
+pub const DECLARED: &str = "3100";
+/// A code that it does not declare: FSPIOP's "Payer limit error".
+const UNDECLARED: &str = "4200";
+/// Bytes of a message that no host should take.
+const HUGE: usize = 12 << 20;
+/// One character more than a violation's message may have.
+const TOO_LONG: usize = 129;
+/// Bytes that are asked for at a time until no more are given.
+const BITE: usize = 1 << 20;
+
+/// What the rule does when it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behaviour {
+    /// Allow, as a good rule would.
+    Allow,
+    /// Refuse with the declared code, as a good rule would.
+    Refuse,
+    /// Panic.
+    Trap,
+    /// Never answer.
+    Loop,
+    /// Ask for memory until none is given.
+    EatMemory,
+    /// Call itself without end.
+    Recurse,
+    /// Refuse with a message of several mebibytes.
+    Huge,
+    /// Refuse with a code that the description does not list.
+    UndeclaredCode,
+    /// Refuse without saying why.
+    EmptyRefusal,
+    /// Refuse with a message that is one character too long.
+    LongMessage,
+    /// Refuse with an empty message.
+    NoMessage,
+    /// Refuse with a message that tells how often this instance was asked.
+    Count,
+}
+
+const ALL: [(&str, Behaviour); 12] = [
+    ("allow", Behaviour::Allow),
+    ("refuse", Behaviour::Refuse),
+    ("trap", Behaviour::Trap),
+    ("loop", Behaviour::Loop),
+    ("eat-memory", Behaviour::EatMemory),
+    ("recurse", Behaviour::Recurse),
+    ("huge", Behaviour::Huge),
+    ("undeclared-code", Behaviour::UndeclaredCode),
+    ("empty-refusal", Behaviour::EmptyRefusal),
+    ("long-message", Behaviour::LongMessage),
+    ("no-message", Behaviour::NoMessage),
+    ("count", Behaviour::Count),
+];
+
+/// The names of all behaviours, as settings give them.
+pub const NAMES: [&str; ALL.len()] = {
+    let mut names = [""; ALL.len()];
+    let mut at = 0;
+    while at < ALL.len() {
+        names[at] = ALL[at].0;
+        at += 1;
+    }
+    names
+};
+
+impl Behaviour {
+    /// The behaviour that settings ask for; none if they do not fit the schema.
+    #[must_use]
+    pub fn read(settings: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(settings).ok()?;
+        let members = value.as_object().filter(|members| members.len() == 1)?;
+        let wanted = members.get("do")?.as_str()?;
+        let found = ALL.iter().find(|(name, _)| *name == wanted);
+        found.map(|(_, behaviour)| *behaviour)
+    }
+
+    /// Behave so.
+    ///
+    /// # Panics
+    /// If that is the behaviour.
+    #[must_use]
+    pub fn verdict(self) -> Verdict {
+        match self {
+            Self::Allow => Verdict::Allow,
+            Self::Refuse => refuse(DECLARED, "the rule refuses, as it was told".to_owned()),
+            Self::Trap => panic!("the rule traps, as it was told"),
+            Self::Loop => endless(),
+            Self::EatMemory => eat(),
+            Self::Recurse => refuse(DECLARED, recurse(0).to_string()),
+            Self::Huge => refuse(DECLARED, "x".repeat(HUGE)),
+            Self::UndeclaredCode => refuse(UNDECLARED, "not a code of this rule".to_owned()),
+            Self::EmptyRefusal => Verdict::Refuse(Vec::new()),
+            Self::LongMessage => refuse(DECLARED, "é".repeat(TOO_LONG)),
+            Self::NoMessage => refuse(DECLARED, String::new()),
+            Self::Count => refuse(DECLARED, count().to_string()),
+        }
+    }
+}
+
+fn refuse(code: &str, message: String) -> Verdict {
+    Verdict::Refuse(vec![Violation {
+        code: code.to_owned(),
+        message,
+    }])
+}
+
+fn endless() -> ! {
+    let mut turns: u64 = 0;
+    loop {
+        turns = black_box(turns.wrapping_add(1));
+    }
+}
+
+fn eat() -> ! {
+    loop {
+        std::mem::forget(black_box(Vec::<u8>::with_capacity(BITE)));
+    }
+}
+
+/// The sum of what each level adds after its inner one: no loop can stand in for it.
+#[inline(never)]
+#[allow(
+    unconditional_recursion,
+    reason = "it is what the host must end with a stack overflow"
+)]
+fn recurse(depth: u64) -> u64 {
+    let frame = black_box([depth; 16]);
+    black_box(recurse(frame[7] + 1)) + frame[3]
+}
+
+/// How often this instance was asked: 1 unless its memory outlives a verdict.
+fn count() -> u32 {
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    ASKED.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_name_one_behaviour_and_nothing_else() {
+        for (name, behaviour) in ALL {
+            let settings = format!(r#"{{"do": "{name}"}}"#);
+            assert_eq!(Behaviour::read(&settings), Some(behaviour));
+        }
+        for wrong in ["", "{}", r#"{"do": 1}"#, r#"{"do": "x"}"#, r#"{"do": "allow", "x": 1}"#] {
+            assert_eq!(Behaviour::read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_schema_lists_the_same_behaviours() {
+        let schema: Value =
+            serde_json::from_str(include_str!("../settings.schema.json")).unwrap();
+        let listed = schema["properties"]["do"]["enum"].as_array().unwrap();
+        let listed: Vec<_> = listed.iter().filter_map(Value::as_str).collect();
+        assert_eq!(listed, NAMES);
+    }
+}
