@@ -8,6 +8,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
@@ -127,8 +128,11 @@ fn deserialize(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Component> 
 /// Write a file that only its owner can read, in one step.
 fn write_private(path: &Path, parts: &[&[u8]]) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt as _;
+    static WRITES: AtomicU64 = AtomicU64::new(0);
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
+    // Of this write alone: two threads may be making the same component.
+    let write = WRITES.fetch_add(1, Ordering::Relaxed);
+    name.push(format!(".{}-{write}.new", std::process::id()));
     let new = path.with_file_name(name);
     let mut file = std::fs::OpenOptions::new()
         .write(true)

@@ -12,6 +12,12 @@ use crate::guest::{Guest, Identity};
 use crate::release::Member;
 use crate::spec::Isolation;
 
+/// Bytes that one call may hand to the host, roughly; values on the host's side are larger than in
+/// the guest.
+pub const HOSTCALL_BYTES_MAX: usize = 8 << 20;
+/// How wasmtime says that this was more. It has a type for it, but keeps that to itself.
+const HOSTCALL_BYTES_EXCEEDED: &str = "too much data is being copied between the host and the guest";
+
 /// An instance with its store.
 pub struct Instance {
     /// The store.
@@ -170,8 +176,17 @@ impl Member {
                 "trapped: it reached code that it calls unreachable (a panic, in most languages)"
                     .to_owned()
             }
+            Some(Trap::MemoryOutOfBounds) => {
+                "touched memory that it does not have (a stack that grew too large, in most languages)"
+                    .to_owned()
+            }
             Some(trap) => format!("trapped: {trap}"),
-            None => error.root_cause().to_string(),
+            None => match error.root_cause().to_string() {
+                text if text.starts_with(HOSTCALL_BYTES_EXCEEDED) => {
+                    format!("gave the host more than {HOSTCALL_BYTES_MAX} bytes in one call")
+                }
+                text => text,
+            },
         };
         CallFailed {
             component: self.identity.name.clone(),
@@ -181,9 +196,6 @@ impl Member {
 }
 
 fn new_store(engine: &Engine, identity: &Arc<Identity>, wasi: bool) -> Store<Guest> {
-    /// Bytes that one call may hand to the host, roughly; values on the host's side are larger
-    /// than in the guest.
-    const HOSTCALL_BYTES_MAX: usize = 8 << 20;
     let mut store = Store::new(engine, Guest::new(identity.clone(), wasi));
     store.limiter(|guest| guest);
     store.set_hostcall_fuel(HOSTCALL_BYTES_MAX);

@@ -18,6 +18,9 @@ use crate::release::{BoundRule, Member};
 use crate::spec::Failing;
 use crate::values::{Json, Misfit, decode};
 
+/// The longest message of a violation, in characters: FSPIOP's ErrorDescription takes no more.
+const MESSAGE_CHARS_MAX: usize = 128;
+
 /// One reason for a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
@@ -264,6 +267,12 @@ impl Member {
             .find(|v| !declared.unwrap_or_default().contains(&v.code));
         if let Some(v) = undeclared {
             return Err(format!("gave the code {:?}, which it does not declare", v.code));
+        }
+        let mut lengths = violations.iter().map(|v| v.message.chars().count());
+        if let Some(length) = lengths.find(|n| !(1..=MESSAGE_CHARS_MAX).contains(n)) {
+            return Err(format!(
+                "gave a message of {length} characters, where 1 to {MESSAGE_CHARS_MAX} are allowed"
+            ));
         }
         Ok(Outcome::Refuse { violations })
     }

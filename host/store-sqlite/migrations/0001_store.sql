@@ -14,13 +14,16 @@ CREATE TABLE collections (
     UNIQUE (component, name)
 );
 
+-- In the order in which they were first written, so that the documents of payments of one moment
+-- lie on the same few pages; found by the index.
 CREATE TABLE documents (
+    place      INTEGER NOT NULL PRIMARY KEY,
     collection INTEGER NOT NULL,
     id         TEXT    NOT NULL,
     version    INTEGER NOT NULL,
-    body       TEXT    NOT NULL,
-    PRIMARY KEY (collection, id)
-) WITHOUT ROWID;
+    body       TEXT    NOT NULL
+);
+CREATE UNIQUE INDEX documents_by_id ON documents (collection, id);
 
 -- For people: documents by the names of their component and collection.
 CREATE VIEW named_documents AS

@@ -80,7 +80,8 @@ async fn begin(
         text: "BEGIN IMMEDIATE;
                UPDATE meta SET value = CASE key WHEN 'lsn' THEN ? ELSE ? END
                WHERE key IN ('lsn', 'next_id')
-               AND (SELECT value FROM meta WHERE key = 'fence') = ?"
+               AND (SELECT value FROM meta WHERE key = 'fence') = ?
+               RETURNING key"
             .into(),
         ..Script::default()
     };
@@ -93,12 +94,12 @@ async fn begin(
     }
 }
 
-/// Run a script. Answers how many rows it changed.
-async fn run(connection: &mut SqliteConnection, script: Script) -> Result<u64, StoreError> {
+/// Run a script. Answers how many rows it gave back.
+async fn run(connection: &mut SqliteConnection, script: Script) -> Result<usize, StoreError> {
     // Made of this file's own constants only.
     let query = sqlx::query_with(AssertSqlSafe(script.text), script.arguments.0);
-    let result = query.persistent(false).execute(connection).await;
-    Ok(result.map_err(failed)?.rows_affected())
+    let rows = query.persistent(false).fetch_all(connection).await;
+    Ok(rows.map_err(failed)?.len())
 }
 
 fn signed(value: u64) -> Result<i64, StoreError> {

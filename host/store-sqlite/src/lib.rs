@@ -26,8 +26,11 @@ pub use archive::StoredRelease;
 
 /// Connections for readers.
 const READERS: u32 = 4;
-/// Pages of 4 KiB in the write-ahead log before the writer moves them into the database.
-const CHECKPOINT_PAGES: u32 = 4_000;
+/// Pages of 4 KiB in the write-ahead log before the writer itself moves what is left of them into the
+/// database, so that the log begins anew. Most has been moved by then, beside the writer.
+const CHECKPOINT_PAGES: u32 = 16_000;
+/// How often pages are moved beside the writer.
+const CHECKPOINT_PERIOD: Duration = Duration::from_millis(200);
 /// Rows that one step of `visit_keys` reads.
 const KEYS_PER_STEP: i64 = 10_000;
 
@@ -109,6 +112,10 @@ impl SqliteStore {
                 path: path.clone(),
                 source,
             })?;
+        let beside = runtime
+            .block_on(options.clone().thread_name(|_| "store-move".into()).connect())
+            .map_err(sqlite)?;
+        runtime.spawn(checkpoint(beside));
         let readers = {
             let _entered = runtime.enter();
             SqlitePoolOptions::new()
@@ -152,6 +159,18 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .pragma("temp_store", "memory")
         .thread_name(|n| format!("store-read-{n}"))
         .disable_statement_logging()
+}
+
+/// Move pages from the log into the database while the writer goes on, for as long as the store is
+/// open.
+async fn checkpoint(mut connection: SqliteConnection) {
+    loop {
+        tokio::time::sleep(CHECKPOINT_PERIOD).await;
+        let moved = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)");
+        if let Err(error) = moved.execute(&mut connection).await {
+            tracing::warn!(%error, "the store's log could not be moved into the database; the writer will");
+        }
+    }
 }
 
 pub(crate) fn failed(error: sqlx::Error) -> StoreError {

@@ -1,1 +1,27 @@
-//! End-to-end, fault and conformance tests of a running host.
+//! The harness of the end-to-end tests: a host as a process of its own, simulated FSPs in this one.
+//!
+//! - [`scheme`] is a scheme's folder that a test may edit, [`host`] the process that serves it;
+//! - [`world`] is both with the FSPs of the scheme, [`scenes`] payments and what is expected of them;
+//! - [`books`] reads the ledger and the transfers back and says what does not add up;
+//! - [`offers`] makes components that a host must or must not take;
+//! - [`binaries`] finds the programs, [`ports`] free ports, [`waiting`] waits for conditions.
+//!
+//! The host is seen from outside only: its process, its listeners, its command line.
+
+#![forbid(unsafe_code)]
+
+pub mod binaries;
+pub mod books;
+pub mod host;
+pub mod offers;
+pub mod ports;
+pub mod scenes;
+pub mod scheme;
+pub mod text;
+pub mod waiting;
+pub mod world;
+
+pub use books::Books;
+pub use host::{CliOutput, RunningHost};
+pub use scheme::TestScheme;
+pub use world::{World, WorldOptions};

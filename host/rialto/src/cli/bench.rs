@@ -253,7 +253,7 @@ fn figures(measured: &Measured) -> Value {
     let requests = |s: &Sample| -> f64 {
         let of = s.counters.iter();
         of.filter(|(name, _)| {
-            name.starts_with("rialto_http_requests_total{") && name.contains("operation=\"postTransfers\"")
+            name.starts_with("rialto_http_requests_total{") && name.contains("operation=\"requestTransfer\"")
         })
         .map(|(_, value)| value)
         .sum()

@@ -1,7 +1,8 @@
 //! Notifications & Alerts: the bounded context that delivers messages to participants.
 //!
 //! A request for a notification becomes a request of the host, which tries as hard as the settings
-//! say; its report becomes the report to the context that asked.
+//! say; its report becomes the report to the context that asked. What its turns are about they have
+//! from the turns that caused them.
 
 pub mod bindings;
 pub mod notification;
@@ -12,7 +13,7 @@ use bindings::exports::rialto::host::http_report_handler;
 use bindings::rialto::notifications_and_alerts::notify_report::notify_report;
 use rialto_sdk::bindings::rialto::host::{clock, http};
 use rialto_sdk::scheme::settings;
-use rialto_sdk::{logging, warn};
+use rialto_sdk::warn;
 use settings::Settings;
 
 /// The component.
@@ -20,7 +21,6 @@ pub struct Component;
 
 impl notify_requested::Guest for Component {
     fn notify_requested(event: notify_requested::Event) {
-        logging::subject("notification", &event.notification_id);
         let policy = settings::<Settings>().policy(event.deadline);
         http::send(&notification::outbound(event, policy));
     }
@@ -29,7 +29,6 @@ impl notify_requested::Guest for Component {
 impl http_report_handler::Guest for Component {
     fn report(report: http::DeliveryReport) {
         let event = notification::report(report, clock::now());
-        logging::subject("notification", &event.notification_id);
         if let Some(reason) = &event.reason {
             warn!(
                 "{} {} was not delivered to {} after {} attempts: {reason}",

@@ -78,7 +78,8 @@ pub fn eat_memory() -> ! {
     }
 }
 
-/// The sum of what each level adds after its inner one: no loop can stand in for it.
+/// The sum of what each level adds after its inner one: no loop can stand in for it. Levels keep much
+/// in linear memory, so that what ends is the component's own stack there.
 #[inline(never)]
 #[allow(
     unconditional_recursion,
@@ -86,7 +87,7 @@ pub fn eat_memory() -> ! {
 )]
 #[must_use]
 pub fn recurse(depth: u64) -> u64 {
-    let frame = black_box([depth; 16]);
+    let frame = black_box([depth; 128]);
     black_box(recurse(frame[7] + 1)) + frame[3]
 }
 
@@ -104,7 +105,10 @@ mod tests {
                 body: "{\"b\": 1}"
             })
         );
-        assert_eq!(Order::read("call publish trap"), Some(Order::Call("publish trap")));
+        assert_eq!(
+            Order::read("call publish trap"),
+            Some(Order::Call("publish trap"))
+        );
         assert_eq!(Order::read("prepare 12"), Some(Order::Prepare(12)));
         for wrong in ["", "trap now", "prepare", "prepare x", "write a", "dance"] {
             assert_eq!(Order::read(wrong), None, "{wrong}");

@@ -1,0 +1,152 @@
+//! What WebAssembly costs where Rialto uses it: a verdict of a rule, kept and fresh instances,
+//! beside the same check native; a call and an event between components.
+//!
+//! `cargo bench -p rialto-components` (needs what `cargo xtask build` makes). With
+//! `cargo bench --workspace --profile dev --bench rules` nothing is compiled twice: the dev profile
+//! is optimised.
+
+#![allow(missing_docs, reason = "criterion's macros make public functions")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a failed unwrap in a benchmark is a failed benchmark"
+)]
+
+#[path = "../tests/world/mod.rs"]
+mod world;
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rialto_components::Failing;
+use rialto_components::rules::Outcome;
+use rialto_components::values::decode;
+use wasmtime::component::Val;
+use world::{PREPARE, Ready, World, asker, at, release, rule, transfer};
+
+/// What an operator might write.
+const SETTINGS: &str = r#"{"otherwise":"refuse","limits":[
+    {"currency":"RWF","scenario":"*","minimum":"1","maximum":"10000000"},
+    {"currency":"USD","scenario":"*","minimum":"0.01","maximum":"10000"}]}"#;
+/// Nested calls of one request.
+const CALLS: usize = 15;
+/// Events of one chain, each published by the consumer of the one before.
+const EVENTS: usize = 64;
+
+/// The check of `amount-limits`, in plain Rust: what a host without plugins would compile in.
+mod native {
+    /// The limits of a currency, in minor units.
+    pub struct Limit {
+        pub currency: String,
+        pub minimum: u128,
+        pub maximum: u128,
+    }
+
+    pub fn limits(settings: &str, scale: u32) -> Vec<Limit> {
+        let settings: serde_json::Value = serde_json::from_str(settings).unwrap();
+        let units = |text: &serde_json::Value| {
+            let text = text.as_str().unwrap();
+            let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+            let digits = format!("{whole}{decimals:0<width$}", width = scale as usize);
+            digits.parse::<u128>().unwrap()
+        };
+        let limits = settings["limits"].as_array().unwrap().iter();
+        let read = limits.map(|limit| Limit {
+            currency: limit["currency"].as_str().unwrap().to_owned(),
+            minimum: units(&limit["minimum"]),
+            maximum: units(&limit["maximum"]),
+        });
+        read.collect()
+    }
+
+    pub fn check(limits: &[Limit], currency: &str, units: u128) -> Result<(), String> {
+        let found = limits.iter().find(|limit| limit.currency == currency);
+        let Some(limit) = found else {
+            return Err(format!("the scheme has no limits for {currency}"));
+        };
+        if (limit.minimum..=limit.maximum).contains(&units) {
+            Ok(())
+        } else {
+            Err(format!("{units} {currency} is outside the limits"))
+        }
+    }
+}
+
+fn verdicts(c: &mut Criterion) {
+    let steps = vec![at(PREPARE, "amount-limits", SETTINGS, Failing::Refuse)];
+    let ready = Ready::new(&release(vec![asker(), rule("amount-limits")], steps));
+    let bound = &ready.steps[PREPARE][0];
+    let member = &ready.members[bound.member];
+    let input = serde_json::from_str(&transfer(100)).unwrap();
+    let input = decode(&member.exports[bound.export].params[1], &input).unwrap();
+    let params = [Val::String("T1".into()), input];
+    let mut group = c.benchmark_group("verdict on an amount");
+    group.bench_function("native, limits read before", |b| {
+        let limits = native::limits(SETTINGS, 2);
+        b.iter(|| native::check(black_box(&limits), black_box("USD"), black_box(100)).unwrap());
+    });
+    group.bench_function("native, limits read each time", |b| {
+        b.iter(|| {
+            let limits = native::limits(black_box(SETTINGS), 2);
+            native::check(&limits, black_box("USD"), black_box(100)).unwrap();
+        });
+    });
+    group.bench_function("component, instance kept", |b| {
+        let mut instance = member.instantiate(&bound.identity).unwrap();
+        b.iter(|| {
+            member.arm(&mut instance.store).unwrap();
+            let mut results = [Val::Bool(false)];
+            let called = member.invoke(&mut instance, bound.export, &params, &mut results);
+            called.unwrap();
+            results
+        });
+    });
+    group.bench_function("component, fresh instance (as the host asks rules)", |b| {
+        b.iter(|| {
+            let judgement = member.judge(&bound.identity, bound.export, &params);
+            assert_eq!(judgement.outcome, Ok(Outcome::Allow));
+        });
+    });
+    group.finish();
+}
+
+fn hops(c: &mut Criterion) {
+    let mut context = asker();
+    context.limits.instances = 32;
+    let world = World::new(&release(vec![context], Vec::new()), 64);
+    let mut group = c.benchmark_group("between components");
+    group.bench_function("a request's turn that does nothing", |b| {
+        b.iter(|| world.order("nothing").unwrap());
+    });
+    group.throughput(Throughput::Elements(CALLS as u64));
+    group.bench_function("a request's turn with 15 calls inside one another", |b| {
+        let order = format!("{}nothing", "call ".repeat(CALLS));
+        b.iter(|| world.order(&order).unwrap());
+    });
+    group.throughput(Throughput::Elements(EVENTS as u64));
+    group.bench_function("64 events, each caused by the one before", |b| {
+        let order = format!("{}nothing", "publish ".repeat(EVENTS));
+        b.iter(|| {
+            world.order(&order).unwrap();
+            world.wait_until("the last event's turn", |w| {
+                w.engine.load().turns_active == 0
+            });
+        });
+    });
+    group.finish();
+}
+
+fn short() -> Criterion {
+    Criterion::default()
+        .warm_up_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_secs(4))
+        .sample_size(50)
+        .without_plots()
+}
+
+criterion_group! {
+    name = benches;
+    config = short();
+    targets = verdicts, hops
+}
+criterion_main!(benches);

@@ -1,0 +1,226 @@
+//! A component that misbehaves hurts itself alone: its turn or verdict fails with a reason that an
+//! operator understands, nothing of it remains, and everything else goes on working.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a failed unwrap in a test is a failed test"
+)]
+
+mod world;
+
+use rialto_components::rules::Outcome;
+use rialto_components::{Failing, Limits};
+use world::{
+    FAILURE_CODE, PREPARE, QUOTE, Ready, World, asker, at, built, hostile, release, rule, rule_of,
+    wide,
+};
+
+const PANIC: &str =
+    "trapped: it reached code that it calls unreachable (a panic, in most languages)";
+
+/// Each way to misbehave, and the reason that the receipt gives.
+const MISBEHAVIOURS: [(&str, &str); 8] = [
+    ("trap", PANIC),
+    ("loop", "used up its fuel of 100000000 instructions"),
+    ("recurse", "recursed beyond its stack"),
+    ("huge", "gave the host more than 8388608 bytes in one call"),
+    (
+        "undeclared-code",
+        "gave the code \"4200\", which it does not declare",
+    ),
+    ("empty-refusal", "refused without a violation"),
+    (
+        "long-message",
+        "gave a message of 129 characters, where 1 to 128 are allowed",
+    ),
+    (
+        "no-message",
+        "gave a message of 0 characters, where 1 to 128 are allowed",
+    ),
+];
+
+/// Limits for USD that allow everything from 0.01 to 50.
+const FIFTY: &str =
+    r#"{"limits":[{"currency":"USD","scenario":"*","minimum":"0.01","maximum":"50"}]}"#;
+
+#[test]
+fn each_misbehaviour_of_a_rule_is_a_failure_with_its_reason_and_the_next_rule_works() {
+    let mut steps: Vec<_> = MISBEHAVIOURS
+        .iter()
+        .map(|(behaviour, _)| hostile(behaviour, Failing::Refuse))
+        .collect();
+    steps.push(at(PREPARE, "amount-limits", FIFTY, Failing::Refuse));
+    steps.push(hostile("allow", Failing::Refuse));
+    let components = vec![asker(), rule("hostile-rule"), rule("amount-limits")];
+    let ready = Ready::new(&release(components, steps));
+    for (place, (behaviour, reason)) in MISBEHAVIOURS.iter().enumerate() {
+        assert_eq!(
+            ready.verdict(place),
+            Err((*reason).to_owned()),
+            "{behaviour}"
+        );
+        let good = MISBEHAVIOURS.len();
+        assert_eq!(ready.verdict(good), Ok(Outcome::Allow), "after {behaviour}");
+        assert_eq!(
+            ready.verdict(good + 1),
+            Ok(Outcome::Allow),
+            "the same rule after {behaviour}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_that_asks_for_more_memory_than_it_may_have_fails_with_both_numbers() {
+    let components = vec![asker(), rule("hostile-rule")];
+    let steps = vec![
+        hostile("eat-memory", Failing::Refuse),
+        hostile("allow", Failing::Refuse),
+    ];
+    let ready = Ready::new(&release(components, steps));
+    let reason = ready.verdict(0).unwrap_err();
+    let wanted = reason.strip_prefix("wants ").and_then(|rest| {
+        let (bytes, rest) = rest.split_once(' ')?;
+        assert_eq!(rest, "bytes of memory and may have 33554432");
+        bytes.parse::<usize>().ok()
+    });
+    assert!(wanted > Some(32 << 20), "{reason}");
+    assert_eq!(ready.verdict(1), Ok(Outcome::Allow));
+}
+
+/// The release says what a rule's failure means; the receipt says that it failed, in every case.
+#[test]
+fn on_failure_means_what_it_says_for_every_misbehaviour() {
+    for (behaviour, reason) in MISBEHAVIOURS {
+        for failing in [Failing::Refuse, Failing::Allow, Failing::AllowAndFlag] {
+            let components = vec![asker(), rule("hostile-rule"), rule("amount-limits")];
+            let steps = vec![
+                hostile(behaviour, failing),
+                at(PREPARE, "amount-limits", FIFTY, Failing::Refuse),
+                at(QUOTE, "amount-limits", FIFTY, Failing::Refuse),
+            ];
+            let world = World::new(&release(components, steps), 16);
+            let answer = world.order("prepare 5000").unwrap();
+            let about = format!("{behaviour}, {failing:?}");
+            let refused = failing == Failing::Refuse;
+            let expected = if refused {
+                format!("refuse {FAILURE_CODE} the scheme rule hostile-rule could not be evaluated")
+            } else {
+                "allow".to_owned()
+            };
+            assert_eq!(answer, expected, "{about}");
+            let receipts = world.receipts();
+            // A refusal ends the asking; a failure that allows does not.
+            assert_eq!(receipts.len(), if refused { 1 } else { 2 }, "{about}");
+            let failed = &receipts[0];
+            let verdict = Outcome::Failed {
+                reason: reason.to_owned(),
+                means: failing,
+            };
+            assert_eq!(failed.verdict, verdict, "{about}");
+            assert_eq!(failed.flagged, failing == Failing::AllowAndFlag, "{about}");
+            assert_eq!(&*failed.rule, "hostile-rule");
+            // The good rules of this and of the other step are asked as if nothing had been.
+            assert_eq!(world.order("quote 5000").unwrap(), "allow", "{about}");
+            assert_eq!(
+                world.order("quote 5001").unwrap(),
+                "refuse 4200 50.01 USD is more than the maximum 50",
+                "{about}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_only_the_clock_can_stop_is_stopped_by_it_and_the_request_is_answered() {
+    let limits = Limits {
+        deadline_ms: 50,
+        fuel: Some(1 << 50),
+        ..wide()
+    };
+    let slow = rule_of("hostile-rule", built("hostile-rule"), limits);
+    let steps = vec![hostile("loop", Failing::AllowAndFlag)];
+    let world = World::new(&release(vec![asker(), slow], steps), 16);
+    assert_eq!(world.order("prepare 1").unwrap(), "allow");
+    let receipts = world.receipts();
+    let Outcome::Failed { reason, .. } = &receipts[0].verdict else {
+        panic!("{:?}", receipts[0].verdict);
+    };
+    assert_eq!(reason, "ran past its deadline of 50 ms");
+    assert!(receipts[0].took_us >= 50_000, "{}", receipts[0].took_us);
+}
+
+fn lonely(deadline_ms: u64) -> World {
+    let mut context = asker();
+    context.limits.deadline_ms = deadline_ms;
+    World::new(&release(vec![context], Vec::new()), 32)
+}
+
+#[test]
+fn a_context_that_misbehaves_loses_its_turn_and_what_it_wrote_and_the_next_request_works() {
+    let world = lonely(200);
+    let cases = [
+        ("trap", PANIC),
+        ("loop", "ran past its deadline of 200 ms"),
+        (
+            "recurse",
+            "touched memory that it does not have (a stack that grew too large, in most languages)",
+        ),
+        ("dance", PANIC),
+    ];
+    for (order, reason) in cases {
+        let (component, found) = world.failure(&format!("write-then {order}"));
+        assert_eq!((&*component, &*found), ("asker", reason), "{order}");
+        assert_eq!(world.order("nothing").unwrap(), "done", "after {order}");
+        assert_eq!(world.store.ids(), [""; 0], "{order} left something behind");
+    }
+    let (_, reason) = world.failure("write-then eat-memory");
+    assert!(
+        reason.ends_with("bytes of memory and may have 33554432"),
+        "{reason}"
+    );
+    assert_eq!(world.order("write-then nothing").unwrap(), "done");
+    assert_eq!(world.store.ids(), ["written"]);
+}
+
+#[test]
+fn a_failure_in_a_called_component_ends_the_turn_of_its_caller_too() {
+    let world = lonely(200);
+    let (component, reason) = world.failure("write-then call trap");
+    assert_eq!((&*component, &*reason), ("asker", PANIC));
+    let (_, reason) = world.failure("write-then call call loop");
+    assert_eq!(reason, "ran past its deadline of 200 ms");
+    assert_eq!(world.store.ids(), [""; 0]);
+    assert_eq!(world.order("call write-then nothing").unwrap(), "done");
+    assert_eq!(world.store.ids(), ["written"]);
+}
+
+#[test]
+fn calls_that_are_nested_too_deep_are_refused() {
+    let mut context = asker();
+    context.limits.instances = 32;
+    let world = World::new(&release(vec![context], Vec::new()), 32);
+    let deep = |calls: usize| format!("{}nothing", "call ".repeat(calls));
+    assert_eq!(world.order(&deep(16)).unwrap(), "done");
+    let (_, reason) = world.failure(&deep(17));
+    assert_eq!(
+        reason,
+        "calls between components are nested more than 16 deep"
+    );
+}
+
+#[test]
+fn an_event_whose_consumer_fails_for_good_is_parked_and_its_publisher_is_not_touched() {
+    let world = lonely(200);
+    assert_eq!(world.order("write-then publish trap").unwrap(), "done");
+    world.wait_until("a dead letter", |world| {
+        !world.store.dead_letters.lock().unwrap().is_empty()
+    });
+    let letters = world.store.dead_letters.lock().unwrap();
+    assert_eq!(letters.len(), 1);
+    assert_eq!(letters[0].attempts, 2);
+    assert!(letters[0].error.contains(PANIC), "{}", letters[0].error);
+    assert_eq!(world.store.ids(), ["written"]);
+    drop(letters);
+    assert_eq!(world.order("publish write a {}").unwrap(), "done");
+    world.wait_until("the event's turn", |world| world.store.ids().len() == 2);
+}

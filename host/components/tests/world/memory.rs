@@ -1,0 +1,123 @@
+//! A store that remembers what a test looks at, and a network to nowhere.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+use rialto_engine::CollectionId;
+use rialto_engine::network::{FailureKind, Network, OutboundRequest, Outcome, Report};
+use rialto_engine::store::{
+    DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
+};
+
+/// Documents, receipts and dead letters in memory.
+#[derive(Default)]
+pub struct MemoryStore {
+    /// Documents by collection and id.
+    pub documents: Mutex<BTreeMap<(CollectionId, String), StoredDocument>>,
+    /// Bodies of receipts, in the order in which they were written.
+    pub receipts: Mutex<Vec<String>>,
+    /// Deliveries given up.
+    pub dead_letters: Mutex<Vec<DeadLetter>>,
+    /// Deliveries that were written down and not yet made.
+    pub deliveries: Mutex<BTreeMap<u64, String>>,
+}
+
+impl MemoryStore {
+    /// The ids of all documents.
+    pub fn ids(&self) -> Vec<String> {
+        let documents = self.documents.lock().unwrap();
+        documents.keys().map(|(_, id)| id.clone()).collect()
+    }
+}
+
+impl Store for MemoryStore {
+    fn recover(&self) -> Result<Recovered, StoreError> {
+        Ok(Recovered::default())
+    }
+
+    fn read(&self, c: CollectionId, id: &str) -> Result<Option<StoredDocument>, StoreError> {
+        let documents = self.documents.lock().unwrap();
+        Ok(documents.get(&(c, id.to_owned())).cloned())
+    }
+
+    fn scan(
+        &self,
+        c: CollectionId,
+        range: &ScanRange,
+        limit: u32,
+    ) -> Result<Vec<StoredDocument>, StoreError> {
+        let documents = self.documents.lock().unwrap();
+        let within = documents
+            .iter()
+            .filter(|((of, id), _)| *of == c && range.contains(id));
+        let found = within.map(|(_, document)| document.clone());
+        Ok(found.take(limit as usize).collect())
+    }
+
+    fn write(&self, group: &Group) -> Result<(), StoreError> {
+        let mut documents = self.documents.lock().unwrap();
+        for write in &group.documents {
+            let key = (write.collection, write.id.to_string());
+            match &write.body {
+                Some(body) => {
+                    let document = StoredDocument {
+                        id: write.id.clone(),
+                        version: write.version,
+                        body: body.clone(),
+                    };
+                    documents.insert(key, document);
+                }
+                None => {
+                    documents.remove(&key);
+                }
+            }
+        }
+        let bodies = group.receipts.iter().map(|receipt| receipt.body.clone());
+        self.receipts.lock().unwrap().extend(bodies);
+        let given_up = group.dead_letters_added.iter().cloned();
+        self.dead_letters.lock().unwrap().extend(given_up);
+        let mut deliveries = self.deliveries.lock().unwrap();
+        for delivery in &group.deliveries_added {
+            deliveries.insert(delivery.id, delivery.function.to_string());
+        }
+        for id in &group.deliveries_removed {
+            deliveries.remove(id);
+        }
+        Ok(())
+    }
+
+    fn visit_keys(
+        &self,
+        visit: &mut dyn FnMut(CollectionId, &str) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        for (c, id) in self.documents.lock().unwrap().keys() {
+            if visit(*c, id).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+        Ok(self.dead_letters.lock().unwrap().clone())
+    }
+}
+
+/// Nothing can be reached.
+pub struct NoNetwork;
+
+impl Network for NoNetwork {
+    fn send(&self, request: Arc<OutboundRequest>, done: Box<dyn FnOnce(Report) + Send>) {
+        done(Report {
+            id: request.id,
+            correlation: request.correlation.clone(),
+            attempts: 1,
+            outcome: Outcome::Failed {
+                kind: FailureKind::Unreachable,
+                reason: "there is no network in these tests".into(),
+                response: None,
+            },
+        });
+    }
+}

@@ -1,0 +1,36 @@
+//! Where the programs under test are: beside the test's own executable.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+
+/// What to do about a program or a component that is not there.
+pub const BUILD_FIRST: &str = "run `cargo xtask build` first";
+
+/// The `rialto` command.
+///
+/// # Errors
+/// When it has not been built.
+pub fn rialto() -> anyhow::Result<PathBuf> {
+    find("rialto")
+}
+
+/// The demonstration.
+///
+/// # Errors
+/// When it has not been built.
+pub fn rialto_demo() -> anyhow::Result<PathBuf> {
+    find("rialto-demo")
+}
+
+fn find(name: &str) -> anyhow::Result<PathBuf> {
+    // A test runs as <target>/<profile>/deps/<test>; programs lie one folder above.
+    let test = std::env::current_exe().context("finding the test's own executable")?;
+    let folder = test.parent().and_then(std::path::Path::parent);
+    let folder = folder.context("the test's executable lies in no folder")?;
+    let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    if program.is_file() {
+        return Ok(program);
+    }
+    bail!("there is no {}: {BUILD_FIRST}", program.display());
+}

@@ -1,0 +1,220 @@
+//! A host as a process of its own: start, kill, start again, and its command line.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+
+use crate::binaries;
+use crate::scheme::TestScheme;
+
+/// How long a host may take until it is ready. A first start compiles all components, and other
+/// tests may run beside it.
+const READY_WITHIN: Duration = Duration::from_secs(120);
+/// Lines of a host's log that a failure shows.
+const LOG_LINES_SHOWN: usize = 40;
+
+/// What a command said and how it ended.
+#[derive(Clone, Debug)]
+pub struct CliOutput {
+    /// Its exit code; -1 if a signal ended it.
+    pub code: i32,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+impl CliOutput {
+    /// Run a program to its end.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn of(
+        program: impl AsRef<OsStr>,
+        arguments: impl FnOnce(&mut Command),
+    ) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
+        arguments(&mut command);
+        command.env("NO_COLOR", "1").env_remove("RIALTO_STATE");
+        let output = command
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("running {command:?}"))?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        })
+    }
+
+    /// The output of a command that must have succeeded.
+    ///
+    /// # Errors
+    /// When it did not, with all that it said.
+    pub fn success(self) -> anyhow::Result<String> {
+        if self.code == 0 {
+            return Ok(self.stdout);
+        }
+        bail!("the command failed:\n{self}");
+    }
+}
+
+impl fmt::Display for CliOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit code: {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+/// A host that serves a scheme's folder. Dropping it kills it.
+pub struct RunningHost {
+    folder: PathBuf,
+    child: Child,
+    addresses: BTreeMap<String, String>,
+    starts: u32,
+}
+
+impl RunningHost {
+    /// Start a host and wait until it is ready.
+    ///
+    /// # Errors
+    /// When it ends or is not ready in time, with the end of its log.
+    pub fn start(scheme: &TestScheme) -> anyhow::Result<Self> {
+        let folder = scheme.path().to_owned();
+        let (child, addresses) = launch(&folder, 1)?;
+        Ok(Self {
+            folder,
+            child,
+            addresses,
+            starts: 1,
+        })
+    }
+
+    /// End it as a power cut would (SIGKILL), and wait until it is gone.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn kill(&mut self) -> anyhow::Result<()> {
+        self.child.kill().context("killing the host")?;
+        self.child.wait().context("waiting for the host's end")?;
+        Ok(())
+    }
+
+    /// Kill it if it runs, and start it again on the same store.
+    ///
+    /// # Errors
+    /// As `start`.
+    pub fn restart(&mut self) -> anyhow::Result<()> {
+        self.kill()?;
+        self.starts += 1;
+        (self.child, self.addresses) = launch(&self.folder, self.starts)?;
+        Ok(())
+    }
+
+    /// The base address of a listener, such as `fsps`.
+    ///
+    /// # Errors
+    /// When the host has no such listener.
+    pub fn url(&self, listener: &str) -> anyhow::Result<&str> {
+        let address = self.addresses.get(listener);
+        let address = address.with_context(|| format!("the host has no listener `{listener}`"))?;
+        Ok(address.as_str())
+    }
+
+    /// Run a command against this host: `rialto … --at <folder>`.
+    ///
+    /// # Errors
+    /// When the program cannot be run. What it says is the caller's to judge.
+    pub fn cli<A: AsRef<OsStr>>(&self, command: &[A]) -> anyhow::Result<CliOutput> {
+        CliOutput::of(binaries::rialto()?, |c| {
+            c.args(command).arg("--at").arg(&self.folder);
+        })
+    }
+
+    /// The log of the latest start.
+    pub fn log(&self) -> String {
+        fs::read_to_string(log_path(&self.folder, self.starts)).unwrap_or_default()
+    }
+}
+
+impl Drop for RunningHost {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("{}", log_end(&self.folder, self.starts));
+        }
+    }
+}
+
+fn launch(folder: &Path, start: u32) -> anyhow::Result<(Child, BTreeMap<String, String>)> {
+    let log = File::create(log_path(folder, start)).context("making the host's log")?;
+    let mut child = Command::new(binaries::rialto()?)
+        .arg("serve")
+        .arg(folder)
+        .env_remove("RIALTO_STATE")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .context("starting the host")?;
+    let out = child.stdout.take().context("the host's standard output")?;
+    match addresses(out) {
+        Ok(addresses) => Ok((child, addresses)),
+        Err(error) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(error.context(log_end(folder, start)))
+        }
+    }
+}
+
+/// Read what a host prints until it says that it is ready.
+fn addresses(out: ChildStdout) -> anyhow::Result<BTreeMap<String, String>> {
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(out).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break; // it is ready: nobody listens any more
+            }
+        }
+    });
+    let started = Instant::now();
+    let mut addresses = BTreeMap::new();
+    loop {
+        let left = READY_WITHIN.saturating_sub(started.elapsed());
+        match lines.recv_timeout(left) {
+            Ok(line) if line == "ready" => return Ok(addresses),
+            Ok(line) => {
+                let (name, url) = line
+                    .split_once(' ')
+                    .with_context(|| format!("the host prints `{line}` before it is ready"))?;
+                addresses.insert(name.to_owned(), url.to_owned());
+            }
+            Err(RecvTimeoutError::Disconnected) => bail!("the host ended before it was ready"),
+            Err(RecvTimeoutError::Timeout) => {
+                bail!("the host was not ready within {} s", READY_WITHIN.as_secs())
+            }
+        }
+    }
+}
+
+fn log_path(folder: &Path, start: u32) -> PathBuf {
+    folder.join(format!("host-{start}.log"))
+}
+
+fn log_end(folder: &Path, start: u32) -> String {
+    let path = log_path(folder, start);
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = lines.len().saturating_sub(LOG_LINES_SHOWN);
+    format!("the end of the host's log {}:\n{}", path.display(), lines[shown..].join("\n"))
+}

@@ -1,0 +1,193 @@
+//! A scheme's folder of a test's own: a copy of a scheme of this repository, with free ports.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use tempfile::TempDir;
+
+use crate::binaries::{self, BUILD_FIRST};
+use crate::host::CliOutput;
+use crate::ports;
+
+/// The addresses of the demonstration scheme's participants, in its scheme.toml.
+const DEMO_PARTICIPANTS: [(&str, &str); 2] = [
+    ("payerfsp", "http://127.0.0.1:4101"),
+    ("payeefsp", "http://127.0.0.1:4102"),
+];
+/// The addresses of the demonstration scheme's listeners, in its rialto.toml.
+const DEMO_LISTENERS: [&str; 2] = ["127.0.0.1:4001", "127.0.0.1:4002"];
+
+/// A scheme's folder. It goes away with this value, unless the test fails: then it stays, for its
+/// store and its log, and the failure says where.
+pub struct TestScheme {
+    folder: TempDir,
+    callbacks: BTreeMap<String, u16>,
+}
+
+impl TestScheme {
+    /// A copy of the demonstration scheme. Its listeners and FSPs have ports of their own, which
+    /// stay the same when the host starts again.
+    ///
+    /// # Errors
+    /// When its components have not been built, or the copy cannot be made.
+    pub fn demo() -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("rialto-test-")
+            .tempdir()
+            .context("making a folder")?;
+        let mut scheme = Self {
+            folder,
+            callbacks: BTreeMap::new(),
+        };
+        let source = demo_folder();
+        for name in ["rialto.toml", "scheme.toml"] {
+            copy(&source.join(name), &scheme.path().join(name))?;
+        }
+        fs::create_dir(scheme.path().join("components"))?;
+        let components = source.join("components");
+        let listed = fs::read_dir(&components)
+            .with_context(|| format!("reading {}: {BUILD_FIRST}", components.display()))?;
+        for entry in listed {
+            let from = entry?.path();
+            let name = from.file_name().context("a component's file name")?;
+            copy(&from, &scheme.path().join("components").join(name))?;
+        }
+        for listener in DEMO_LISTENERS {
+            scheme.replace("rialto.toml", listener, &format!("127.0.0.1:{}", ports::free()?))?;
+        }
+        for (id, address) in DEMO_PARTICIPANTS {
+            let port = ports::free()?;
+            scheme.replace("scheme.toml", address, &format!("http://127.0.0.1:{port}"))?;
+            scheme.callbacks.insert(id.to_owned(), port);
+        }
+        scheme.lock()?;
+        Ok(scheme)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// One of its components.
+    pub fn component(&self, name: &str) -> PathBuf {
+        self.path().join("components").join(format!("{name}.wasm"))
+    }
+
+    /// The ports at which the participants' FSPs are called back.
+    pub fn callbacks(&self) -> &BTreeMap<String, u16> {
+        &self.callbacks
+    }
+
+    /// Change scheme.toml: every `from` becomes `to`.
+    ///
+    /// # Errors
+    /// When `from` does not occur, or the file cannot be written.
+    pub fn edit(&self, from: &str, to: &str) -> anyhow::Result<()> {
+        self.replace("scheme.toml", from, to)
+    }
+
+    /// Change scheme.toml by a function.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn edit_with(&self, change: impl FnOnce(String) -> String) -> anyhow::Result<()> {
+        let path = self.path().join("scheme.toml");
+        fs::write(&path, change(fs::read_to_string(&path)?))?;
+        Ok(())
+    }
+
+    /// Change one of the documents: every `from` becomes `to`.
+    ///
+    /// # Errors
+    /// When `from` does not occur, or the file cannot be written.
+    pub fn replace(&self, document: &str, from: &str, to: &str) -> anyhow::Result<()> {
+        let path = self.path().join(document);
+        let text = fs::read_to_string(&path)?;
+        ensure!(text.contains(from), "{document} has no `{from}` to replace");
+        fs::write(&path, text.replace(from, to))?;
+        Ok(())
+    }
+
+    /// Add a participant with an account in US dollars.
+    ///
+    /// # Errors
+    /// When scheme.toml cannot be written.
+    pub fn add_participant(&mut self, id: &str, liquidity: &str) -> anyhow::Result<()> {
+        let port = ports::free()?;
+        let text = format!(
+            "[[participants]]\nid = \"{id}\"\nname = \"{id}\"\n\
+             callback-base-url = \"http://127.0.0.1:{port}\"\n\n\
+             [[participants.accounts]]\ncurrency = \"USD\"\nopening-liquidity = \"{liquidity}\"\n\n"
+        );
+        self.edit_with(|scheme| scheme.replacen("[[errors]]", &format!("{text}[[errors]]"), 1))?;
+        self.callbacks.insert(id.to_owned(), port);
+        Ok(())
+    }
+
+    /// Pin the components' digests again, after an edit.
+    ///
+    /// # Errors
+    /// When `rialto lock` refuses the folder, with its words.
+    pub fn lock(&self) -> anyhow::Result<()> {
+        let output = self.rialto(&["lock"])?;
+        if output.code != 0 {
+            bail!("`rialto lock` refuses {}:\n{output}", self.path().display());
+        }
+        Ok(())
+    }
+
+    /// Run a command on the folder, which follows it: `rialto check <folder>`.
+    ///
+    /// # Errors
+    /// When the program is not there. What the command says is the caller's to judge.
+    pub fn rialto(&self, command: &[&str]) -> anyhow::Result<CliOutput> {
+        CliOutput::of(binaries::rialto()?, |c| {
+            c.args(command).arg(self.path());
+        })
+    }
+
+    /// The same folder for a proposal: another copy, whose documents may be edited without
+    /// touching what the host was started from.
+    ///
+    /// # Errors
+    /// When the copy cannot be made.
+    pub fn twin(&self) -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("rialto-test-twin-")
+            .tempdir()?;
+        for name in ["rialto.toml", "scheme.toml", "scheme.lock"] {
+            copy(&self.path().join(name), &folder.path().join(name))?;
+        }
+        fs::create_dir(folder.path().join("components"))?;
+        for entry in fs::read_dir(self.path().join("components"))? {
+            let entry = entry?;
+            copy(&entry.path(), &folder.path().join("components").join(entry.file_name()))?;
+        }
+        Ok(Self {
+            folder,
+            callbacks: self.callbacks.clone(),
+        })
+    }
+}
+
+impl Drop for TestScheme {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.folder.disable_cleanup(true);
+            eprintln!("the scheme, its store and its log are left in {}", self.path().display());
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    fs::copy(from, to).with_context(|| format!("copying {}", from.display()))?;
+    Ok(())
+}
+
+/// The demonstration scheme of this repository.
+fn demo_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemes/demo")
+}

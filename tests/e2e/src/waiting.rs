@@ -1,0 +1,30 @@
+//! Waiting for a condition, with a deadline.
+
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// Look until there is something to see, at most this long. What was last seen instead goes into
+/// the error.
+///
+/// # Errors
+/// When time is up, or looking fails.
+pub async fn until<T>(
+    what: &str,
+    within: Duration,
+    mut look: impl AsyncFnMut() -> anyhow::Result<Result<T, String>>,
+) -> anyhow::Result<T> {
+    let started = Instant::now();
+    loop {
+        match look().await? {
+            Ok(seen) => return Ok(seen),
+            Err(instead) if started.elapsed() > within => {
+                bail!("{what}: not within {} ms; last seen: {instead}", within.as_millis());
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A running host with the FSPs of its scheme, which live in this process and outlive the host.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use rialto_simulator::{Fsp, FspSettings, PartyId};
+
+use crate::books::Books;
+use crate::host::RunningHost;
+use crate::scheme::TestScheme;
+use crate::waiting::until;
+
+/// The participant that pays.
+pub const PAYER: &str = "payerfsp";
+/// The participant that is paid.
+pub const PAYEE: &str = "payeefsp";
+/// How long a host may take to come to rest after a payment's end.
+const SETTLED_WITHIN: Duration = Duration::from_secs(20);
+
+/// How the world's FSPs are to be.
+#[derive(Clone, Debug)]
+pub struct WorldOptions {
+    /// How long an FSP waits for a callback.
+    pub callback_timeout: Duration,
+    /// How long a quote and a transfer are valid.
+    pub expires_in: Duration,
+    /// How often an FSP tries to deliver a callback.
+    pub callback_attempts: u32,
+    /// Whether a payer asks for a transfer that got no callback.
+    pub query_on_timeout: bool,
+}
+
+impl Default for WorldOptions {
+    fn default() -> Self {
+        Self {
+            callback_timeout: Duration::from_secs(20),
+            expires_in: Duration::from_secs(60),
+            callback_attempts: 4,
+            query_on_timeout: true,
+        }
+    }
+}
+
+/// See the module's documentation.
+pub struct World {
+    /// The host. It ends before its folder goes away.
+    pub host: RunningHost,
+    fsps: BTreeMap<String, Fsp>,
+    parties: BTreeMap<String, PartyId>,
+    /// The scheme's folder.
+    pub scheme: TestScheme,
+}
+
+impl World {
+    /// The demonstration scheme with model FSPs.
+    ///
+    /// # Errors
+    /// As [`World::of`].
+    pub async fn demo() -> anyhow::Result<Self> {
+        Self::of(TestScheme::demo()?, &WorldOptions::default()).await
+    }
+
+    /// A host on this scheme, an FSP for each participant, and one party of each that the scheme
+    /// knows.
+    ///
+    /// # Errors
+    /// When the host or an FSP does not start, or an association fails.
+    pub async fn of(scheme: TestScheme, options: &WorldOptions) -> anyhow::Result<Self> {
+        let host = RunningHost::start(&scheme)?;
+        let hub = host.url("fsps")?.to_owned();
+        let mut fsps = BTreeMap::new();
+        let mut parties = BTreeMap::new();
+        for (place, (id, port)) in scheme.callbacks().iter().enumerate() {
+            let party: PartyId = format!("MSISDN/2771{:07}", 3_803_900 + place)
+                .parse()
+                .context("a party")?;
+            let mut settings = FspSettings::new(id.parse()?, vec![party.clone()]);
+            settings.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
+            settings.hub = Some(hub.clone());
+            settings.callback_timeout_ms = milliseconds(options.callback_timeout);
+            settings.expires_in_ms = milliseconds(options.expires_in);
+            settings.callback_attempts = options.callback_attempts;
+            settings.query_on_timeout = options.query_on_timeout;
+            let fsp = Fsp::start(settings).await?;
+            fsp.associate(&party, None)
+                .await
+                .with_context(|| format!("associating {party} with {id}"))?;
+            fsps.insert(id.clone(), fsp);
+            parties.insert(id.clone(), party);
+        }
+        Ok(Self {
+            host,
+            fsps,
+            parties,
+            scheme,
+        })
+    }
+
+    /// The FSP of a participant.
+    ///
+    /// # Panics
+    /// When the scheme has no such participant: the test is wrong.
+    pub fn fsp(&self, id: &str) -> &Fsp {
+        &self.fsps[id]
+    }
+
+    /// The FSP that pays.
+    pub fn payer(&self) -> &Fsp {
+        self.fsp(PAYER)
+    }
+
+    /// The FSP that is paid.
+    pub fn payee(&self) -> &Fsp {
+        self.fsp(PAYEE)
+    }
+
+    /// The party of a participant.
+    ///
+    /// # Panics
+    /// When the scheme has no such participant: the test is wrong.
+    pub fn party(&self, id: &str) -> &PartyId {
+        &self.parties[id]
+    }
+
+    /// Participants other than the payer.
+    pub fn payees(&self) -> impl Iterator<Item = &str> {
+        self.fsps.keys().map(String::as_str).filter(|&id| id != PAYER)
+    }
+
+    /// The ledger and the transfers as they are now.
+    ///
+    /// # Errors
+    /// When the host does not show them.
+    pub fn books(&self) -> anyhow::Result<Books> {
+        Books::read(&self.host)
+    }
+
+    /// Wait until no transfer and no reservation is open, then give the books.
+    ///
+    /// # Errors
+    /// When that does not come in time.
+    pub async fn settled_books(&self) -> anyhow::Result<Books> {
+        until("the transfers end", SETTLED_WITHIN, async || {
+            let books = self.books()?;
+            let open = books.open();
+            Ok(if open.is_empty() { Ok(books) } else { Err(open.join("; ")) })
+        })
+        .await
+    }
+
+    /// Accept that every FSP found every message of the host in order with the API definition.
+    ///
+    /// # Errors
+    /// With what they object to.
+    pub fn no_complaints(&self) -> anyhow::Result<()> {
+        for (id, fsp) in &self.fsps {
+            let complaints = fsp.recorder().complaints();
+            let first: Vec<_> = complaints.iter().take(10).collect();
+            ensure!(
+                complaints.is_empty(),
+                "{id} has {} complaints, among them {first:#?}",
+                complaints.len()
+            );
+        }
+        Ok(())
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
