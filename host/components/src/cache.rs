@@ -117,7 +117,10 @@ impl Cache {
     }
 }
 
-#[allow(unsafe_code, reason = "the one place where compiled components are loaded")]
+#[allow(
+    unsafe_code,
+    reason = "the one place where compiled components are loaded"
+)]
 fn deserialize(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Component> {
     // SAFETY: the bytes come from `precompile_component` of this process, or from a file whose MAC,
     // made with a key that only this installation can read, was just verified over these very

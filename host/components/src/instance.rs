@@ -16,7 +16,8 @@ use crate::spec::Isolation;
 /// the guest.
 pub const HOSTCALL_BYTES_MAX: usize = 8 << 20;
 /// How wasmtime says that this was more. It has a type for it, but keeps that to itself.
-const HOSTCALL_BYTES_EXCEEDED: &str = "too much data is being copied between the host and the guest";
+const HOSTCALL_BYTES_EXCEEDED: &str =
+    "too much data is being copied between the host and the guest";
 
 /// An instance with its store.
 pub struct Instance {

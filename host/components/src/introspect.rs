@@ -1,8 +1,8 @@
 //! What a component imports and exports, read from its own type.
 
 use wasmtime::Engine;
-use wasmtime::component::types::{ComponentItem, Type};
 use wasmtime::component::Component;
+use wasmtime::component::types::{ComponentItem, Type};
 
 use crate::names::InterfaceName;
 use crate::values::{describe, is_plain};
@@ -33,7 +33,10 @@ impl Function {
             .iter()
             .map(|(name, ty)| format!("{name}: {}", describe(ty)))
             .collect();
-        let result = self.results.first().map(|ty| format!(" -> {}", describe(ty)));
+        let result = self
+            .results
+            .first()
+            .map(|ty| format!(" -> {}", describe(ty)));
         format!("func({}){}", params.join(", "), result.unwrap_or_default())
     }
 

@@ -93,7 +93,10 @@ mod tests {
     #[test]
     fn a_grant_covers_its_interface_or_its_package_and_nothing_else() {
         assert!(grant_covers("quoting/*", "quoting/get-agreement"));
-        assert!(grant_covers("quoting/get-agreement", "quoting/get-agreement"));
+        assert!(grant_covers(
+            "quoting/get-agreement",
+            "quoting/get-agreement"
+        ));
         assert!(!grant_covers("quoting/*", "quoting-2/get-agreement"));
         assert!(!grant_covers("quoting/get", "quoting/get-agreement"));
         assert!(!grant_covers("*", "quoting/get-agreement"));

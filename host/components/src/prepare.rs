@@ -81,7 +81,10 @@ impl Runtime {
                 Ok(component) => components.push(component),
                 Err(error) => problems.push(Problem {
                     about: c.name.to_string(),
-                    what: format!("is no component that this host can run: {}", first_line(&error)),
+                    what: format!(
+                        "is no component that this host can run: {}",
+                        first_line(&error)
+                    ),
                     help: not_a_component(&c.bytes).into(),
                 }),
             }
@@ -205,7 +208,10 @@ fn exports(component: &Component, shape: &Shape) -> wasmtime::Result<Vec<Export>
 fn look_inside(member: &mut Member) -> Result<(), Problem> {
     let asked = ask_itself(member).map_err(|error| Problem {
         about: member.identity.name.to_string(),
-        what: format!("fails when it is started: {}", member.explain(&error).reason),
+        what: format!(
+            "fails when it is started: {}",
+            member.explain(&error).reason
+        ),
         help: String::new(),
     })?;
     (member.description, member.openapi) = asked;
@@ -279,7 +285,10 @@ fn bind(
             help: String::new(),
         })),
         Err(error) => problems.extend(problem(
-            format!("fails when it judges its settings: {}", member.explain(&error).reason),
+            format!(
+                "fails when it judges its settings: {}",
+                member.explain(&error).reason
+            ),
             "",
         )),
     }

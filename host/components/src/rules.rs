@@ -124,7 +124,9 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
         return Ok(allow());
     };
     let [Val::String(subject), input] = params else {
-        return Err(wasmtime::format_err!("`{step}.check` takes a subject and an input"));
+        return Err(wasmtime::format_err!(
+            "`{step}.check` takes a subject and an input"
+        ));
     };
     let input_json = serde_json::value::to_raw_value(&Json(input))?;
     for bound in rules {
@@ -140,7 +142,17 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
             }
         });
         let verdict = verdict(&outcome, bound);
-        keep_receipt(active, step, bound, member, subject, &input_json, &outcome, judgement.fuel, took_us)?;
+        keep_receipt(
+            active,
+            step,
+            bound,
+            member,
+            subject,
+            &input_json,
+            &outcome,
+            judgement.fuel,
+            took_us,
+        )?;
         if let Some(refusal) = verdict {
             return Ok(refusal);
         }
@@ -156,13 +168,19 @@ fn verdict(outcome: &Outcome, bound: &BoundRule) -> Option<Val> {
         Outcome::Failed { means, .. } => (*means == Failing::Refuse).then(|| {
             refuse(&[Violation {
                 code: bound.failure_code.to_string(),
-                message: format!("the scheme rule {} could not be evaluated", bound.identity.name),
+                message: format!(
+                    "the scheme rule {} could not be evaluated",
+                    bound.identity.name
+                ),
             }])
         }),
     }
 }
 
-#[allow(clippy::too_many_arguments, reason = "a receipt names everything that went into a verdict")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "a receipt names everything that went into a verdict"
+)]
 fn keep_receipt(
     active: &mut Active,
     step: &Name,
@@ -243,7 +261,10 @@ impl Member {
             expected: "the step's input as JSON".into(),
         };
         let value = serde_json::from_str(input).map_err(|_| expected())?;
-        let ty = self.exports[bound.export].params.get(1).ok_or_else(expected)?;
+        let ty = self.exports[bound.export]
+            .params
+            .get(1)
+            .ok_or_else(expected)?;
         let params = [Val::String(subject.to_owned()), decode(ty, &value)?];
         Ok(self.judge(&bound.identity, bound.export, &params))
     }
@@ -266,7 +287,10 @@ impl Member {
             .iter()
             .find(|v| !declared.unwrap_or_default().contains(&v.code));
         if let Some(v) = undeclared {
-            return Err(format!("gave the code {:?}, which it does not declare", v.code));
+            return Err(format!(
+                "gave the code {:?}, which it does not declare",
+                v.code
+            ));
         }
         let mut lengths = violations.iter().map(|v| v.message.chars().count());
         if let Some(length) = lengths.find(|n| !(1..=MESSAGE_CHARS_MAX).contains(n)) {

@@ -9,9 +9,7 @@ use arc_swap::ArcSwapOption;
 use rialto_engine::history::Step;
 use rialto_engine::network::Report;
 use rialto_engine::store::StoredReminder;
-use rialto_engine::{
-    Delivery, Failure, Handled, Handler, Name, Payload, Reply, Stimulus, Turn,
-};
+use rialto_engine::{Delivery, Failure, Handled, Handler, Name, Payload, Reply, Stimulus, Turn};
 use wasmtime::Engine;
 use wasmtime::component::Val;
 
@@ -68,7 +66,11 @@ impl Runtime {
     }
 
     pub(crate) fn engine(&self, metered: bool) -> &Engine {
-        if metered { &self.by_fuel } else { &self.by_epochs }
+        if metered {
+            &self.by_fuel
+        } else {
+            &self.by_epochs
+        }
     }
 
     /// The release on which new turns run.
@@ -117,9 +119,12 @@ impl Runtime {
             Argument::Http(request) => in_member(&release, component, turn, |member, instance| {
                 let handler = member.http(instance)?;
                 let response = handler.call_handle(&mut instance.store, request)?;
-                note(instance, Step::Answered {
-                    status: response.status,
-                });
+                note(
+                    instance,
+                    Step::Answered {
+                        status: response.status,
+                    },
+                );
                 Ok(Box::new(response) as Reply)
             }),
             Argument::Activation(_) => {
@@ -141,13 +146,19 @@ impl Runtime {
             return failed(Some(turn), component, "no release is current".into());
         };
         let place = (&*delivery.interface, &*delivery.function);
-        match (place, reminder(&delivery.payload), report(&delivery.payload)) {
+        match (
+            place,
+            reminder(&delivery.payload),
+            report(&delivery.payload),
+        ) {
             (REMINDER, Some(reminder), _) => {
                 in_member(&release, component, turn, |member, instance| {
                     let indices = member.handlers.reminder.as_ref();
                     let handler = indices.ok_or_else(missing)?;
                     let handler = handler.load(&mut instance.store, &instance.instance)?;
-                    let StoredReminder { id, due, payload, .. } = &reminder;
+                    let StoredReminder {
+                        id, due, payload, ..
+                    } = &reminder;
                     handler.call_reminder_due(&mut instance.store, id, due.0, payload)?;
                     Ok(Box::new(()) as Reply)
                 })
@@ -157,10 +168,13 @@ impl Runtime {
                     let indices = member.handlers.report.as_ref();
                     let handler = indices.ok_or_else(missing)?;
                     let handler = handler.load(&mut instance.store, &instance.instance)?;
-                    note(instance, Step::Reported {
-                        id: report.id,
-                        outcome: report.summary(),
-                    });
+                    note(
+                        instance,
+                        Step::Reported {
+                            id: report.id,
+                            outcome: report.summary(),
+                        },
+                    );
                     handler.call_report(&mut instance.store, &wit_report(&report))?;
                     Ok(Box::new(()) as Reply)
                 })
@@ -349,7 +363,7 @@ fn report(payload: &Payload) -> Option<Report> {
 }
 
 fn wit_report(report: &Report) -> report_handler::DeliveryReport {
-    use rialto_engine::network::{FailureKind, Outcome, OutboundResponse};
+    use rialto_engine::network::{FailureKind, OutboundResponse, Outcome};
     let response = |r: &OutboundResponse| wit_http::OutboundResponse {
         status: r.status,
         headers: r.headers.clone(),

@@ -108,7 +108,10 @@ pub fn decode(ty: &Type, value: &Value) -> Result<Val, Misfit> {
         Type::U32 => integer!(U32, as_u64),
         Type::S64 => integer!(S64, as_i64),
         Type::U64 => integer!(U64, as_u64),
-        #[allow(clippy::cast_possible_truncation, reason = "it was an f32 when written")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "it was an f32 when written"
+        )]
         Type::Float32 => value
             .as_f64()
             .map(|v| Val::Float32(v as f32))
@@ -150,9 +153,7 @@ pub fn decode(ty: &Type, value: &Value) -> Result<Val, Misfit> {
         Type::Enum(names) => {
             let name = value.as_str().ok_or_else(misfit)?;
             let known = names.names().any(|n| n == name);
-            known
-                .then(|| Val::Enum(name.to_owned()))
-                .ok_or_else(misfit)
+            known.then(|| Val::Enum(name.to_owned())).ok_or_else(misfit)
         }
         Type::Variant(variant) => decode_variant(variant, value).unwrap_or_else(|| Err(misfit())),
         Type::Option(option) => decode_option(&option.ty(), value),
@@ -183,11 +184,7 @@ pub fn decode(ty: &Type, value: &Value) -> Result<Val, Misfit> {
     }
 }
 
-fn items(
-    value: &Value,
-    ty: &Type,
-    misfit: impl Fn() -> Misfit,
-) -> Result<Vec<Val>, Misfit> {
+fn items(value: &Value, ty: &Type, misfit: impl Fn() -> Misfit) -> Result<Vec<Val>, Misfit> {
     let values = value.as_array().ok_or_else(misfit)?;
     let decoded = values.iter().enumerate();
     decoded.map(|(n, v)| within(n, decode(ty, v))).collect()
@@ -263,9 +260,15 @@ pub fn describe(ty: &Type) -> String {
                 .collect();
             format!("record {{ {} }}", fields.join(", "))
         }
-        Type::Enum(names) => format!("enum {{ {} }}", names.names().collect::<Vec<_>>().join(", ")),
+        Type::Enum(names) => format!(
+            "enum {{ {} }}",
+            names.names().collect::<Vec<_>>().join(", ")
+        ),
         Type::Flags(flags) => {
-            format!("flags {{ {} }}", flags.names().collect::<Vec<_>>().join(", "))
+            format!(
+                "flags {{ {} }}",
+                flags.names().collect::<Vec<_>>().join(", ")
+            )
         }
         Type::Variant(variant) => {
             let cases = variant.cases().map(|case| match case.ty {

@@ -82,7 +82,10 @@ pub fn wire(spec: &ReleaseSpec, shapes: &[Shape]) -> Result<Wiring, Vec<Problem>
     let mut exporters: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, shape) in shapes.iter().enumerate() {
         for export in &shape.exports {
-            exporters.entry(export.name.to_string()).or_default().push(at);
+            exporters
+                .entry(export.name.to_string())
+                .or_default()
+                .push(at);
         }
     }
     let mut wirer = Wirer {
@@ -176,7 +179,10 @@ impl<'a> Wirer<'a> {
         } else {
             self.problem(
                 &component.name,
-                format!("imports {}, which has functions with and without a result", import.name),
+                format!(
+                    "imports {}, which has functions with and without a result",
+                    import.name
+                ),
                 "an interface is either of events (no results) or of calls (results)".into(),
             );
             None
@@ -218,7 +224,9 @@ impl<'a> Wirer<'a> {
         self.problem(
             &component.name,
             format!("imports {interface} and is not granted it"),
-            format!("add \"{grant}\" to its `grants.{list}`, or use a component without this import"),
+            format!(
+                "add \"{grant}\" to its `grants.{list}`, or use a component without this import"
+            ),
         );
     }
 
@@ -295,7 +303,11 @@ impl<'a> Wirer<'a> {
                     .collect();
                 self.problem(
                     &component.name,
-                    format!("imports {}, which {} export", import.name, names.join(" and ")),
+                    format!(
+                        "imports {}, which {} export",
+                        import.name,
+                        names.join(" and ")
+                    ),
                     "a call interface has one provider: leave the others out of the scheme".into(),
                 );
                 None
@@ -416,7 +428,10 @@ impl<'a> Wirer<'a> {
             match export.and_then(|e| e.function(CHECK_FUNCTION)) {
                 None => self.problem(
                     &about,
-                    format!("names the rule `{}`, which does not serve this step", bound.rule),
+                    format!(
+                        "names the rule `{}`, which does not serve this step",
+                        bound.rule
+                    ),
                     format!("a rule for it exports rialto:rules/{}", bound.step),
                 ),
                 Some(other) if other.fits(check) => {}

@@ -129,10 +129,15 @@ impl Document {
         }
         let limit = |name: &str, default| {
             let given = root["x-rialto-limits"][name].as_u64();
-            given.and_then(|n| usize::try_from(n).ok()).unwrap_or(default)
+            given
+                .and_then(|n| usize::try_from(n).ok())
+                .unwrap_or(default)
         };
         let mut document = Self {
-            title: root["info"]["title"].as_str().unwrap_or_default().to_owned(),
+            title: root["info"]["title"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
             body_bytes_max: limit("body", BODY_BYTES),
             header_bytes_max: limit("headers", HEADER_BYTES),
             router: matchit::Router::new(),

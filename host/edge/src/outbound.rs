@@ -293,7 +293,13 @@ fn built(request: &OutboundRequest) -> Result<Request<Full<Bytes>>, String> {
     *built.uri_mut() = uri;
     let headers = built.headers_mut();
     for (name, value) in &request.headers {
-        let own = ["host", "connection", "content-length", "transfer-encoding", "traceparent"];
+        let own = [
+            "host",
+            "connection",
+            "content-length",
+            "transfer-encoding",
+            "traceparent",
+        ];
         if own.contains(&name.as_str()) {
             continue;
         }

@@ -10,10 +10,10 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
+use rialto_components::Runtime;
 use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
 use rialto_components::runtime::Argument;
-use rialto_components::Runtime;
 use rialto_engine::{Engine, Failure, Trace};
 use rialto_telemetry::Metrics;
 use rialto_telemetry::metrics::RequestLabels;
@@ -119,7 +119,11 @@ impl Service {
         }
         let Some((_, Some(found))) = api.find(head.uri.path()) else {
             let detail = "is none of this API's paths".to_owned();
-            return Err(validate::violation(ViolationKind::UnknownPath, "path", detail));
+            return Err(validate::violation(
+                ViolationKind::UnknownPath,
+                "path",
+                detail,
+            ));
         };
         let Some(operation) = found.operations.get(head.method.as_str()) else {
             let mut allowed: Vec<String> = found.operations.keys().cloned().collect();
@@ -247,9 +251,8 @@ async fn read(
     if announced.is_some_and(|length| length > bytes_max) {
         return Err(too_large());
     }
-    let cut_off = |detail: &str| {
-        validate::violation(ViolationKind::NotJson, "body", detail.to_owned())
-    };
+    let cut_off =
+        |detail: &str| validate::violation(ViolationKind::NotJson, "body", detail.to_owned());
     match tokio::time::timeout(timeout, Limited::new(body, bytes_max).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
@@ -324,4 +327,3 @@ fn openapi_document(api: &Api, head: &Parts) -> Option<Response<Full<Bytes>>> {
         .insert(http::header::CONTENT_TYPE, media_type);
     Some(response)
 }
-

@@ -78,7 +78,11 @@ pub fn path(operation: &Operation, found: &[(&str, &str)]) -> Result<Pairs, Viol
 /// The first violation.
 pub fn query(operation: &Operation, query: Option<&str>) -> Result<Pairs, Violation> {
     let mut decoded = Vec::new();
-    for pair in query.unwrap_or_default().split('&').filter(|p| !p.is_empty()) {
+    for pair in query
+        .unwrap_or_default()
+        .split('&')
+        .filter(|p| !p.is_empty())
+    {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let plain = |text: &str| {
             let text = text.replace('+', " ");
@@ -130,11 +134,7 @@ fn missing(location: &str) -> Violation {
     violation(ViolationKind::Missing, location, "is required".into())
 }
 
-fn parameter_value(
-    parameter: &Parameter,
-    location: &str,
-    value: &str,
-) -> Result<(), Violation> {
+fn parameter_value(parameter: &Parameter, location: &str, value: &str) -> Result<(), Violation> {
     if parameter.is_date && httpdate::parse_http_date(value).is_err() {
         let detail = "is no date such as `Tue, 15 Nov 1994 08:12:31 GMT`".to_owned();
         return Err(violation(ViolationKind::Malformed, location, detail));

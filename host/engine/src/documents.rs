@@ -154,7 +154,10 @@ impl Documents {
     /// used since the last look gets a second chance.
     pub fn trim(&self, committed: Lsn) {
         for _ in 0..2 * SHARDS {
-            let over = self.bytes.load(Ordering::Relaxed).saturating_sub(self.bytes_max);
+            let over = self
+                .bytes
+                .load(Ordering::Relaxed)
+                .saturating_sub(self.bytes_max);
             if over == 0 {
                 return;
             }
@@ -244,9 +247,7 @@ impl Collections {
     pub fn name(&self, id: CollectionId) -> Option<(Name, Name)> {
         let by_id = self.by_id.read();
         let at = by_id.binary_search_by_key(&id, |c| c.id).ok()?;
-        by_id
-            .get(at)
-            .map(|c| (c.component.clone(), c.name.clone()))
+        by_id.get(at).map(|c| (c.component.clone(), c.name.clone()))
     }
 
     /// Collections that the store has not seen; it has once `stored` is told their count.

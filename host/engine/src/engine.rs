@@ -136,7 +136,6 @@ pub struct Engine {
     pub(crate) shared: Arc<Shared>,
 }
 
-
 impl Engine {
     /// Open the store and read back what must go on. Nothing runs yet.
     pub fn open(

@@ -29,9 +29,9 @@ pub mod time;
 pub mod turn;
 
 pub use engine::{Busy, Engine, Environment, Handled, Handler, Recovery};
-pub use operate::{Counters, Load};
 pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
 pub use limits::Limits;
+pub use operate::{Counters, Load};
 pub use stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace};
 pub use time::{Clock, Entropy, Timestamp};
 pub use turn::{Interrupt, Turn};

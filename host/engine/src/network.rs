@@ -133,9 +133,5 @@ impl LivePayload for Report {
 pub trait Network: Send + Sync + 'static {
     /// Take a request that is on disk; call `done` once, from any thread, when it has ended.
     /// Must not block.
-    fn send(
-        &self,
-        request: std::sync::Arc<OutboundRequest>,
-        done: Box<dyn FnOnce(Report) + Send>,
-    );
+    fn send(&self, request: std::sync::Arc<OutboundRequest>, done: Box<dyn FnOnce(Report) + Send>);
 }

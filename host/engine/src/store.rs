@@ -207,8 +207,11 @@ pub trait Store: Send + Sync + 'static {
     /// Read back what must go on after a restart, and fence off any earlier writer.
     fn recover(&self) -> Result<Recovered, StoreError>;
     /// One document, as committed.
-    fn read(&self, collection: CollectionId, id: &str)
-    -> Result<Option<StoredDocument>, StoreError>;
+    fn read(
+        &self,
+        collection: CollectionId,
+        id: &str,
+    ) -> Result<Option<StoredDocument>, StoreError>;
     /// Committed documents of a range in the byte order of their ids, at most `limit`.
     fn scan(
         &self,

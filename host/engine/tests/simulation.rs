@@ -113,7 +113,11 @@ impl Run {
             0 => {}
             // In the middle of writing a group.
             fault => {
-                let fault = if fault == 1 { Fault::Before } else { Fault::After };
+                let fault = if fault == 1 {
+                    Fault::Before
+                } else {
+                    Fault::After
+                };
                 *self.world.store.fault.lock() = Some(fault);
                 let _ = self.world.engine.commit();
             }

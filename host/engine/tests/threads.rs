@@ -83,7 +83,11 @@ fn a_slow_turn_holds_up_no_other() {
     let slow = world.ask(Ask::Slow(Duration::from_secs(2)));
     let started = Instant::now();
     payments(&world, 4, 100);
-    assert!(slow.lock().is_none(), "the others took {:?}", started.elapsed());
+    assert!(
+        slow.lock().is_none(),
+        "the others took {:?}",
+        started.elapsed()
+    );
     wait_until("the slow turn", || slow.lock().is_some());
     threads.stop();
 }
@@ -138,7 +142,10 @@ fn a_stopped_engine_has_written_what_it_executed() {
         .iter()
         .filter(|a| matches!(*a.lock(), Some(Ok(true))))
         .count();
-    assert!(answers.iter().all(|a| a.lock().is_some()), "nobody waits for ever");
+    assert!(
+        answers.iter().all(|a| a.lock().is_some()),
+        "nobody waits for ever"
+    );
     let world = world.crashed();
     assert!(world.all("payments").len() >= taken);
     world.finish();

@@ -33,7 +33,10 @@ impl Client {
     pub fn of(store: &Path) -> anyhow::Result<Self> {
         let read = |path: &Path| {
             std::fs::read_to_string(path).with_context(|| {
-                format!("reading {}: is a host running on this store?", path.display())
+                format!(
+                    "reading {}: is a host running on this store?",
+                    path.display()
+                )
             })
         };
         let addresses: BTreeMap<String, SocketAddr> =
@@ -65,7 +68,11 @@ impl Client {
     ///
     /// # Errors
     /// As `get`.
-    pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> anyhow::Result<T> {
+    pub fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
         let body = serde_json::to_vec(body)?.into();
         let answer = self.send(Method::POST, path, body, "application/json")?;
         serde_json::from_slice(&answer).context("reading the host's answer")
@@ -87,7 +94,12 @@ impl Client {
     pub fn put_component(&self, bytes: &[u8]) -> anyhow::Result<Digest> {
         let digest = Digest::of(bytes);
         let bytes = Bytes::copy_from_slice(bytes);
-        self.send(Method::PUT, &format!("/components/{digest}"), bytes, "application/wasm")?;
+        self.send(
+            Method::PUT,
+            &format!("/components/{digest}"),
+            bytes,
+            "application/wasm",
+        )?;
         Ok(digest)
     }
 
@@ -105,9 +117,10 @@ impl Client {
             .header(header::CONTENT_TYPE, media_type)
             .body(Full::new(body))?;
         let (status, body) = self.runtime.block_on(async {
-            let response = self.http.request(request).await.with_context(|| {
-                format!("no host answers at {}; is it running?", self.address)
-            })?;
+            let response =
+                self.http.request(request).await.with_context(|| {
+                    format!("no host answers at {}; is it running?", self.address)
+                })?;
             let status = response.status();
             let body = response.into_body().collect().await?.to_bytes();
             anyhow::Ok((status, body))

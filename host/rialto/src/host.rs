@@ -105,7 +105,8 @@ impl Host {
             metrics,
             token,
         });
-        let threads = Threads::start(&shared.engine, workers(operator)).context("starting threads")?;
+        let threads =
+            Threads::start(&shared.engine, workers(operator)).context("starting threads")?;
         first_release(&shared, manifest)?;
         resume(&shared, recovery);
         let (stop, _) = watch::channel(false);
@@ -154,14 +155,16 @@ impl Host {
             let server = if name.as_str() == OPERATORS {
                 let router = ops::router(self.shared.clone());
                 let answer = move |request| ops::answer(router.clone(), request);
-                self.handle.spawn(bound.serve(answer, self.stop.subscribe()))
+                self.handle
+                    .spawn(bound.serve(answer, self.stop.subscribe()))
             } else {
                 let service = Arc::new(self.service(name.as_str(), operator));
                 let answer = move |request| {
                     let service = service.clone();
                     async move { service.answer(request).await }
                 };
-                self.handle.spawn(bound.serve(answer, self.stop.subscribe()))
+                self.handle
+                    .spawn(bound.serve(answer, self.stop.subscribe()))
             };
             self.servers.push(server);
         }
@@ -288,7 +291,10 @@ fn token(folder: &Path, entropy: &dyn Entropy) -> anyhow::Result<String> {
     if let Ok(token) = std::fs::read_to_string(&path) {
         let token = token.trim().to_owned();
         if token.len() < 32 {
-            bail!("{} holds no token; delete it to have a new one drawn", path.display());
+            bail!(
+                "{} holds no token; delete it to have a new one drawn",
+                path.display()
+            );
         }
         return Ok(token);
     }

@@ -22,15 +22,47 @@ impl Collector for EngineCollector {
         let counters = self.0.counters();
         let counted = [
             ("turns_executed", "Turns executed", &counters.executed),
-            ("turns_failed", "Runs of turns that failed", &counters.failed),
-            ("turn_conflicts", "Runs of turns interrupted by other turns", &counters.conflicts),
-            ("dead_letters", "Deliveries given up", &counters.dead_letters),
+            (
+                "turns_failed",
+                "Runs of turns that failed",
+                &counters.failed,
+            ),
+            (
+                "turn_conflicts",
+                "Runs of turns interrupted by other turns",
+                &counters.conflicts,
+            ),
+            (
+                "dead_letters",
+                "Deliveries given up",
+                &counters.dead_letters,
+            ),
             ("commits", "Groups written", &counters.commits),
-            ("turns_committed", "Turns in the groups written", &counters.committed_turns),
-            ("documents_written", "Documents in the groups written", &counters.documents_written),
-            ("deliveries_written", "Deliveries still pending when their group was written", &counters.deliveries_written),
-            ("commit_microseconds", "Time spent writing groups", &counters.commit_us),
-            ("requests_shed", "Requests refused because the engine was behind", &counters.refused),
+            (
+                "turns_committed",
+                "Turns in the groups written",
+                &counters.committed_turns,
+            ),
+            (
+                "documents_written",
+                "Documents in the groups written",
+                &counters.documents_written,
+            ),
+            (
+                "deliveries_written",
+                "Deliveries still pending when their group was written",
+                &counters.deliveries_written,
+            ),
+            (
+                "commit_microseconds",
+                "Time spent writing groups",
+                &counters.commit_us,
+            ),
+            (
+                "requests_shed",
+                "Requests refused because the engine was behind",
+                &counters.refused,
+            ),
         ];
         for (name, help, value) in counted {
             let counter = ConstCounter::new(value.load(Ordering::Relaxed));
@@ -40,11 +72,27 @@ impl Collector for EngineCollector {
         let load = self.0.load();
         let gauges = [
             ("turns_active", "Turns ready or running", load.turns_active),
-            ("turns_delayed", "Deliveries that wait for another attempt", load.turns_delayed),
-            ("turns_uncommitted", "Executed turns that wait for the disk", load.turns_uncommitted),
+            (
+                "turns_delayed",
+                "Deliveries that wait for another attempt",
+                load.turns_delayed,
+            ),
+            (
+                "turns_uncommitted",
+                "Executed turns that wait for the disk",
+                load.turns_uncommitted,
+            ),
             ("reminders_waiting", "Reminders that wait", load.reminders),
-            ("requests_outbound", "Requests on their way to the outside", load.outbound),
-            ("document_bytes", "Bytes of documents in memory", load.document_bytes),
+            (
+                "requests_outbound",
+                "Requests on their way to the outside",
+                load.outbound,
+            ),
+            (
+                "document_bytes",
+                "Bytes of documents in memory",
+                load.document_bytes,
+            ),
         ];
         for (name, help, value) in gauges {
             let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));

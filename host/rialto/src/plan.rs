@@ -29,7 +29,12 @@ pub fn changes(before: Option<&SchemeDocument>, after: &SchemeDocument) -> Vec<S
 }
 
 fn digests(before: &SchemeDocument, after: &SchemeDocument) -> Vec<String> {
-    let short = |digest: &str| digest.chars().take("sha256:".len() + 12).collect::<String>();
+    let short = |digest: &str| {
+        digest
+            .chars()
+            .take("sha256:".len() + 12)
+            .collect::<String>()
+    };
     let mut words = Vec::new();
     for (kind, name, digest) in after.digests.iter() {
         let new = short(&digest.to_string());

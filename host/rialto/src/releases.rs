@@ -126,7 +126,10 @@ impl Releases {
 
     /// Go on with the release that was current when the host stopped. None if there was none.
     pub fn resume(&self) -> Result<Option<u64>, Refused> {
-        let number = self.store.current_release().context("reading the current release")?;
+        let number = self
+            .store
+            .current_release()
+            .context("reading the current release")?;
         if number == 0 {
             return Ok(None);
         }
@@ -244,7 +247,10 @@ impl Releases {
 
     /// All releases, oldest first.
     pub fn list(&self) -> Result<Vec<Summary>, Refused> {
-        let current = self.store.current_release().context("reading the releases")?;
+        let current = self
+            .store
+            .current_release()
+            .context("reading the releases")?;
         let stored = self.store.releases().context("reading the releases")?;
         let summaries = stored.into_iter().map(|r| Summary {
             current: r.number == current,

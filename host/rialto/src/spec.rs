@@ -87,12 +87,7 @@ pub fn release(
     })
 }
 
-fn context(
-    scheme: &Scheme,
-    name: &str,
-    digest: Digest,
-    bytes: Arc<[u8]>,
-) -> Option<ComponentSpec> {
+fn context(scheme: &Scheme, name: &str, digest: Digest, bytes: Arc<[u8]>) -> Option<ComponentSpec> {
     let (name, context) = scheme.contexts.iter().find(|(n, _)| n.as_str() == name)?;
     let grants = &context.grants;
     Some(ComponentSpec {
@@ -127,12 +122,7 @@ fn context(
     })
 }
 
-fn rule(
-    scheme: &Scheme,
-    name: &str,
-    digest: Digest,
-    bytes: Arc<[u8]>,
-) -> Option<ComponentSpec> {
+fn rule(scheme: &Scheme, name: &str, digest: Digest, bytes: Arc<[u8]>) -> Option<ComponentSpec> {
     let (name, rule) = scheme.rules.iter().find(|(n, _)| n.as_str() == name)?;
     Some(ComponentSpec {
         name: name.shared(),
@@ -140,7 +130,12 @@ fn rule(
         digest,
         bytes,
         grants: Grants {
-            host: rule.grants.host.iter().map(|s| Surface::from(*s).name().to_owned()).collect(),
+            host: rule
+                .grants
+                .host
+                .iter()
+                .map(|s| Surface::from(*s).name().to_owned())
+                .collect(),
             ..Grants::default()
         },
         limits: Limits {

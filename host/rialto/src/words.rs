@@ -65,7 +65,8 @@ pub fn story(story: &Story, colours: bool) -> String {
             instant(first_at)
         ))
     );
-    let known: HashMap<TurnId, usize> = turns.iter().enumerate().map(|(n, t)| (t.turn, n)).collect();
+    let known: HashMap<TurnId, usize> =
+        turns.iter().enumerate().map(|(n, t)| (t.turn, n)).collect();
     let mut children: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
     for (n, turn) in turns.iter().enumerate() {
         let parent = turn.cause.and_then(|cause| known.get(&cause).copied());
@@ -105,7 +106,10 @@ fn branch(
     let _ = writeln!(
         text,
         "{} {indent}{sign} {} {}  {}{ended}",
-        paint.dim(&format!("{:>8} ms", format!("+{}", turn.at.0.saturating_sub(first_at)))),
+        paint.dim(&format!(
+            "{:>8} ms",
+            format!("+{}", turn.at.0.saturating_sub(first_at))
+        )),
         paint.bold(&turn.component),
         paint.cyan(&turn.function),
         paint.dim(&format!("{} µs, release {}", turn.took_us, turn.release)),
@@ -213,12 +217,20 @@ pub fn wiring(release: &Release, colours: bool) -> String {
         if !surfaces.is_empty() {
             let _ = writeln!(text, "    uses       {}", surfaces.join(", "));
         }
-        let width = rows.iter().map(|(_, what, _)| what.len()).max().unwrap_or(0);
+        let width = rows
+            .iter()
+            .map(|(_, what, _)| what.len())
+            .max()
+            .unwrap_or(0);
         for (verb, what, whom) in rows {
             let _ = writeln!(text, "    {verb:<10} {what:<width$} → {whom}");
         }
         if let Some(rule) = &member.description {
-            let _ = writeln!(text, "    is         {} {}: {}", rule.name, rule.version, rule.summary);
+            let _ = writeln!(
+                text,
+                "    is         {} {}: {}",
+                rule.name, rule.version, rule.summary
+            );
             let _ = writeln!(text, "    may return {}", rule.codes.join(", "));
         }
     }
@@ -226,7 +238,10 @@ pub fn wiring(release: &Release, colours: bool) -> String {
         let _ = writeln!(
             text,
             "{}",
-            paint.dim(&format!("note: {} consumes {event}, which nothing here publishes", name(*at)))
+            paint.dim(&format!(
+                "note: {} consumes {event}, which nothing here publishes",
+                name(*at)
+            ))
         );
     }
     text
@@ -236,7 +251,13 @@ pub fn wiring(release: &Release, colours: bool) -> String {
 pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
     let paint = Paint(colours);
     let mut text = String::new();
-    for FiledReceipt { id, at, receipt, again } in filed {
+    for FiledReceipt {
+        id,
+        at,
+        receipt,
+        again,
+    } in filed
+    {
         let verdict = verdict_words(&receipt.verdict);
         let verdict = if verdict == "allow" {
             paint.green(&verdict)
@@ -253,12 +274,21 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
         let mut row = |name: &str, value: String| {
             let _ = writeln!(text, "    {name:<10} {value}");
         };
-        row("component", format!("{} (version {})", receipt.digest, receipt.rule_version));
+        row(
+            "component",
+            format!("{} (version {})", receipt.digest, receipt.rule_version),
+        );
         row("settings", receipt.settings_digest.to_string());
-        row("input", format!("{} {}", receipt.input_digest, receipt.input.get()));
+        row(
+            "input",
+            format!("{} {}", receipt.input_digest, receipt.input.get()),
+        );
         row(
             "cost",
-            format!("{} of {} fuel, {} µs", receipt.fuel, receipt.fuel_limit, receipt.took_us),
+            format!(
+                "{} of {} fuel, {} µs",
+                receipt.fuel, receipt.fuel_limit, receipt.took_us
+            ),
         );
         row("release", receipt.release.to_string());
         if receipt.flagged {
@@ -266,7 +296,10 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
         }
         if let Some(again) = again {
             let same = if again.same { "the same" } else { "DIFFERENT" };
-            row("again", format!("{same}: {}, {} fuel", again.verdict, again.fuel));
+            row(
+                "again",
+                format!("{same}: {}, {} fuel", again.verdict, again.fuel),
+            );
         }
     }
     text

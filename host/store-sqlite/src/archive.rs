@@ -41,7 +41,10 @@ fn decode_history(bytes: &[u8]) -> Result<Vec<Record>, StoreError> {
         Some((&HISTORY_LAYOUT, rest)) => {
             postcard::from_bytes(rest).map_err(|e| unreadable("the history", e))
         }
-        Some((layout, _)) => Err(unreadable("the history", format!("unknown layout {layout}"))),
+        Some((layout, _)) => Err(unreadable(
+            "the history",
+            format!("unknown layout {layout}"),
+        )),
         None => Ok(Vec::new()),
     }
 }
@@ -83,15 +86,19 @@ async fn subjects_of(readers: &SqlitePool, id: &str) -> Result<Vec<String>, Stor
     .fetch_all(readers)
     .await
     .map_err(failed)?;
-    Ok(kinds.into_iter().map(|kind| format!("{kind}{id}")).collect())
+    Ok(kinds
+        .into_iter()
+        .map(|kind| format!("{kind}{id}"))
+        .collect())
 }
 
 async fn receipts(readers: &SqlitePool, subject: &str) -> Result<Vec<Receipt>, StoreError> {
-    let rows = sqlx::query("SELECT id, subject, at, body FROM receipts WHERE subject = ? ORDER BY id")
-        .bind(subject)
-        .fetch_all(readers)
-        .await
-        .map_err(failed)?;
+    let rows =
+        sqlx::query("SELECT id, subject, at, body FROM receipts WHERE subject = ? ORDER BY id")
+            .bind(subject)
+            .fetch_all(readers)
+            .await
+            .map_err(failed)?;
     rows.iter()
         .map(|row| {
             Ok(Receipt {

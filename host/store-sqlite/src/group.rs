@@ -26,7 +26,10 @@ struct Script {
 struct Bound(SqliteArguments);
 
 impl Bound {
-    fn add<'v, T: Encode<'v, Sqlite> + Type<Sqlite>>(&mut self, value: T) -> Result<(), StoreError> {
+    fn add<'v, T: Encode<'v, Sqlite> + Type<Sqlite>>(
+        &mut self,
+        value: T,
+    ) -> Result<(), StoreError> {
         self.0
             .add(value)
             .map_err(|e| StoreError::Failed(format!("a value cannot be bound: {e}")))
@@ -152,7 +155,11 @@ fn documents(script: &mut Script, group: &Group) -> Result<(), StoreError> {
         b.number(d.version)?;
         b.add((*body).clone())
     })?;
-    let removed: Vec<_> = group.documents.iter().filter(|d| d.body.is_none()).collect();
+    let removed: Vec<_> = group
+        .documents
+        .iter()
+        .filter(|d| d.body.is_none())
+        .collect();
     let head = "DELETE FROM documents WHERE (collection, id) IN (VALUES";
     rows(script, head, "(?,?)", ")", &removed, |b, d| {
         b.add(d.collection.0)?;
@@ -162,13 +169,27 @@ fn documents(script: &mut Script, group: &Group) -> Result<(), StoreError> {
 
 fn deliveries(script: &mut Script, group: &Group) -> Result<(), StoreError> {
     let head = "INSERT INTO deliveries (id, head, payload) VALUES";
-    rows(script, head, "(?,?,?)", "", &group.deliveries_added, |b, d| {
-        b.number(d.id)?;
-        b.add(json(&Head::of(d))?)?;
-        b.add(d.payload.encode())
-    })?;
+    rows(
+        script,
+        head,
+        "(?,?,?)",
+        "",
+        &group.deliveries_added,
+        |b, d| {
+            b.number(d.id)?;
+            b.add(json(&Head::of(d))?)?;
+            b.add(d.payload.encode())
+        },
+    )?;
     let head = "DELETE FROM deliveries WHERE id IN (VALUES";
-    rows(script, head, "(?)", ")", &group.deliveries_removed, |b, id| b.number(*id))
+    rows(
+        script,
+        head,
+        "(?)",
+        ")",
+        &group.deliveries_removed,
+        |b, id| b.number(*id),
+    )
 }
 
 fn reminders(script: &mut Script, group: &Group) -> Result<(), StoreError> {
@@ -176,19 +197,33 @@ fn reminders(script: &mut Script, group: &Group) -> Result<(), StoreError> {
     let tail = " ON CONFLICT (component, id) DO UPDATE SET due = excluded.due,
                 generation = excluded.generation, payload = excluded.payload,
                 subjects = excluded.subjects";
-    rows(script, head, "(?,?,?,?,?,?)", tail, &group.reminders_set, |b, r| {
-        b.add(r.component.clone())?;
-        b.add(r.id.clone())?;
-        b.add(i64::try_from(r.due.0).unwrap_or(i64::MAX))?;
-        b.number(r.generation)?;
-        b.add(r.payload.as_str())?;
-        b.add(json(&r.subjects)?)
-    })?;
+    rows(
+        script,
+        head,
+        "(?,?,?,?,?,?)",
+        tail,
+        &group.reminders_set,
+        |b, r| {
+            b.add(r.component.clone())?;
+            b.add(r.id.clone())?;
+            b.add(i64::try_from(r.due.0).unwrap_or(i64::MAX))?;
+            b.number(r.generation)?;
+            b.add(r.payload.as_str())?;
+            b.add(json(&r.subjects)?)
+        },
+    )?;
     let head = "DELETE FROM reminders WHERE (component, id) IN (VALUES";
-    rows(script, head, "(?,?)", ")", &group.reminders_removed, |b, (component, id)| {
-        b.add(component.clone())?;
-        b.add(id.clone())
-    })
+    rows(
+        script,
+        head,
+        "(?,?)",
+        ")",
+        &group.reminders_removed,
+        |b, (component, id)| {
+            b.add(component.clone())?;
+            b.add(id.clone())
+        },
+    )
 }
 
 fn outbound(script: &mut Script, group: &Group) -> Result<(), StoreError> {
@@ -198,21 +233,42 @@ fn outbound(script: &mut Script, group: &Group) -> Result<(), StoreError> {
         b.add(json(&**o)?)
     })?;
     let head = "DELETE FROM outbound WHERE id IN (VALUES";
-    rows(script, head, "(?)", ")", &group.outbound_removed, |b, id| b.number(*id))
+    rows(
+        script,
+        head,
+        "(?)",
+        ")",
+        &group.outbound_removed,
+        |b, id| b.number(*id),
+    )
 }
 
 fn dead_letters(script: &mut Script, group: &Group) -> Result<(), StoreError> {
     let head = "INSERT INTO dead_letters (id, head, payload, attempts, error, at) VALUES";
-    rows(script, head, "(?,?,?,?,?,?)", "", &group.dead_letters_added, |b, l| {
-        b.number(l.delivery.id)?;
-        b.add(json(&Head::of(&l.delivery))?)?;
-        b.add(l.delivery.payload.encode())?;
-        b.add(l.attempts)?;
-        b.add(l.error.as_str())?;
-        b.number(l.at.0)
-    })?;
+    rows(
+        script,
+        head,
+        "(?,?,?,?,?,?)",
+        "",
+        &group.dead_letters_added,
+        |b, l| {
+            b.number(l.delivery.id)?;
+            b.add(json(&Head::of(&l.delivery))?)?;
+            b.add(l.delivery.payload.encode())?;
+            b.add(l.attempts)?;
+            b.add(l.error.as_str())?;
+            b.number(l.at.0)
+        },
+    )?;
     let head = "DELETE FROM dead_letters WHERE id IN (VALUES";
-    rows(script, head, "(?)", ")", &group.dead_letters_removed, |b, id| b.number(*id))
+    rows(
+        script,
+        head,
+        "(?)",
+        ")",
+        &group.dead_letters_removed,
+        |b, id| b.number(*id),
+    )
 }
 
 fn receipts(script: &mut Script, group: &Group) -> Result<(), StoreError> {
@@ -232,7 +288,9 @@ fn history(script: &mut Script, group: &Group) -> Result<(), StoreError> {
     }
     let lsn = signed(group.lsn.0)?;
     let records = crate::archive::encode_history(&group.history)?;
-    script.text.push_str("INSERT INTO history (lsn, records) VALUES (?, ?);\n");
+    script
+        .text
+        .push_str("INSERT INTO history (lsn, records) VALUES (?, ?);\n");
     script.arguments.add(lsn)?;
     script.arguments.add(records)?;
     let mut subjects: Vec<_> = group.history.iter().flat_map(|r| &r.subjects).collect();

@@ -104,7 +104,12 @@ impl SqliteStore {
         };
         let options = options(&path);
         let mut writer = runtime
-            .block_on(options.clone().thread_name(|_| "store-write".into()).connect())
+            .block_on(
+                options
+                    .clone()
+                    .thread_name(|_| "store-write".into())
+                    .connect(),
+            )
             .map_err(sqlite)?;
         runtime
             .block_on(sqlx::migrate!().run_direct(None, &mut writer, false))
@@ -113,7 +118,12 @@ impl SqliteStore {
                 source,
             })?;
         let beside = runtime
-            .block_on(options.clone().thread_name(|_| "store-move".into()).connect())
+            .block_on(
+                options
+                    .clone()
+                    .thread_name(|_| "store-move".into())
+                    .connect(),
+            )
             .map_err(sqlite)?;
         runtime.spawn(checkpoint(beside));
         let readers = {
@@ -222,7 +232,9 @@ impl Store for SqliteStore {
                 .bind(id)
                 .fetch_optional(&self.readers),
         );
-        row.map_err(failed)?.map(|row| rows::document(&row)).transpose()
+        row.map_err(failed)?
+            .map(|row| rows::document(&row))
+            .transpose()
     }
 
     fn scan(

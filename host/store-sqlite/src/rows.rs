@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use rialto_engine::network::OutboundRequest;
-use rialto_engine::store::{
-    Collection, DeadLetter, StoreError, StoredDocument, StoredReminder,
-};
+use rialto_engine::store::{Collection, DeadLetter, StoreError, StoredDocument, StoredReminder};
 use rialto_engine::{Cause, Delivery, Name, Payload, Timestamp, Trace, TurnId};
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
@@ -107,10 +105,11 @@ fn delivery(row: &SqliteRow) -> Result<Delivery, StoreError> {
 pub(crate) async fn reminders(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<StoredReminder>, StoreError> {
-    let rows = sqlx::query("SELECT component, id, due, generation, payload, subjects FROM reminders")
-        .fetch_all(connection)
-        .await
-        .map_err(failed)?;
+    let rows =
+        sqlx::query("SELECT component, id, due, generation, payload, subjects FROM reminders")
+            .fetch_all(connection)
+            .await
+            .map_err(failed)?;
     rows.iter()
         .map(|row| {
             Ok(StoredReminder {
@@ -138,12 +137,11 @@ pub(crate) async fn outbound(
 }
 
 pub(crate) async fn dead_letters(readers: &SqlitePool) -> Result<Vec<DeadLetter>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT id, head, payload, attempts, error, at FROM dead_letters ORDER BY id",
-    )
-    .fetch_all(readers)
-    .await
-    .map_err(failed)?;
+    let rows =
+        sqlx::query("SELECT id, head, payload, attempts, error, at FROM dead_letters ORDER BY id")
+            .fetch_all(readers)
+            .await
+            .map_err(failed)?;
     rows.iter()
         .map(|row| {
             Ok(DeadLetter {

@@ -28,7 +28,8 @@ impl Ledger {
             let body: Value = serde_json::from_str(&account.body).context("reading an account")?;
             let amount = |name: &str| -> anyhow::Result<i128> {
                 let text = body[name].as_str().unwrap_or("0");
-                text.parse().with_context(|| format!("the {name} of {}", account.id))
+                text.parse()
+                    .with_context(|| format!("the {name} of {}", account.id))
             };
             let both = (amount("debitBalance")?, amount("creditBalance")?);
             balances.insert(account.id.to_string(), both);
@@ -57,7 +58,11 @@ impl Ledger {
             let (was_debits, was_credits) = self.0.get(id).copied().unwrap_or_default();
             let (was, is) = (was_credits - was_debits, credits - debits);
             let change = is - was;
-            let change = if change == 0 { String::new() } else { format!("{change:+}") };
+            let change = if change == 0 {
+                String::new()
+            } else {
+                format!("{change:+}")
+            };
             let _ = writeln!(text, "  {id:<36} {was:>14} {is:>14} {change:>12}");
         }
         let sum = |ledger: &Self| -> i128 { ledger.0.values().map(|(d, c)| c - d).sum() };

@@ -130,11 +130,7 @@ fn quiet(host: &Host) -> anyhow::Result<()> {
     }
 }
 
-fn stories(
-    host: &Host,
-    scene: &Scene,
-    outcome: &PaymentOutcome,
-) -> anyhow::Result<Vec<Story>> {
+fn stories(host: &Host, scene: &Scene, outcome: &PaymentOutcome) -> anyhow::Result<Vec<Story>> {
     let subjects = [
         format!("party:{}", scene.payee_party()),
         format!("quote:{}", outcome.quote_id),

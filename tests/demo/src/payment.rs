@@ -3,7 +3,9 @@
 use anyhow::{Context as _, bail};
 use rialto::host::Host;
 use rialto_manifest::Manifest;
-use rialto_simulator::{Fsp, FspId, FspSettings, PartyId, PaymentOutcome, PaymentRequest, Recorded};
+use rialto_simulator::{
+    Fsp, FspId, FspSettings, PartyId, PaymentOutcome, PaymentRequest, Recorded,
+};
 
 /// What is paid.
 pub struct Order {
@@ -22,7 +24,10 @@ pub struct Scene {
 impl Scene {
     /// Start the scheme's first two participants, and associate the payee's party.
     pub async fn open(manifest: &Manifest, host: &Host, _order: &Order) -> anyhow::Result<Self> {
-        let hub = host.addresses().get("fsps").context("the scheme has no listener `fsps`")?;
+        let hub = host
+            .addresses()
+            .get("fsps")
+            .context("the scheme has no listener `fsps`")?;
         let hub = format!("http://{hub}");
         let mut participants = manifest.scheme().participants.iter();
         let (Some(first), Some(second)) = (participants.next(), participants.next()) else {
@@ -41,7 +46,9 @@ impl Scene {
                 .parse()
                 .with_context(|| format!("{url} is no address of this machine"))?;
             settings.hub = Some(hub.clone());
-            Fsp::start(settings).await.with_context(|| format!("starting the FSP at {url}"))
+            Fsp::start(settings)
+                .await
+                .with_context(|| format!("starting the FSP at {url}"))
         };
         let payer = start(first, own).await?;
         let payee = start(second, party.clone()).await?;

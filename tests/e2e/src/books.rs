@@ -10,8 +10,10 @@ use serde::de::DeserializeOwned;
 
 use crate::host::RunningHost;
 
-/// More documents than any test makes.
-const DOCUMENTS_MAX: &str = "1000000";
+/// Documents that a host shows at a time, at most.
+const LISTED_MAX: usize = 1_000;
+/// What ids consist of: those of FSPs, of currencies, of accounts and of the API's resources.
+const ID_CHARACTERS: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:";
 
 /// An account: sums of all debits and credits ever, in minor units.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -109,7 +111,9 @@ impl Books {
 
     /// The state of a transfer; empty if there is no such transfer.
     pub fn state(&self, transfer_id: &str) -> &str {
-        self.transfers.get(transfer_id).map_or("", |transfer| &transfer.state)
+        self.transfers
+            .get(transfer_id)
+            .map_or("", |transfer| &transfer.state)
     }
 
     /// Credits minus debits of an account such as `payerfsp:USD:LIQUIDITY`, in minor units.
@@ -118,7 +122,9 @@ impl Books {
     /// When there is no such account.
     pub fn balance(&self, account: &str) -> anyhow::Result<i128> {
         let found = self.accounts.get(account);
-        found.with_context(|| format!("there is no account {account}"))?.balance()
+        found
+            .with_context(|| format!("there is no account {account}"))?
+            .balance()
     }
 
     /// Transfers and reservations that have not ended.
@@ -165,13 +171,22 @@ impl Books {
             posted.entry(&entry.credit_account).or_default().1 += amount;
         }
         for (id, account) in &self.accounts {
-            let kept = (units(&account.debit_balance)?, units(&account.credit_balance)?);
+            let kept = (
+                units(&account.debit_balance)?,
+                units(&account.credit_balance)?,
+            );
             let posted = posted.remove(id.as_str()).unwrap_or_default();
             if kept != posted {
-                problems.push(format!("{id} keeps {kept:?} (debits, credits), its entries say {posted:?}"));
+                problems.push(format!(
+                    "{id} keeps {kept:?} (debits, credits), its entries say {posted:?}"
+                ));
             }
         }
-        problems.extend(posted.keys().map(|id| format!("entries of {id}, which is no account")));
+        problems.extend(
+            posted
+                .keys()
+                .map(|id| format!("entries of {id}, which is no account")),
+        );
         Ok(())
     }
 
@@ -182,13 +197,26 @@ impl Books {
             let account = reservation.accounts.payer_position.as_str();
             *reserved.entry(account).or_default() += units(&reservation.amount)?;
         }
-        for (id, account) in self.accounts.iter().filter(|(_, a)| a.account_type == "POSITION") {
-            let (stands, held) = (account.balance()?, reserved.remove(id.as_str()).unwrap_or(0));
+        for (id, account) in self
+            .accounts
+            .iter()
+            .filter(|(_, a)| a.account_type == "POSITION")
+        {
+            let (stands, held) = (
+                account.balance()?,
+                reserved.remove(id.as_str()).unwrap_or(0),
+            );
             if stands != held {
-                problems.push(format!("{id} stands at {stands}, open reservations hold {held}"));
+                problems.push(format!(
+                    "{id} stands at {stands}, open reservations hold {held}"
+                ));
             }
         }
-        problems.extend(reserved.keys().map(|id| format!("reservations on {id}, which is no position account")));
+        problems.extend(
+            reserved
+                .keys()
+                .map(|id| format!("reservations on {id}, which is no position account")),
+        );
         Ok(())
     }
 
@@ -208,8 +236,15 @@ impl Books {
     /// A transfer is prepared once at most and ends once at most, in the ledger as in its state.
     fn endings(&self, problems: &mut Vec<String>) {
         let mut types: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for entry in self.entries.values().filter(|e| e.entry_type.starts_with("TRANSFER_")) {
-            types.entry(&entry.correlation_id).or_default().push(&entry.entry_type);
+        for entry in self
+            .entries
+            .values()
+            .filter(|e| e.entry_type.starts_with("TRANSFER_"))
+        {
+            types
+                .entry(&entry.correlation_id)
+                .or_default()
+                .push(&entry.entry_type);
         }
         let all: BTreeSet<&str> = types
             .keys()
@@ -224,9 +259,15 @@ impl Books {
             let state = self.state(id);
             let fits = matches!(
                 (state, reservation, posted.as_slice()),
-                ("COMMITTED", "fulfilled", ["TRANSFER_FULFIL", "TRANSFER_PREPARE"])
-                    | ("REJECTED", "released", ["TRANSFER_PREPARE", "TRANSFER_RELEASE"])
-                    | ("PREPARED" | "RESERVED", "open", ["TRANSFER_PREPARE"])
+                (
+                    "COMMITTED",
+                    "fulfilled",
+                    ["TRANSFER_FULFIL", "TRANSFER_PREPARE"]
+                ) | (
+                    "REJECTED",
+                    "released",
+                    ["TRANSFER_PREPARE", "TRANSFER_RELEASE"]
+                ) | ("PREPARED" | "RESERVED", "open", ["TRANSFER_PREPARE"])
                     | ("REJECTED" | "FAILED" | "RECEIVED", "none", [])
             );
             if !fits {
@@ -247,23 +288,36 @@ pub fn documents<T: DeserializeOwned>(
     component: &str,
     collection: &str,
 ) -> anyhow::Result<BTreeMap<String, T>> {
-    let command = ["documents", component, collection, "--limit", DOCUMENTS_MAX];
-    let text = host.cli(&command)?.success()?;
-    let read = |line: &str| -> anyhow::Result<(String, T)> {
-        // id, version, body: only the body may hold a space.
-        let mut parts = line.splitn(3, ' ');
-        let id = parts.next().context("an id")?;
-        let _version = parts.next().context("a version")?;
-        let body = serde_json::from_str(parts.next().context("a body")?)?;
-        Ok((id.to_owned(), body))
-    };
-    text.lines()
-        .map(|line| read(line).with_context(|| format!("the document `{line}`")))
-        .collect()
+    let mut documents = BTreeMap::new();
+    let mut prefixes = vec![String::new()];
+    while let Some(prefix) = prefixes.pop() {
+        let limit = LISTED_MAX.to_string();
+        let command = ["documents", component, collection, "--limit", &limit, "--prefix", &prefix];
+        let text = host.cli(&command)?.success()?;
+        if text.lines().count() == LISTED_MAX {
+            // Perhaps not all: list them by one more character.
+            prefixes.extend(ID_CHARACTERS.chars().map(|next| format!("{prefix}{next}")));
+        }
+        for line in text.lines() {
+            let (id, document) = document(line).with_context(|| format!("the document `{line}`"))?;
+            documents.insert(id, document);
+        }
+    }
+    Ok(documents)
+}
+
+/// Read id and body from `id version body`. Only the body may hold a space.
+fn document<T: DeserializeOwned>(line: &str) -> anyhow::Result<(String, T)> {
+    let mut parts = line.splitn(3, ' ');
+    let id = parts.next().context("an id")?;
+    let _version = parts.next().context("a version")?;
+    let body = serde_json::from_str(parts.next().context("a body")?)?;
+    Ok((id.to_owned(), body))
 }
 
 fn units(text: &str) -> anyhow::Result<i128> {
-    text.parse().with_context(|| format!("`{text}` is no number of minor units"))
+    text.parse()
+        .with_context(|| format!("`{text}` is no number of minor units"))
 }
 
 #[cfg(test)]
@@ -296,7 +350,10 @@ mod tests {
             .into(),
             entries: [
                 ("o".into(), entry("h", "l", 10, "DEPOSIT_LIQUIDITY", "o")),
-                ("t:prepare".into(), entry("l", "p", 3, "TRANSFER_PREPARE", "t")),
+                (
+                    "t:prepare".into(),
+                    entry("l", "p", 3, "TRANSFER_PREPARE", "t"),
+                ),
             ]
             .into(),
             reservations: [("t".into(), serde_json::from_str(&reservation).unwrap())].into(),
@@ -314,14 +371,36 @@ mod tests {
 
     #[test]
     fn each_kind_of_damage_is_seen() {
-        let lost = books("PREPARED", "open", [0, 10], [0, 3]).problems().unwrap();
-        assert!(lost.iter().any(|p| p.contains("credits exceed debits by 3")), "{lost:?}");
+        let lost = books("PREPARED", "open", [0, 10], [0, 3])
+            .problems()
+            .unwrap();
+        assert!(
+            lost.iter()
+                .any(|p| p.contains("credits exceed debits by 3")),
+            "{lost:?}"
+        );
         assert!(lost.iter().any(|p| p.starts_with("l keeps")), "{lost:?}");
-        let spent = books("PREPARED", "open", [13, 10], [0, 3]).problems().unwrap();
-        assert!(spent.iter().any(|p| p.contains("its limit is 0")), "{spent:?}");
-        let held = books("PREPARED", "released", [3, 10], [0, 3]).problems().unwrap();
-        assert!(held.iter().any(|p| p.contains("reservations hold 0")), "{held:?}");
-        let half = books("COMMITTED", "open", [3, 10], [0, 3]).problems().unwrap();
-        assert!(half.iter().any(|p| p.starts_with("transfer t is `COMMITTED`")), "{half:?}");
+        let spent = books("PREPARED", "open", [13, 10], [0, 3])
+            .problems()
+            .unwrap();
+        assert!(
+            spent.iter().any(|p| p.contains("its limit is 0")),
+            "{spent:?}"
+        );
+        let held = books("PREPARED", "released", [3, 10], [0, 3])
+            .problems()
+            .unwrap();
+        assert!(
+            held.iter().any(|p| p.contains("reservations hold 0")),
+            "{held:?}"
+        );
+        let half = books("COMMITTED", "open", [3, 10], [0, 3])
+            .problems()
+            .unwrap();
+        assert!(
+            half.iter()
+                .any(|p| p.starts_with("transfer t is `COMMITTED`")),
+            "{half:?}"
+        );
     }
 }

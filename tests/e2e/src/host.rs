@@ -70,7 +70,11 @@ impl CliOutput {
 
 impl fmt::Display for CliOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "exit code: {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
+        write!(
+            f,
+            "exit code: {}\n--- stdout\n{}--- stderr\n{}",
+            self.code, self.stdout, self.stderr
+        )
     }
 }
 
@@ -216,5 +220,9 @@ fn log_end(folder: &Path, start: u32) -> String {
     let text = fs::read_to_string(&path).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     let shown = lines.len().saturating_sub(LOG_LINES_SHOWN);
-    format!("the end of the host's log {}:\n{}", path.display(), lines[shown..].join("\n"))
+    format!(
+        "the end of the host's log {}:\n{}",
+        path.display(),
+        lines[shown..].join("\n")
+    )
 }

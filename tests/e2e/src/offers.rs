@@ -83,7 +83,10 @@ fn with_code(component: &[u8], from: [u8; 4], to: [u8; 4]) -> anyhow::Result<Vec
         bytes
     };
     let (from, to) = (constant(from), constant(to));
-    ensure!(from.len() == to.len(), "the two codes are encoded in different lengths");
+    ensure!(
+        from.len() == to.len(),
+        "the two codes are encoded in different lengths"
+    );
     let mut bytes = component.to_vec();
     let mut found = 0;
     let mut at = 0;
@@ -94,7 +97,10 @@ fn with_code(component: &[u8], from: [u8; 4], to: [u8; 4]) -> anyhow::Result<Vec
         }
         at += 1;
     }
-    ensure!(found > 0, "the component does not hold the code as a constant: make another patch");
+    ensure!(
+        found > 0,
+        "the component does not hold the code as a constant: make another patch"
+    );
     Ok(bytes)
 }
 
@@ -151,7 +157,10 @@ mod tests {
         };
         assert_eq!(signed(64), [0xc0, 0x00]);
         assert_eq!(signed(-1), [0x7f]);
-        assert_eq!(signed(i32::from_le_bytes(*b"4200")), [0xb4, 0xe4, 0xc0, 0x81, 0x03]);
+        assert_eq!(
+            signed(i32::from_le_bytes(*b"4200")),
+            [0xb4, 0xe4, 0xc0, 0x81, 0x03]
+        );
     }
 
     #[test]

@@ -34,9 +34,8 @@ impl World {
 /// With what came of the payment instead.
 pub fn refused(outcome: &PaymentOutcome, step: Step, code: &str) -> anyhow::Result<()> {
     let failure = outcome.failure.as_ref();
-    let as_expected = failure.is_some_and(|failure| {
-        failure.step == step && failure.error_code.as_deref() == Some(code)
-    });
+    let as_expected = failure
+        .is_some_and(|failure| failure.step == step && failure.error_code.as_deref() == Some(code));
     ensure!(
         as_expected,
         "the payment should fail with {code} at the {}, but: {outcome:#?}",
@@ -50,6 +49,9 @@ pub fn refused(outcome: &PaymentOutcome, step: Step, code: &str) -> anyhow::Resu
 /// # Errors
 /// With what came of the payment instead.
 pub fn committed(outcome: &PaymentOutcome) -> anyhow::Result<()> {
-    ensure!(outcome.is_committed(), "the payment should be committed, but: {outcome:#?}");
+    ensure!(
+        outcome.is_committed(),
+        "the payment should be committed, but: {outcome:#?}"
+    );
     Ok(())
 }

@@ -55,7 +55,11 @@ impl TestScheme {
             copy(&from, &scheme.path().join("components").join(name))?;
         }
         for listener in DEMO_LISTENERS {
-            scheme.replace("rialto.toml", listener, &format!("127.0.0.1:{}", ports::free()?))?;
+            scheme.replace(
+                "rialto.toml",
+                listener,
+                &format!("127.0.0.1:{}", ports::free()?),
+            )?;
         }
         for (id, address) in DEMO_PARTICIPANTS {
             let port = ports::free()?;
@@ -164,7 +168,10 @@ impl TestScheme {
         fs::create_dir(folder.path().join("components"))?;
         for entry in fs::read_dir(self.path().join("components"))? {
             let entry = entry?;
-            copy(&entry.path(), &folder.path().join("components").join(entry.file_name()))?;
+            copy(
+                &entry.path(),
+                &folder.path().join("components").join(entry.file_name()),
+            )?;
         }
         Ok(Self {
             folder,
@@ -177,7 +184,10 @@ impl Drop for TestScheme {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.folder.disable_cleanup(true);
-            eprintln!("the scheme, its store and its log are left in {}", self.path().display());
+            eprintln!(
+                "the scheme, its store and its log are left in {}",
+                self.path().display()
+            );
         }
     }
 }

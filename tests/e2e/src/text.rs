@@ -23,6 +23,9 @@ mod tests {
     #[test]
     fn digests_short_and_long_become_a_word() {
         let text = "a sha256:00ff12…, b sha256:abc\nc sha256";
-        assert_eq!(without_digests(text), "a sha256:[digest], b sha256:[digest]\nc sha256");
+        assert_eq!(
+            without_digests(text),
+            "a sha256:[digest], b sha256:[digest]\nc sha256"
+        );
     }
 }

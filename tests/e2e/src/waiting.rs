@@ -22,7 +22,10 @@ pub async fn until<T>(
         match look().await? {
             Ok(seen) => return Ok(seen),
             Err(instead) if started.elapsed() > within => {
-                bail!("{what}: not within {} ms; last seen: {instead}", within.as_millis());
+                bail!(
+                    "{what}: not within {} ms; last seen: {instead}",
+                    within.as_millis()
+                );
             }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }

@@ -16,8 +16,8 @@ use crate::waiting::until;
 pub const PAYER: &str = "payerfsp";
 /// The participant that is paid.
 pub const PAYEE: &str = "payeefsp";
-/// How long a host may take to come to rest after a payment's end.
-const SETTLED_WITHIN: Duration = Duration::from_secs(20);
+/// How long a host may take to end all transfers, those included that have to expire first.
+const SETTLED_WITHIN: Duration = Duration::from_secs(45);
 
 /// How the world's FSPs are to be.
 #[derive(Clone, Debug)]
@@ -126,7 +126,10 @@ impl World {
 
     /// Participants other than the payer.
     pub fn payees(&self) -> impl Iterator<Item = &str> {
-        self.fsps.keys().map(String::as_str).filter(|&id| id != PAYER)
+        self.fsps
+            .keys()
+            .map(String::as_str)
+            .filter(|&id| id != PAYER)
     }
 
     /// The ledger and the transfers as they are now.
@@ -145,7 +148,11 @@ impl World {
         until("the transfers end", SETTLED_WITHIN, async || {
             let books = self.books()?;
             let open = books.open();
-            Ok(if open.is_empty() { Ok(books) } else { Err(open.join("; ")) })
+            Ok(if open.is_empty() {
+                Ok(books)
+            } else {
+                Err(open.join("; "))
+            })
         })
         .await
     }

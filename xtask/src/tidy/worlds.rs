@@ -19,9 +19,12 @@ pub fn findings(file: &TextFile) -> Option<Finding> {
         // wit/quoting/quoting.wit: the package of that name.
         ["wit", folder, _] => (format!("package rialto:{folder}@"), "package "),
         // plugins/contexts/quoting/world.wit: the plugin's one world.
-        ["plugins", "contexts" | "rules" | "tests", folder, "world.wit"] => {
-            (format!("world {folder} "), "world ")
-        }
+        [
+            "plugins",
+            "contexts" | "rules" | "tests",
+            folder,
+            "world.wit",
+        ] => (format!("world {folder} "), "world "),
         _ => return None,
     };
     let declared: Vec<_> = file

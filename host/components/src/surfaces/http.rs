@@ -84,7 +84,10 @@ mod tests {
 
     #[test]
     fn only_granted_origins_pass() {
-        let granted = ["http://127.0.0.1:*".to_owned(), "https://fsp.example".to_owned()];
+        let granted = [
+            "http://127.0.0.1:*".to_owned(),
+            "https://fsp.example".to_owned(),
+        ];
         for url in [
             "http://127.0.0.1:80/x",
             "http://127.0.0.1",

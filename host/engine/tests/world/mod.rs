@@ -165,7 +165,8 @@ fn apply(disk: &mut Disk, group: &Group) {
         assert!(write.version > before, "versions only grow");
         match &write.body {
             Some(body) => {
-                disk.documents.insert(key, (write.version, body.to_string()));
+                disk.documents
+                    .insert(key, (write.version, body.to_string()));
             }
             None => {
                 disk.documents.remove(&key);
@@ -188,13 +189,17 @@ fn apply(disk: &mut Disk, group: &Group) {
         disk.reminders.insert(key, reminder.clone());
     }
     for (component, id) in &group.reminders_removed {
-        disk.reminders.remove(&(component.to_string(), id.to_string()));
+        disk.reminders
+            .remove(&(component.to_string(), id.to_string()));
     }
     for request in &group.outbound_added {
         disk.outbound.insert(request.id, (**request).clone());
     }
     for id in &group.outbound_removed {
-        assert!(disk.outbound.remove(id).is_some(), "a report is handled once");
+        assert!(
+            disk.outbound.remove(id).is_some(),
+            "a report is handled once"
+        );
     }
     for letter in &group.dead_letters_added {
         disk.dead_letters.insert(letter.delivery.id, letter.clone());
@@ -287,7 +292,10 @@ impl LivePayload for Pay {
 
 /// What the bank is asked.
 pub enum Ask {
-    Open { account: String, balance: i64 },
+    Open {
+        account: String,
+        balance: i64,
+    },
     Pay(Pay),
     /// Fails in the middle, with everything staged.
     Break,
@@ -548,7 +556,9 @@ impl World {
 
     /// A collection as executed.
     pub fn all(&self, collection: &str) -> BTreeMap<String, String> {
-        let found = self.engine.inspect(BANK, collection, &ScanRange::all(), 1_000);
+        let found = self
+            .engine
+            .inspect(BANK, collection, &ScanRange::all(), 1_000);
         let documents = found.unwrap().into_iter();
         documents
             .map(|d| (d.id.to_string(), d.body.to_string()))

@@ -207,11 +207,7 @@ struct Measured {
     after: Sample,
 }
 
-async fn run(
-    settings: &BenchSettings,
-    show: bool,
-    sampler: &Sampler,
-) -> anyhow::Result<Measured> {
+async fn run(settings: &BenchSettings, show: bool, sampler: &Sampler) -> anyhow::Result<Measured> {
     let progress = Arc::new(Progress::default());
     let bar = indicatif::ProgressBar::new_spinner();
     if !show {
@@ -253,7 +249,8 @@ fn figures(measured: &Measured) -> Value {
     let requests = |s: &Sample| -> f64 {
         let of = s.counters.iter();
         of.filter(|(name, _)| {
-            name.starts_with("rialto_http_requests_total{") && name.contains("operation=\"requestTransfer\"")
+            name.starts_with("rialto_http_requests_total{")
+                && name.contains("operation=\"requestTransfer\"")
         })
         .map(|(_, value)| value)
         .sum()

@@ -70,7 +70,8 @@ impl Check {
 /// Everything that `serve` would do with a scheme short of serving it.
 fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Vec<String>>> {
     let folder = std::env::temp_dir().join(format!("rialto-check-{}", std::process::id()));
-    let cache = Cache::open(&folder, |bytes| SystemEntropy.fill(bytes)).context("making a folder")?;
+    let cache =
+        Cache::open(&folder, |bytes| SystemEntropy.fill(bytes)).context("making a folder")?;
     let pool = PoolSize {
         instances: 32,
         ..PoolSize::default()

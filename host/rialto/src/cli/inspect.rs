@@ -69,7 +69,10 @@ enum Verb {
 
 impl Events {
     pub fn run(self) -> anyhow::Result<u8> {
-        let stories: Vec<Story> = self.at.client()?.get(&format!("/events/{}", path(&self.id)))?;
+        let stories: Vec<Story> = self
+            .at
+            .client()?
+            .get(&format!("/events/{}", path(&self.id)))?;
         if stories.is_empty() {
             eprintln!("nothing is known of {}", self.id);
             return Ok(1);

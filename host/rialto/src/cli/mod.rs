@@ -102,8 +102,12 @@ impl At {
 /// Where the store of a scheme's folder is, by its rialto.toml alone.
 fn store_of(scheme: &Path) -> anyhow::Result<PathBuf> {
     let path = scheme.join("rialto.toml");
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("reading {}: give the scheme's folder with --at", path.display()))?;
+    let text = std::fs::read_to_string(&path).with_context(|| {
+        format!(
+            "reading {}: give the scheme's folder with --at",
+            path.display()
+        )
+    })?;
     let operator = rialto_manifest::Operator::parse(&text)
         .map_err(|problems| anyhow::anyhow!("{}", problems.plain()))?;
     Ok(operator.store_path(scheme))

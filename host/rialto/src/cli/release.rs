@@ -110,8 +110,7 @@ impl Release {
 impl Plugin {
     pub fn run(self) -> anyhow::Result<u8> {
         let Self::Swap { name, file, at } = self;
-        let bytes =
-            std::fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
+        let bytes = std::fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
         let client = at.client()?;
         let digest = client.put_component(&bytes)?;
         let path = format!("/rules/{name}/swap");

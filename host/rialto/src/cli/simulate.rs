@@ -36,7 +36,8 @@ impl Simulate {
             Some(file) => {
                 let text = std::fs::read_to_string(file)
                     .with_context(|| format!("reading {}", file.display()))?;
-                serde_json::from_str(&text).with_context(|| format!("reading {}", file.display()))?
+                serde_json::from_str(&text)
+                    .with_context(|| format!("reading {}", file.display()))?
             }
             None => model(&manifest)?,
         };
@@ -68,7 +69,11 @@ pub(super) fn model(manifest: &Manifest) -> anyhow::Result<Vec<FspSettings>> {
     let participants = manifest.scheme().participants.iter().enumerate();
     participants
         .map(|(n, participant)| {
-            let id: FspId = participant.id.as_str().parse().context("the participant's id")?;
+            let id: FspId = participant
+                .id
+                .as_str()
+                .parse()
+                .context("the participant's id")?;
             let mut settings = FspSettings::new(id, vec![party(n)?]);
             settings.listen = address(&participant.callback_base_url.to_string())?;
             Ok(settings)

@@ -171,7 +171,12 @@ pub(super) async fn dead_letters(State(shared): Host) -> Result<Json<Vec<ShownLe
             id: letter.delivery.id,
             component: letter.delivery.component.to_string(),
             interface: letter.delivery.interface.to_string(),
-            subjects: letter.delivery.subjects.iter().map(ToString::to_string).collect(),
+            subjects: letter
+                .delivery
+                .subjects
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             attempts: letter.attempts,
             error: letter.error,
             at: letter.at.0,

@@ -36,9 +36,15 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .route("/components/{digest}", put(releases::component))
         .route("/events/{id}", get(inspect::events))
         .route("/receipts/{id}", get(inspect::receipts))
-        .route("/documents/{component}/{collection}", get(inspect::documents))
+        .route(
+            "/documents/{component}/{collection}",
+            get(inspect::documents),
+        )
         .route("/dead-letters", get(inspect::dead_letters))
-        .route("/dead-letters/{id}/{verb}", post(inspect::settle_dead_letter))
+        .route(
+            "/dead-letters/{id}/{verb}",
+            post(inspect::settle_dead_letter),
+        )
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn_with_state(shared.clone(), authorize));
     Router::new()
@@ -47,10 +53,18 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .route("/metrics", get(metrics))
         .merge(closed)
         .fallback(async || {
-            Problem::new(StatusCode::NOT_FOUND, "not-found", "there is nothing at this path")
+            Problem::new(
+                StatusCode::NOT_FOUND,
+                "not-found",
+                "there is nothing at this path",
+            )
         })
         .method_not_allowed_fallback(async || {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "this path does not take this method")
+            Problem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method-not-allowed",
+                "this path does not take this method",
+            )
         })
         .with_state(shared)
 }
@@ -73,7 +87,8 @@ async fn authorize(State(shared): Host, request: Request, next: Next) -> Respons
         return next.run(request).await;
     }
     let detail = "show the token that is in `operator.token` in the store's folder: `Authorization: Bearer …`";
-    let mut refused = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();
+    let mut refused =
+        Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();
     refused.headers_mut().insert(
         header::WWW_AUTHENTICATE,
         header::HeaderValue::from_static("Bearer"),
@@ -96,25 +111,36 @@ async fn ready(State(shared): Host) -> (StatusCode, String) {
         return (StatusCode::SERVICE_UNAVAILABLE, text);
     }
     match shared.runtime.current() {
-        Some(release) => (StatusCode::OK, format!("ready, on release {}\n", release.number)),
-        None => (StatusCode::SERVICE_UNAVAILABLE, "no release is current\n".into()),
+        Some(release) => (
+            StatusCode::OK,
+            format!("ready, on release {}\n", release.number),
+        ),
+        None => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "no release is current\n".into(),
+        ),
     }
 }
 
 async fn metrics(State(shared): Host) -> impl axum::response::IntoResponse {
     let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, media_type)], shared.metrics.render())
+    (
+        [(header::CONTENT_TYPE, media_type)],
+        shared.metrics.render(),
+    )
 }
 
 /// Run what blocks away from the threads that serve.
 async fn blocking<T: Send + 'static>(
     run: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    tokio::task::spawn_blocking(run).await.unwrap_or_else(|error| {
-        Err(Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "internal",
-            error.to_string(),
-        ))
-    })
+    tokio::task::spawn_blocking(run)
+        .await
+        .unwrap_or_else(|error| {
+            Err(Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "internal",
+                error.to_string(),
+            ))
+        })
 }

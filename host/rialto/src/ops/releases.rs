@@ -55,7 +55,11 @@ pub(super) async fn apply(
     blocking(move || {
         has_components(&shared, &proposal.document)?;
         let Proposal { document, note } = proposal;
-        Ok(Json(shared.releases.apply(&shared.engine, document, &note)?))
+        Ok(Json(shared.releases.apply(
+            &shared.engine,
+            document,
+            &note,
+        )?))
     })
     .await
 }
@@ -76,7 +80,11 @@ pub(super) async fn swap(
         let document = shared.releases.with_rule(&name, swap.digest)?;
         has_components(&shared, &document)?;
         let note = format!("swap of the rule {name}");
-        Ok(Json(shared.releases.apply(&shared.engine, document, &note)?))
+        Ok(Json(shared.releases.apply(
+            &shared.engine,
+            document,
+            &note,
+        )?))
     })
     .await
 }
@@ -96,7 +104,11 @@ pub(super) async fn component(
         let actual = Digest::of(&bytes);
         if actual != wanted {
             let detail = format!("these bytes have the digest {actual}");
-            return Err(Problem::new(StatusCode::BAD_REQUEST, "digest-mismatch", detail));
+            return Err(Problem::new(
+                StatusCode::BAD_REQUEST,
+                "digest-mismatch",
+                detail,
+            ));
         }
         shared.store.add_component(&wanted.to_string(), &bytes)?;
         Ok(StatusCode::NO_CONTENT)
@@ -108,8 +120,14 @@ pub(super) async fn component(
 fn has_components(shared: &Arc<Shared>, document: &SchemeDocument) -> Result<(), Problem> {
     for (kind, name, digest) in document.digests.iter() {
         if shared.store.component(&digest.to_string())?.is_none() {
-            let detail = format!("the component of the {kind} {name} ({digest}) has not been sent: PUT /components/{digest}");
-            return Err(Problem::new(StatusCode::CONFLICT, "component-missing", detail));
+            let detail = format!(
+                "the component of the {kind} {name} ({digest}) has not been sent: PUT /components/{digest}"
+            );
+            return Err(Problem::new(
+                StatusCode::CONFLICT,
+                "component-missing",
+                detail,
+            ));
         }
     }
     Ok(())

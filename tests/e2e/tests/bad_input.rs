@@ -1,0 +1,531 @@
+//! Bad input over real HTTP: what is refused, with which status and FSPIOP error code, at once or
+//! by a callback; and that the ledger is the same afterwards, whatever came in.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use rialto_simulator::client::Answer;
+use rialto_simulator::fsp::RawRequest;
+use rialto_tests::World;
+use rialto_tests::books::documents;
+use rialto_tests::world::{PAYEE, PAYER};
+use serde_json::{Value, json};
+
+/// How long a callback may take.
+const CALLBACK_WITHIN: Duration = Duration::from_secs(15);
+/// The longest body of the API definition, in bytes.
+const BODY_MAX: usize = 5_242_880;
+/// The longest header section of the API definition, in bytes.
+const HEADERS_MAX: usize = 65_536;
+/// 2020-01-01: past.
+const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
+/// 2099-01-01: to come.
+const FAR_AHEAD: &str = "2099-01-01T00:00:00.000Z";
+
+/// A host, and what its ledger held before anything bad came in.
+struct Scene {
+    world: World,
+    before: BTreeMap<String, Value>,
+    wrong: Vec<String>,
+}
+
+impl Scene {
+    async fn open() -> Self {
+        let world = World::demo().await.unwrap();
+        let before = documents(&world.host, "accounts-and-balances", "accounts").unwrap();
+        assert!(!before.is_empty(), "the demonstration scheme has accounts");
+        Self {
+            world,
+            before,
+            wrong: Vec::new(),
+        }
+    }
+
+    fn payer(&self, method: Method, path: &str) -> RawRequest<'_> {
+        self.world.payer().raw(method, path)
+    }
+
+    /// A request for a transfer, changed.
+    fn transfer(&self, change: impl FnOnce(&mut Value)) -> RawRequest<'_> {
+        let body = transfer(&self.world.payer().new_id(), change);
+        self.payer(Method::POST, "/transfers").to(PAYEE).body(body)
+    }
+
+    /// A request for a quote, changed.
+    fn quote(&self, change: impl FnOnce(&mut Value)) -> RawRequest<'_> {
+        let body = quote(&self.world.payer().new_id(), change);
+        self.payer(Method::POST, "/quotes").to(PAYEE).body(body)
+    }
+
+    fn fulfilment(&self, change: impl FnOnce(&mut Value)) -> RawRequest<'_> {
+        let path = format!("/transfers/{}", self.world.payer().new_id());
+        let mut body = json!({
+            "fulfilment": "A".repeat(43),
+            "transferState": "COMMITTED",
+        });
+        change(&mut body);
+        let payee = self.world.payee();
+        payee
+            .raw(Method::PUT, &path)
+            .to(PAYER)
+            .body(body.to_string())
+    }
+
+    /// Note what is wrong with the answer, so that one run shows the whole table.
+    fn judge(&mut self, what: &str, answer: &Answer, status: u16, code: &str) {
+        let found = (answer.status.as_u16(), error_code(&answer.body));
+        if found != (status, code.to_owned()) {
+            let body = String::from_utf8_lossy(&answer.body);
+            let note = format!("{what}: expected {status} {code:?}, got {found:?}: {body}");
+            self.wrong.push(note);
+        }
+    }
+
+    /// The whole table was as expected; the ledger is as it was; nothing was given up.
+    fn close(self) {
+        assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
+        let after: BTreeMap<String, Value> =
+            documents(&self.world.host, "accounts-and-balances", "accounts").unwrap();
+        assert_eq!(after, self.before, "the ledger has changed");
+        let letters = self.world.host.cli(&["dead-letters"]).unwrap();
+        assert_eq!(letters.success().unwrap(), "", "deliveries were given up");
+        let log = self.world.host.log();
+        assert!(!log.contains("panicked"), "the host panicked:\n{log}");
+    }
+}
+
+/// Send a request and judge its answer: `refused!(scene, what, request, status, code)`.
+macro_rules! refused {
+    ($scene:expr, $what:expr, $request:expr, $status:expr, $code:expr) => {{
+        let answer = { $request.send().await };
+        match answer {
+            Ok(answer) => $scene.judge($what, &answer, $status, $code),
+            Err(error) => $scene.wrong.push(format!("{}: no answer: {error}", $what)),
+        }
+    }};
+}
+
+fn error_code(body: &[u8]) -> String {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let code = body["errorInformation"]["errorCode"].as_str();
+    code.unwrap_or_default().to_owned()
+}
+
+fn transfer(id: &str, change: impl FnOnce(&mut Value)) -> String {
+    let mut body = json!({
+        "transferId": id,
+        "payerFsp": PAYER,
+        "payeeFsp": PAYEE,
+        "amount": { "currency": "USD", "amount": "12.5" },
+        "ilpPacket": "AQAAAAAAAADIEHByaXZhdGUucGF5ZWVmc3A",
+        "condition": "A".repeat(43),
+        "expiration": FAR_AHEAD,
+    });
+    change(&mut body);
+    body.to_string()
+}
+
+fn quote(id: &str, change: impl FnOnce(&mut Value)) -> String {
+    let party = |fsp: &str, identifier: &str| {
+        json!({ "partyIdInfo": {
+            "partyIdType": "MSISDN", "partyIdentifier": identifier, "fspId": fsp,
+        } })
+    };
+    let mut body = json!({
+        "quoteId": id,
+        "transactionId": id,
+        "payer": party(PAYER, "27713803901"),
+        "payee": party(PAYEE, "27713803900"),
+        "amountType": "SEND",
+        "amount": { "currency": "USD", "amount": "12.5" },
+        "transactionType": {
+            "scenario": "TRANSFER", "initiator": "PAYER", "initiatorType": "CONSUMER",
+        },
+        "expiration": FAR_AHEAD,
+    });
+    change(&mut body);
+    body.to_string()
+}
+
+fn remove(member: &'static str) -> impl FnOnce(&mut Value) {
+    move |body| {
+        let removed = body.as_object_mut().unwrap().remove(member);
+        assert!(removed.is_some(), "there is no {member} to leave out");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn headers_are_refused_with_the_code_of_what_is_wrong_with_them() {
+    let mut scene = Scene::open().await;
+    for name in ["accept", "date", "content-type", "fspiop-source"] {
+        let what = format!("no {name}");
+        refused!(
+            scene,
+            &what,
+            scene.transfer(|_| ()).without(name),
+            400,
+            "3102"
+        );
+    }
+    let json_only = "application/json";
+    let other = "application/vnd.interoperability.quotes+json;version=1.1";
+    let long = "f".repeat(33);
+    let malformed = [
+        ("accept", json_only),
+        ("accept", other),
+        ("accept", "*/*"),
+        ("date", "yesterday"),
+        ("date", "2026-01-01T00:00:00.000Z"),
+        ("content-type", json_only),
+        ("content-type", other),
+        (
+            "content-type",
+            "application/vnd.interoperability.transfers+json;version=1",
+        ),
+        (
+            "content-type",
+            "application/vnd.interoperability.transfers+json",
+        ),
+        ("fspiop-source", long.as_str()),
+        ("fspiop-destination", long.as_str()),
+        ("fspiop-http-method", "STEAL"),
+    ];
+    for (name, value) in malformed {
+        let what = format!("{name}: {value}");
+        let request = scene.transfer(|_| ()).header(name, value);
+        refused!(scene, &what, request, 400, "3101");
+    }
+    scene.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_is_not_supported_is_answered_with_those_that_are() {
+    let mut scene = Scene::open().await;
+    for (name, version) in [("accept", "9"), ("accept", "9.1"), ("content-type", "9.0")] {
+        let value = format!("application/vnd.interoperability.transfers+json;version={version}");
+        let request = scene.transfer(|_| ()).header(name, &value);
+        let answer = request.send().await.unwrap();
+        scene.judge(&format!("{name} {version}"), &answer, 406, "3001");
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        let listed = &body["errorInformation"]["extensionList"]["extension"];
+        let expected = json!([
+            { "key": "1", "value": "0" },
+            { "key": "1", "value": "1" },
+            { "key": "1", "value": "2" },
+        ]);
+        assert_eq!(*listed, expected, "{name} {version}");
+    }
+    scene.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paths_and_methods_that_there_are_not_are_refused() {
+    let mut scene = Scene::open().await;
+    let id = scene.world.payer().new_id();
+    for path in [
+        "/",
+        "/nothing",
+        "/Transfers",
+        "/transfers/a/b/c",
+        "/transfers/../quotes",
+    ] {
+        refused!(scene, path, scene.payer(Method::POST, path), 404, "3002");
+    }
+    let transfer_path = format!("/transfers/{id}");
+    let wrong = [
+        (Method::DELETE, "/transfers".to_owned(), vec!["POST"]),
+        (Method::PUT, "/quotes".to_owned(), vec!["POST"]),
+        (
+            Method::DELETE,
+            transfer_path.clone(),
+            vec!["GET", "PATCH", "PUT"],
+        ),
+        (Method::GET, format!("{transfer_path}/error"), vec!["PUT"]),
+    ];
+    for (method, path, allowed) in wrong {
+        let what = format!("{method} {path}");
+        let answer = scene.payer(method, &path).send().await.unwrap();
+        scene.judge(&what, &answer, 405, "3000");
+        let allow = answer.headers.get("allow").unwrap().to_str().unwrap();
+        let mut found: Vec<&str> = allow.split(", ").collect();
+        found.sort_unstable();
+        assert_eq!(found, allowed, "{what}");
+    }
+    let patch = scene.payer(Method::PATCH, &transfer_path).body("{}");
+    refused!(scene, "PATCH of a transfer", patch, 501, "2002");
+    for id in [
+        "not-an-id",
+        "B51EC534-EE48-4575-B6A9-EAD2955B8069",
+        "%00",
+        "%ff",
+    ] {
+        let path = format!("/transfers/{id}");
+        refused!(scene, &path, scene.payer(Method::GET, &path), 400, "3101");
+    }
+    let kind = scene.payer(Method::GET, "/parties/SHOE_SIZE/44");
+    refused!(scene, "an unknown kind of party", kind, 400, "3101");
+    scene.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_cannot_be_read_are_refused() {
+    let mut scene = Scene::open().await;
+    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    let bodies: [(&str, Vec<u8>, &str); 9] = [
+        ("an empty body", Vec::new(), "3102"),
+        ("half a body", br#"{"transferId":"#.to_vec(), "3101"),
+        ("text", b"hello".to_vec(), "3101"),
+        ("a list", b"[]".to_vec(), "3101"),
+        ("null", b"null".to_vec(), "3101"),
+        (
+            "what is not UTF-8",
+            b"{\"transferId\":\"\xff\xfe\"}".to_vec(),
+            "3101",
+        ),
+        ("two bodies", b"{} {}".to_vec(), "3101"),
+        ("a deep body", deep.into_bytes(), "3101"),
+        ("an empty object", b"{}".to_vec(), "3102"),
+    ];
+    for (what, body, code) in bodies {
+        let request = scene.payer(Method::POST, "/transfers").body(body);
+        refused!(scene, what, request, 400, code);
+    }
+    scene.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_large_is_refused_and_what_is_just_not_is_read() {
+    let mut scene = Scene::open().await;
+    let too_large = vec![b' '; BODY_MAX + 1];
+    let request = scene.payer(Method::POST, "/transfers").body(too_large);
+    refused!(scene, "a body that is too large", request, 400, "3104");
+    let full = transfer("not-an-id", |_| ());
+    let full = format!("{full}{}", " ".repeat(BODY_MAX - full.len()));
+    let request = scene.payer(Method::POST, "/transfers").body(full);
+    refused!(scene, "a body of the greatest size", request, 400, "3101");
+    let request = scene
+        .transfer(|_| ())
+        .header("x-much", &"x".repeat(HEADERS_MAX));
+    refused!(scene, "headers that are too large", request, 400, "3104");
+    scene.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_are_refused_with_the_code_of_what_is_wrong_with_them() {
+    let mut scene = Scene::open().await;
+    for member in [
+        "transferId",
+        "payerFsp",
+        "payeeFsp",
+        "amount",
+        "condition",
+        "expiration",
+    ] {
+        let what = format!("a transfer without {member}");
+        refused!(scene, &what, scene.transfer(remove(member)), 400, "3102");
+    }
+    for member in [
+        "quoteId",
+        "payer",
+        "payee",
+        "amountType",
+        "amount",
+        "transactionType",
+    ] {
+        let what = format!("a quote without {member}");
+        refused!(scene, &what, scene.quote(remove(member)), 400, "3102");
+    }
+    for amount in [
+        "1.50", "-1", "+1", "01", "1.", ".5", "1e3", "1,5", "", " 1", "NaN", "1.23456",
+    ] {
+        let what = format!("the amount {amount:?}");
+        let request = scene.transfer(|t| t["amount"]["amount"] = amount.into());
+        refused!(scene, &what, request, 400, "3101");
+    }
+    let values = [
+        ("transferId", json!("B51EC534-EE48-4575-B6A9-EAD2955B8069")),
+        ("transferId", json!(7)),
+        ("amount", json!("12.5 USD")),
+        ("payeeFsp", json!("f".repeat(33))),
+        ("payeeFsp", json!("")),
+        ("payeeFsp", json!("a\u{0}b")),
+        ("condition", json!("A".repeat(42))),
+        ("condition", json!("+".repeat(43))),
+        ("expiration", json!("2099-01-01T00:00:00Z")),
+        ("expiration", json!("2099-02-30T00:00:00.000Z")),
+        ("expiration", json!(4_070_908_800_000_u64)),
+        ("ilpPacket", json!("not base64url!")),
+        ("ilpPacket", json!("A".repeat(32_769))),
+    ];
+    for (member, value) in values {
+        let what = format!("{member} = {value:.60}");
+        let request = scene.transfer(|t| t[member] = value);
+        refused!(scene, &what, request, 400, "3101");
+    }
+    for (currency, code) in [("XYZ", "3101"), ("usd", "3101"), ("EUR", "3100")] {
+        let what = format!("the currency {currency}");
+        let request = scene.transfer(|t| t["amount"]["currency"] = currency.into());
+        refused!(scene, &what, request, 400, code);
+    }
+    for (currency, amount) in [("USD", "1.234"), ("RWF", "1.5")] {
+        let what = format!("{amount} {currency}");
+        let money = json!({ "currency": currency, "amount": amount });
+        let request = scene.transfer(|t| t["amount"] = money);
+        refused!(scene, &what, request, 400, "3101");
+    }
+    for (count, code) in [(0, "3102"), (17, "3103")] {
+        let what = format!("{count} extensions");
+        let extension = vec![json!({ "key": "k", "value": "v" }); count];
+        let list = json!({ "extension": extension });
+        let request = scene.transfer(|t| t["extensionList"] = list);
+        refused!(scene, &what, request, 400, code);
+    }
+    for state in ["committed", "DONE", ""] {
+        let what = format!("the transfer state {state:?}");
+        let request = scene.fulfilment(|f| f["transferState"] = state.into());
+        refused!(scene, &what, request, 400, "3101");
+    }
+    let stolen = scene.transfer(|t| t["payerFsp"] = PAYEE.into());
+    refused!(
+        scene,
+        "a payerFsp that is not the source",
+        stolen,
+        400,
+        "3100"
+    );
+    scene.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_needs_the_schemes_state_is_refused_by_a_callback() {
+    let scene = Scene::open().await;
+    let world = &scene.world;
+    let payer = world.payer();
+    let callback = async |what: &str, request: RawRequest<'_>, path: String, code: &str| {
+        let answer = request.send().await.unwrap();
+        assert!(answer.status.is_success(), "{what}: {answer:?}");
+        let path = format!("{path}/error");
+        let found = payer
+            .expect_callback(Method::PUT, &path, CALLBACK_WITHIN)
+            .await;
+        let found = found.unwrap_or_else(|e| panic!("{what}: {e}"));
+        let told = found.json();
+        assert_eq!(
+            told["errorInformation"]["errorCode"], code,
+            "{what}: {told}"
+        );
+        assert_eq!(found.header("fspiop-destination"), PAYER, "{what}");
+    };
+    let transfers: [(&str, &str, fn(&mut Value)); 4] = [
+        ("an unknown payee FSP", "3203", |t| {
+            t["payeeFsp"] = "nobody".into()
+        }),
+        ("an expired transfer", "3303", |t| {
+            t["expiration"] = LONG_AGO.into()
+        }),
+        ("a transfer to oneself", "3100", |t| {
+            t["payeeFsp"] = PAYER.into()
+        }),
+        ("a transfer of nothing", "3100", |t| {
+            t["amount"]["amount"] = "0".into()
+        }),
+    ];
+    for (what, code, change) in transfers {
+        let id = payer.new_id();
+        let mut destination = String::new();
+        let body = transfer(&id, |t| {
+            change(t);
+            destination = t["payeeFsp"].as_str().unwrap().to_owned();
+        });
+        let request = payer
+            .raw(Method::POST, "/transfers")
+            .to(&destination)
+            .body(body);
+        callback(what, request, format!("/transfers/{id}"), code).await;
+    }
+    let id = payer.new_id();
+    let body = quote(&id, |q| q["expiration"] = LONG_AGO.into());
+    let request = payer.raw(Method::POST, "/quotes").to(PAYEE).body(body);
+    callback("an expired quote", request, format!("/quotes/{id}"), "3302").await;
+    let id = payer.new_id();
+    let body = quote(&id, |q| {
+        q["payee"]["partyIdInfo"]["fspId"] = "nobody".into()
+    });
+    let request = payer.raw(Method::POST, "/quotes").to("nobody").body(body);
+    callback(
+        "a quote of an unknown FSP",
+        request,
+        format!("/quotes/{id}"),
+        "3201",
+    )
+    .await;
+    for (resource, code) in [("transfers", "3208"), ("quotes", "3205")] {
+        let path = format!("/{resource}/{}", payer.new_id());
+        let request = payer.raw(Method::GET, &path);
+        callback(&format!("unknown {resource}"), request, path, code).await;
+    }
+    let path = "/parties/MSISDN/999".to_owned();
+    let request = payer.raw(Method::GET, &path);
+    callback("an unknown party", request, path.clone(), "3204").await;
+    let request = payer.raw(Method::GET, &path).to("nobody");
+    callback("a lookup at an unknown FSP", request, path, "3201").await;
+    let path = format!("/transfers/{}", payer.new_id());
+    let body = json!({ "fulfilment": "A".repeat(43), "transferState": "COMMITTED" });
+    let request = payer
+        .raw(Method::PUT, &path)
+        .to(PAYEE)
+        .body(body.to_string());
+    callback("a fulfilment of an unknown transfer", request, path, "3208").await;
+    scene.close();
+}
+
+/// Nobody can be told: there is no address to tell it to. That must hurt nobody else either.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_gets_no_further_than_the_door() {
+    let scene = Scene::open().await;
+    let payer = scene.world.payer();
+    let stranger = "stranger";
+    let id = payer.new_id();
+    let body = transfer(&id, |t| t["payerFsp"] = stranger.into());
+    let requests = [
+        payer.raw(Method::POST, "/transfers").to(PAYEE).body(body),
+        payer.raw(Method::GET, &format!("/transfers/{id}")),
+        payer.raw(Method::GET, "/parties/MSISDN/27713803900"),
+        payer
+            .raw(Method::POST, "/quotes")
+            .to(PAYEE)
+            .body(quote(&id, |q| {
+                q["payer"]["partyIdInfo"]["fspId"] = stranger.into();
+            })),
+    ];
+    for request in requests {
+        let answer = request
+            .header("fspiop-source", stranger)
+            .send()
+            .await
+            .unwrap();
+        assert!(
+            answer.status == StatusCode::ACCEPTED || answer.status.is_client_error(),
+            "{answer:?}"
+        );
+    }
+    // What came after the stranger's messages is handled, and so were those.
+    let payment = scene.world.pay("1", "USD").await;
+    assert!(payment.is_committed(), "{payment:#?}");
+    let books = scene.world.settled_books().await.unwrap();
+    assert!(
+        !matches!(books.state(&id), "PREPARED" | "COMMITTED"),
+        "{}",
+        books.state(&id)
+    );
+    assert_eq!(books.problems().unwrap(), [""; 0]);
+    let letters = scene
+        .world
+        .host
+        .cli(&["dead-letters"])
+        .unwrap()
+        .success()
+        .unwrap();
+    assert!(!letters.contains("stranger"), "{letters}");
+}

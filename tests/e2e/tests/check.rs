@@ -1,0 +1,131 @@
+//! `rialto check`: the wiring of a good scheme, and what is said about each kind of mistake.
+
+use rialto_tests::text::without_digests;
+use rialto_tests::{CliOutput, TestScheme};
+
+fn check(scheme: &TestScheme) -> CliOutput {
+    scheme.rialto(&["check"]).unwrap()
+}
+
+/// What is said about the demonstration scheme after this edit of its scheme.toml.
+fn refusal(edit: impl FnOnce(&TestScheme)) -> String {
+    let scheme = TestScheme::demo().unwrap();
+    edit(&scheme);
+    let output = check(&scheme);
+    assert_eq!(output.code, 2, "{output}");
+    assert_eq!(output.stdout, "", "a refusal is no result");
+    let text = without_digests(&output.stderr);
+    // Ports are drawn anew for each test.
+    assert!(
+        !text.contains("127.0.0.1"),
+        "the message depends on the run: {text}"
+    );
+    text
+}
+
+/// Remove a part of scheme.toml: from this text up to the next one.
+fn remove(scheme: &TestScheme, from: &str, up_to: &str) {
+    scheme
+        .edit_with(|text| {
+            let start = text
+                .find(from)
+                .unwrap_or_else(|| panic!("no `{from}` in {text}"));
+            let end = text[start..]
+                .find(up_to)
+                .map_or(text.len(), |length| start + length);
+            format!("{}{}", &text[..start], &text[end..])
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_good_scheme_has_its_wiring_printed() {
+    let output = check(&TestScheme::demo().unwrap());
+    assert_eq!(output.code, 0, "{output}");
+    insta::assert_snapshot!(without_digests(&output.stdout));
+}
+
+#[test]
+fn a_missing_grant_is_named_with_its_import() {
+    let text = refusal(|scheme| {
+        let grants = "host = [\"configuration\", \"clock\", \"random\", \"logging\"]";
+        scheme
+            .edit(grants, "host = [\"configuration\", \"clock\", \"logging\"]")
+            .unwrap();
+    });
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_step_that_no_component_asks_is_refused() {
+    let text = refusal(|scheme| {
+        scheme
+            .edit("steps.quote-request-check", "steps.quote-request-chek")
+            .unwrap();
+    });
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_rule_is_not_bound_to_a_step_that_it_does_not_serve() {
+    let text = refusal(|scheme| {
+        let binding = "[[steps.quote-response-check]]\nrule = \"transfer-matches-quote\"\n\n";
+        let before = "[[steps.transfer-prepare-check]]\nrule = \"amount-limits\"";
+        scheme.edit(before, &format!("{binding}{before}")).unwrap();
+    });
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_missing_context_is_noticed_by_who_needs_it() {
+    let text = refusal(|scheme| {
+        remove(scheme, "[contexts.scheduling]", "# Rules, and the steps");
+        scheme.lock().unwrap();
+    });
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_context_that_answers_requests_needs_a_listener() {
+    let text = refusal(|scheme| scheme.edit("listener = \"fsps\"\n", "").unwrap());
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn settings_that_the_rule_does_not_take_are_shown_with_their_place() {
+    let text = refusal(|scheme| {
+        scheme
+            .edit("otherwise = \"refuse\"", "otherwise = \"refused\"")
+            .unwrap();
+    });
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_code_that_a_rule_may_return_must_be_declared() {
+    let text = refusal(|scheme| {
+        remove(
+            scheme,
+            "[[errors]]\ncode = \"4200\"",
+            "[[errors]]\ncode = \"4300\"",
+        );
+    });
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_misspelt_key_is_shown_with_the_one_that_was_meant() {
+    let text = refusal(|scheme| scheme.edit("hub = \"Hub\"", "hubb = \"Hub\"").unwrap());
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_component_that_was_changed_after_it_was_pinned_is_refused() {
+    let text = refusal(|scheme| {
+        let path = scheme.component("amount-limits");
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.push(0);
+        std::fs::write(&path, bytes).unwrap();
+    });
+    insta::assert_snapshot!(text);
+}
