@@ -127,5 +127,10 @@ fn a_component_that_was_changed_after_it_was_pinned_is_refused() {
         bytes.push(0);
         std::fs::write(&path, bytes).unwrap();
     });
-    insta::assert_snapshot!(text);
+    // Where the lines break depends on the folder's name.
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c == '│').collect();
+    let words = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let what = "`sha256:[digest]` is not the digest of `components/amount-limits.wasm`";
+    assert!(words.contains(what), "{text}");
+    assert!(words.contains("If the new file is meant, run `rialto lock"), "{text}");
 }

@@ -64,9 +64,9 @@ async fn pay_on(
 ) -> Vec<PaymentOutcome> {
     let mut outcomes = Vec::new();
     for request in requests.iter().cycle() {
-        let now = phase.wait_for(|phase| *phase != Phase::Wait).await.map(|phase| *phase);
-        if now != Ok(Phase::Pay) {
-            break;
+        match phase.wait_for(|phase| *phase != Phase::Wait).await {
+            Ok(phase) if *phase == Phase::Pay => {}
+            Ok(_) | Err(_) => break,
         }
         outcomes.push(payer.pay(request).await);
     }
@@ -82,7 +82,8 @@ fn drivers(world: &World, phase: &watch::Receiver<Phase>) -> Vec<JoinHandle<Vec<
         .collect();
     let driver = |n: usize| {
         let mut requests = requests.clone();
-        requests.rotate_left(n % requests.len());
+        let first = n % requests.len();
+        requests.rotate_left(first);
         tokio::spawn(pay_on(world.payer().clone(), requests, phase.clone()))
     };
     (0..IN_FLIGHT).map(driver).collect()
