@@ -55,7 +55,8 @@ fn no_component(bytes: impl Into<Arc<[u8]>>) -> (String, String) {
 #[test]
 fn each_grant_has_its_twin_the_same_component_without_it() {
     let _ready = Ready::new(&release(vec![asker()], Vec::new()));
-    let cases: [(fn(&mut ComponentSpec), &str, &str, &str); 4] = [
+    type Take = fn(&mut ComponentSpec);
+    let cases: [(Take, &str, &str, &str); 4] = [
         (
             |c| c.grants.host.clear(),
             "rialto:host/storage@0.1.0",

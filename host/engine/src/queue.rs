@@ -148,6 +148,7 @@ impl Delayed {
         self.heap.lock().push(Later { due, job });
     }
 
+    #[allow(clippy::vec_box, reason = "jobs are boxed wherever they wait")]
     pub fn take_due(&self, now: Timestamp) -> Vec<Box<Job>> {
         let mut heap = self.heap.lock();
         let mut due = Vec::new();

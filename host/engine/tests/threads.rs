@@ -1,5 +1,11 @@
 //! The engine with real threads: the same documents wanted by many at once, a slow disk, a slow turn.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these tests are about real threads and real time"
+)]
+
 mod world;
 
 use std::sync::Arc;

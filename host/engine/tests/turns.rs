@@ -1,5 +1,7 @@
 //! What a turn is: all or nothing, durable before anybody hears of it, tried again, parked.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
 mod world;
 
 use std::sync::atomic::Ordering;

@@ -292,14 +292,23 @@ pub fn documents<T: DeserializeOwned>(
     let mut prefixes = vec![String::new()];
     while let Some(prefix) = prefixes.pop() {
         let limit = LISTED_MAX.to_string();
-        let command = ["documents", component, collection, "--limit", &limit, "--prefix", &prefix];
+        let command = [
+            "documents",
+            component,
+            collection,
+            "--limit",
+            &limit,
+            "--prefix",
+            &prefix,
+        ];
         let text = host.cli(&command)?.success()?;
         if text.lines().count() == LISTED_MAX {
             // Perhaps not all: list them by one more character.
             prefixes.extend(ID_CHARACTERS.chars().map(|next| format!("{prefix}{next}")));
         }
         for line in text.lines() {
-            let (id, document) = document(line).with_context(|| format!("the document `{line}`"))?;
+            let (id, document) =
+                document(line).with_context(|| format!("the document `{line}`"))?;
             documents.insert(id, document);
         }
     }

@@ -30,6 +30,9 @@ pub struct WorldOptions {
     pub callback_attempts: u32,
     /// Whether a payer asks for a transfer that got no callback.
     pub query_on_timeout: bool,
+    /// How many parties each FSP has. A callback of a lookup is told from another one by its
+    /// party alone: who looks up at the same time as others had better have parties of its own.
+    pub parties_each: usize,
 }
 
 impl Default for WorldOptions {
@@ -39,6 +42,7 @@ impl Default for WorldOptions {
             expires_in: Duration::from_secs(60),
             callback_attempts: 4,
             query_on_timeout: true,
+            parties_each: 1,
         }
     }
 }
@@ -48,7 +52,7 @@ pub struct World {
     /// The host. It ends before its folder goes away.
     pub host: RunningHost,
     fsps: BTreeMap<String, Fsp>,
-    parties: BTreeMap<String, PartyId>,
+    parties: BTreeMap<String, Vec<PartyId>>,
     /// The scheme's folder.
     pub scheme: TestScheme,
 }
@@ -62,8 +66,8 @@ impl World {
         Self::of(TestScheme::demo()?, &WorldOptions::default()).await
     }
 
-    /// A host on this scheme, an FSP for each participant, and one party of each that the scheme
-    /// knows.
+    /// A host on this scheme, an FSP for each participant, and its parties, which the
+    /// scheme knows.
     ///
     /// # Errors
     /// When the host or an FSP does not start, or an association fails.
@@ -73,10 +77,14 @@ impl World {
         let mut fsps = BTreeMap::new();
         let mut parties = BTreeMap::new();
         for (place, (id, port)) in scheme.callbacks().iter().enumerate() {
-            let party: PartyId = format!("MSISDN/2771{:07}", 3_803_900 + place)
-                .parse()
-                .context("a party")?;
-            let mut settings = FspSettings::new(id.parse()?, vec![party.clone()]);
+            let of_fsp: Vec<PartyId> = (0..options.parties_each)
+                .map(|n| {
+                    format!("MSISDN/27{:03}{n:06}", 710 + place)
+                        .parse()
+                        .context("a party")
+                })
+                .collect::<anyhow::Result<_>>()?;
+            let mut settings = FspSettings::new(id.parse()?, of_fsp.clone());
             settings.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
             settings.hub = Some(hub.clone());
             settings.callback_timeout_ms = milliseconds(options.callback_timeout);
@@ -84,11 +92,12 @@ impl World {
             settings.callback_attempts = options.callback_attempts;
             settings.query_on_timeout = options.query_on_timeout;
             let fsp = Fsp::start(settings).await?;
-            fsp.associate(&party, None)
-                .await
-                .with_context(|| format!("associating {party} with {id}"))?;
+            for party in &of_fsp {
+                let associated = fsp.associate(party, None).await;
+                associated.with_context(|| format!("associating {party} with {id}"))?;
+            }
             fsps.insert(id.clone(), fsp);
-            parties.insert(id.clone(), party);
+            parties.insert(id.clone(), of_fsp);
         }
         Ok(Self {
             host,
@@ -116,11 +125,19 @@ impl World {
         self.fsp(PAYEE)
     }
 
-    /// The party of a participant.
+    /// The first party of a participant.
     ///
     /// # Panics
     /// When the scheme has no such participant: the test is wrong.
     pub fn party(&self, id: &str) -> &PartyId {
+        &self.parties[id][0]
+    }
+
+    /// All parties of a participant.
+    ///
+    /// # Panics
+    /// When the scheme has no such participant: the test is wrong.
+    pub fn parties(&self, id: &str) -> &[PartyId] {
         &self.parties[id]
     }
 

@@ -1,5 +1,7 @@
 //! `rialto check`: the wiring of a good scheme, and what is said about each kind of mistake.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
 use rialto_tests::text::without_digests;
 use rialto_tests::{CliOutput, TestScheme};
 
@@ -128,9 +130,18 @@ fn a_component_that_was_changed_after_it_was_pinned_is_refused() {
         std::fs::write(&path, bytes).unwrap();
     });
     // Where the lines break depends on the folder's name.
-    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c == '│').collect();
-    let words = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let words: Vec<&str> = text
+        .split(|c: char| c.is_whitespace() || c == '│')
+        .collect();
+    let words = words
+        .join(" ")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let what = "`sha256:[digest]` is not the digest of `components/amount-limits.wasm`";
     assert!(words.contains(what), "{text}");
-    assert!(words.contains("If the new file is meant, run `rialto lock"), "{text}");
+    assert!(
+        words.contains("If the new file is meant, run `rialto lock"),
+        "{text}"
+    );
 }

@@ -1,5 +1,7 @@
 //! The demonstration: one payment, told for programs and for people.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
 use rialto_tests::binaries::rialto_demo;
 use rialto_tests::{CliOutput, TestScheme};
 use serde_json::Value;

@@ -1,6 +1,8 @@
 //! Payments through a running host: what moves, what is refused with which code, and where the
 //! money is afterwards. In every test the FSPs judge every message against the API definition.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
 use std::time::Duration;
 
 use http::Method;
@@ -213,4 +215,31 @@ async fn only_its_parties_are_told_of_a_transfer_and_of_a_quote() {
         .unwrap_err();
     assert_eq!(unknown.description, of_transfer.description);
     settle(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "account-lookup keeps one waiting query for each requester and party: the second answer is dropped"]
+async fn lookups_of_one_party_at_the_same_time_are_all_answered() {
+    let options = WorldOptions {
+        callback_timeout: Duration::from_secs(3),
+        ..WorldOptions::default()
+    };
+    let world = World::of(TestScheme::demo().unwrap(), &options)
+        .await
+        .unwrap();
+    // The payee takes its time, so that the lookups are under way together.
+    world
+        .payee_behaves(r#"{"lookup":{"delay":"300ms"}}"#)
+        .unwrap();
+    let lookups: Vec<_> = (0..4)
+        .map(|_| {
+            let (payer, party) = (world.payer().clone(), world.party("payeefsp").clone());
+            tokio::spawn(async move { payer.lookup(&party).await })
+        })
+        .collect();
+    for lookup in lookups {
+        let (found, _) = lookup.await.unwrap().unwrap();
+        assert_eq!(found.fsp.as_str(), "payeefsp");
+    }
+    world.no_complaints().unwrap();
 }

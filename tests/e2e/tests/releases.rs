@@ -1,5 +1,7 @@
 //! Changing what a running host runs: rules swapped under load, plans, settings, rollbacks.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +13,8 @@ use rialto_tests::offers::{Broken, another_build};
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::text::without_digests;
 use rialto_tests::waiting::until;
-use rialto_tests::{RunningHost, World};
+use rialto_tests::world::PAYEE;
+use rialto_tests::{RunningHost, TestScheme, World, WorldOptions};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -28,7 +31,7 @@ const PAYMENTS_EACH: usize = 2;
 /// Longer than a few payments take.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Payments one after the other, in a few tasks, until they are told to stop.
+/// Payments one after the other, to each of the payee's parties, until they are told to stop.
 struct Load {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
@@ -39,8 +42,8 @@ impl Load {
     fn start(world: &World) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let done = Arc::new(AtomicUsize::new(0));
-        let payers = (0..IN_FLIGHT).map(|_| {
-            let request = world.request("1", "USD");
+        let payers = world.parties(PAYEE).iter().map(|party| {
+            let request = PaymentRequest::new(party.clone(), "1", "USD");
             tokio::spawn(pay_on(
                 world.payer().clone(),
                 request,
@@ -159,7 +162,13 @@ fn swap(world: &World, mark: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rule_is_swapped_under_load_and_no_payment_suffers() {
-    let world = World::demo().await.unwrap();
+    let options = WorldOptions {
+        parties_each: IN_FLIGHT,
+        ..WorldOptions::default()
+    };
+    let world = World::of(TestScheme::demo().unwrap(), &options)
+        .await
+        .unwrap();
     let load = Load::start(&world);
     load.payments(PAYMENTS_EACH).await;
     // The digest of the rule in each release.

@@ -7,6 +7,12 @@
 //! lost or a doubled one shows.
 
 #![allow(dead_code, reason = "each test file uses a part of the world")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test stops at what it did not expect, and measures real time"
+)]
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -618,7 +624,6 @@ impl World {
         );
         submitted.unwrap();
         engine.run(0);
-        let said = said.lock().clone();
-        said
+        std::mem::take(&mut *said.lock())
     }
 }
