@@ -2,7 +2,7 @@
 //!
 //! The engine itself has no threads. [`crate::threads`] drives it with real ones; a test drives it
 //! step by step with `run`, `commit` and `fire_due`, in any order that it likes. This file holds what
-//! goes in; [`crate::run`] runs it, [`crate::outputs`] lets go what came of it.
+//! goes in; `run` runs it, `outputs` lets go what came of it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
