@@ -170,7 +170,9 @@ async fn a_rule_is_swapped_under_load_and_no_payment_suffers() {
         .await
         .unwrap();
     // Payments that take a while span releases, and leave no more receipts than can be asked again.
-    world.payee_behaves(r#"{"transfer":{"delay":"250ms"}}"#).unwrap();
+    world
+        .payee_behaves(r#"{"transfer":{"delay":"250ms"}}"#)
+        .unwrap();
     let load = Load::start(&world);
     load.payments(PAYMENTS_EACH).await;
     // The digest of the rule in each release.
