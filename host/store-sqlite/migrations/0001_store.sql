@@ -1,11 +1,22 @@
--- The embedded store. Everything that one group of turns changes is written in one transaction.
+-- The embedded store. A group of turns is durable with its one row in `journal`; the tables below
+-- follow a moment later, merged (see fold.rs). Who reads the tables beside a running host sees them
+-- about a second late.
 
--- Counters: 'lsn' (last turn on disk), 'next_id', 'fence' (who may write), 'release' (the current one).
+-- Counters: 'lsn' (last turn in the tables), 'next_id', 'fence' (who may write), 'release' (the
+-- current one), 'folding' and 'folded' (the place in the journal up to which its entries are being
+-- and have been brought into the tables).
 CREATE TABLE meta (
     key   TEXT    NOT NULL PRIMARY KEY,
     value INTEGER NOT NULL
 ) WITHOUT ROWID;
-INSERT INTO meta (key, value) VALUES ('lsn', 0), ('next_id', 1), ('fence', 0), ('release', 0);
+INSERT INTO meta (key, value) VALUES
+    ('lsn', 0), ('next_id', 1), ('fence', 0), ('release', 0), ('folding', 0), ('folded', 0);
+
+-- Groups that are not yet in the tables.
+CREATE TABLE journal (
+    place INTEGER NOT NULL PRIMARY KEY,
+    entry BLOB    NOT NULL
+);
 
 CREATE TABLE collections (
     id        INTEGER NOT NULL PRIMARY KEY,
@@ -71,15 +82,15 @@ CREATE TABLE receipts (
 );
 CREATE INDEX receipts_by_subject ON receipts (subject);
 
--- What happened: the turns of one group in one row, and which subjects they were about.
+-- What happened: turns in pages, and which subjects the turns of a page were about.
 CREATE TABLE history (
-    lsn     INTEGER NOT NULL PRIMARY KEY,
+    page    INTEGER NOT NULL PRIMARY KEY,
     records BLOB    NOT NULL
 );
 CREATE TABLE history_subjects (
     subject TEXT    NOT NULL,
-    lsn     INTEGER NOT NULL,
-    PRIMARY KEY (subject, lsn)
+    page    INTEGER NOT NULL,
+    PRIMARY KEY (subject, page)
 ) WITHOUT ROWID;
 
 -- Releases and the components that they name, by content.

@@ -1,20 +1,23 @@
 //! What is kept for good: history, receipts, releases and their components. Read by operators'
 //! commands, also while a host runs; releases are written by the host itself.
 
-use std::path::Path;
-
 use rialto_engine::Timestamp;
 use rialto_engine::history::Record;
 use rialto_engine::store::{Receipt, StoreError};
-use sqlx::sqlite::SqlitePoolOptions;
 use sqlx::{Row, SqlitePool};
-use tokio::runtime::Runtime;
 
+use crate::journal::Verdict;
 use crate::rows::unsigned;
-use crate::{OpenError, SqliteStore, failed, options, unreadable};
+use crate::{SqliteStore, failed, unreadable};
 
-/// The first byte of an encoded history: tells the layout of what follows.
+/// The first byte of a page of history: tells the layout of what follows.
 const HISTORY_LAYOUT: u8 = 1;
+/// Records of a page: what must be read to see one of them.
+const PAGE_RECORDS: usize = 128;
+/// Bits of a page's id that count the pages of one fold.
+const PAGE_BITS: u32 = 16;
+/// Bits of a record's place that count the records of one group.
+const GROUP_BITS: u32 = 24;
 
 /// A release as the store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,28 +34,43 @@ pub struct StoredRelease {
     pub note: String,
 }
 
-pub(crate) fn encode_history(records: &[Record]) -> Result<Vec<u8>, StoreError> {
-    postcard::to_extend(records, vec![HISTORY_LAYOUT])
-        .map_err(|e| StoreError::Failed(format!("the history cannot be written: {e}")))
+/// The place of a record among all: its group's place in the journal, then its own in the group.
+pub(crate) fn order(place: u64, n: usize) -> u64 {
+    (place << GROUP_BITS) | (n as u64 & ((1 << GROUP_BITS) - 1))
 }
 
-fn decode_history(bytes: &[u8]) -> Result<Vec<Record>, StoreError> {
-    match bytes.split_first() {
-        Some((&HISTORY_LAYOUT, rest)) => {
-            postcard::from_bytes(rest).map_err(|e| unreadable("the history", e))
-        }
-        Some((layout, _)) => Err(unreadable(
-            "the history",
-            format!("unknown layout {layout}"),
-        )),
-        None => Ok(Vec::new()),
-    }
+/// How many records go into a page when there are so many.
+pub(crate) fn page_records(all: usize) -> usize {
+    PAGE_RECORDS.max(all.div_ceil(1 << PAGE_BITS))
 }
 
-async fn history(readers: &SqlitePool, subject: &str) -> Result<Vec<Record>, StoreError> {
+/// The id of the nth page of a fold that ends at this place.
+pub(crate) fn page_id(through: u64, n: usize) -> u64 {
+    (through << PAGE_BITS) | n as u64
+}
+
+pub(crate) fn encode(page: &[(u64, &Record)]) -> Result<Vec<u8>, StoreError> {
+    let plain = postcard::to_stdvec(page)
+        .map_err(|e| StoreError::Failed(format!("the history cannot be written: {e}")))?;
+    let mut bytes = vec![HISTORY_LAYOUT];
+    bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
+    Ok(bytes)
+}
+
+fn decode(bytes: &[u8]) -> Result<Vec<(u64, Record)>, StoreError> {
+    let Some((&HISTORY_LAYOUT, packed)) = bytes.split_first() else {
+        let layout = format!("unknown layout {:?}", bytes.first());
+        return Err(unreadable("the history", layout));
+    };
+    let plain = lz4_flex::block::decompress_size_prepended(packed)
+        .map_err(|e| unreadable("the history", e))?;
+    postcard::from_bytes(&plain).map_err(|e| unreadable("the history", e))
+}
+
+async fn history(readers: &SqlitePool, subject: &str) -> Result<Vec<(u64, Record)>, StoreError> {
     let rows = sqlx::query(
-        "SELECT h.records FROM history_subjects s JOIN history h ON h.lsn = s.lsn
-         WHERE s.subject = ? ORDER BY s.lsn",
+        "SELECT h.records FROM history_subjects s JOIN history h ON h.page = s.page
+         WHERE s.subject = ? ORDER BY s.page",
     )
     .bind(subject)
     .fetch_all(readers)
@@ -60,11 +78,14 @@ async fn history(readers: &SqlitePool, subject: &str) -> Result<Vec<Record>, Sto
     .map_err(failed)?;
     let mut found = Vec::new();
     for row in rows {
-        let records = decode_history(row.try_get(0).map_err(failed)?)?;
-        let about = |r: &Record| r.subjects.iter().any(|s| &**s == subject);
-        found.extend(records.into_iter().filter(about));
+        let records = decode(row.try_get(0).map_err(failed)?)?;
+        found.extend(records.into_iter().filter(|(_, r)| is_about(r, subject)));
     }
     Ok(found)
+}
+
+fn is_about(record: &Record, subject: &str) -> bool {
+    record.subjects.iter().any(|s| &**s == subject)
 }
 
 /// Subjects that end with this text after a colon, or are it: `transfer:<id>` for `<id>`.
@@ -142,31 +163,71 @@ async fn component(readers: &SqlitePool, digest: &str) -> Result<Option<Vec<u8>>
 impl SqliteStore {
     /// What happened to a subject, in log order.
     pub fn history(&self, subject: &str) -> Result<Vec<Record>, StoreError> {
-        self.runtime.block_on(history(&self.readers, subject))
+        let _still = self.inner.gate.read();
+        let mut found = self
+            .inner
+            .runtime
+            .block_on(history(&self.inner.readers, subject))?;
+        for entry in self.inner.unfolded.entries() {
+            let records = entry.history.iter().enumerate();
+            let about = records.filter(|(_, record)| is_about(record, subject));
+            found.extend(about.map(|(n, record)| (order(entry.place, n), record.clone())));
+        }
+        // What is being folded may be in both.
+        found.sort_by_key(|(order, _)| *order);
+        found.dedup_by_key(|(order, _)| *order);
+        Ok(found.into_iter().map(|(_, record)| record).collect())
     }
 
     /// The subjects that an id may stand for.
     pub fn subjects_of(&self, id: &str) -> Result<Vec<String>, StoreError> {
-        self.runtime.block_on(subjects_of(&self.readers, id))
+        let _still = self.inner.gate.read();
+        let mut found = self
+            .inner
+            .runtime
+            .block_on(subjects_of(&self.inner.readers, id))?;
+        if !id.contains(':') {
+            let entries = self.inner.unfolded.entries();
+            let records = entries.iter().flat_map(|entry| &entry.history);
+            let subjects = records.flat_map(|record| &record.subjects);
+            let meant = subjects.filter(|s| s.split_once(':').is_some_and(|(_, rest)| rest == id));
+            found.extend(meant.map(|subject| subject.to_string()));
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
     }
 
     /// The verdicts about a subject, oldest first.
     pub fn receipts(&self, subject: &str) -> Result<Vec<Receipt>, StoreError> {
-        self.runtime.block_on(receipts(&self.readers, subject))
+        let _still = self.inner.gate.read();
+        let mut found = self
+            .inner
+            .runtime
+            .block_on(receipts(&self.inner.readers, subject))?;
+        for entry in self.inner.unfolded.entries() {
+            let about = entry.receipts.iter().filter(|r| &*r.subject == subject);
+            found.extend(about.map(Verdict::receipt));
+        }
+        // What is being folded may be in both.
+        found.sort_by_key(|receipt| receipt.id);
+        found.dedup_by_key(|receipt| receipt.id);
+        Ok(found)
     }
 
     /// All releases, oldest first.
     pub fn releases(&self) -> Result<Vec<StoredRelease>, StoreError> {
-        self.runtime.block_on(releases(&self.readers))
+        self.inner.runtime.block_on(releases(&self.inner.readers))
     }
 
     /// The number of the current release; 0 before the first.
     pub fn current_release(&self) -> Result<u64, StoreError> {
         let number: i64 = self
+            .inner
             .runtime
             .block_on(
                 sqlx::query_scalar("SELECT value FROM meta WHERE key = 'release'")
-                    .fetch_one(&self.readers),
+                    .fetch_one(&self.inner.readers),
             )
             .map_err(failed)?;
         unsigned(number)
@@ -174,16 +235,19 @@ impl SqliteStore {
 
     /// A component's bytes.
     pub fn component(&self, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.runtime.block_on(component(&self.readers, digest))
+        self.inner
+            .runtime
+            .block_on(component(&self.inner.readers, digest))
     }
 
     /// Keep a component.
     pub fn add_component(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.inner.writer.lock();
         let query = sqlx::query("INSERT OR IGNORE INTO components (digest, bytes) VALUES (?, ?)")
             .bind(digest)
             .bind(bytes);
-        self.runtime
+        self.inner
+            .runtime
             .block_on(query.execute(&mut *writer))
             .map(|_| ())
             .map_err(failed)
@@ -191,7 +255,7 @@ impl SqliteStore {
 
     /// Keep a release; it is not current by that.
     pub fn add_release(&self, release: &StoredRelease) -> Result<(), StoreError> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.inner.writer.lock();
         let number = i64::try_from(release.number).map_err(|e| unreadable("a number", e))?;
         let at = i64::try_from(release.created_at.0).unwrap_or(i64::MAX);
         let query = sqlx::query(
@@ -203,7 +267,8 @@ impl SqliteStore {
         .bind(&release.document)
         .bind(at)
         .bind(&release.note);
-        self.runtime
+        self.inner
+            .runtime
             .block_on(query.execute(&mut *writer))
             .map(|_| ())
             .map_err(failed)
@@ -211,66 +276,13 @@ impl SqliteStore {
 
     /// Make a release the current one.
     pub fn set_current_release(&self, number: u64) -> Result<(), StoreError> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.inner.writer.lock();
         let number = i64::try_from(number).map_err(|e| unreadable("a number", e))?;
         let query = sqlx::query("UPDATE meta SET value = ? WHERE key = 'release'").bind(number);
-        self.runtime
+        self.inner
+            .runtime
             .block_on(query.execute(&mut *writer))
             .map(|_| ())
             .map_err(failed)
-    }
-}
-
-/// A store opened for reading only, beside a host that may be running.
-pub struct Archive {
-    runtime: Runtime,
-    readers: SqlitePool,
-}
-
-impl Archive {
-    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|source| OpenError::Io {
-                path: path.to_owned(),
-                source,
-            })?;
-        let readers = runtime
-            .block_on(
-                SqlitePoolOptions::new()
-                    .max_connections(1)
-                    .connect_with(options(path).read_only(true).create_if_missing(false)),
-            )
-            .map_err(|source| OpenError::Sqlite {
-                path: path.to_owned(),
-                source,
-            })?;
-        Ok(Self { runtime, readers })
-    }
-
-    /// What happened to a subject, in log order.
-    pub fn history(&self, subject: &str) -> Result<Vec<Record>, StoreError> {
-        self.runtime.block_on(history(&self.readers, subject))
-    }
-
-    /// The subjects that an id may stand for.
-    pub fn subjects_of(&self, id: &str) -> Result<Vec<String>, StoreError> {
-        self.runtime.block_on(subjects_of(&self.readers, id))
-    }
-
-    /// The verdicts about a subject, oldest first.
-    pub fn receipts(&self, subject: &str) -> Result<Vec<Receipt>, StoreError> {
-        self.runtime.block_on(receipts(&self.readers, subject))
-    }
-
-    /// All releases, oldest first.
-    pub fn releases(&self) -> Result<Vec<StoredRelease>, StoreError> {
-        self.runtime.block_on(releases(&self.readers))
-    }
-
-    /// A component's bytes.
-    pub fn component(&self, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.runtime.block_on(component(&self.readers, digest))
     }
 }

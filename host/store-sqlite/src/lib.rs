@@ -1,26 +1,37 @@
 //! The embedded store: SQLite through sqlx behind the engine's [`Store`] trait.
 //!
-//! One writer connection takes whole groups in `BEGIN IMMEDIATE` transactions with
-//! `synchronous=FULL`; readers have connections of their own. Every call blocks its thread.
-//! A lock on the folder and a fencing token in the database keep a second host out.
+//! A group is durable with one row in the journal, written with `synchronous=FULL`. A thread folds
+//! the journal into the tables that recovery and reads want (`fold`); what it has not folded yet is in
+//! memory (`unfolded`), and reads look there first. So a document that changes five times in a
+//! second is written to its table once, and a request that is answered at once never is.
+//!
+//! One connection writes, readers have their own. Every call blocks its thread. A lock on the folder
+//! and a fencing token in the database keep a second host out.
 
 mod archive;
-mod group;
+mod fold;
+mod journal;
 mod rows;
+mod slices;
+mod store;
+mod unfolded;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use rialto_engine::store::{
-    Collection, DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
-};
-use rialto_engine::{CollectionId, Lsn};
+use parking_lot::{Mutex, RwLock};
+use rialto_engine::CollectionId;
+use rialto_engine::store::{Collection, StoreError};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Row, SqliteConnection, SqlitePool};
+use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
+
+use slices::Slices;
+use unfolded::Unfolded;
 
 pub use archive::StoredRelease;
 
@@ -31,15 +42,27 @@ const READERS: u32 = 4;
 const CHECKPOINT_PAGES: u32 = 16_000;
 /// How often pages are moved beside the writer.
 const CHECKPOINT_PERIOD: Duration = Duration::from_millis(200);
-/// Rows that one step of `visit_keys` reads.
-const KEYS_PER_STEP: i64 = 10_000;
+/// The pause after folding failed.
+const FOLD_RETRY: Duration = Duration::from_secs(1);
 
-/// An open store.
+/// An open store. Dropping it folds what the journal still holds.
 pub struct SqliteStore {
+    inner: Arc<Inner>,
+    folding: Option<JoinHandle<()>>,
+}
+
+/// What the store and its folding thread share.
+pub(crate) struct Inner {
     runtime: Runtime,
     writer: Mutex<SqliteConnection>,
     readers: SqlitePool,
     fence: AtomicI64,
+    unfolded: Unfolded,
+    /// The place up to which a fold was begun; one folds at a time.
+    folding: Mutex<u64>,
+    /// Held for reading over a look into memory and into the tables, so that nothing leaves the one
+    /// between the two.
+    gate: RwLock<()>,
     path: PathBuf,
     _lock: File,
 }
@@ -132,27 +155,87 @@ impl SqliteStore {
                 .max_connections(READERS)
                 .connect_lazy_with(options.read_only(true).create_if_missing(false))
         };
-        Ok(Self {
+        let inner = Arc::new(Inner {
             runtime,
             writer: Mutex::new(writer),
             readers,
             fence: AtomicI64::new(0),
-            path,
+            unfolded: Unfolded::default(),
+            folding: Mutex::new(0),
+            gate: RwLock::new(()),
+            path: path.clone(),
             _lock: lock,
+        });
+        let folding = inner.clone();
+        let folding = std::thread::Builder::new()
+            .name("store-fold".into())
+            .spawn(move || folding.fold_as_they_come())
+            .map_err(io(&path))?;
+        Ok(Self {
+            inner,
+            folding: Some(folding),
         })
     }
 
     /// The database's file.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.inner.path
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.inner.unfolded.close();
+        if let Some(folding) = self.folding.take() {
+            let _ = folding.join();
+        }
+    }
+}
+
+impl Inner {
+    fn fold_as_they_come(&self) {
+        while self.unfolded.due() {
+            if let Err(error) = self.fold_all() {
+                tracing::error!(%error, "the store's journal could not be brought into its tables; trying again");
+                self.unfolded.failed(error);
+                if self.unfolded.pause(FOLD_RETRY) {
+                    return;
+                }
+            }
+        }
+        // What this leaves behind, the next start takes up.
+        if let Err(error) = self.fold_all() {
+            tracing::warn!(%error, "the store was closed with groups in its journal");
+        }
     }
 
-    /// Open a database for reading only, beside a host that may be running.
-    ///
-    /// # Errors
-    /// When there is no such database or SQLite refuses.
-    pub fn open_archive(folder: &Path) -> Result<archive::Archive, OpenError> {
-        archive::Archive::open(&folder.join("rialto.db"))
+    /// Bring all entries into the tables. A fold that was begun and interrupted is done again with
+    /// the same entries first.
+    fn fold_all(&self) -> Result<(), StoreError> {
+        let mut begun = self.folding.lock();
+        loop {
+            let entries = self.unfolded.entries();
+            let again = entries.partition_point(|entry| entry.place <= *begun);
+            let part = if again > 0 {
+                &entries[..again]
+            } else {
+                &entries
+            };
+            let Some(last) = part.last() else {
+                return Ok(());
+            };
+            *begun = last.place;
+            let fence = self.fence.load(Ordering::Acquire);
+            let mut slices = Slices::new(&self.runtime, &self.writer, fence);
+            fold::fold(&mut slices, part)?;
+            {
+                let _nobody_looks = self.gate.write();
+                self.unfolded.folded(last.place);
+            }
+            if part.len() == entries.len() {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -189,120 +272,6 @@ pub(crate) fn failed(error: sqlx::Error) -> StoreError {
 
 pub(crate) fn unreadable(what: &str, error: impl std::fmt::Display) -> StoreError {
     StoreError::Failed(format!("{what} in the store cannot be read: {error}"))
-}
-
-impl Store for SqliteStore {
-    fn recover(&self) -> Result<Recovered, StoreError> {
-        let mut writer = self.writer.lock();
-        self.runtime.block_on(async {
-            let fence: i64 = sqlx::query_scalar(
-                "UPDATE meta SET value = value + 1 WHERE key = 'fence' RETURNING value",
-            )
-            .fetch_one(&mut *writer)
-            .await
-            .map_err(failed)?;
-            self.fence.store(fence, Ordering::Release);
-            let counter = async |writer: &mut SqliteConnection, key: &str| {
-                let value: i64 = sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
-                    .bind(key)
-                    .fetch_one(writer)
-                    .await
-                    .map_err(failed)?;
-                u64::try_from(value).map_err(|e| unreadable("a counter", e))
-            };
-            Ok(Recovered {
-                lsn: Lsn(counter(&mut writer, "lsn").await?),
-                next_id: counter(&mut writer, "next_id").await?,
-                collections: rows::collections(&mut writer).await?,
-                deliveries: rows::deliveries(&mut writer).await?,
-                reminders: rows::reminders(&mut writer).await?,
-                outbound: rows::outbound(&mut writer).await?,
-            })
-        })
-    }
-
-    fn read(
-        &self,
-        collection: CollectionId,
-        id: &str,
-    ) -> Result<Option<StoredDocument>, StoreError> {
-        let row = self.runtime.block_on(
-            sqlx::query("SELECT id, version, body FROM documents WHERE collection = ? AND id = ?")
-                .bind(collection.0)
-                .bind(id)
-                .fetch_optional(&self.readers),
-        );
-        row.map_err(failed)?
-            .map(|row| rows::document(&row))
-            .transpose()
-    }
-
-    fn scan(
-        &self,
-        collection: CollectionId,
-        range: &ScanRange,
-        limit: u32,
-    ) -> Result<Vec<StoredDocument>, StoreError> {
-        // Without an end the second bound is one that every id passes.
-        let rows = self.runtime.block_on(
-            sqlx::query(
-                "SELECT id, version, body FROM documents
-                 WHERE collection = ?1 AND id >= ?2 AND (?3 IS NULL OR id < ?3)
-                 ORDER BY id LIMIT ?4",
-            )
-            .bind(collection.0)
-            .bind(&range.from)
-            .bind(range.to.as_deref())
-            .bind(limit)
-            .fetch_all(&self.readers),
-        );
-        rows.map_err(failed)?.iter().map(rows::document).collect()
-    }
-
-    fn write(&self, group: &Group) -> Result<(), StoreError> {
-        let mut writer = self.writer.lock();
-        let fence = self.fence.load(Ordering::Acquire);
-        self.runtime
-            .block_on(group::write(&mut writer, group, fence))
-    }
-
-    fn visit_keys(
-        &self,
-        visit: &mut dyn FnMut(CollectionId, &str) -> std::ops::ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        let mut after = (0u32, String::new());
-        loop {
-            let rows = self.runtime.block_on(
-                sqlx::query(
-                    "SELECT collection, id FROM documents WHERE (collection, id) > (?, ?)
-                     ORDER BY collection, id LIMIT ?",
-                )
-                .bind(after.0)
-                .bind(&after.1)
-                .bind(KEYS_PER_STEP)
-                .fetch_all(&self.readers),
-            );
-            let rows = rows.map_err(failed)?;
-            let Some(last) = rows.last() else {
-                return Ok(());
-            };
-            after = (
-                last.try_get(0).map_err(failed)?,
-                last.try_get(1).map_err(failed)?,
-            );
-            for row in &rows {
-                let collection: u32 = row.try_get(0).map_err(failed)?;
-                let id: &str = row.try_get(1).map_err(failed)?;
-                if visit(CollectionId(collection), id).is_break() {
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
-        self.runtime.block_on(rows::dead_letters(&self.readers))
-    }
 }
 
 /// Used by `rows`.

@@ -11,8 +11,16 @@ use sqlx::{Row, SqliteConnection, SqlitePool};
 
 use crate::{failed, unreadable};
 
+/// A delivery as the store keeps it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Stored {
+    pub id: u64,
+    pub head: Head,
+    pub payload: Vec<u8>,
+}
+
 /// Everything of a delivery but its payload, as JSON in the column `head`.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     cause: Cause,
     component: Name,
@@ -35,20 +43,31 @@ impl Head {
             subjects: delivery.subjects.clone(),
         }
     }
+}
 
-    fn delivery(self, id: u64, payload: Vec<u8>) -> Delivery {
+impl Stored {
+    pub fn delivery(self) -> Delivery {
         Delivery {
-            id,
-            cause: self.cause,
-            component: self.component,
-            interface: self.interface,
-            function: self.function,
-            payload: Payload::Stored(payload.into()),
-            by: self.by,
-            trace: self.trace,
-            subjects: self.subjects,
+            id: self.id,
+            cause: self.head.cause,
+            component: self.head.component,
+            interface: self.head.interface,
+            function: self.head.function,
+            payload: Payload::Stored(self.payload.into()),
+            by: self.head.by,
+            trace: self.head.trace,
+            subjects: self.head.subjects,
         }
     }
+}
+
+pub(crate) fn signed(value: u64) -> Result<i64, StoreError> {
+    i64::try_from(value).map_err(|e| unreadable("a number", e))
+}
+
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
+    serde_json::to_string(value)
+        .map_err(|e| StoreError::Failed(format!("a row cannot be written as JSON: {e}")))
 }
 
 /// SQLite's integers are signed; the engine's ids and instants never reach the sign.
@@ -63,7 +82,7 @@ where
     row.try_get(column).map_err(failed)
 }
 
-fn json<'r, T: Deserialize<'r>>(what: &str, text: &'r str) -> Result<T, StoreError> {
+fn parse<'r, T: Deserialize<'r>>(what: &str, text: &'r str) -> Result<T, StoreError> {
     serde_json::from_str(text).map_err(|e| unreadable(what, e))
 }
 
@@ -98,8 +117,12 @@ pub(crate) async fn deliveries(
 }
 
 fn delivery(row: &SqliteRow) -> Result<Delivery, StoreError> {
-    let head: Head = json("a delivery", get(row, 1)?)?;
-    Ok(head.delivery(unsigned(get(row, 0)?)?, get(row, 2)?))
+    let stored = Stored {
+        id: unsigned(get(row, 0)?)?,
+        head: parse("a delivery", get(row, 1)?)?,
+        payload: get(row, 2)?,
+    };
+    Ok(stored.delivery())
 }
 
 pub(crate) async fn reminders(
@@ -118,7 +141,7 @@ pub(crate) async fn reminders(
                 due: Timestamp(unsigned(get(row, 2)?)?),
                 generation: unsigned(get(row, 3)?)?,
                 payload: get(row, 4)?,
-                subjects: json("a reminder's subjects", get(row, 5)?)?,
+                subjects: parse("a reminder's subjects", get(row, 5)?)?,
             })
         })
         .collect()
@@ -132,7 +155,7 @@ pub(crate) async fn outbound(
         .await
         .map_err(failed)?;
     rows.iter()
-        .map(|row| json("an outbound request", get(row, 0)?))
+        .map(|row| parse("an outbound request", get(row, 0)?))
         .collect()
 }
 

@@ -21,6 +21,8 @@ pub mod canonical;
 pub mod deliveries;
 pub mod documents;
 pub mod errors;
+#[cfg(target_family = "wasm")]
+mod heap;
 pub mod logging;
 pub mod messages;
 pub mod money;

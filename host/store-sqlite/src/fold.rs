@@ -1,0 +1,243 @@
+//! Folding the journal into the tables.
+//!
+//! A group is durable with its one row in the journal; the tables follow. Some groups are taken
+//! together and merged first: the last state of each document, and nothing of what came and went
+//! within them (requests that have been answered, deliveries that have been made). What remains is
+//! written in slices, short transactions between which the writer takes new groups.
+//!
+//! A fold that a crash interrupts is begun again by the next start with the same groups, for
+//! `folding` in `meta` says where it ends; every statement may run twice. `folded` moves, and the
+//! entries leave the journal, with the last slice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rialto_engine::Name;
+use rialto_engine::history::Record;
+use rialto_engine::network::OutboundRequest;
+use rialto_engine::store::{StoreError, StoredReminder};
+
+use crate::archive;
+use crate::journal::{Document, Entry, Letter, Verdict};
+use crate::rows::{Stored, json, signed};
+use crate::slices::{Bound, Slices};
+
+/// What some groups leave behind. A value of none is to be removed.
+#[derive(Default)]
+struct Merged<'a> {
+    through: u64,
+    lsn: u64,
+    next_id: u64,
+    collections: Vec<&'a (u32, Name, Name)>,
+    documents: BTreeMap<(u32, &'a str), &'a Document>,
+    deliveries: BTreeMap<u64, Option<&'a Stored>>,
+    reminders: BTreeMap<(&'a str, &'a str), Option<&'a StoredReminder>>,
+    outbound: BTreeMap<u64, Option<&'a Arc<OutboundRequest>>>,
+    dead_letters: BTreeMap<u64, Option<&'a Letter>>,
+    receipts: Vec<&'a Verdict>,
+    history: Vec<(u64, &'a Record)>,
+}
+
+/// Fold these entries, which follow one another, into the tables.
+pub(crate) fn fold(slices: &mut Slices<'_>, entries: &[Arc<Entry>]) -> Result<(), StoreError> {
+    let Some(merged) = merge(entries) else {
+        return Ok(());
+    };
+    slices.set("folding", merged.through)?;
+    collections(slices, &merged)?;
+    documents(slices, &merged)?;
+    deliveries(slices, &merged)?;
+    reminders(slices, &merged)?;
+    outbound(slices, &merged)?;
+    dead_letters(slices, &merged)?;
+    receipts(slices, &merged)?;
+    history(slices, &merged)?;
+    slices.set("lsn", merged.lsn)?;
+    slices.set("next_id", merged.next_id)?;
+    slices.set("folded", merged.through)?;
+    let mut through = Bound::default();
+    through.number(merged.through)?;
+    slices.statement("DELETE FROM journal WHERE place <= ?", through, 1)?;
+    slices.finish()
+}
+
+fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
+    let last = entries.last()?;
+    let mut merged = Merged {
+        through: last.place,
+        lsn: last.lsn,
+        ..Merged::default()
+    };
+    for entry in entries {
+        merged.next_id = merged.next_id.max(entry.next_id);
+        merged.collections.extend(&entry.collections);
+        for document in &entry.documents {
+            let key = (document.collection, &*document.id);
+            merged.documents.insert(key, document);
+        }
+        let added = entry.deliveries_added.iter().map(|d| (d.id, d));
+        came_and_went(&mut merged.deliveries, added, &entry.deliveries_removed);
+        let added = entry.outbound_added.iter().map(|o| (o.id, o));
+        came_and_went(&mut merged.outbound, added, &entry.outbound_removed);
+        let added = entry.dead_letters_added.iter().map(|l| (l.delivery.id, l));
+        came_and_went(&mut merged.dead_letters, added, &entry.dead_letters_removed);
+        for reminder in &entry.reminders_set {
+            let key = (&*reminder.component, &*reminder.id);
+            merged.reminders.insert(key, Some(reminder));
+        }
+        for (component, id) in &entry.reminders_removed {
+            merged.reminders.insert((component, id), None);
+        }
+        merged.receipts.extend(&entry.receipts);
+        let records = entry.history.iter().enumerate();
+        merged
+            .history
+            .extend(records.map(|(n, record)| (archive::order(entry.place, n), record)));
+    }
+    Some(merged)
+}
+
+/// Rows with ids that are never used again: one that is added and removed here never was.
+fn came_and_went<'a, T>(
+    rows: &mut BTreeMap<u64, Option<&'a T>>,
+    added: impl Iterator<Item = (u64, &'a T)>,
+    removed: &[u64],
+) {
+    rows.extend(added.map(|(id, row)| (id, Some(row))));
+    for id in removed {
+        if rows.remove(id).flatten().is_none() {
+            rows.insert(*id, None);
+        }
+    }
+}
+
+fn split<K: Copy + Ord, V: Copy>(rows: &BTreeMap<K, Option<V>>) -> (Vec<V>, Vec<K>) {
+    let kept = rows.values().filter_map(|row| *row).collect();
+    let removed = rows.iter().filter(|(_, row)| row.is_none());
+    (kept, removed.map(|(key, _)| *key).collect())
+}
+
+fn collections(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+    let head = "INSERT OR REPLACE INTO collections (id, component, name) VALUES";
+    slices.rows(head, "(?,?,?)", "", &merged.collections, |b, c| {
+        b.add(c.0)?;
+        b.add(c.1.clone())?;
+        b.add(c.2.clone())
+    })
+}
+
+fn documents(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+    let (kept, removed): (Vec<&Document>, Vec<&Document>) =
+        merged.documents.values().partition(|d| d.body.is_some());
+    let head = "INSERT INTO documents (collection, id, version, body) VALUES";
+    let tail = " ON CONFLICT (collection, id) DO UPDATE
+                SET version = excluded.version, body = excluded.body";
+    slices.rows(head, "(?,?,?,?)", tail, &kept, |b, d| {
+        b.add(d.collection)?;
+        b.add(d.id.clone())?;
+        b.number(d.version)?;
+        b.add(d.body.clone())
+    })?;
+    let head = "DELETE FROM documents WHERE (collection, id) IN (VALUES";
+    slices.rows(head, "(?,?)", ")", &removed, |b, d| {
+        b.add(d.collection)?;
+        b.add(d.id.clone())
+    })
+}
+
+fn deliveries(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+    let (kept, removed) = split(&merged.deliveries);
+    let head = "INSERT OR REPLACE INTO deliveries (id, head, payload) VALUES";
+    slices.rows(head, "(?,?,?)", "", &kept, |b, d| {
+        b.number(d.id)?;
+        b.add(json(&d.head)?)?;
+        b.add(d.payload.clone())
+    })?;
+    let head = "DELETE FROM deliveries WHERE id IN (VALUES";
+    slices.rows(head, "(?)", ")", &removed, |b, id| b.number(*id))
+}
+
+fn reminders(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+    let (kept, removed) = split(&merged.reminders);
+    let head = "INSERT OR REPLACE INTO reminders
+                (component, id, due, generation, payload, subjects) VALUES";
+    slices.rows(head, "(?,?,?,?,?,?)", "", &kept, |b, r| {
+        b.add(r.component.clone())?;
+        b.add(r.id.clone())?;
+        b.add(i64::try_from(r.due.0).unwrap_or(i64::MAX))?;
+        b.number(r.generation)?;
+        b.add(r.payload.clone())?;
+        b.add(json(&r.subjects)?)
+    })?;
+    let head = "DELETE FROM reminders WHERE (component, id) IN (VALUES";
+    slices.rows(head, "(?,?)", ")", &removed, |b, (component, id)| {
+        b.add((*component).to_owned())?;
+        b.add((*id).to_owned())
+    })
+}
+
+fn outbound(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+    let (kept, removed) = split(&merged.outbound);
+    let head = "INSERT OR REPLACE INTO outbound (id, request) VALUES";
+    slices.rows(head, "(?,?)", "", &kept, |b, o| {
+        b.number(o.id)?;
+        b.add(json(&***o)?)
+    })?;
+    let head = "DELETE FROM outbound WHERE id IN (VALUES";
+    slices.rows(head, "(?)", ")", &removed, |b, id| b.number(*id))
+}
+
+fn dead_letters(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+    let (kept, removed) = split(&merged.dead_letters);
+    let head = "INSERT OR REPLACE INTO dead_letters
+                (id, head, payload, attempts, error, at) VALUES";
+    slices.rows(head, "(?,?,?,?,?,?)", "", &kept, |b, l| {
+        b.number(l.delivery.id)?;
+        b.add(json(&l.delivery.head)?)?;
+        b.add(l.delivery.payload.clone())?;
+        b.add(l.attempts)?;
+        b.add(l.error.clone())?;
+        b.number(l.at)
+    })?;
+    let head = "DELETE FROM dead_letters WHERE id IN (VALUES";
+    slices.rows(head, "(?)", ")", &removed, |b, id| b.number(*id))
+}
+
+fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+    let head = "INSERT OR REPLACE INTO receipts (id, subject, at, body) VALUES";
+    slices.rows(head, "(?,?,?,?)", "", &merged.receipts, |b, r| {
+        b.number(r.id)?;
+        b.add(r.subject.clone())?;
+        b.number(r.at)?;
+        b.add(r.body.clone())
+    })
+}
+
+/// Turns in pages: those about the same subject beside each other, and one row for each subject and
+/// page that has turns about it.
+fn history(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+    let mut records = merged.history.clone();
+    records.sort_by(|(a, x), (b, y)| (x.subjects.first(), a).cmp(&(y.subjects.first(), b)));
+    let mut pages = Vec::new();
+    let mut subjects: BTreeSet<(&Name, u64)> = BTreeSet::new();
+    for (n, page) in records
+        .chunks(archive::page_records(records.len()))
+        .enumerate()
+    {
+        let id = archive::page_id(merged.through, n);
+        pages.push((id, archive::encode(page)?));
+        let all = page.iter().flat_map(|(_, record)| &record.subjects);
+        subjects.extend(all.map(|subject| (subject, id)));
+    }
+    let head = "INSERT OR REPLACE INTO history (page, records) VALUES";
+    slices.rows(head, "(?,?)", "", &pages, |b, (id, records)| {
+        b.number(*id)?;
+        b.add(records.clone())
+    })?;
+    let subjects: Vec<_> = subjects.into_iter().collect();
+    let head = "INSERT OR IGNORE INTO history_subjects (subject, page) VALUES";
+    slices.rows(head, "(?,?)", "", &subjects, |b, (subject, page)| {
+        b.add((*subject).clone())?;
+        b.add(signed(*page)?)
+    })
+}

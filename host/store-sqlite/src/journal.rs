@@ -1,0 +1,223 @@
+//! What a group is while it is in the journal: one entry, written in one row, kept in memory until it
+//! has been folded into the tables.
+
+use std::sync::Arc;
+
+use rialto_engine::Name;
+use rialto_engine::history::Record;
+use rialto_engine::network::OutboundRequest;
+use rialto_engine::store::{Collection, DeadLetter, DocumentWrite, Group, StoreError};
+use rialto_engine::store::{Receipt, StoredReminder};
+use rialto_engine::{CollectionId, Timestamp};
+use serde::{Deserialize, Serialize};
+use sqlx::{Row as _, SqliteConnection};
+
+use crate::rows::{Head, Stored, signed, unsigned};
+use crate::{failed, unreadable};
+
+/// The first byte of an entry: tells the layout of what follows.
+const LAYOUT: u8 = 1;
+
+/// A document as a group left it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Document {
+    pub collection: u32,
+    pub id: Name,
+    pub version: u64,
+    /// None if it was removed.
+    pub body: Option<Name>,
+}
+
+/// A delivery that was given up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Letter {
+    pub delivery: Stored,
+    pub attempts: u32,
+    pub error: String,
+    pub at: u64,
+}
+
+/// A verdict.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Verdict {
+    pub id: u64,
+    pub subject: Name,
+    pub at: u64,
+    pub body: Arc<str>,
+}
+
+/// A group.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// Its place in the journal; counts up from 1, in the order of the groups.
+    #[serde(skip)]
+    pub place: u64,
+    pub lsn: u64,
+    pub next_id: u64,
+    pub collections: Vec<(u32, Name, Name)>,
+    pub documents: Vec<Document>,
+    pub deliveries_added: Vec<Stored>,
+    pub deliveries_removed: Vec<u64>,
+    pub reminders_set: Vec<StoredReminder>,
+    pub reminders_removed: Vec<(Name, Name)>,
+    pub outbound_added: Vec<Arc<OutboundRequest>>,
+    pub outbound_removed: Vec<u64>,
+    pub dead_letters_added: Vec<Letter>,
+    pub dead_letters_removed: Vec<u64>,
+    pub receipts: Vec<Verdict>,
+    pub history: Vec<Record>,
+}
+
+impl Entry {
+    pub fn of(group: &Group, place: u64) -> Self {
+        let collection = |c: &Collection| (c.id.0, c.component.clone(), c.name.clone());
+        let document = |d: &DocumentWrite| Document {
+            collection: d.collection.0,
+            id: d.id.clone(),
+            version: d.version,
+            body: d.body.clone(),
+        };
+        let deliveries = group.deliveries_added.iter();
+        Self {
+            place,
+            lsn: group.lsn.0,
+            next_id: group.next_id,
+            collections: group.collections.iter().map(collection).collect(),
+            documents: group.documents.iter().map(document).collect(),
+            deliveries_added: deliveries.map(|d| Stored::of(d)).collect(),
+            deliveries_removed: group.deliveries_removed.clone(),
+            reminders_set: group.reminders_set.clone(),
+            reminders_removed: group.reminders_removed.clone(),
+            outbound_added: group.outbound_added.clone(),
+            outbound_removed: group.outbound_removed.clone(),
+            dead_letters_added: group.dead_letters_added.iter().map(Letter::of).collect(),
+            dead_letters_removed: group.dead_letters_removed.clone(),
+            receipts: group.receipts.iter().map(Verdict::of).collect(),
+            history: group.history.clone(),
+        }
+    }
+
+    pub fn encode(&self) -> Result<Encoded, StoreError> {
+        let plain = postcard::to_stdvec(self)
+            .map_err(|e| StoreError::Failed(format!("a group cannot be written: {e}")))?;
+        let mut bytes = vec![LAYOUT];
+        bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
+        Ok(Encoded {
+            bytes,
+            plain: plain.len(),
+        })
+    }
+
+    fn decode(place: u64, bytes: &[u8]) -> Result<(Self, usize), StoreError> {
+        let broken = |why: &dyn std::fmt::Display| unreadable("a group of the journal", why);
+        let Some((&LAYOUT, packed)) = bytes.split_first() else {
+            let layout = format!("unknown layout {:?}", bytes.first());
+            return Err(broken(&layout));
+        };
+        let plain = lz4_flex::block::decompress_size_prepended(packed).map_err(|e| broken(&e))?;
+        let entry: Self = postcard::from_bytes(&plain).map_err(|e| broken(&e))?;
+        Ok((Self { place, ..entry }, plain.len()))
+    }
+}
+
+/// An entry as a row holds it.
+pub(crate) struct Encoded {
+    pub bytes: Vec<u8>,
+    /// Bytes before they were compressed: what it takes in memory, roughly.
+    pub plain: usize,
+}
+
+impl Letter {
+    fn of(letter: &DeadLetter) -> Self {
+        Self {
+            delivery: Stored::of(&letter.delivery),
+            attempts: letter.attempts,
+            error: letter.error.clone(),
+            at: letter.at.0,
+        }
+    }
+
+    pub fn dead_letter(&self) -> DeadLetter {
+        DeadLetter {
+            delivery: Arc::new(self.delivery.clone().delivery()),
+            attempts: self.attempts,
+            error: self.error.clone(),
+            at: Timestamp(self.at),
+        }
+    }
+}
+
+impl Verdict {
+    fn of(receipt: &Receipt) -> Self {
+        Self {
+            id: receipt.id,
+            subject: receipt.subject.clone(),
+            at: receipt.at.0,
+            body: receipt.body.as_str().into(),
+        }
+    }
+
+    pub fn receipt(&self) -> Receipt {
+        Receipt {
+            id: self.id,
+            subject: self.subject.clone(),
+            at: Timestamp(self.at),
+            body: self.body.to_string(),
+        }
+    }
+}
+
+impl Document {
+    pub fn key(&self) -> (CollectionId, Name) {
+        (CollectionId(self.collection), self.id.clone())
+    }
+}
+
+impl Stored {
+    fn of(delivery: &rialto_engine::Delivery) -> Self {
+        Self {
+            id: delivery.id,
+            head: Head::of(delivery),
+            payload: delivery.payload.encode(),
+        }
+    }
+}
+
+/// Append an entry, durably; only the newest writer's token may. One statement, so one transaction.
+pub(crate) async fn append(
+    connection: &mut SqliteConnection,
+    place: u64,
+    entry: Vec<u8>,
+    fence: i64,
+) -> Result<(), StoreError> {
+    let appended = sqlx::query(
+        "INSERT INTO journal (place, entry) SELECT ?, ?
+         WHERE (SELECT value FROM meta WHERE key = 'fence') = ?",
+    )
+    .bind(signed(place)?)
+    .bind(entry)
+    .bind(fence)
+    .execute(connection)
+    .await
+    .map_err(failed)?;
+    match appended.rows_affected() {
+        1 => Ok(()),
+        _ => Err(StoreError::Fenced),
+    }
+}
+
+/// All entries, in order, each with its size in memory.
+pub(crate) async fn read(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<(Entry, usize)>, StoreError> {
+    let rows = sqlx::query("SELECT place, entry FROM journal ORDER BY place")
+        .fetch_all(connection)
+        .await
+        .map_err(failed)?;
+    rows.iter()
+        .map(|row| {
+            let place = unsigned(row.try_get(0).map_err(failed)?)?;
+            Entry::decode(place, row.try_get(1).map_err(failed)?)
+        })
+        .collect()
+}

@@ -1,0 +1,169 @@
+//! Writing many rows beside a writer that must not wait long: short transactions, between which
+//! the connection is given back.
+
+use parking_lot::{Mutex, MutexGuard};
+use rialto_engine::store::StoreError;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Arguments as _, AssertSqlSafe, Encode, Executor as _, Sqlite, SqliteConnection, Type};
+use tokio::runtime::Runtime;
+
+use crate::rows::signed;
+use crate::{failed, unreadable};
+
+/// Rows of one transaction, roughly: a few milliseconds of work.
+const SLICE_ROWS: usize = 256;
+/// Rows of one statement: few lengths, so that the prepared statements are few.
+const STATEMENT_ROWS: [usize; 3] = [64, 8, 1];
+
+/// Parameters, bound in the order of the question marks.
+#[derive(Default)]
+pub(crate) struct Bound(SqliteArguments);
+
+impl Bound {
+    pub fn add<'v, T: Encode<'v, Sqlite> + Type<Sqlite>>(
+        &mut self,
+        value: T,
+    ) -> Result<(), StoreError> {
+        self.0
+            .add(value)
+            .map_err(|e| StoreError::Failed(format!("a value cannot be bound: {e}")))
+    }
+
+    pub fn number(&mut self, value: u64) -> Result<(), StoreError> {
+        self.add(signed(value)?)
+    }
+}
+
+/// The writer's connection, taken for a slice at a time. Dropped without `finish`, the open slice is
+/// rolled back and earlier ones stay.
+pub(crate) struct Slices<'s> {
+    runtime: &'s Runtime,
+    writer: &'s Mutex<SqliteConnection>,
+    fence: i64,
+    open: Option<MutexGuard<'s, SqliteConnection>>,
+    rows: usize,
+}
+
+impl<'s> Slices<'s> {
+    pub fn new(runtime: &'s Runtime, writer: &'s Mutex<SqliteConnection>, fence: i64) -> Self {
+        Self {
+            runtime,
+            writer,
+            fence,
+            open: None,
+            rows: 0,
+        }
+    }
+
+    /// Run a statement over many rows, `head row, row, … tail`, as often as it takes.
+    pub fn rows<T>(
+        &mut self,
+        head: &str,
+        row: &str,
+        tail: &str,
+        all: &[T],
+        bind: impl Fn(&mut Bound, &T) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut rest = all;
+        for length in STATEMENT_ROWS {
+            let values = vec![row; length].join(",");
+            let text = format!("{head} {values}{tail}");
+            while rest.len() >= length {
+                let (chunk, others) = rest.split_at(length);
+                let mut bound = Bound::default();
+                for item in chunk {
+                    bind(&mut bound, item)?;
+                }
+                self.statement(&text, bound, length)?;
+                rest = others;
+            }
+        }
+        Ok(())
+    }
+
+    /// Set a counter in `meta`.
+    pub fn set(&mut self, key: &str, value: u64) -> Result<(), StoreError> {
+        let mut bound = Bound::default();
+        bound.number(value)?;
+        bound.add(key.to_owned())?;
+        self.statement("UPDATE meta SET value = ? WHERE key = ?", bound, 0)
+    }
+
+    /// Run a statement in the open slice, or in a new one. With no rows it does not end the slice.
+    pub fn statement(&mut self, text: &str, bound: Bound, rows: usize) -> Result<(), StoreError> {
+        if self.rows >= SLICE_ROWS {
+            self.finish()?;
+        }
+        if self.open.is_none() {
+            self.begin()?;
+        }
+        let Some(connection) = self.open.as_mut() else {
+            return Err(StoreError::Failed("a slice was lost".into()));
+        };
+        // Made of this crate's own constants only.
+        let query = sqlx::query_with(AssertSqlSafe(text.to_owned()), bound.0);
+        let done = self.runtime.block_on(query.execute(&mut **connection));
+        self.rows += rows;
+        done.map(|_| ()).map_err(failed)
+    }
+
+    /// Commit the open slice and give the connection back.
+    pub fn finish(&mut self) -> Result<(), StoreError> {
+        let Some(mut connection) = self.open.take() else {
+            return Ok(());
+        };
+        self.rows = 0;
+        let done = self.runtime.block_on(connection.execute("COMMIT"));
+        if done.is_err() {
+            let _ = self.runtime.block_on(connection.execute("ROLLBACK"));
+        }
+        // Whoever waits for it comes first.
+        MutexGuard::unlock_fair(connection);
+        done.map(|_| ()).map_err(failed)
+    }
+
+    fn begin(&mut self) -> Result<(), StoreError> {
+        let mut connection = self.writer.lock();
+        let fence = self.runtime.block_on(async {
+            connection.execute("BEGIN IMMEDIATE").await?;
+            sqlx::query_scalar("SELECT value FROM meta WHERE key = 'fence'")
+                .fetch_one(&mut *connection)
+                .await
+        });
+        let fence: i64 = fence
+            .map_err(failed)
+            .inspect_err(|_| self.roll_back(&mut connection))?;
+        if fence != self.fence {
+            self.roll_back(&mut connection);
+            return Err(StoreError::Fenced);
+        }
+        self.open = Some(connection);
+        Ok(())
+    }
+
+    fn roll_back(&self, connection: &mut SqliteConnection) {
+        // Also when there is no transaction: then this says so, and nothing is lost by it.
+        let _ = self.runtime.block_on(connection.execute("ROLLBACK"));
+    }
+}
+
+impl Drop for Slices<'_> {
+    fn drop(&mut self) {
+        if let Some(mut connection) = self.open.take() {
+            self.roll_back(&mut connection);
+        }
+    }
+}
+
+/// A counter of `meta`.
+pub(crate) async fn counter(
+    connection: &mut SqliteConnection,
+    key: &str,
+) -> Result<u64, StoreError> {
+    let value: i64 = sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
+        .bind(key)
+        .fetch_one(connection)
+        .await
+        .map_err(failed)?;
+    u64::try_from(value).map_err(|e| unreadable("a counter", e))
+}

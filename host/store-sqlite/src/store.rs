@@ -1,0 +1,194 @@
+//! What the engine asks of the store: groups made durable, documents read, everything given back after
+//! a restart.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rialto_engine::store::{
+    DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
+};
+use rialto_engine::{CollectionId, Lsn, Name};
+use sqlx::Row as _;
+
+use crate::journal::{self, Entry};
+use crate::slices::counter;
+use crate::{Inner, SqliteStore, failed, rows};
+
+/// Rows that one step of `visit_keys` reads.
+const KEYS_PER_STEP: i64 = 10_000;
+
+impl Store for SqliteStore {
+    fn recover(&self) -> Result<Recovered, StoreError> {
+        let inner = &*self.inner;
+        inner.take_over()?;
+        let mut writer = inner.writer.lock();
+        inner.runtime.block_on(async {
+            Ok(Recovered {
+                lsn: Lsn(counter(&mut writer, "lsn").await?),
+                next_id: counter(&mut writer, "next_id").await?,
+                collections: rows::collections(&mut writer).await?,
+                deliveries: rows::deliveries(&mut writer).await?,
+                reminders: rows::reminders(&mut writer).await?,
+                outbound: rows::outbound(&mut writer).await?,
+            })
+        })
+    }
+
+    fn read(
+        &self,
+        collection: CollectionId,
+        id: &str,
+    ) -> Result<Option<StoredDocument>, StoreError> {
+        let inner = &*self.inner;
+        if let Some(found) = inner.unfolded.read(collection, id) {
+            return Ok(found);
+        }
+        let row = inner.runtime.block_on(
+            sqlx::query("SELECT id, version, body FROM documents WHERE collection = ? AND id = ?")
+                .bind(collection.0)
+                .bind(id)
+                .fetch_optional(&inner.readers),
+        );
+        row.map_err(failed)?
+            .map(|row| rows::document(&row))
+            .transpose()
+    }
+
+    fn scan(
+        &self,
+        collection: CollectionId,
+        range: &ScanRange,
+        limit: u32,
+    ) -> Result<Vec<StoredDocument>, StoreError> {
+        let inner = &*self.inner;
+        let _still = inner.gate.read();
+        let newer = inner.unfolded.scan(collection, range);
+        // At most as many stored documents as were removed since are missing from a page.
+        let removed = newer.values().filter(|found| found.is_none()).count();
+        let stored_limit =
+            i64::from(limit).saturating_add(i64::try_from(removed).unwrap_or(i64::MAX));
+        // Without an end the second bound is one that every id passes.
+        let rows = inner.runtime.block_on(
+            sqlx::query(
+                "SELECT id, version, body FROM documents
+                 WHERE collection = ?1 AND id >= ?2 AND (?3 IS NULL OR id < ?3)
+                 ORDER BY id LIMIT ?4",
+            )
+            .bind(collection.0)
+            .bind(&range.from)
+            .bind(range.to.as_deref())
+            .bind(stored_limit)
+            .fetch_all(&inner.readers),
+        );
+        let mut documents: BTreeMap<Name, Option<StoredDocument>> = BTreeMap::new();
+        for row in rows.map_err(failed)? {
+            let document = rows::document(&row)?;
+            documents.insert(document.id.clone(), Some(document));
+        }
+        documents.extend(newer);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(documents.into_values().flatten().take(limit).collect())
+    }
+
+    fn write(&self, group: &Group) -> Result<(), StoreError> {
+        let inner = &*self.inner;
+        inner.unfolded.wait_for_room()?;
+        let mut writer = inner.writer.lock();
+        let place = inner.unfolded.next_place();
+        let entry = Entry::of(group, place);
+        let encoded = entry.encode()?;
+        let fence = inner.fence.load(Ordering::Acquire);
+        let append = journal::append(&mut writer, place, encoded.bytes, fence);
+        inner.runtime.block_on(append)?;
+        inner.unfolded.push(Arc::new(entry), encoded.plain);
+        Ok(())
+    }
+
+    fn visit_keys(
+        &self,
+        visit: &mut dyn FnMut(CollectionId, &str) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let inner = &*self.inner;
+        let newer = inner.unfolded.keys();
+        for ((collection, id), _) in newer.iter().filter(|(_, exists)| **exists) {
+            if visit(*collection, id).is_break() {
+                return Ok(());
+            }
+        }
+        let mut after = (0u32, String::new());
+        loop {
+            let rows = inner.runtime.block_on(
+                sqlx::query(
+                    "SELECT collection, id FROM documents WHERE (collection, id) > (?, ?)
+                     ORDER BY collection, id LIMIT ?",
+                )
+                .bind(after.0)
+                .bind(&after.1)
+                .bind(KEYS_PER_STEP)
+                .fetch_all(&inner.readers),
+            );
+            let rows = rows.map_err(failed)?;
+            let Some(last) = rows.last() else {
+                return Ok(());
+            };
+            after = (
+                last.try_get(0).map_err(failed)?,
+                last.try_get(1).map_err(failed)?,
+            );
+            for row in &rows {
+                let collection = CollectionId(row.try_get(0).map_err(failed)?);
+                let id: Name = row.try_get::<&str, _>(1).map_err(failed)?.into();
+                let visited = newer.contains_key(&(collection, id.clone()));
+                if !visited && visit(collection, &id).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+        let inner = &*self.inner;
+        let _still = inner.gate.read();
+        let stored = inner.runtime.block_on(rows::dead_letters(&inner.readers))?;
+        let with_id = |letter: DeadLetter| (letter.delivery.id, letter);
+        let mut letters: BTreeMap<u64, DeadLetter> = stored.into_iter().map(with_id).collect();
+        for entry in inner.unfolded.entries() {
+            let added = entry.dead_letters_added.iter();
+            letters.extend(added.map(|letter| with_id(letter.dead_letter())));
+            for id in &entry.dead_letters_removed {
+                letters.remove(id);
+            }
+        }
+        Ok(letters.into_values().collect())
+    }
+}
+
+impl Inner {
+    /// Become the writer: earlier ones are fenced off, and what they left in the journal is folded, so
+    /// that the tables have everything.
+    fn take_over(&self) -> Result<(), StoreError> {
+        let (fence, folding, folded, entries) = {
+            let mut writer = self.writer.lock();
+            self.runtime.block_on(async {
+                let fence: i64 = sqlx::query_scalar(
+                    "UPDATE meta SET value = value + 1 WHERE key = 'fence' RETURNING value",
+                )
+                .fetch_one(&mut *writer)
+                .await
+                .map_err(failed)?;
+                Ok::<_, StoreError>((
+                    fence,
+                    counter(&mut writer, "folding").await?,
+                    counter(&mut writer, "folded").await?,
+                    journal::read(&mut writer).await?,
+                ))
+            })?
+        };
+        self.fence.store(fence, Ordering::Release);
+        let last = entries.last().map_or(folded, |(entry, _)| entry.place);
+        *self.folding.lock() = folding;
+        self.unfolded.recovered(last, entries);
+        self.fold_all()
+    }
+}

@@ -1,0 +1,240 @@
+//! What is in the journal and not yet in the tables, in memory: the newest state of documents for
+//! reads, and the entries themselves for whoever folds them.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use rialto_engine::store::{ScanRange, StoreError, StoredDocument};
+use rialto_engine::{CollectionId, Name};
+
+use crate::journal::Entry;
+
+/// How long an entry waits before it is folded: what changes often in that time is written once.
+const FOLD_AFTER: Duration = Duration::from_millis(1_000);
+/// Bytes of entries after which folding does not wait.
+const FOLD_BYTES: usize = 32 << 20;
+/// Bytes of entries that may wait; beyond them a group waits for the folding.
+const BYTES_MAX: usize = 256 << 20;
+
+/// The newest state of a document that the tables do not have yet.
+struct Newest {
+    place: u64,
+    version: u64,
+    body: Option<Name>,
+}
+
+struct Waiting {
+    entry: Arc<Entry>,
+    bytes: usize,
+    since: Instant,
+}
+
+#[derive(Default)]
+struct State {
+    entries: VecDeque<Waiting>,
+    documents: HashMap<CollectionId, BTreeMap<Name, Newest>>,
+    bytes: usize,
+    /// The place of the last entry.
+    last: u64,
+    /// Why the last attempt to fold failed.
+    failure: Option<StoreError>,
+    closed: bool,
+}
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Unfolded {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// A committed document that the tables may not have: none inside if it was removed.
+pub(crate) type Found = Option<StoredDocument>;
+
+impl Unfolded {
+    /// Begin anew with what the journal holds.
+    pub fn recovered(&self, last: u64, entries: Vec<(Entry, usize)>) {
+        *self.state.lock() = State {
+            last,
+            ..State::default()
+        };
+        for (entry, bytes) in entries {
+            self.push(Arc::new(entry), bytes);
+        }
+    }
+
+    /// Wait while too much waits to be folded.
+    pub fn wait_for_room(&self) -> Result<(), StoreError> {
+        let mut state = self.state.lock();
+        while state.bytes > BYTES_MAX && !state.closed {
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            self.changed.wait(&mut state);
+        }
+        Ok(())
+    }
+
+    /// The place of the next entry.
+    pub fn next_place(&self) -> u64 {
+        self.state.lock().last + 1
+    }
+
+    /// An entry is in the journal.
+    pub fn push(&self, entry: Arc<Entry>, bytes: usize) {
+        let mut state = self.state.lock();
+        for document in &entry.documents {
+            let newest = Newest {
+                place: entry.place,
+                version: document.version,
+                body: document.body.clone(),
+            };
+            let (collection, id) = document.key();
+            let documents = state.documents.entry(collection).or_default();
+            documents.insert(id, newest);
+        }
+        state.last = entry.place;
+        state.bytes += bytes;
+        let wake = state.entries.is_empty() || state.bytes > FOLD_BYTES;
+        state.entries.push_back(Waiting {
+            entry,
+            bytes,
+            since: Instant::now(),
+        });
+        drop(state);
+        if wake {
+            self.changed.notify_all();
+        }
+    }
+
+    /// The entries that wait, in order.
+    pub fn entries(&self) -> Vec<Arc<Entry>> {
+        let state = self.state.lock();
+        state.entries.iter().map(|w| w.entry.clone()).collect()
+    }
+
+    /// Wait until it is time to fold. False when the store closes.
+    pub fn due(&self) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            if state.closed {
+                return false;
+            }
+            let Some(oldest) = state.entries.front() else {
+                self.changed.wait(&mut state);
+                continue;
+            };
+            let rest = FOLD_AFTER.saturating_sub(oldest.since.elapsed());
+            if rest.is_zero() || state.bytes > FOLD_BYTES {
+                return true;
+            }
+            self.changed.wait_for(&mut state, rest);
+        }
+    }
+
+    /// Entries up to this place are in the tables.
+    pub fn folded(&self, through: u64) {
+        loop {
+            // One entry at a time: groups go on between them.
+            let mut state = self.state.lock();
+            let Some(first) = state.entries.front() else {
+                break;
+            };
+            if first.entry.place > through {
+                break;
+            }
+            let Some(Waiting { entry, bytes, .. }) = state.entries.pop_front() else {
+                break;
+            };
+            state.bytes -= bytes;
+            for document in &entry.documents {
+                let (collection, id) = document.key();
+                let Some(documents) = state.documents.get_mut(&collection) else {
+                    continue;
+                };
+                if documents.get(&id).is_some_and(|n| n.place <= through) {
+                    documents.remove(&id);
+                }
+            }
+        }
+        self.state.lock().failure = None;
+        self.changed.notify_all();
+    }
+
+    /// Folding failed; it will be tried again.
+    pub fn failed(&self, failure: StoreError) {
+        self.state.lock().failure = Some(failure);
+        self.changed.notify_all();
+    }
+
+    /// Whoever waits is to go.
+    pub fn close(&self) {
+        self.state.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Wait for a moment, or until the store closes. Answers whether it does.
+    pub fn pause(&self, pause: Duration) -> bool {
+        let until = Instant::now() + pause;
+        let mut state = self.state.lock();
+        while !state.closed && Instant::now() < until {
+            self.changed.wait_until(&mut state, until);
+        }
+        state.closed
+    }
+
+    /// A document, if the tables may not have its newest state.
+    pub fn read(&self, collection: CollectionId, id: &str) -> Option<Found> {
+        let state = self.state.lock();
+        let (id, newest) = state.documents.get(&collection)?.get_key_value(id)?;
+        Some(newest.document(id))
+    }
+
+    /// The documents of a range whose newest state the tables may not have.
+    pub fn scan(&self, collection: CollectionId, range: &ScanRange) -> BTreeMap<Name, Found> {
+        let state = self.state.lock();
+        let Some(documents) = state.documents.get(&collection) else {
+            return BTreeMap::new();
+        };
+        let from = Bound::Included(range.from.as_str());
+        let to = range
+            .to
+            .as_deref()
+            .map_or(Bound::Unbounded, Bound::Excluded);
+        if range
+            .to
+            .as_deref()
+            .is_some_and(|to| to <= range.from.as_str())
+        {
+            return BTreeMap::new();
+        }
+        documents
+            .range::<str, _>((from, to))
+            .map(|(id, newest)| (id.clone(), newest.document(id)))
+            .collect()
+    }
+
+    /// The keys of documents that the tables may not have, and whether they exist.
+    pub fn keys(&self) -> HashMap<(CollectionId, Name), bool> {
+        let state = self.state.lock();
+        let all = state.documents.iter().flat_map(|(collection, documents)| {
+            documents
+                .iter()
+                .map(|(id, newest)| ((*collection, id.clone()), newest.body.is_some()))
+        });
+        all.collect()
+    }
+}
+
+impl Newest {
+    fn document(&self, id: &Name) -> Found {
+        self.body.as_ref().map(|body| StoredDocument {
+            id: id.clone(),
+            version: self.version,
+            body: body.clone(),
+        })
+    }
+}
