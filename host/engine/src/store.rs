@@ -226,7 +226,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         visit: &mut dyn FnMut(CollectionId, &str) -> std::ops::ControlFlow<()>,
     ) -> Result<(), StoreError>;
-    /// All dead letters, oldest first.
+    /// All dead letters, oldest first: in the order of their deliveries' ids.
     fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
 }
 

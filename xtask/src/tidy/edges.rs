@@ -10,10 +10,11 @@ use crate::process;
 
 /// Crates and those they may use. Only `rialto-components` knows wasmtime, only `rialto-edge`
 /// knows HTTP, and backends know neither.
-const ALLOWED: [(&str, &[&str]); 11] = [
+const ALLOWED: [(&str, &[&str]); 12] = [
     ("rialto-engine", &[]),
     ("rialto-manifest", &[]),
     ("rialto-telemetry", &[]),
+    ("rialto-store-suite", &["rialto-engine"]),
     ("rialto-store-sqlite", &["rialto-engine"]),
     ("rialto-components", &["rialto-engine"]),
     (

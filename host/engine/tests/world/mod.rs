@@ -63,7 +63,7 @@ pub enum Fault {
 
 #[derive(Default)]
 pub struct MemoryStore {
-    pub disk: Mutex<Disk>,
+    pub disk: Arc<Mutex<Disk>>,
     pub fault: Mutex<Option<Fault>>,
     pub slow: Mutex<Option<std::time::Duration>>,
     fence: AtomicU64,
@@ -74,9 +74,17 @@ impl MemoryStore {
     pub fn reopened(self: &Arc<Self>) -> Arc<Self> {
         let disk = std::mem::take(&mut *self.disk.lock());
         Arc::new(Self {
-            disk: Mutex::new(disk),
+            disk: Arc::new(Mutex::new(disk)),
             ..Self::default()
         })
+    }
+
+    /// A store on this disk, beside others.
+    pub fn on(disk: &Arc<Mutex<Disk>>) -> Self {
+        Self {
+            disk: disk.clone(),
+            ..Self::default()
+        }
     }
 }
 

@@ -1,0 +1,49 @@
+//! SQLite does what every store must do, and keeps a second host out.
+
+use rialto_engine::store::Store;
+use rialto_store_sqlite::{OpenError, SqliteStore};
+use rialto_store_suite::Place;
+use tempfile::TempDir;
+
+/// A folder.
+struct Folder(TempDir);
+
+impl Place for Folder {
+    type Store = SqliteStore;
+
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn open(&self) -> SqliteStore {
+        SqliteStore::open(self.0.path()).unwrap()
+    }
+
+    /// As after somebody removed the lock's file, because "no host is running anyway".
+    fn intrude(&self) -> SqliteStore {
+        std::fs::remove_file(self.0.path().join("lock")).unwrap();
+        self.open()
+    }
+}
+
+rialto_store_suite::suite!(Folder);
+
+#[test]
+fn a_folder_that_is_open_cannot_be_opened_again_until_it_is_closed() {
+    let folder = Folder::new();
+    let open = folder.open();
+    open.recover().unwrap();
+    for _ in 0..2 {
+        let refused = SqliteStore::open(folder.0.path()).err().unwrap();
+        assert!(matches!(refused, OpenError::InUse(_)), "{refused:?}");
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "{} is in use by another host; stop that one first",
+                folder.0.path().display()
+            )
+        );
+    }
+    drop(open);
+    folder.open().recover().unwrap();
+}

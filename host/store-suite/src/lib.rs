@@ -1,0 +1,70 @@
+//! What every backend of the engine's [`Store`] must do, as tests.
+//!
+//! A backend says in a [`Place`] how a store of its own is made and opened again, and calls
+//! [`suite!`] in one of its test files. The tests see a store through the trait only. What it should
+//! give back is what [`model::Model`] gives back, which is as simple as it can be.
+
+#![forbid(unsafe_code)]
+
+pub mod documents;
+pub mod fence;
+pub mod groups;
+pub mod model;
+pub mod random;
+pub mod recovery;
+pub mod samples;
+pub mod session;
+
+use rialto_engine::store::Store;
+
+/// Where a store is kept: a folder, a database. It is empty when it is made, and goes away with
+/// the value.
+pub trait Place: Sized {
+    /// What is tested.
+    type Store: Store;
+
+    /// A place that nobody else uses.
+    fn new() -> Self;
+
+    /// Open the store that is kept here. The one before has been dropped.
+    fn open(&self) -> Self::Store;
+
+    /// Open it although another one is open, as if what keeps a second host out had failed. Only the
+    /// fencing token stands between the two.
+    fn intrude(&self) -> Self::Store;
+}
+
+/// One `#[test]` for each behaviour, on this [`Place`].
+#[macro_export]
+macro_rules! suite {
+    ($place:ty) => {
+        $crate::suite!(@ $place;
+            recovery::a_new_store_has_nothing,
+            recovery::what_was_written_comes_back,
+            recovery::what_is_done_does_not_come_back,
+            recovery::a_reminder_that_was_set_again_comes_back_as_it_was_set_last,
+            recovery::a_group_without_changes_still_moves_the_log,
+            recovery::a_removal_of_what_never_was_changes_nothing,
+            recovery::a_dead_letter_stays_until_it_is_settled,
+            documents::a_document_is_read_as_it_was_written_last,
+            documents::a_removed_document_is_gone,
+            documents::ids_and_bodies_may_hold_any_text,
+            documents::a_scan_is_in_byte_order_and_keeps_to_its_range,
+            documents::a_scan_gives_the_first_documents_up_to_its_limit,
+            documents::collections_do_not_mix,
+            documents::every_key_is_visited_until_the_visitor_stops,
+            groups::a_big_group_is_written_whole,
+            groups::readers_see_a_group_whole_and_see_what_was_acknowledged,
+            fence::a_store_that_was_taken_over_writes_nothing_more,
+            random::any_sequence_of_groups_gives_what_the_model_gives,
+        );
+    };
+    (@ $place:ty; $($module:ident :: $test:ident),* $(,)?) => {
+        $(
+            #[test]
+            fn $test() {
+                $crate::$module::$test::<$place>();
+            }
+        )*
+    };
+}
