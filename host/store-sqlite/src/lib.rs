@@ -34,6 +34,7 @@ use slices::Slices;
 use unfolded::Unfolded;
 
 pub use archive::StoredRelease;
+pub use unfolded::Folding;
 
 /// Connections for readers.
 const READERS: u32 = 4;
@@ -105,6 +106,14 @@ impl SqliteStore {
     /// # Errors
     /// When another host has it open, or the folder or the database cannot be used.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
+        Self::open_with(folder, Folding::default())
+    }
+
+    /// The same, folding the journal when it is told to.
+    ///
+    /// # Errors
+    /// As for `open`.
+    pub fn open_with(folder: &Path, when: Folding) -> Result<Self, OpenError> {
         let io = |path: &Path| {
             let path = path.to_owned();
             move |source| OpenError::Io { path, source }
@@ -160,7 +169,7 @@ impl SqliteStore {
             writer: Mutex::new(writer),
             readers,
             fence: AtomicI64::new(0),
-            unfolded: Unfolded::default(),
+            unfolded: Unfolded::new(when),
             folding: Mutex::new(0),
             gate: RwLock::new(()),
             path: path.clone(),

@@ -12,10 +12,25 @@ use rialto_engine::{CollectionId, Name};
 
 use crate::journal::Entry;
 
-/// How long an entry waits before it is folded: what changes often in that time is written once.
-const FOLD_AFTER: Duration = Duration::from_millis(1_000);
-/// Bytes of entries after which folding does not wait.
-const FOLD_BYTES: usize = 32 << 20;
+/// When the journal is folded into the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Folding {
+    /// How long a group waits in the journal: what changes often in that time is written to its
+    /// table once.
+    pub after: Duration,
+    /// Bytes of groups in memory after which folding does not wait.
+    pub bytes: usize,
+}
+
+impl Default for Folding {
+    fn default() -> Self {
+        Self {
+            after: Duration::from_secs(1),
+            bytes: 32 << 20,
+        }
+    }
+}
+
 /// Bytes of entries that may wait; beyond them a group waits for the folding.
 const BYTES_MAX: usize = 256 << 20;
 
@@ -47,6 +62,7 @@ struct State {
 /// See the module's documentation.
 #[derive(Default)]
 pub(crate) struct Unfolded {
+    folding: Folding,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -55,6 +71,13 @@ pub(crate) struct Unfolded {
 pub(crate) type Found = Option<StoredDocument>;
 
 impl Unfolded {
+    pub fn new(folding: Folding) -> Self {
+        Self {
+            folding,
+            ..Self::default()
+        }
+    }
+
     /// Begin anew with what the journal holds.
     pub fn recovered(&self, last: u64, entries: Vec<(Entry, usize)>) {
         *self.state.lock() = State {
@@ -98,7 +121,7 @@ impl Unfolded {
         }
         state.last = entry.place;
         state.bytes += bytes;
-        let wake = state.entries.is_empty() || state.bytes > FOLD_BYTES;
+        let wake = state.entries.is_empty() || state.bytes > self.folding.bytes;
         state.entries.push_back(Waiting {
             entry,
             bytes,
@@ -127,8 +150,8 @@ impl Unfolded {
                 self.changed.wait(&mut state);
                 continue;
             };
-            let rest = FOLD_AFTER.saturating_sub(oldest.since.elapsed());
-            if rest.is_zero() || state.bytes > FOLD_BYTES {
+            let rest = self.folding.after.saturating_sub(oldest.since.elapsed());
+            if rest.is_zero() || state.bytes > self.folding.bytes {
                 return true;
             }
             self.changed.wait_for(&mut state, rest);

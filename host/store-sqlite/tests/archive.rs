@@ -1,5 +1,5 @@
-//! What is kept for good: history, verdicts, releases and components, as the host reads them and as an
-//! operator's command reads them beside it.
+//! What is kept for good: history, verdicts, releases and components, from the journal
+//! and from the tables.
 
 use rialto_engine::history::{Ended, Kind, Record, Step};
 use rialto_engine::store::{Group, Receipt, Store};
@@ -126,8 +126,6 @@ fn history_is_found_by_subject_in_the_order_of_the_log() {
         }
     };
     check(&|subject| store.history(subject).unwrap());
-    let archive = SqliteStore::open_archive(folder.path()).unwrap();
-    check(&|subject| archive.history(subject).unwrap());
     let store = reopened(&folder, store);
     check(&|subject| store.history(subject).unwrap());
 }
@@ -167,8 +165,6 @@ fn an_id_stands_for_its_subjects_of_every_kind_that_there_is() {
         assert_eq!(store.subjects_of(&quote).unwrap(), [quote.clone()]);
     };
     check(&store);
-    let archive = SqliteStore::open_archive(folder.path()).unwrap();
-    assert!(archive.subjects_of(id).unwrap().contains(&transfer));
     check(&reopened(&folder, store));
 }
 
@@ -194,8 +190,6 @@ fn verdicts_are_found_by_subject_oldest_first() {
         assert_eq!(receipts("a"), []);
     };
     check(&|subject| store.receipts(subject).unwrap());
-    let archive = SqliteStore::open_archive(folder.path()).unwrap();
-    check(&|subject| archive.receipts(subject).unwrap());
     let store = reopened(&folder, store);
     check(&|subject| store.receipts(subject).unwrap());
 }
@@ -245,24 +239,9 @@ fn releases_and_components_are_kept_and_one_release_is_current() {
         assert_eq!(store.component("sha256:3").unwrap(), None);
     };
     check(&store);
-    let archive = SqliteStore::open_archive(folder.path()).unwrap();
-    assert_eq!(archive.releases().unwrap(), [1, 2, 3].map(release));
-    assert!(archive.component("sha256:1").unwrap().unwrap() == bytes);
     // Groups and releases do not get in each other's way.
     store
         .write(&with_history(1, vec![record(1, &["x:1"])]))
         .unwrap();
     check(&reopened(&folder, store));
-}
-
-#[test]
-fn an_archive_of_nothing_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let refused = SqliteStore::open_archive(folder.path()).err().unwrap();
-    let path = folder.path().join("rialto.db");
-    assert_eq!(
-        refused.to_string(),
-        format!("{} cannot be opened", path.display())
-    );
-    assert!(!path.exists(), "looking makes nothing");
 }

@@ -14,7 +14,7 @@ use rand::RngExt as _;
 use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{Group, Receipt, Store};
 use rialto_engine::{Timestamp, TurnId};
-use rialto_store_sqlite::SqliteStore;
+use rialto_store_sqlite::{Folding, SqliteStore};
 use rialto_store_suite::model::{Kept, Model};
 use rialto_store_suite::samples::{collection, delivery, group, outbound, put, reminder, remove};
 use rialto_store_suite::session::compare;
@@ -76,7 +76,12 @@ fn at(lsn: u64) -> Group {
 
 /// Write groups and say the place of each when it is written, until killed.
 fn write(folder: &Path) {
-    let store = SqliteStore::open(folder).unwrap();
+    // Some lives end in the midst of folding, some with all that they wrote in the journal.
+    let folding = Folding {
+        after: Duration::from_millis(rand::rng().random_range(0..60)),
+        ..Folding::default()
+    };
+    let store = SqliteStore::open_with(folder, folding).unwrap();
     let last = store.recover().unwrap().lsn.0;
     let mut out = std::io::stdout();
     for lsn in last + 1.. {

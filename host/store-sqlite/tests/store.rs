@@ -1,9 +1,17 @@
 //! SQLite does what every store must do, and keeps a second host out.
 
+use std::time::Duration;
+
 use rialto_engine::store::Store;
-use rialto_store_sqlite::{OpenError, SqliteStore};
+use rialto_store_sqlite::{Folding, OpenError, SqliteStore};
 use rialto_store_suite::Place;
 use tempfile::TempDir;
+
+/// Fold whatever there is.
+const AT_ONCE: Folding = Folding {
+    after: Duration::ZERO,
+    bytes: 0,
+};
 
 /// A folder.
 struct Folder(TempDir);
@@ -27,6 +35,31 @@ impl Place for Folder {
 }
 
 rialto_store_suite::suite!(Folder);
+
+/// The same while the journal is folded all the time, beside readers and writers.
+mod folding {
+    use super::{Folder, Place, SqliteStore};
+
+    struct Eager(Folder);
+
+    impl Place for Eager {
+        type Store = SqliteStore;
+
+        fn new() -> Self {
+            Self(Folder::new())
+        }
+
+        fn open(&self) -> SqliteStore {
+            SqliteStore::open_with(self.0.0.path(), super::AT_ONCE).unwrap()
+        }
+
+        fn intrude(&self) -> SqliteStore {
+            self.0.intrude()
+        }
+    }
+
+    rialto_store_suite::suite!(Eager);
+}
 
 #[test]
 fn a_folder_that_is_open_cannot_be_opened_again_until_it_is_closed() {
