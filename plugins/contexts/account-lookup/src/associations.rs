@@ -48,10 +48,9 @@ fn try_associate(
     let mut document = around
         .associations_for_update(&key)
         .unwrap_or_else(|| PartyAssociations::new(&event.party));
-    let with_other = document
-        .exactly(currency)
-        .is_some_and(|existing| existing.fsp != *requester);
-    if with_other && around.settings().takeover == Takeover::Refuse {
+    let is_taken = document.is_taken(requester, currency)
+        || whole_is_taken(around, &event.party, requester, currency);
+    if is_taken && around.settings().takeover == Takeover::Refuse {
         return Err(error("3003", "the party is associated with another FSP"));
     }
     document.associate(Association {
@@ -61,6 +60,26 @@ fn try_associate(
     });
     around.store_associations(&key, &document);
     Ok(())
+}
+
+/// Whether the party is a part of a business that is with another FSP. (The sub-id of a personal id
+/// says what kind of document it is: it names no part of anything.)
+fn whole_is_taken(
+    around: &impl Surroundings,
+    party: &PartyId,
+    requester: &str,
+    currency: Option<&str>,
+) -> bool {
+    if party.id_type != "BUSINESS" || party.sub_id_or_type.is_none() {
+        return false;
+    }
+    let whole = PartyId {
+        sub_id_or_type: None,
+        ..party.clone()
+    };
+    around
+        .associations(&party_key(&whole))
+        .is_some_and(|document| document.is_taken(requester, currency))
 }
 
 /// A02: end the association of a party with the FSP that asks for it.

@@ -4,25 +4,39 @@ use rialto_sdk::bindings::rialto::common::types::PartyId;
 use rialto_sdk::canonical::sha256_hex;
 use rialto_sdk::messages::{MessageDocument, PartyDocument};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Longest key that is a party's path in plain text, in bytes. The host's ids have at most 256, and
 /// that of a reminder has an FSP's id beside the key: 32 characters, 128 bytes at most.
 const PLAIN_KEY_MAX: usize = 120;
 
 /// The id under which everything about a party is stored: its path, in which a `/` of an
-/// identifier is escaped, or a hash when that is long. Two parties never share an id.
+/// identifier is escaped, or a hash when that is long. Two parties never share an id, and one party
+/// has one id however it is spelt, or whoever owns `123` could not own `+123` as well.
 #[must_use]
 pub fn party_key(party: &PartyId) -> String {
-    let mut key = format!("{}/{}", party.id_type, escape(&party.identifier));
+    let identifier = spelt_once(&party.id_type, &party.identifier);
+    let mut key = format!("{}/{}", party.id_type, escape(&identifier));
     if let Some(sub_id) = &party.sub_id_or_type {
         key.push('/');
         key.push_str(&escape(sub_id));
     }
-    if key.len() > PLAIN_KEY_MAX {
+    // The host's ids have no control characters; the API refuses them, other callers may not.
+    if key.len() > PLAIN_KEY_MAX || key.chars().any(char::is_control) {
         // An identifier is never empty, so nothing else has two slashes in a row.
         key = format!("{}//{}", party.id_type, sha256_hex(key.as_bytes()));
     }
     key
+}
+
+/// An identifier as it is compared: a telephone number with and without its `+` is one number, and
+/// nobody has two mailboxes that differ in case alone. Messages are forwarded as they came.
+fn spelt_once<'a>(id_type: &str, identifier: &'a str) -> Cow<'a, str> {
+    match id_type {
+        "MSISDN" => Cow::Borrowed(identifier.strip_prefix('+').unwrap_or(identifier)),
+        "EMAIL" => Cow::Owned(identifier.to_lowercase()),
+        _ => Cow::Borrowed(identifier),
+    }
 }
 
 fn escape(text: &str) -> String {
@@ -70,8 +84,20 @@ impl PartyAssociations {
             .find(|association| association.currency.as_deref() == currency)
     }
 
+    /// Whether another FSP's association stands in the way of one for this currency: it is for the
+    /// same currency, or one of the two is for no currency in particular, which means for all.
+    #[must_use]
+    pub fn is_taken(&self, fsp: &str, currency: Option<&str>) -> bool {
+        self.associations.iter().any(|existing| {
+            let theirs = existing.currency.as_deref();
+            existing.fsp != fsp && (theirs == currency || theirs.is_none() || currency.is_none())
+        })
+    }
+
     /// The FSP to ask: the one for the currency, else the one for no currency in particular, else,
-    /// when no currency is asked for, the oldest.
+    /// when no currency is asked for, the oldest. So when several FSPs have the party in several
+    /// currencies, a question without currency has one answer, which no later association changes;
+    /// who wants another FSP asks for its currency, or names the FSP.
     #[must_use]
     pub fn fsp_for(&self, currency: Option<&str>) -> Option<&str> {
         let exact = self.exactly(currency).or_else(|| self.exactly(None));
@@ -81,12 +107,17 @@ impl PartyAssociations {
             .map(|association| association.fsp.as_str())
     }
 
-    /// Associate the party, in place of what stands for the same currency.
+    /// Associate the party, in place of other FSPs' associations for the same currency, or in place
+    /// of all of them when it is for no currency in particular. A repeat changes nothing, not even
+    /// the association's age.
     pub fn associate(&mut self, association: Association) {
-        let currency = association.currency.clone();
-        self.associations
-            .retain(|existing| existing.currency != currency);
-        self.associations.push(association);
+        self.associations.retain(|existing| {
+            existing.fsp == association.fsp
+                || (association.currency.is_some() && existing.currency != association.currency)
+        });
+        if self.exactly(association.currency.as_deref()).is_none() {
+            self.associations.push(association);
+        }
     }
 
     /// End the FSP's associations: the one for the currency, or all. Answers whether there was one.
@@ -208,6 +239,31 @@ mod tests {
     }
 
     #[test]
+    fn a_party_has_one_key_however_it_is_spelt() {
+        let of = |id_type: &str, identifier: &str| {
+            party_key(&PartyId {
+                id_type: id_type.to_owned(),
+                identifier: identifier.to_owned(),
+                sub_id_or_type: None,
+            })
+        };
+        assert_eq!(of("MSISDN", "+123"), of("MSISDN", "123"));
+        assert_eq!(
+            of("EMAIL", "A.B@Example.ORG"),
+            of("EMAIL", "a.b@example.org")
+        );
+        assert_ne!(of("ALIAS", "+123"), of("ALIAS", "123"));
+        assert_ne!(of("ALIAS", "A"), of("ALIAS", "a"));
+    }
+
+    #[test]
+    fn a_key_has_no_control_characters() {
+        let key = party_key(&party("a\u{85}", Some("b\n")));
+        assert!(!key.chars().any(char::is_control), "{key:?}");
+        assert_ne!(key, party_key(&party("a\u{84}", Some("b\n"))));
+    }
+
+    #[test]
     fn the_fsp_of_a_currency_goes_before_the_fsp_of_none() {
         let mut document = PartyAssociations::new(&party("a", None));
         assert_eq!(document.fsp_for(None), None);
@@ -215,12 +271,50 @@ mod tests {
         assert_eq!(document.fsp_for(None), Some("one"));
         assert_eq!(document.fsp_for(Some("EUR")), None);
         document.associate(association("two", None));
+        document.associate(association("one", Some("USD")));
         assert_eq!(document.fsp_for(None), Some("two"));
         assert_eq!(document.fsp_for(Some("EUR")), Some("two"));
         assert_eq!(document.fsp_for(Some("USD")), Some("one"));
         document.associate(association("three", Some("USD")));
         assert_eq!(document.associations.len(), 2);
         assert_eq!(document.fsp_for(Some("USD")), Some("three"));
+    }
+
+    #[test]
+    fn of_several_fsps_the_oldest_answers_for_no_currency_and_stays_so() {
+        let mut document = PartyAssociations::new(&party("a", None));
+        document.associate(association("one", Some("USD")));
+        document.associate(association("two", Some("EUR")));
+        document.associate(association("one", Some("USD")));
+        assert_eq!(document.fsp_for(None), Some("one"));
+        assert_eq!(document.fsp_for(Some("EUR")), Some("two"));
+    }
+
+    #[test]
+    fn an_association_without_currency_takes_the_place_of_all_of_others() {
+        let mut document = PartyAssociations::new(&party("a", None));
+        document.associate(association("one", Some("USD")));
+        document.associate(association("one", None));
+        document.associate(association("two", Some("EUR")));
+        document.associate(association("two", None));
+        let of: Vec<_> = document.associations.iter().map(|a| &*a.fsp).collect();
+        assert_eq!(of, ["two", "two"]);
+    }
+
+    #[test]
+    fn no_currency_means_every_currency() {
+        for (theirs, ours, taken) in [
+            (None, None, true),
+            (None, Some("USD"), true),
+            (Some("USD"), None, true),
+            (Some("USD"), Some("USD"), true),
+            (Some("USD"), Some("EUR"), false),
+        ] {
+            let mut document = PartyAssociations::new(&party("a", None));
+            document.associate(association("one", theirs));
+            assert_eq!(document.is_taken("two", ours), taken, "{theirs:?} {ours:?}");
+            assert!(!document.is_taken("one", ours), "{theirs:?} {ours:?}");
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl World {
         ] {
             let participant = Participant {
                 active,
-                currencies: vec!["USD".to_owned()],
+                currencies: vec!["USD".to_owned(), "RWF".to_owned()],
             };
             world.participants.insert(fsp.to_owned(), participant);
         }
@@ -85,9 +85,19 @@ impl World {
     }
 
     fn associate(&mut self, requester: &str, fsp: &str, currency: Option<&str>) -> String {
+        self.associate_party(party(), requester, fsp, currency)
+    }
+
+    fn associate_party(
+        &mut self,
+        party: PartyId,
+        requester: &str,
+        fsp: &str,
+        currency: Option<&str>,
+    ) -> String {
         let event = asked::participant_association_request_received::Event {
             requester_fsp: requester.to_owned(),
-            party: party(),
+            party,
             fsp: fsp.to_owned(),
             currency: currency.map(str::to_owned),
             message: message("POST", requester),
@@ -237,6 +247,69 @@ fn a_party_of_another_fsp_is_taken_over_only_where_the_scheme_allows_it() {
         "otherfsp associated"
     );
     assert_eq!(world.query("payerfsp", None), "payerfsp is with otherfsp");
+}
+
+#[test]
+fn a_party_of_another_fsp_is_not_taken_by_naming_a_currency_or_none() {
+    for (theirs, ours, outcome, answers) in [
+        (None, None, "3003 for otherfsp", "payeefsp"),
+        (None, Some("USD"), "3003 for otherfsp", "payeefsp"),
+        (Some("USD"), None, "3003 for otherfsp", "payeefsp"),
+        (Some("USD"), Some("USD"), "3003 for otherfsp", "payeefsp"),
+        (Some("USD"), Some("RWF"), "otherfsp associated", "payeefsp"),
+    ] {
+        let mut world = World::new();
+        world.associate("payeefsp", "payeefsp", theirs);
+        let found = world.associate("otherfsp", "otherfsp", ours);
+        assert_eq!(found, outcome, "{theirs:?} {ours:?}");
+        // Who has the party keeps answering for it, also after saying so again.
+        world.associate("payeefsp", "payeefsp", theirs);
+        for currency in [None, Some("USD")] {
+            let found = world.query("payerfsp", currency);
+            let expected = format!("payerfsp is with {answers}");
+            assert_eq!(found, expected, "{theirs:?} {ours:?} {currency:?}");
+        }
+        assert_eq!(world.ask("payerfsp", None), "payerfsp asks payeefsp");
+    }
+}
+
+#[test]
+fn a_party_of_another_fsp_is_not_taken_by_another_spelling() {
+    let mut world = World::new();
+    world.associate("payeefsp", "payeefsp", None);
+    let spelt = |id_type: &str, identifier: &str| PartyId {
+        id_type: id_type.to_owned(),
+        identifier: identifier.to_owned(),
+        sub_id_or_type: None,
+    };
+    let mut try_to_take = |party| world.associate_party(party, "otherfsp", "otherfsp", None);
+    assert_eq!(try_to_take(spelt("MSISDN", "+123")), "3003 for otherfsp");
+    assert_eq!(
+        try_to_take(spelt("EMAIL", "a@b.org")),
+        "otherfsp associated"
+    );
+    let mine = world.associate_party(spelt("EMAIL", "A@B.org"), "payeefsp", "payeefsp", None);
+    assert_eq!(mine, "3003 for payeefsp");
+}
+
+#[test]
+fn a_part_of_a_business_goes_with_the_business_and_a_personal_id_has_no_parts() {
+    for (id_type, outcome) in [
+        ("BUSINESS", "3003 for otherfsp"),
+        ("PERSONAL_ID", "otherfsp associated"),
+    ] {
+        let mut world = World::new();
+        let party = |sub_id: Option<&str>| PartyId {
+            id_type: id_type.to_owned(),
+            identifier: "acme".to_owned(),
+            sub_id_or_type: sub_id.map(str::to_owned),
+        };
+        world.associate_party(party(None), "payeefsp", "payeefsp", None);
+        let found = world.associate_party(party(Some("PASSPORT")), "otherfsp", "otherfsp", None);
+        assert_eq!(found, outcome, "{id_type}");
+        let own = world.associate_party(party(Some("x")), "payeefsp", "payeefsp", Some("USD"));
+        assert_eq!(own, "payeefsp associated", "{id_type}");
+    }
 }
 
 #[test]
