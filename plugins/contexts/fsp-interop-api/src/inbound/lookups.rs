@@ -1,6 +1,6 @@
 //! Messages about participants and parties.
 
-use super::values::{ErrorObject, check_identifier};
+use super::values::{ErrorObject, check_identifier, check_segment};
 use super::{Examined, events};
 use crate::headers::named_destination;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
@@ -89,6 +89,9 @@ impl Examined<'_> {
         let identifier = self.path_parameter("ID")?;
         check_identifier(&id_type, &identifier)?;
         let sub_id_or_type = self.path_parameter("SubId").ok();
+        if let Some(sub_id) = &sub_id_or_type {
+            check_segment("path SubId", sub_id)?;
+        }
         Ok(PartyId {
             id_type,
             identifier,

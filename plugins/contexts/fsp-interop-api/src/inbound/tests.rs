@@ -316,6 +316,14 @@ fn an_identifier_that_does_not_fit_its_type_is_refused() {
 }
 
 #[test]
+fn a_sub_id_is_one_segment_of_a_path() {
+    for sub_id in ["a/b", "..", "x?y", "a ", "a\\b"] {
+        let call = party("queryPartyWithSubId", "GET").parameter("SubId", sub_id);
+        assert_eq!(call.code(), "3101", "{sub_id:?}");
+    }
+}
+
+#[test]
 fn an_association_is_for_a_currency_of_the_scheme() {
     let associate = |currency: &str| {
         party("associateParty", "POST").body(&json!({"fspId": "payerfsp", "currency": currency}))

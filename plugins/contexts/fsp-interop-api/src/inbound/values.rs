@@ -50,8 +50,9 @@ pub fn instant(text: &str, location: &str) -> Result<u64, ErrorInformation> {
     parse_date_time(text).map_err(|problem| error("3101", &format!("body {location}: {problem}")))
 }
 
-/// An identifier must have the form of its type.
+/// An identifier must have the form of its type, and be one segment of a path.
 pub fn check_identifier(id_type: &str, identifier: &str) -> Result<(), ErrorInformation> {
+    check_segment("path ID", identifier)?;
     let fits = match id_type {
         "MSISDN" => is_msisdn(identifier),
         "EMAIL" => is_email(identifier),
@@ -66,6 +67,23 @@ pub fn check_identifier(id_type: &str, identifier: &str) -> Result<(), ErrorInfo
             &format!("path ID: not of the form of type {id_type}"),
         ))
     }
+}
+
+/// An identifier or sub-id, percent-decoded, must be one segment of a path for every server that it
+/// is forwarded to: FSPIOP allows no `/` and no `?` in one. Nor may it look like another one to a
+/// person: blanks at its ends are refused.
+pub fn check_segment(location: &str, text: &str) -> Result<(), ErrorInformation> {
+    let refused = |what: &str| Err(error("3101", &format!("{location}: {what}")));
+    if text.contains(['/', '?', '\\']) {
+        return refused("may not have / ? or \\");
+    }
+    if matches!(text, "." | "..") {
+        return refused("is a step in a path, not an identifier");
+    }
+    if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
+        return refused("begins or ends with white space");
+    }
+    Ok(())
 }
 
 /// `^\+?\d{1,30}$`
@@ -167,7 +185,22 @@ mod tests {
                 &["SE4550000000058398257466", "NO931"],
                 &["SE45", "se4550000000058398257466", "SE4A50000", "SE45 5000"],
             ),
-            ("ALIAS", &["anything at all", "ü"], &[]),
+            (
+                "ALIAS",
+                &["anything at all", "ü", "a..b", "..."],
+                &[
+                    "a/b",
+                    "a?b",
+                    "a\\b",
+                    ".",
+                    "..",
+                    " a",
+                    "a ",
+                    "\u{a0}a",
+                    "a\u{2003}",
+                ],
+            ),
+            ("BUSINESS", &["acme"], &["../acme", "acme?x=1"]),
         ] {
             for identifier in good {
                 assert!(
