@@ -152,7 +152,8 @@ fn write_double(text: &mut String, double: f64) -> std::fmt::Result {
 
 /// The 32 bytes of a condition or fulfilment: 43 characters of base64url without padding.
 ///
-/// Unused bits of the last character are ignored, as other implementations do.
+/// 43 characters are 258 bits. The two that are left over must be zero: a condition is a key as
+/// text, and other switches compare it as text, so the same bytes must not have four texts.
 #[must_use]
 pub fn decode_32_bytes(text: &str) -> Option<[u8; 32]> {
     let characters: &[u8; 43] = text.as_bytes().try_into().ok()?;
@@ -170,7 +171,8 @@ pub fn decode_32_bytes(text: &str) -> Option<[u8; 32]> {
             bits &= (1 << count) - 1;
         }
     }
-    Some(bytes)
+    // What is left of the last character.
+    (bits == 0).then_some(bytes)
 }
 
 fn base64url_value(character: u8) -> Option<u8> {
@@ -311,9 +313,16 @@ mod tests {
     }
 
     #[test]
-    fn unused_bits_of_the_last_character_are_ignored() {
-        let loose = CONDITION.replace("7Xs", "7Xt");
-        assert!(fulfilment_matches(FULFILMENT, &loose));
+    fn the_same_bytes_have_one_text() {
+        for last in ["7Xt", "7Xu", "7Xv"] {
+            let loose = CONDITION.replace("7Xs", last);
+            assert_eq!(decode_32_bytes(&loose), None);
+            assert!(!fulfilment_matches(FULFILMENT, &loose));
+        }
+        for last in ["90t", "90u", "90v"] {
+            let loose = FULFILMENT.replace("90s", last);
+            assert!(!fulfilment_matches(&loose, CONDITION));
+        }
     }
 
     #[test]

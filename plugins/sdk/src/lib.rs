@@ -5,6 +5,7 @@
 //! | store documents | [`documents::Collection`] |
 //! | read and write amounts | [`money`] |
 //! | read and write instants | [`time`] |
+//! | bound an expiration | [`lifetime`] |
 //! | know the scheme and the component's own settings | [`scheme`] |
 //! | judge a rule's settings | [`settings`] |
 //! | hash a message, judge a fulfilment | [`canonical`] |
@@ -23,6 +24,7 @@ pub mod documents;
 pub mod errors;
 #[cfg(target_family = "wasm")]
 mod heap;
+pub mod lifetime;
 pub mod logging;
 pub mod messages;
 pub mod money;

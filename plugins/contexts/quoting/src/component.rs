@@ -1,6 +1,7 @@
 //! The exports, and the host's surroundings.
 
 use crate::bindings::exports::rialto::fsp_interop_api::*;
+use crate::bindings::exports::rialto::host::activation_handler;
 use crate::bindings::exports::rialto::quoting::get_agreement;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_quote_data::{
     ParticipantQuoteData, get_participant_quote_data,
@@ -8,6 +9,7 @@ use crate::bindings::rialto::participant_lifecycle_management::get_participant_q
 use crate::bindings::rialto::quoting as events;
 use crate::bindings::rialto::rules::{quote_request_check, quote_response_check};
 use crate::quote::Quote;
+use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::terms::Agreement;
 use crate::{query, reject, reports, request, response};
@@ -16,6 +18,7 @@ use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
 use rialto_sdk::documents::Collection;
 use rialto_sdk::logging::{self, Level, subject};
+use rialto_sdk::scheme::settings;
 
 const QUOTES: Collection<Quote> = Collection::new("quotes");
 const AGREEMENTS: Collection<Agreement> = Collection::new("agreements");
@@ -25,6 +28,10 @@ struct Host;
 impl Surroundings for Host {
     fn now(&self) -> u64 {
         clock::now()
+    }
+
+    fn settings(&self) -> &Settings {
+        settings()
     }
 
     fn quote(&mut self, id: &str) -> Option<Quote> {
@@ -52,11 +59,11 @@ impl Surroundings for Host {
     }
 
     fn judge_request(&mut self, id: &str, input: &quote_request_check::Input) -> Verdict {
-        quote_request_check::check(id, input)
+        quote_request_check::check(&receipts_of(id), input)
     }
 
     fn judge_response(&mut self, id: &str, input: &quote_response_check::Input) -> Verdict {
-        quote_response_check::check(id, input)
+        quote_response_check::check(&receipts_of(id), input)
     }
 
     fn publish(&mut self, publication: Publication) {
@@ -66,6 +73,12 @@ impl Surroundings for Host {
     fn log(&mut self, level: Level, line: &str) {
         logging::log(level, line);
     }
+}
+
+/// Under what the receipts of a quote's rules are filed: the turn's subject. The id alone could be a
+/// transfer's as well, and both are chosen by participants.
+fn receipts_of(quote_id: &str) -> String {
+    format!("quote:{quote_id}")
 }
 
 #[rustfmt::skip]
@@ -83,6 +96,17 @@ fn publish(publication: &Publication) {
 }
 
 struct Quoting;
+
+impl activation_handler::Guest for Quoting {
+    fn release_activated(_release: u64) {
+        // A release whose settings cannot be used must not become current: it would fail at each
+        // quote.
+        let settings: &Settings = settings();
+        if let Err(problem) = settings.lifetime().validate() {
+            panic!("the settings of quoting cannot be used: {problem}");
+        }
+    }
+}
 
 impl quote_request_received::Guest for Quoting {
     fn quote_request_received(event: quote_request_received::Event) {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`quote`] | the quote document and its states |
 //! | [`terms`] | requests, responses and agreements as documents hold them |
+//! | [`settings`] | what a scheme may choose |
 //! | [`surroundings`] | what a quote reads, asks and publishes, as a trait |
 //! | [`request`] | a payer FSP asks for a quote |
 //! | [`response`] | the payee FSP names its terms |
@@ -19,6 +20,7 @@ pub mod reject;
 pub mod reports;
 pub mod request;
 pub mod response;
+pub mod settings;
 pub mod surroundings;
 pub mod terms;
 
@@ -45,6 +47,7 @@ pub mod bindings {
         with: {
             "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
             "rialto:rules/types@0.1.0": rialto_sdk::bindings::rialto::rules::types,
+            "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
             "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
             "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,
             "rialto:host/logging@0.1.0": rialto_sdk::bindings::rialto::host::logging,

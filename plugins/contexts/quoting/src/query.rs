@@ -38,6 +38,12 @@ pub(crate) fn not_found() -> ErrorInformation {
     error("3205", "")
 }
 
+/// The answer to a payee FSP whose message is for somebody else than the payer FSP: it would be
+/// forwarded to a payer FSP that has every reason to refuse it.
+pub(crate) fn wrong_destination() -> ErrorInformation {
+    error("3100", "FSPIOP-Destination is not the payer FSP")
+}
+
 /// Answer one FSP.
 pub(crate) fn answer(
     world: &mut impl Surroundings,

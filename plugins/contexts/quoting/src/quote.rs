@@ -91,6 +91,12 @@ impl Quote {
         fsp == self.payer_fsp || self.is_payee(fsp)
     }
 
+    /// Whether a message of the payee FSP that names this destination may go to the payer FSP.
+    #[must_use]
+    pub fn may_go_to_payer(&self, destination: Option<&str>) -> bool {
+        destination.is_none_or(|destination| destination == self.payer_fsp)
+    }
+
     /// Whether this FSP was asked.
     #[must_use]
     pub fn is_payee(&self, fsp: &str) -> bool {

@@ -3,7 +3,7 @@
 use crate::bindings::exports::rialto::fsp_interop_api::quote_reject_requested as requested;
 use crate::bindings::rialto::quoting::quote_query_response::QuoteQueryResult;
 use crate::bindings::rialto::quoting::quote_reject_request_processed as processed;
-use crate::query::{answer, not_found};
+use crate::query::{answer, not_found, wrong_destination};
 use crate::quote::{Quote, State};
 use crate::surroundings::{Publication, Surroundings};
 use rialto_sdk::errors::error;
@@ -16,6 +16,9 @@ pub fn reject(world: &mut impl Surroundings, event: requested::Event) {
         None => not_found(),
         Some(quote) if !quote.is_payee(&event.requester_fsp) => {
             error("3100", "the sender is not the payee FSP")
+        }
+        Some(quote) if !quote.may_go_to_payer(event.destination_fsp.as_deref()) => {
+            wrong_destination()
         }
         Some(quote) if quote.state == State::Pending => return conclude(world, quote, event),
         Some(quote) if quote.reason == Some(ErrorDocument::from(&event.error)) => {

@@ -79,7 +79,11 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
                     quote.end(State::Rejected, error, now);
                 }
             }
-            world.put_quote(&quote);
+            // Nothing is kept for who takes no part: anybody could fill the store.
+            let requester = std::slice::from_ref(&event.requester_fsp);
+            if world.participants(requester).iter().any(Option::is_some) {
+                world.put_quote(&quote);
+            }
             world.publish(refused(event, refusal));
         }
     }
@@ -134,6 +138,11 @@ fn examine(
     if terms.expiration.is_some_and(|expiration| now >= expiration) {
         let error = error("3302", "expired when it arrived");
         return Err(Refusal::Request(error, State::Expired));
+    }
+    if let Some(expiration) = terms.expiration
+        && let Err(detail) = world.settings().lifetime().check(now, expiration)
+    {
+        return Err(Refusal::Rule(error("3100", &detail)));
     }
     if minor_units(&terms.amount) == 0 {
         let error = error("3100", "a quote for nothing");

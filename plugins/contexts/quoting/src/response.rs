@@ -10,7 +10,7 @@ use crate::bindings::rialto::quoting::{
     quote_response_accepted as accepted, rule_violated_in_quote_response as rule_violated,
 };
 use crate::bindings::rialto::rules::quote_response_check;
-use crate::query::{answer, not_found};
+use crate::query::{answer, not_found, wrong_destination};
 use crate::quote::{Quote, State};
 use crate::surroundings::{Publication, Surroundings, check_fsps, violation};
 use crate::terms::{Agreement, RequestTerms};
@@ -29,6 +29,9 @@ pub fn response(world: &mut impl Surroundings, event: received::Event) {
     if !quote.is_payee(&event.requester_fsp) {
         let error = error("3100", "the sender is not the payee FSP");
         return refuse_sender(world, event, error);
+    }
+    if !quote.may_go_to_payer(event.destination_fsp.as_deref()) {
+        return refuse_sender(world, event, wrong_destination());
     }
     match quote.request.take() {
         Some(request) if quote.state == State::Pending => conclude(world, quote, request, event),
@@ -126,6 +129,9 @@ fn check(
         let error = error("3302", "the terms expired before they arrived");
         return Err((error, State::Expired));
     }
+    if let Err(detail) = world.settings().lifetime().check(now, response.expiration) {
+        return Err(rejected(&detail));
+    }
     if decode_32_bytes(&response.condition).is_none() {
         return Err(rejected("the condition is not 32 bytes of base64url"));
     }
@@ -150,10 +156,14 @@ fn check(
     }
     check_fsps(world, &request.payer_fsp, &request.payee_fsp, currency)
         .map_err(|error| (error, State::Rejected))?;
-    // A condition is a transfer's way back to its agreement. An FSP may use its own again, as test
-    // platforms do (the latest agreement counts), but nobody can take over another's.
-    let agreed = world.agreement(&response.condition);
-    if agreed.is_some_and(|agreed| agreed.request.payee_fsp != request.payee_fsp) {
+    // A condition is a transfer's way back to its agreement. An FSP may use its own again with the
+    // same FSP, as test platforms do (the latest agreement counts), but nobody can take over what
+    // others agreed on.
+    let other_fsps = |agreed: Agreement| {
+        agreed.request.payee_fsp != request.payee_fsp
+            || agreed.request.payer_fsp != request.payer_fsp
+    };
+    if world.agreement(&response.condition).is_some_and(other_fsps) {
         return Err(rejected("the condition belongs to another quote"));
     }
     Ok(())

@@ -8,6 +8,7 @@ use crate::bindings::rialto::quoting::{
 };
 use crate::bindings::rialto::rules::{quote_request_check, quote_response_check};
 use crate::quote::Quote;
+use crate::settings::Settings;
 use crate::terms::Agreement;
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::bindings::rialto::rules::types::{Verdict, Violation};
@@ -32,6 +33,8 @@ pub enum Publication {
 pub trait Surroundings {
     /// The turn's instant: UTC, milliseconds since 1970.
     fn now(&self) -> u64;
+    /// The scheme's settings for this component.
+    fn settings(&self) -> &Settings;
 
     /// The quote, held for this turn.
     fn quote(&mut self, id: &str) -> Option<Quote>;

@@ -1,6 +1,8 @@
 //! The exports, and the host's surroundings.
 
+use crate::agreement_use::AgreementUse;
 use crate::bindings::exports::rialto::fsp_interop_api::*;
+use crate::bindings::exports::rialto::host::activation_handler;
 use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed;
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated;
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
@@ -17,6 +19,7 @@ use crate::bindings::rialto::scheduling::create_schedule_reminder::{
 };
 use crate::bindings::rialto::scheduling::delete_schedule_reminder::delete_schedule_reminder;
 use crate::bindings::rialto::transfers as events;
+use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::timeout::CLIENT;
 use crate::transfer::Transfer;
@@ -26,14 +29,20 @@ use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
 use rialto_sdk::documents::Collection;
 use rialto_sdk::logging::{self, Level, subject};
+use rialto_sdk::scheme::settings;
 
 const TRANSFERS: Collection<Transfer> = Collection::new("transfers");
+const AGREEMENT_USES: Collection<AgreementUse> = Collection::new("agreement-uses");
 
 struct Host;
 
 impl Surroundings for Host {
     fn now(&self) -> u64 {
         clock::now()
+    }
+
+    fn settings(&self) -> &Settings {
+        settings()
     }
 
     fn transfer(&mut self, id: &str) -> Option<Transfer> {
@@ -48,6 +57,14 @@ impl Surroundings for Host {
         TRANSFERS.put(&transfer.transfer_id, transfer);
     }
 
+    fn agreement_use(&mut self, condition: &str) -> Option<AgreementUse> {
+        AGREEMENT_USES.get_for_update(condition)
+    }
+
+    fn put_agreement_use(&mut self, condition: &str, agreement_use: &AgreementUse) {
+        AGREEMENT_USES.put(condition, agreement_use);
+    }
+
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantTransfersData>> {
         get_participants_transfers_data(ids)
     }
@@ -57,11 +74,11 @@ impl Surroundings for Host {
     }
 
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {
-        transfer_prepare_check::check(id, input)
+        transfer_prepare_check::check(&receipts_of(id), input)
     }
 
     fn judge_fulfil(&mut self, id: &str, input: &transfer_fulfil_check::Input) -> Verdict {
-        transfer_fulfil_check::check(id, input)
+        transfer_fulfil_check::check(&receipts_of(id), input)
     }
 
     fn create_reminder(&mut self, id: &str, due: u64) {
@@ -112,6 +129,12 @@ impl Surroundings for Host {
     }
 }
 
+/// Under what the receipts of a transfer's rules are filed: the turn's subject. The id alone could be
+/// a quote's as well, and both are chosen by participants.
+fn receipts_of(transfer_id: &str) -> String {
+    format!("transfer:{transfer_id}")
+}
+
 #[rustfmt::skip]
 fn publish(publication: &Publication) {
     match publication {
@@ -130,6 +153,17 @@ fn publish(publication: &Publication) {
 }
 
 struct Transfers;
+
+impl activation_handler::Guest for Transfers {
+    fn release_activated(_release: u64) {
+        // A release whose settings cannot be used must not become current: it would fail at each
+        // transfer.
+        let settings: &Settings = settings();
+        if let Err(problem) = settings.lifetime().validate() {
+            panic!("the settings of transfers cannot be used: {problem}");
+        }
+    }
+}
 
 impl transfer_prepare_accounts_allocated::Guest for Transfers {
     fn transfer_prepare_accounts_allocated(event: transfer_prepare_accounts_allocated::Event) {

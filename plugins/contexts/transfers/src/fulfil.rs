@@ -1,7 +1,7 @@
 //! The payee FSP commits.
 //!
-//! The order of checks is the safe one: the transfer exists, the sender is its payee FSP (anyone
-//! else changes nothing), repeats and state, expiry, fulfilment, rules. What fails after the state
+//! The order of checks is the safe one: the transfer exists, the sender is its payee FSP and names
+//! no other destination than the payer FSP (or nothing changes), repeats and state, expiry, fulfilment, rules. What fails after the state
 //! ends the transfer, because only the genuine payee FSP gets that far.
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_fulfil_committed_requested as requested;
@@ -15,7 +15,7 @@ use crate::bindings::rialto::transfers::{
     transfer_committed_fulfiled as committed, transfer_reject_request_processed as rejected,
 };
 use crate::prepare::violation;
-use crate::query::{not_found, refuse, status};
+use crate::query::{not_found, refuse, status, wrong_destination};
 use crate::surroundings::{Publication, Surroundings, release};
 use crate::timeout::{tell_late_payee, time_out};
 use crate::transfer::{Mode, RejectionKind, State, Transfer};
@@ -32,6 +32,9 @@ pub fn fulfil(world: &mut impl Surroundings, event: requested::Event) {
     if event.requester_fsp != transfer.payee_fsp {
         let error = error("3100", "the sender is not the payee FSP");
         return refuse_sender(world, event, error);
+    }
+    if !transfer.may_go_to_payer(event.destination_fsp.as_deref()) {
+        return refuse_sender(world, event, wrong_destination());
     }
     match (transfer.state, transfer.rejection) {
         (State::Prepared, _) => conclude(world, transfer, event),

@@ -3,6 +3,8 @@
 //! | Module | Holds |
 //! |---|---|
 //! | [`transfer`] | the transfer document and its states |
+//! | [`settings`] | what a scheme may choose |
+//! | [`agreement_use`] | which transfer an agreement serves |
 //! | [`surroundings`] | what a transfer reads, asks and publishes, as a trait |
 //! | [`prepare`] | a request for a transfer: checks, reservation, refusals, repeats |
 //! | [`fulfil`] | the payee FSP commits |
@@ -20,11 +22,13 @@
     reason = "the contract's ledger-error carries an account's position, and is not made often"
 )]
 
+pub mod agreement_use;
 pub mod fulfil;
 pub mod prepare;
 pub mod query;
 pub mod reject;
 pub mod reports;
+pub mod settings;
 pub mod surroundings;
 pub mod timeout;
 pub mod transfer;
@@ -54,6 +58,7 @@ pub mod bindings {
         with: {
             "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
             "rialto:rules/types@0.1.0": rialto_sdk::bindings::rialto::rules::types,
+            "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
             "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
             "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,
             "rialto:host/logging@0.1.0": rialto_sdk::bindings::rialto::host::logging,

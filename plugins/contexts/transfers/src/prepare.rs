@@ -4,6 +4,7 @@
 //! accounts, the rules, the reminder, and last the ledger, because its account documents are what
 //! concurrent transfers of one payer have in common.
 
+use crate::agreement_use::{AgreementUse, claim};
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
 use crate::bindings::rialto::accounts_and_balances::process_transfer_prepare as ledger_prepare;
 use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
@@ -54,8 +55,11 @@ pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
     let now = world.now();
     let mut transfer = Transfer::received(&event, now);
     match reserve(world, &event, now) {
-        Ok(payer_position) => {
+        Ok((payer_position, agreement_use)) => {
             transfer.enter(State::Prepared, now);
+            if let Some(agreement_use) = agreement_use {
+                world.put_agreement_use(&event.condition, &agreement_use);
+            }
             world.put_transfer(&transfer);
             world.publish(Publication::Prepared(prepared::Event {
                 transfer_id: event.transfer_id,
@@ -71,6 +75,11 @@ pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
         }
         Err(refusal) => {
             match &refusal {
+                // Nothing is kept for who takes no part: anybody could fill the store.
+                Refusal::Payer {
+                    is_participant: false,
+                    ..
+                } => return world.publish(refused(event, refusal)),
                 Refusal::Expired(error) => transfer.reject(RejectionKind::TimedOut, error, now),
                 Refusal::Payer { error, .. }
                 | Refusal::Payee(error)
@@ -130,19 +139,23 @@ fn refuse_stranger(world: &mut impl Surroundings, event: allocated::Event) {
     ));
 }
 
-/// All checks, and the reservation. Answers the payer's liquidity account after it.
+/// All checks, and the reservation. Answers the payer's liquidity account after it, and the use of
+/// the agreement that is to be kept.
 fn reserve(
     world: &mut impl Surroundings,
     event: &allocated::Event,
     now: u64,
-) -> Result<AccountPosition, Refusal> {
+) -> Result<(AccountPosition, Option<AgreementUse>), Refusal> {
     check_participants(world, event)?;
     if now >= event.expiration {
         let detail = "expired when it arrived";
         return Err(Refusal::Expired(error("3303", detail)));
     }
+    if let Err(detail) = world.settings().lifetime().check(now, event.expiration) {
+        return Err(Refusal::Rule(error("3100", &detail)));
+    }
     let payer_accounts = check_accounts(event)?;
-    check_rules(world, event, now)?;
+    let agreement_use = check_rules(world, event, now)?;
     world.create_reminder(&event.transfer_id, event.expiration);
     let request = ledger_prepare::Request {
         transfer_id: event.transfer_id.clone(),
@@ -152,7 +165,7 @@ fn reserve(
         amount: event.amount.clone(),
     };
     match world.ledger_prepare(&request) {
-        Ok(response) => Ok(response.liquidity),
+        Ok(response) => Ok((response.liquidity, agreement_use)),
         Err(ledger_error) => {
             world.delete_reminder(&event.transfer_id);
             Err(ledger_refusal(&event.transfer_id, ledger_error))
@@ -216,11 +229,12 @@ fn check_accounts(event: &allocated::Event) -> Result<&allocated::ParticipantAcc
     Ok(payer_accounts)
 }
 
+/// The scheme's rules, and that no other transfer has the agreement. Answers the use of it.
 fn check_rules(
     world: &mut impl Surroundings,
     event: &allocated::Event,
     now: u64,
-) -> Result<(), Refusal> {
+) -> Result<Option<AgreementUse>, Refusal> {
     if minor_units(&event.amount) == 0 {
         return Err(Refusal::Rule(error("3100", "a transfer of nothing")));
     }
@@ -237,7 +251,10 @@ fn check_rules(
         },
     };
     match world.judge_prepare(&event.transfer_id, &input) {
-        Verdict::Allow => Ok(()),
+        // After the rules: what they refuse learns nothing of other transfers.
+        Verdict::Allow => {
+            claim(world, input.agreement.as_ref(), &input.transfer).map_err(Refusal::Rule)
+        }
         Verdict::Refuse(violations) => Err(Refusal::Rule(violation(&violations))),
     }
 }

@@ -46,6 +46,12 @@ pub(crate) fn not_found() -> ErrorInformation {
     error("3208", "")
 }
 
+/// The answer to a payee FSP whose message is for somebody else than the payer FSP: it would be
+/// forwarded to a payer FSP that has every reason to refuse it.
+pub(crate) fn wrong_destination() -> ErrorInformation {
+    error("3100", "FSPIOP-Destination is not the payer FSP")
+}
+
 /// Answer a message that does not fit its transfer with an error, to its sender alone.
 pub(crate) fn refuse(
     world: &mut impl Surroundings,

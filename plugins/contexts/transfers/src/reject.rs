@@ -2,7 +2,7 @@
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_reject_requested as requested;
 use crate::bindings::rialto::transfers::transfer_reject_request_processed as processed;
-use crate::query::{not_found, refuse};
+use crate::query::{not_found, refuse, wrong_destination};
 use crate::surroundings::{Publication, Surroundings, release};
 use crate::timeout::tell_late_payee;
 use crate::transfer::{RejectionKind, State, Transfer};
@@ -17,6 +17,9 @@ pub fn reject(world: &mut impl Surroundings, event: requested::Event) {
         None => not_found(),
         Some(transfer) if event.requester_fsp != transfer.payee_fsp => {
             error("3100", "the sender is not the payee FSP")
+        }
+        Some(transfer) if !transfer.may_go_to_payer(event.destination_fsp.as_deref()) => {
+            wrong_destination()
         }
         Some(transfer) => match (transfer.state, transfer.rejection) {
             (State::Prepared, _) => return conclude(world, transfer, event),

@@ -1,6 +1,7 @@
 //! What a transfer reads, asks and publishes, as a trait: the host's in a component, a fake in
 //! tests.
 
+use crate::agreement_use::AgreementUse;
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::bindings::rialto::accounts_and_balances::{
     process_transfer_fulfil as ledger_fulfil, process_transfer_prepare as ledger_prepare,
@@ -14,6 +15,7 @@ use crate::bindings::rialto::transfers::{
     transfer_prepare_request_timedout, transfer_prepare_rule_check_failed, transfer_prepared,
     transfer_query_response, transfer_reject_request_processed,
 };
+use crate::settings::Settings;
 use crate::transfer::Transfer;
 use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
 use rialto_sdk::logging::Level;
@@ -39,6 +41,8 @@ pub enum Publication {
 pub trait Surroundings {
     /// The turn's instant: UTC, milliseconds since 1970.
     fn now(&self) -> u64;
+    /// The scheme's settings for this component.
+    fn settings(&self) -> &Settings;
 
     /// The transfer, held for this turn.
     fn transfer(&mut self, id: &str) -> Option<Transfer>;
@@ -46,6 +50,11 @@ pub trait Surroundings {
     fn read_transfer(&mut self, id: &str) -> Option<Transfer>;
     /// Write a transfer.
     fn put_transfer(&mut self, transfer: &Transfer);
+
+    /// The transfer that was prepared last with this condition, held for this turn.
+    fn agreement_use(&mut self, condition: &str) -> Option<AgreementUse>;
+    /// Write which transfer was prepared last with this condition.
+    fn put_agreement_use(&mut self, condition: &str, agreement_use: &AgreementUse);
 
     /// Participants, in the order asked for.
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantTransfersData>>;

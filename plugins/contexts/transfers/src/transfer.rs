@@ -255,6 +255,12 @@ impl Transfer {
         now >= self.expiration
     }
 
+    /// Whether a message of the payee FSP that names this destination may go to the payer FSP.
+    #[must_use]
+    pub fn may_go_to_payer(&self, destination: Option<&str>) -> bool {
+        destination.is_none_or(|destination| destination == self.payer_fsp)
+    }
+
     /// Whether this FSP is one of its two.
     #[must_use]
     pub fn is_party(&self, fsp: &str) -> bool {

@@ -10,6 +10,7 @@ use crate::bindings::rialto::quoting::quote_query_response::{Event as Answer, Qu
 use crate::bindings::rialto::quoting::types::QuoteTermsRequested;
 use crate::bindings::rialto::rules::{quote_request_check, quote_response_check};
 use crate::quote::{Quote, State};
+use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::terms::Agreement;
 use rialto_sdk::bindings::rialto::common::types::{Message, PartyId};
@@ -29,6 +30,7 @@ pub const EXPIRATION: u64 = 1000;
 #[derive(Debug, Default)]
 pub struct Fake {
     pub now: u64,
+    pub settings: Settings,
     pub quotes: BTreeMap<String, Quote>,
     pub agreements: BTreeMap<String, Agreement>,
     pub published: Vec<Publication>,
@@ -42,6 +44,10 @@ pub struct Fake {
 impl Surroundings for Fake {
     fn now(&self) -> u64 {
         self.now
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     fn quote(&mut self, id: &str) -> Option<Quote> {
@@ -207,6 +213,7 @@ pub fn refusal(id: &str) -> reject_requested::Event {
     reject_requested::Event {
         quote_id: id.to_owned(),
         requester_fsp: PAYEE.to_owned(),
+        destination_fsp: None,
         error: error("5103", "no"),
         message: message("PUT", "{}"),
     }

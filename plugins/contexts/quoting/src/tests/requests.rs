@@ -80,15 +80,18 @@ fn each_refusal_has_its_event_and_its_code() {
         State,
         (&'static str, &'static str),
     );
-    let cases: [Case; 12] = [
+    let cases: [Case; 13] = [
         (
-            "unknown payer",
-            |_, e| {
-                e.requester_fsp = "x".into();
-                e.request.payer_fsp = None;
-            },
+            "expires too late",
+            |w, _| w.settings.longest_lifetime_ms = EXPIRATION - 6,
             State::Rejected,
-            ("fsp", "3202"),
+            ("rule", "3100"),
+        ),
+        (
+            "expires too soon",
+            |w, _| w.settings.shortest_lifetime_ms = EXPIRATION - 4,
+            State::Rejected,
+            ("rule", "3100"),
         ),
         (
             "barred payer",
@@ -180,6 +183,21 @@ fn each_refusal_has_its_event_and_its_code() {
         request(&mut world, event);
         let again = (requester, expected.1.to_owned());
         assert_eq!(world.refused(), again, "a repeat is answered: {name}");
+    }
+}
+
+#[test]
+fn nothing_is_kept_for_a_payer_that_is_no_participant() {
+    for destination in [Some(PAYEE), None] {
+        let mut world = Fake::default();
+        let mut event = asked("q1");
+        event.requester_fsp = "x".into();
+        event.request.payer_fsp = None;
+        event.destination_fsp = destination.map(str::to_owned);
+        request(&mut world, event);
+        let publication = world.only();
+        assert_eq!(refusal(&publication).0, "fsp");
+        assert!(world.quotes.is_empty());
     }
 }
 

@@ -46,7 +46,19 @@ fn good_terms_become_an_agreement_and_go_to_the_payer() {
 #[test]
 fn terms_that_the_scheme_refuses_end_the_quote_and_both_are_told() {
     type Case = (&'static str, fn(&mut Fake, &mut Event), State, &'static str);
-    let cases: [Case; 8] = [
+    let cases: [Case; 10] = [
+        (
+            "the terms hold too long",
+            |w, _| w.settings.longest_lifetime_ms = 2 * EXPIRATION - 6,
+            State::Rejected,
+            "3100",
+        ),
+        (
+            "the terms end too soon",
+            |w, _| w.settings.shortest_lifetime_ms = 2 * EXPIRATION - 4,
+            State::Rejected,
+            "3100",
+        ),
         (
             "the request has expired",
             |w, _| w.now = EXPIRATION,
@@ -149,6 +161,21 @@ fn an_answer_that_is_not_the_payees_changes_nothing() {
 }
 
 #[test]
+fn an_answer_that_names_another_destination_than_the_payer_changes_nothing() {
+    let mut world = pending();
+    let before = world.quotes.clone();
+    let mut event = terms("q1");
+    event.destination_fsp = Some("otherfsp".to_owned());
+    response(&mut world, event.clone());
+    assert_eq!(world.refused(), (PAYEE.to_owned(), "3100".to_owned()));
+    let mut declined = refusal("q1");
+    declined.destination_fsp = event.destination_fsp;
+    reject(&mut world, declined);
+    assert_eq!(world.refused(), (PAYEE.to_owned(), "3100".to_owned()));
+    assert_eq!(world.quotes, before);
+}
+
+#[test]
 fn an_accepted_quote_stays_as_it_is() {
     let mut world = pending();
     response(&mut world, terms("q1"));
@@ -185,6 +212,25 @@ fn a_condition_cannot_be_taken_over_by_another_payee_fsp() {
     request(&mut world, asked("q3"));
     response(&mut world, terms("q3"));
     assert_eq!(world.agreements[CONDITION].request.quote_id, "q3");
+}
+
+#[test]
+fn a_condition_that_was_agreed_with_one_payer_fsp_is_not_agreed_with_another() {
+    let mut world = pending();
+    response(&mut world, terms("q1"));
+    let mut event = asked("q2");
+    event.requester_fsp = "otherfsp".to_owned();
+    event.request.payer_fsp = None;
+    request(&mut world, event);
+    world.published.clear();
+    let mut event = terms("q2");
+    event.destination_fsp = None;
+    response(&mut world, event);
+    let Publication::RuleViolatedInResponse(refused) = world.only() else {
+        panic!("not refused");
+    };
+    assert_eq!(refused.error.code, "3100");
+    assert_eq!(world.agreements[CONDITION].request.quote_id, "q1");
 }
 
 #[test]

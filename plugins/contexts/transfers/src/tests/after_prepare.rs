@@ -105,6 +105,28 @@ fn a_commitment_that_is_not_the_payees_changes_nothing() {
 }
 
 #[test]
+fn a_message_that_names_another_destination_than_the_payer_changes_nothing() {
+    let mut world = prepared();
+    let before = world.transfers.clone();
+    for destination in ["otherfsp", PAYEE] {
+        let mut event = commitment("t1", FulfilMode::Committed);
+        event.destination_fsp = Some(destination.to_owned());
+        fulfil(&mut world, event);
+        assert_eq!(refused(&mut world), (PAYEE.to_owned(), "3100".to_owned()));
+        let mut event = refusal("t1");
+        event.destination_fsp = Some(destination.to_owned());
+        reject(&mut world, event);
+        assert_eq!(refused(&mut world), (PAYEE.to_owned(), "3100".to_owned()));
+    }
+    assert_eq!(world.transfers, before);
+    // Who leaves it open means the payer FSP.
+    let mut event = commitment("t1", FulfilMode::Committed);
+    event.destination_fsp = None;
+    fulfil(&mut world, event);
+    assert_eq!(world.state("t1"), Some(State::Committed));
+}
+
+#[test]
 fn a_fulfilment_that_does_not_match_ends_the_transfer_and_releases_the_funds() {
     for fulfilment in [None, Some("A".repeat(43)), Some("short".to_owned())] {
         let mut world = prepared();

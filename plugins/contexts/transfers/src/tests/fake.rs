@@ -1,5 +1,6 @@
 //! Surroundings in memory, and short words for messages.
 
+use crate::agreement_use::AgreementUse;
 use crate::bindings::exports::rialto::fsp_interop_api::{
     transfer_fulfil_committed_requested as fulfil_requested,
     transfer_query_received as query_received, transfer_reject_requested as reject_requested,
@@ -14,10 +15,11 @@ use crate::bindings::rialto::participant_lifecycle_management::get_participants_
 use crate::bindings::rialto::participant_lifecycle_management::types::ParticipantState;
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::transfer::{State, Transfer};
-use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
-use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict, Violation};
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
+use rialto_sdk::bindings::rialto::rules::types::{self as rules, Agreement, Verdict, Violation};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
 use rialto_sdk::money::{minor_units, money};
@@ -55,6 +57,10 @@ pub struct Fake {
     /// Participants that exist but may not transact.
     pub barred: Vec<&'static str>,
     pub asked_agreement: Vec<String>,
+    /// What was agreed, if anything was.
+    pub agreement: Option<Agreement>,
+    pub agreement_uses: BTreeMap<String, AgreementUse>,
+    pub settings: Settings,
 }
 
 pub fn position(account: &str) -> AccountPosition {
@@ -69,6 +75,10 @@ pub fn position(account: &str) -> AccountPosition {
 impl Surroundings for Fake {
     fn now(&self) -> u64 {
         self.now
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     fn transfer(&mut self, id: &str) -> Option<Transfer> {
@@ -87,6 +97,16 @@ impl Surroundings for Fake {
         self.transfers.insert(transfer.transfer_id.clone(), read);
     }
 
+    fn agreement_use(&mut self, condition: &str) -> Option<AgreementUse> {
+        self.agreement_uses.get(condition).cloned()
+    }
+
+    fn put_agreement_use(&mut self, condition: &str, agreement_use: &AgreementUse) {
+        let json = serde_json::to_string(agreement_use).unwrap();
+        let read: AgreementUse = serde_json::from_str(&json).unwrap();
+        self.agreement_uses.insert(condition.to_owned(), read);
+    }
+
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantTransfersData>> {
         let data = |id: &String| {
             id.ends_with("fsp").then(|| ParticipantTransfersData {
@@ -101,7 +121,7 @@ impl Surroundings for Fake {
 
     fn agreement(&mut self, condition: &str) -> Option<Agreement> {
         self.asked_agreement.push(condition.to_owned());
-        None
+        self.agreement.clone()
     }
 
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {
@@ -227,10 +247,48 @@ pub fn request(id: &str) -> allocated::Event {
     }
 }
 
+/// What the two FSPs agreed on in this quote.
+pub fn agreement(quote_id: &str) -> Agreement {
+    let party = PartyId {
+        id_type: "MSISDN".to_owned(),
+        identifier: "1".to_owned(),
+        sub_id_or_type: None,
+    };
+    Agreement {
+        request: rules::QuoteRequest {
+            quote_id: quote_id.to_owned(),
+            transaction_id: "x".to_owned(),
+            payer_fsp: PAYER.to_owned(),
+            payee_fsp: PAYEE.to_owned(),
+            payer: party.clone(),
+            payee: party,
+            amount_type: rules::AmountType::Send,
+            amount: money("USD", 2, 1050),
+            fees: None,
+            transaction_type: rules::TransactionType {
+                scenario: rules::Scenario::Transfer,
+                sub_scenario: None,
+                initiator: rules::Initiator::Payer,
+                initiator_type: rules::InitiatorType::Consumer,
+            },
+            expiration: None,
+        },
+        response: rules::QuoteResponse {
+            transfer_amount: money("USD", 2, 1050),
+            payee_receive_amount: None,
+            payee_fsp_fee: None,
+            payee_fsp_commission: None,
+            condition: CONDITION.to_owned(),
+            expiration: 2 * EXPIRATION,
+        },
+    }
+}
+
 pub fn commitment(id: &str, mode: FulfilMode) -> fulfil_requested::Event {
     fulfil_requested::Event {
         transfer_id: id.to_owned(),
         requester_fsp: PAYEE.to_owned(),
+        destination_fsp: Some(PAYER.to_owned()),
         mode,
         fulfilment: Some(FULFILMENT.to_owned()),
         completed_timestamp: None,
@@ -243,6 +301,7 @@ pub fn refusal(id: &str) -> reject_requested::Event {
     reject_requested::Event {
         transfer_id: id.to_owned(),
         requester_fsp: PAYEE.to_owned(),
+        destination_fsp: None,
         error: payee_error(),
         message: message("PUT"),
     }

@@ -1,6 +1,7 @@
 //! Transfers against faked surroundings.
 
 mod after_prepare;
+mod agreements;
 mod fake;
 mod one_outcome;
 mod preparing;

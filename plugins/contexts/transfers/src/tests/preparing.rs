@@ -77,15 +77,24 @@ fn each_refusal_has_its_event_and_its_code_and_reserves_nothing() {
         State,
         (&'static str, &'static str),
     );
-    let cases: [Case; 15] = [
+    let cases: [Case; 17] = [
         (
-            "unknown payer",
-            |_, e| {
-                e.payer_fsp = "x".into();
-                e.requester_fsp = "x".into();
-            },
+            "expires too late",
+            |w, _| w.settings.longest_lifetime_ms = EXPIRATION - 6,
             State::Failed,
-            ("payer, not told", "3202"),
+            ("rule", "3100"),
+        ),
+        (
+            "expires too soon",
+            |w, _| w.settings.shortest_lifetime_ms = EXPIRATION - 4,
+            State::Failed,
+            ("rule", "3100"),
+        ),
+        (
+            "expires in the year 9999",
+            |_, e| e.expiration = 253_402_300_799_999,
+            State::Failed,
+            ("rule", "3100"),
         ),
         (
             "barred payer",
@@ -196,6 +205,37 @@ fn each_refusal_has_its_event_and_its_code_and_reserves_nothing() {
         assert_eq!(world.legs("t1"), (0, 0, 0), "{name}");
         assert!(world.reminders.is_empty(), "{name}");
     }
+}
+
+#[test]
+fn nothing_is_kept_for_a_payer_that_is_no_participant() {
+    let mut world = Fake::default();
+    let mut event = request("t1");
+    event.payer_fsp = "x".into();
+    event.requester_fsp = "x".into();
+    prepare(&mut world, event);
+    assert_eq!(refusal(&world.only()), ("payer, not told", "3202"));
+    assert!(world.transfers.is_empty());
+    // Nor is the id used up.
+    prepare(&mut world, request("t1"));
+    assert_eq!(world.state("t1"), Some(State::Prepared));
+}
+
+#[test]
+fn an_expiration_may_be_as_far_ahead_as_the_scheme_says() {
+    let mut world = Fake {
+        now: 5,
+        ..Fake::default()
+    };
+    world.settings.longest_lifetime_ms = EXPIRATION - 5;
+    world.settings.shortest_lifetime_ms = EXPIRATION - 5;
+    prepare(&mut world, request("t1"));
+    assert_eq!(world.state("t1"), Some(State::Prepared));
+    // A repeat is answered by the transfer, however little time is left.
+    world.now = EXPIRATION - 1;
+    world.published.clear();
+    prepare(&mut world, request("t1"));
+    assert!(world.published.is_empty());
 }
 
 #[test]

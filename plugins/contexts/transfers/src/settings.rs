@@ -1,0 +1,71 @@
+//! The component's settings: what a scheme may choose about transfers.
+
+use rialto_sdk::lifetime::Lifetime;
+use serde::Deserialize;
+
+/// Settings of the scheme's manifest for this component.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Settings {
+    /// The most time that a transfer may have left when it arrives, in milliseconds: so long can
+    /// its funds stay reserved.
+    pub longest_lifetime_ms: u64,
+    /// The least time that it must have left, in milliseconds; 0 for none.
+    pub shortest_lifetime_ms: u64,
+    /// How many transfers an agreed quote serves.
+    pub agreement_serves: AgreementServes,
+}
+
+/// How many transfers an agreed quote serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgreementServes {
+    /// One, and another one only when that has failed: who has paid once knows the fulfilment, and
+    /// the payee FSP agreed to one payment.
+    OneTransfer,
+    /// Any number until it expires: for platforms that test with one quote.
+    ManyTransfers,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            longest_lifetime_ms: 24 * 60 * 60 * 1000,
+            shortest_lifetime_ms: 0,
+            agreement_serves: AgreementServes::OneTransfer,
+        }
+    }
+}
+
+impl Settings {
+    /// The bounds of a transfer's lifetime.
+    #[must_use]
+    pub const fn lifetime(&self) -> Lifetime {
+        Lifetime {
+            shortest_ms: self.shortest_lifetime_ms,
+            longest_ms: self.longest_lifetime_ms,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_as_an_operator_writes_them() {
+        let settings: Settings = serde_json::from_str(
+            r#"{"longestLifetimeMs":1000,"shortestLifetimeMs":10,"agreementServes":"many-transfers"}"#,
+        )
+        .unwrap();
+        assert_eq!(settings.lifetime().longest_ms, 1000);
+        assert_eq!(settings.lifetime().shortest_ms, 10);
+        assert_eq!(settings.agreement_serves, AgreementServes::ManyTransfers);
+        assert!(serde_json::from_str::<Settings>(r#"{"longest":1}"#).is_err());
+    }
+
+    #[test]
+    fn the_defaults_are_valid() {
+        assert_eq!(Settings::default().lifetime().validate(), Ok(()));
+    }
+}
