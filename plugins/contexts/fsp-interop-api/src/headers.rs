@@ -7,35 +7,34 @@ use rialto_sdk::time::format_http_date;
 /// A header's name in lower case and its value.
 pub type Header = (String, String);
 
-/// Headers of one hop or of one client, which do not go on with a message. Everything else does,
-/// because a signature may protect it.
-const NOT_FORWARDED: [&str; 18] = [
-    "accept-encoding",
-    "authorization",
-    "connection",
-    "content-length",
-    "cookie",
-    "expect",
-    "forwarded",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "user-agent",
-    "x-client-id",
+/// Headers that go on with a message, beside those of FSPIOP's own. What is not listed here is
+/// between one FSP and the hub, or a client's own: the other FSP's servers may believe such headers
+/// (who is calling, from where, by which route), so no FSP may set them for another.
+const FORWARDED: [&str; 6] = [
+    "accept",
+    "content-type",
+    "date",
+    "traceparent",
+    "tracestate",
+    "x-forwarded-for",
 ];
+
+/// What begins the names of FSPIOP's own headers: source, destination, signature, uri, http-method,
+/// encryption.
+const FSPIOP: &str = "fspiop-";
+
+/// The one of FSPIOP's headers that is between one FSP and one hub: through which scheme a message
+/// came.
+const PROXY: &str = "fspiop-proxy";
 
 /// Keep what goes on with a message. `Accept` has no meaning on a PUT or PATCH.
 #[must_use]
 pub fn forwardable(mut headers: Vec<Header>, method: &str) -> Vec<Header> {
     let with_accept = !matches!(method, "PUT" | "PATCH");
-    headers.retain(|(name, _)| {
-        !NOT_FORWARDED.contains(&name.as_str()) && (with_accept || name != "accept")
+    headers.retain(|(name, _)| match name.as_str() {
+        "accept" => with_accept,
+        PROXY => false,
+        name => name.starts_with(FSPIOP) || FORWARDED.contains(&name),
     });
     headers
 }
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forwarded_message_keeps_what_a_signature_may_protect() {
+    fn a_forwarded_message_keeps_the_headers_of_the_api_and_no_others() {
         let received = vec![
             header("host", "hub"),
             header("content-length", "2"),
@@ -97,7 +96,13 @@ mod tests {
             header("date", "Tue, 15 Nov 1994 08:12:31 GMT"),
             header("fspiop-source", "payerfsp"),
             header("fspiop-signature", "{}"),
+            header("fspiop-proxy", "otherscheme"),
+            header("x-forwarded-for", "192.0.2.1"),
+            header("x-forwarded-host", "victim"),
+            header("x-original-url", "/admin"),
+            header("x-client-id", "payeefsp"),
             header("x-private", "1"),
+            header("traceparent", "00-1-2-01"),
         ];
         let names = |method| -> Vec<String> {
             forwardable(received.clone(), method)
@@ -105,7 +110,13 @@ mod tests {
                 .map(|(name, _)| name)
                 .collect()
         };
-        let always = ["date", "fspiop-source", "fspiop-signature", "x-private"];
+        let always = [
+            "date",
+            "fspiop-source",
+            "fspiop-signature",
+            "x-forwarded-for",
+            "traceparent",
+        ];
         assert_eq!(names("PUT"), always);
         assert_eq!(names("POST")[1..], always);
         assert_eq!(names("POST")[0], "accept");

@@ -5,8 +5,9 @@ use crate::bindings::exports::rialto::host::http_handler::{
     Guest, Request, RequestHead, Response, Violation,
 };
 use crate::{inbound, refusal};
+use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::logging;
-use rialto_sdk::scheme::scheme;
+use rialto_sdk::scheme::{scheme, settings};
 
 impl Guest for Component {
     fn openapi() -> String {
@@ -17,7 +18,12 @@ impl Guest for Component {
         // Messages that need an answer of their own are acknowledged 200, requests 202.
         let status = if request.method == "PUT" { 200 } else { 202 };
         let content_type = refusal::content_type(&request.headers, &request.path);
-        let (subject, result) = inbound::read(request, scheme());
+        let measure = inbound::Measure {
+            scheme: scheme(),
+            settings: settings(),
+            now: clock::now(),
+        };
+        let (subject, result) = inbound::read(request, measure);
         if let Some(subject) = subject {
             logging::subject(subject.kind, &subject.id);
         }

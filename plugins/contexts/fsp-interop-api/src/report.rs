@@ -85,6 +85,19 @@ pub enum OnFailure {
         /// The headers of its request that shape the answer.
         cause: Vec<(String, String)>,
     },
+    /// A payee FSP's message that ends a transfer: tell the payer FSP the same in the hub's own
+    /// words. It may be the payee FSP's wording that the payer FSP cannot take, and it has to learn
+    /// what became of its money.
+    SayItself {
+        /// Which callback report tells what became of the hub's message.
+        report: ReportKind,
+        /// The path of its PUT.
+        path: String,
+        /// Its body.
+        body: String,
+        /// The headers of the payee FSP's message that shape it.
+        cause: Vec<(String, String)>,
+    },
 }
 
 /// What this context wants back with a delivery report.
@@ -153,6 +166,17 @@ pub fn substitute(frame: &Frame<'_>, on_failure: OnFailure, report: &CallbackRep
             let about = (ReportKind::Substitute, report.subject.as_str());
             let cause = Cause::headers(&cause);
             let notice = frame.originate_error(cause, &path, &error, &requester, about);
+            Substitute::Notice(Box::new(notice))
+        }
+        OnFailure::SayItself {
+            report: kind,
+            path,
+            body,
+            cause,
+        } => {
+            let about = (kind, report.subject.as_str());
+            let cause = Cause::headers(&cause);
+            let notice = frame.originate(cause, ("PUT", path), body, &report.destination, about);
             Substitute::Notice(Box::new(notice))
         }
         OnFailure::AnswerParty {

@@ -12,6 +12,10 @@ pub struct Settings {
     /// How long a query for a party or a request for a quote is worth delivering, in milliseconds:
     /// after that the one who waits for it is told that the other FSP cannot be reached.
     pub request_deadline_ms: u64,
+    /// How far ahead of the hub's clock a payee FSP's `completedTimestamp` may be, in milliseconds.
+    pub completed_timestamp_ahead_ms: u64,
+    /// How old a payee FSP's `completedTimestamp` may be, in milliseconds.
+    pub completed_timestamp_age_ms: u64,
 }
 
 impl Default for Settings {
@@ -19,6 +23,9 @@ impl Default for Settings {
         Self {
             delivery_deadline_ms: 30_000,
             request_deadline_ms: 5_000,
+            // As deployed switches have it.
+            completed_timestamp_ahead_ms: 200,
+            completed_timestamp_age_ms: 300_000,
         }
     }
 }

@@ -16,6 +16,7 @@ pub use publish::publish;
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::fsp_interop_api as events;
 use crate::headers::forwardable;
+use crate::settings::Settings;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 use rialto_sdk::errors::error;
 use rialto_sdk::messages::header;
@@ -63,10 +64,23 @@ pub struct Subject {
     pub id: String,
 }
 
+/// What a message is judged by, beside itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Measure<'a> {
+    /// The scheme's facts.
+    pub scheme: &'a Scheme,
+    /// The component's settings.
+    pub settings: &'a Settings,
+    /// The turn's instant, in milliseconds since 1970.
+    pub now: u64,
+}
+
 /// A message under examination.
 struct Examined<'a> {
     request: Request,
     scheme: &'a Scheme,
+    settings: &'a Settings,
+    now: u64,
     /// FSPIOP-Source.
     source: String,
     /// The body; null when there is none.
@@ -76,7 +90,7 @@ struct Examined<'a> {
 /// Read a message. The subject is told also of a message that is refused.
 pub fn read(
     request: Request,
-    scheme: &Scheme,
+    measure: Measure<'_>,
 ) -> (Option<Subject>, Result<Inbound, ErrorInformation>) {
     let body = match request.body.as_deref().map(serde_json::from_str) {
         None => Value::Null,
@@ -89,9 +103,16 @@ pub fn read(
     let source = header(&request.headers, "fspiop-source")
         .unwrap_or_default()
         .to_owned();
+    let Measure {
+        scheme,
+        settings,
+        now,
+    } = measure;
     let examined = Examined {
         request,
         scheme,
+        settings,
+        now,
         source,
         body,
     };

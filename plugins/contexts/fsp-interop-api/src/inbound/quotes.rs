@@ -11,6 +11,11 @@ use rialto_sdk::canonical::request_hash;
 use rialto_sdk::errors::error;
 use serde::Deserialize;
 
+/// Longest body of the terms of a quote, in bytes. It is kept to answer queries, in a document that
+/// the host bounds at a mebibyte, where a quotation mark takes two bytes. The members that the API
+/// knows need no more than a sixth of it.
+const TERMS_BYTES_MAX: usize = 262_144;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct QuoteRequestBody<'a> {
@@ -127,6 +132,13 @@ impl Examined<'_> {
             let detail = "body /payer/partyIdInfo/fspId: not the sender (FSPIOP-Source)";
             return Err(error("3100", detail));
         }
+        let destination = self.destination();
+        if let (Some(fsp), Some(destination)) = (payee.fsp_id, destination)
+            && fsp != destination
+        {
+            let detail = "body /payee/partyIdInfo/fspId: not the destination (FSPIOP-Destination)";
+            return Err(error("3100", detail));
+        }
         let amount_type = match body.amount_type {
             "SEND" => AmountType::Send,
             "RECEIVE" => AmountType::Receive,
@@ -153,6 +165,11 @@ impl Examined<'_> {
     pub(super) fn answer_quote(
         self,
     ) -> Result<events::quote_response_received::Event, ErrorInformation> {
+        let bytes = self.request.body.as_deref().map_or(0, str::len);
+        if bytes > TERMS_BYTES_MAX {
+            let detail = format!("body: {bytes} bytes, and a quote may have {TERMS_BYTES_MAX}");
+            return Err(error("3104", &detail));
+        }
         let response = self.terms_given()?;
         Ok(events::quote_response_received::Event {
             quote_id: self.path_parameter("ID")?,
@@ -189,6 +206,7 @@ impl Examined<'_> {
         Ok(events::quote_reject_requested::Event {
             quote_id: self.path_parameter("ID")?,
             error: self.members::<ErrorObject>()?.read()?,
+            destination_fsp: self.destination(),
             requester_fsp: self.source.clone(),
             message: self.into_message(),
         })

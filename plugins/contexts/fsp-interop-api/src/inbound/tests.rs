@@ -12,6 +12,7 @@ fn scheme() -> Scheme {
     .unwrap()
 }
 
+const NOW: u64 = 1_000_000;
 const ID: &str = "b51ec534-ee48-4575-b6a9-ead2955b8069";
 const CONDITION: &str = "fH9pAYDQbmoZLPbvv3CSW2RfjU4jvM4ApG_fqGnR7Xs";
 const FULFILMENT: &str = "mhPUT9ZAwd-BXLfeSd7-YPh46rBWRNBiTCSWjpku90s";
@@ -56,7 +57,12 @@ impl Call {
     }
 
     fn read(self) -> (Option<Subject>, Result<Inbound, ErrorInformation>) {
-        read(self.0, &scheme())
+        let measure = Measure {
+            scheme: &scheme(),
+            settings: &Settings::default(),
+            now: NOW,
+        };
+        read(self.0, measure)
     }
 
     fn code(self) -> String {
@@ -219,16 +225,52 @@ fn a_fulfilment_says_how_the_payee_commits() {
     ] {
         let body = json!({
             "transferState": state, "fulfilment": FULFILMENT,
-            "completedTimestamp": "1970-01-01T00:00:01.000Z"
+            "completedTimestamp": "1970-01-01T00:16:40.000Z"
         });
         let Ok(Inbound::FulfilTransfer(event)) = fulfil(&body).read().1 else {
             panic!("{state}")
         };
         assert_eq!(event.mode, mode);
         assert_eq!(event.fulfilment.as_deref(), Some(FULFILMENT));
-        assert_eq!(event.completed_timestamp, Some(1000));
+        assert_eq!(event.completed_timestamp, Some(NOW));
         assert_eq!(event.requester_fsp, "payeefsp");
     }
+}
+
+#[test]
+fn a_time_of_completion_is_believed_as_far_as_clocks_differ() {
+    let at = |completed: u64| {
+        fulfil(&json!({
+            "transferState": "COMMITTED", "fulfilment": FULFILMENT,
+            "completedTimestamp": rialto_sdk::time::format_date_time(completed)
+        }))
+    };
+    for completed in [NOW - 300_000, NOW, NOW + 200] {
+        assert!(at(completed).read().1.is_ok(), "{completed}");
+    }
+    for completed in [0, NOW - 300_001, NOW + 201, 4_000_000_000_000] {
+        assert_eq!(at(completed).code(), "3100", "{completed}");
+    }
+}
+
+#[test]
+fn a_named_destination_goes_with_the_message() {
+    let destination = |named: &str| {
+        let body = json!({"transferState": "COMMITTED", "fulfilment": FULFILMENT});
+        match fulfil(&body).header("fspiop-destination", named).read().1 {
+            Ok(Inbound::FulfilTransfer(event)) => event.destination_fsp,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(destination("otherfsp").as_deref(), Some("otherfsp"));
+    assert_eq!(destination("Hub"), None);
+    assert_eq!(destination(""), None);
+    let quote_to = |fsp: &str| {
+        quote(|body| body["payee"]["partyIdInfo"]["fspId"] = json!(fsp))
+            .header("fspiop-destination", "payeefsp")
+    };
+    assert!(quote_to("payeefsp").read().1.is_ok());
+    assert_eq!(quote_to("otherfsp").code(), "3100");
 }
 
 #[test]
@@ -428,6 +470,24 @@ fn the_terms_of_a_quote_become_an_event() {
             .iter()
             .all(|(name, _)| name != "accept")
     );
+}
+
+#[test]
+fn terms_that_are_too_large_to_be_kept_are_refused() {
+    let of_size = |bytes: usize| {
+        let mut body = json!({
+            "transferAmount": {"currency": "USD", "amount": "99"},
+            "expiration": "1970-01-01T00:01:00.000Z", "ilpPacket": "AQ", "condition": CONDITION,
+            "private": ""
+        });
+        let rest = body.to_string().len();
+        body["private"] = json!("x".repeat(bytes - rest));
+        Call::new("answerQuote", "PUT", &format!("/quotes/{ID}"), "payeefsp")
+            .parameter("ID", ID)
+            .body(&body)
+    };
+    assert!(of_size(262_144).read().1.is_ok());
+    assert_eq!(of_size(262_145).code(), "3104");
 }
 
 #[test]

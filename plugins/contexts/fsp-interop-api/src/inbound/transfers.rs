@@ -82,15 +82,37 @@ impl Examined<'_> {
         let completed = completed
             .map(|text| instant(text, "/completedTimestamp"))
             .transpose()?;
+        if let Some(completed) = completed {
+            self.check_completed(completed)?;
+        }
         Ok(events::transfer_fulfil_committed_requested::Event {
             transfer_id: self.path_parameter("ID")?,
             mode,
             fulfilment: Some(fulfilment.to_owned()),
             completed_timestamp: completed,
             request_hash: request_hash(&self.body),
+            destination_fsp: self.destination(),
             requester_fsp: self.source.clone(),
             message: self.into_message(),
         })
+    }
+
+    /// The payer FSP is told when the transfer was completed: the payee FSP's word counts as far as
+    /// clocks differ and messages take their time.
+    fn check_completed(&self, completed: u64) -> Result<(), ErrorInformation> {
+        let (ahead, age) = (
+            self.settings.completed_timestamp_ahead_ms,
+            self.settings.completed_timestamp_age_ms,
+        );
+        let detail = if completed > self.now.saturating_add(ahead) {
+            format!("more than {ahead} ms ahead of the hub's clock")
+        } else if completed < self.now.saturating_sub(age) {
+            format!("more than {age} ms old")
+        } else {
+            return Ok(());
+        };
+        let detail = format!("body /completedTimestamp: {detail}");
+        Err(error("3100", &detail))
     }
 
     fn fulfil_mode(&self, state: &str) -> Result<FulfilMode, ErrorInformation> {
@@ -118,6 +140,7 @@ impl Examined<'_> {
         Ok(events::transfer_reject_requested::Event {
             transfer_id: self.path_parameter("ID")?,
             error: self.members::<ErrorObject>()?.read()?,
+            destination_fsp: self.destination(),
             requester_fsp: self.source.clone(),
             message: self.into_message(),
         })

@@ -437,7 +437,7 @@ fn reported(notice: Notice, status: u16, attempts: u32) -> (Correlation, Callbac
 
 #[test]
 fn a_report_comes_back_to_what_it_is_about() {
-    let notice = fulfiled(FulfilMode::Committed).remove(0);
+    let notice = fulfiled(FulfilMode::Reserved).remove(0);
     let (correlation, report) = reported(notice, 200, 1);
     assert_eq!(correlation.report, ReportKind::TransferFulfilCommitted);
     assert_eq!(
@@ -469,6 +469,50 @@ fn the_payer_is_told_at_once_when_a_quote_cannot_be_asked_for() {
         let body = notice.body.unwrap();
         assert!(body.contains(&format!(r#""errorCode":"{code}""#)), "{body}");
         assert_eq!(notice.on_failure, None);
+    }
+}
+
+#[test]
+fn the_payer_is_told_by_the_hub_what_it_cannot_be_told_in_the_payees_words() {
+    let declined = transfers::reject_processed(
+        &FRAME,
+        transfer_events::transfer_reject_request_processed::Event {
+            transfer_id: "t".to_owned(),
+            payer_fsp: "payerfsp".to_owned(),
+            payee_fsp: "payeefsp".to_owned(),
+            rejection: Rejection::DeclinedByPayee,
+            error: error(),
+            message: message("PUT", "/transfers/t/error", "payeefsp", "{}"),
+        },
+    );
+    let committed = concat!(
+        r#"{"fulfilment":"f","completedTimestamp":"1970-01-01T00:00:00.000Z","#,
+        r#""transferState":"COMMITTED"}"#
+    );
+    for (mut notices, path, body, kind) in [
+        (
+            fulfiled(FulfilMode::Committed),
+            "PUT /transfers/t > payerfsp",
+            committed,
+            ReportKind::TransferFulfilCommitted,
+        ),
+        (
+            declined,
+            "PUT /transfers/t/error > payerfsp",
+            ERROR_BODY,
+            ReportKind::TransferRejectRequestProcessed,
+        ),
+    ] {
+        let (correlation, report) = reported(notices.remove(0), 400, 1);
+        let substitute = substitute(&FRAME, correlation.on_failure.unwrap(), &report);
+        let Substitute::Notice(notice) = substitute else {
+            panic!("{substitute:?}")
+        };
+        assert_eq!(line(&notice), path);
+        assert_from_hub(&notice, "1.1");
+        assert_eq!(notice.body.as_deref(), Some(body));
+        assert_eq!((notice.report, notice.subject.as_str()), (kind, "t"));
+        assert_eq!(notice.on_failure, None, "once");
     }
 }
 

@@ -6,7 +6,8 @@ use crate::bindings::exports::rialto::transfers;
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use crate::delivery::{deliver, frame};
 use crate::notice::{Cause, Frame, Notice, aborted_body, transfer_body};
-use crate::report::ReportKind;
+use crate::refusal::error_body;
+use crate::report::{OnFailure, ReportKind, shaping};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Role};
 use rialto_sdk::{info, logging};
 use transfers::transfer_query_response::{Answer, TransferQueryResult};
@@ -26,7 +27,7 @@ pub fn prepared(frame: &Frame<'_>, event: transfers::transfer_prepared::Event) -
     Notice { deadline, ..notice }
 }
 
-/// To the payer FSP the payee FSP's PUT; but in reserved mode, where the payee FSP signed that it
+/// To the payer FSP the payee FSP's PUT, or if that cannot be delivered the hub's; but in reserved mode, where the payee FSP signed that it
 /// reserved, a PUT of the hub that says COMMITTED, and a PATCH to the payee FSP.
 #[must_use]
 pub fn fulfiled(
@@ -34,14 +35,24 @@ pub fn fulfiled(
     event: transfers::transfer_committed_fulfiled::Event,
 ) -> Vec<Notice> {
     let report = ReportKind::TransferFulfilCommitted;
-    if event.mode == FulfilMode::Committed {
-        return vec![frame.forward(event.message, event.payer_fsp, report, event.transfer_id)];
-    }
-    let cause = Cause::message(&event.message);
     let path = format!("/transfers/{}", event.transfer_id);
-    let about = (report, event.transfer_id.as_str());
     let completed = Some(event.completed_timestamp);
     let put = transfer_body("COMMITTED", Some(&event.fulfilment), completed);
+    if event.mode == FulfilMode::Committed {
+        let on_failure = Some(OnFailure::SayItself {
+            report,
+            path,
+            body: put,
+            cause: shaping(&event.message.headers),
+        });
+        let notice = frame.forward(event.message, event.payer_fsp, report, event.transfer_id);
+        return vec![Notice {
+            on_failure,
+            ..notice
+        }];
+    }
+    let cause = Cause::message(&event.message);
+    let about = (report, event.transfer_id.as_str());
     let patch = transfer_body("COMMITTED", None, completed);
     vec![
         frame.originate(cause, ("PUT", path.clone()), put, &event.payer_fsp, about),
@@ -110,7 +121,17 @@ pub fn reject_processed(
     let report = ReportKind::TransferRejectRequestProcessed;
     match event.rejection {
         Rejection::DeclinedByPayee => {
-            vec![frame.forward(event.message, event.payer_fsp, report, event.transfer_id)]
+            let on_failure = Some(OnFailure::SayItself {
+                report,
+                path: format!("/transfers/{}/error", event.transfer_id),
+                body: error_body(&event.error),
+                cause: shaping(&event.message.headers),
+            });
+            let notice = frame.forward(event.message, event.payer_fsp, report, event.transfer_id);
+            vec![Notice {
+                on_failure,
+                ..notice
+            }]
         }
         Rejection::FulfilmentRefused(mode) => {
             let cause = Cause::message(&event.message);
