@@ -274,6 +274,7 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
         let mut row = |name: &str, value: String| {
             let _ = writeln!(text, "    {name:<10} {value}");
         };
+        row("about", receipt.subject.clone());
         row(
             "component",
             format!("{} (version {})", receipt.digest, receipt.rule_version),

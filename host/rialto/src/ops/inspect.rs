@@ -5,7 +5,8 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use rialto_components::rules::Receipt;
 use rialto_engine::history::Record;
-use rialto_engine::store::ScanRange;
+use rialto_engine::store::{Receipt as StoredReceipt, ScanRange, StoreError};
+use rialto_store_sqlite::SqliteStore;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -113,6 +114,21 @@ pub(super) async fn events(
     .await
 }
 
+/// The receipts about an id, oldest first: those under each subject that the id may stand for, and
+/// those of contexts that file them under the id alone.
+fn receipts_about(store: &SqliteStore, id: &str) -> Result<Vec<StoredReceipt>, StoreError> {
+    let mut subjects = store.subjects_of(id)?;
+    if !subjects.iter().any(|subject| subject == id) {
+        subjects.push(id.to_owned());
+    }
+    let mut found = Vec::new();
+    for subject in subjects {
+        found.extend(store.receipts(&subject)?);
+    }
+    found.sort_by_key(|receipt| receipt.id);
+    Ok(found)
+}
+
 pub(super) async fn receipts(
     State(shared): Host,
     Path(id): Path<String>,
@@ -120,7 +136,7 @@ pub(super) async fn receipts(
 ) -> Result<Json<Vec<FiledReceipt>>, Problem> {
     blocking(move || {
         let mut filed = Vec::new();
-        for stored in shared.store.receipts(&id)? {
+        for stored in receipts_about(&shared.store, &id)? {
             let receipt: Receipt = serde_json::from_str(&stored.body).map_err(|e| {
                 let detail = format!("the receipt {} cannot be read: {e}", stored.id);
                 Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "receipt", detail)
