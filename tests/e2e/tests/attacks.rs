@@ -90,10 +90,13 @@ async fn a_party_is_not_taken_over_by_currency_or_spelling() {
         let request = thief.raw(Method::POST, &path).body(body.to_string());
         refused_later(&what, thief, request, &path, "3003").await;
     }
+    let (found, _) = world.payer().lookup(&party).await.unwrap();
+    assert_eq!(found.fsp.as_str(), PAYEE);
     let plus: PartyId = format!("MSISDN/+{digits}").parse().unwrap();
     for party in [&party, &plus] {
-        let (found, _) = world.payer().lookup(party).await.unwrap();
-        assert_eq!(found.fsp.as_str(), PAYEE, "{}", party.path());
+        let (told, _) = world.payer().query_participant(party).await.unwrap();
+        let told: Value = serde_json::from_slice(&told.body).unwrap();
+        assert_eq!(told["fspId"], PAYEE, "{}", party.path());
     }
     close(world).await;
 }
@@ -117,7 +120,7 @@ async fn identifiers_that_are_no_identifiers_are_refused_at_once() {
         refused_at_once(path, thief.raw(Method::GET, path), "3101").await;
     }
     let order = json!({
-        "transferId": thief.new_id(), "payerFsp": THIEF, "payeeFsp": "\u{85}",
+        "transferId": thief.new_id(), "payerFsp": THIEF, "payeeFsp": PAYEE,
         "amount": { "currency": "USD", "amount": "1" }, "ilpPacket": "AQ",
         "condition": "A".repeat(43), "expiration": "2099-01-01T00:00:00.000Z",
     });
@@ -130,7 +133,6 @@ async fn identifiers_that_are_no_identifiers_are_refused_at_once() {
         ),
     ] {
         let mut order = order.clone();
-        order["payeeFsp"] = PAYEE.into();
         order[member] = value.into();
         let request = thief
             .raw(Method::POST, "/transfers")
@@ -272,6 +274,7 @@ async fn nothing_is_kept_for_who_takes_no_part() {
         assert_eq!(answer.status, 202, "{answer:?}");
     }
     committed(&world.pay("1", "USD").await).unwrap();
+    world.settled_books().await.unwrap();
     for (component, collection) in [("transfers", "transfers"), ("quoting", "quotes")] {
         let listed = world.host.cli(&["documents", component, collection]);
         let listed = listed.unwrap().success().unwrap();
