@@ -182,15 +182,23 @@ impl Service {
             Ok(Ok(Err(Failure::Contention(_) | Failure::Shutdown))) | Err(_) => {
                 self.overloaded(served, head).await
             }
-            Ok(Ok(Err(Failure::Handler { .. } | Failure::Store(_))) | Err(_)) => {
-                self.internal(served, head).await
-            }
+            Ok(Ok(Err(Failure::Store(_)))) => self.unknown(served, head).await,
+            Ok(Ok(Err(Failure::Handler { .. })) | Err(_)) => self.internal(served, head).await,
         }
     }
 
     async fn overloaded(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
         let detail = "the host has more work than it can take; try again".to_owned();
         let violation = validate::violation(ViolationKind::Overloaded, "", detail);
+        self.refuse(served, head, violation).await
+    }
+
+    /// The write failed, and nobody can say whether before or after the request was on disk.
+    async fn unknown(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
+        let detail = "the host could not make sure that the request is kept; it may or may not \
+                      have taken effect: ask how it stands before you send it again"
+            .to_owned();
+        let violation = validate::violation(ViolationKind::Internal, "", detail);
         self.refuse(served, head, violation).await
     }
 
