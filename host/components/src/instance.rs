@@ -1,7 +1,7 @@
 //! Instances of a component: made, leased for a call, given back, thrown away.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use wasmtime::component::{Func, Instance as WasmInstance, Val};
@@ -59,6 +59,9 @@ impl Member {
     /// # Errors
     /// When none comes free in time, or a fresh one cannot be made.
     pub fn lease(&self) -> wasmtime::Result<Instance> {
+        // One deadline, however often another one is quicker than this.
+        let wait = Duration::from_millis(self.limits.deadline_ms);
+        let mut until = None;
         let mut state = self.pool.state.lock();
         loop {
             if let Some(instance) = state.idle.pop() {
@@ -69,8 +72,8 @@ impl Member {
                 state.in_use += 1;
                 break;
             }
-            let deadline = Duration::from_millis(self.limits.deadline_ms);
-            if self.pool.freed.wait_for(&mut state, deadline).timed_out() {
+            let until = *until.get_or_insert_with(|| Instant::now() + wait);
+            if self.pool.freed.wait_until(&mut state, until).timed_out() {
                 return Err(wasmtime::format_err!(
                     "all {} instances were in use for {} ms",
                     self.limits.instances,
