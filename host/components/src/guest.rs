@@ -44,6 +44,8 @@ pub struct Guest {
     pub identity: Arc<Identity>,
     /// The turn that it serves now, if it serves one.
     pub active: Option<Active>,
+    /// Lines logged in this call, if it belongs to no turn.
+    pub(crate) lines: u32,
     wasi: Option<Box<Wasi>>,
 }
 
@@ -65,6 +67,7 @@ impl Guest {
         Self {
             identity,
             active: None,
+            lines: 0,
             wasi,
         }
     }

@@ -126,6 +126,7 @@ impl Member {
     /// # Errors
     /// Never for an engine that this crate made.
     pub fn arm(&self, store: &mut Store<Guest>) -> wasmtime::Result<()> {
+        store.data_mut().lines = 0;
         store.set_epoch_deadline(self.limits.deadline_ms.div_ceil(EPOCH_TICK_MS) + 1);
         if let Some(fuel) = self.limits.fuel {
             store.set_fuel(fuel)?;

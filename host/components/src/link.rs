@@ -38,6 +38,29 @@ impl LivePayload for EventPayload {
     fn as_any(&self) -> &dyn Any {
         self
     }
+
+    fn bytes(&self) -> usize {
+        self.params.iter().map(size).sum()
+    }
+}
+
+/// Roughly the bytes of a value's JSON.
+fn size(value: &Val) -> usize {
+    /// A number, or a name with its quotation marks and comma.
+    const PLAIN: usize = 12;
+    let inner = match value {
+        Val::String(text) => text.len(),
+        Val::List(all) | Val::Tuple(all) => all.iter().map(size).sum(),
+        Val::Record(fields) => fields.iter().map(|(name, v)| name.len() + size(v)).sum(),
+        Val::Variant(name, payload) => name.len() + payload.as_deref().map_or(0, size),
+        Val::Enum(name) => name.len(),
+        Val::Option(payload) | Val::Result(Ok(payload) | Err(payload)) => {
+            payload.as_deref().map_or(0, size)
+        }
+        Val::Flags(names) => names.iter().map(|name| name.len() + PLAIN).sum(),
+        _ => 0,
+    };
+    inner + PLAIN
 }
 
 /// A subscriber of an event.
@@ -136,14 +159,15 @@ fn call(
             return Err(wasmtime::format_err!("the turn was lost"));
         };
         let took = active.turn.monotonic_us().saturating_sub(started_us);
-        active.turn.note(Step::Called {
+        let noted = active.turn.note(Step::Called {
             component: member.identity.name.clone(),
             function: label.clone(),
             took_us: u32::try_from(took).unwrap_or(u32::MAX),
         });
         active.depth -= 1;
         store.data_mut().active = Some(active);
-        outcome.map_err(|error| explain(member, error))
+        outcome.map_err(|error| explain(member, error))?;
+        noted.map_err(wasmtime::Error::from)
     })
 }
 
@@ -213,7 +237,7 @@ fn publish(
         turn.note(Step::Published {
             event: event.clone(),
             to: names.clone(),
-        });
+        })?;
         for s in &to {
             turn.deliver(&s.component, &s.interface, &s.function, payload.clone())
                 .map_err(wasmtime::Error::from)?;

@@ -217,13 +217,13 @@ fn keep_receipt(
         flagged,
     };
     let body = serde_json::to_string(&receipt)?;
-    active.turn.receipt(subject, body);
+    active.turn.receipt(subject, body)?;
     active.turn.note(Step::Judged {
         step: step.clone(),
         rule: member.identity.name.clone(),
         verdict: outcome.short(),
         took_us: u32::try_from(took_us).unwrap_or(u32::MAX),
-    });
+    })?;
     Ok(())
 }
 

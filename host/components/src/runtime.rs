@@ -124,7 +124,7 @@ impl Runtime {
                     Step::Answered {
                         status: response.status,
                     },
-                );
+                )?;
                 Ok(Box::new(response) as Reply)
             }),
             Argument::Activation(_) => {
@@ -174,7 +174,7 @@ impl Runtime {
                             id: report.id,
                             outcome: report.summary(),
                         },
-                    );
+                    )?;
                     handler.call_report(&mut instance.store, &wit_report(&report))?;
                     Ok(Box::new(()) as Reply)
                 })
@@ -342,9 +342,10 @@ fn missing() -> wasmtime::Error {
     wasmtime::format_err!("does not export this handler")
 }
 
-fn note(instance: &mut Instance, step: Step) {
-    if let Some(active) = &mut instance.store.data_mut().active {
-        active.turn.note(step);
+fn note(instance: &mut Instance, step: Step) -> wasmtime::Result<()> {
+    match &mut instance.store.data_mut().active {
+        Some(active) => active.turn.note(step).map_err(wasmtime::Error::from),
+        None => Ok(()),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::history::Record;
 use crate::ids::{DocumentKey, Lsn, Name};
 use crate::network::OutboundRequest;
 use crate::reminders::ReminderChange;
-use crate::stimulus::{Cause, Delivery, Reply, Waiter};
+use crate::stimulus::{Cause, Delivery, Failure, Reply, Waiter};
 use crate::store::{DeadLetter, DocumentWrite, Group, Receipt};
 
 /// What one executed turn leaves to be written and let go.
@@ -50,6 +50,19 @@ struct State {
     closed: bool,
 }
 
+/// The log takes no more turns. Nothing of this one is or will be on disk.
+#[must_use = "somebody may wait for it"]
+pub(crate) struct Refused(Option<Answer>);
+
+impl Refused {
+    /// Tell who waits for it. Not to be called with a lock in hand.
+    pub fn tell(self) {
+        if let Some((waiter, _)) = self.0 {
+            waiter(Err(Failure::Shutdown));
+        }
+    }
+}
+
 /// Executed turns that are not yet on disk.
 #[derive(Default)]
 pub(crate) struct Log {
@@ -76,8 +89,16 @@ impl Log {
     }
 
     /// Give an executed turn its place.
-    pub fn append(&self, turn: Executed, answer: Option<Answer>, now_us: u64) -> Lsn {
+    pub fn append(
+        &self,
+        turn: Executed,
+        answer: Option<Answer>,
+        now_us: u64,
+    ) -> Result<Lsn, Refused> {
         let mut state = self.state.lock();
+        if state.closed {
+            return Err(Refused(answer));
+        }
         state.last = Lsn(state.last.0 + 1);
         if state.waiting.is_empty() {
             state.since_us = now_us;
@@ -90,7 +111,7 @@ impl Log {
         if first {
             self.signal.notify_all();
         }
-        lsn
+        Ok(lsn)
     }
 
     /// Nothing is running any more: a committer that lingers need not.
@@ -151,9 +172,22 @@ impl Log {
         state.writing = Arc::default();
     }
 
+    /// Take no more turns; those that wait are still to be written.
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.signal.notify_all();
+    }
+
+    /// Take no more turns, for those that wait will not be written either. Answers who waits for
+    /// them.
+    pub fn give_up(&self) -> Vec<Refused> {
+        let mut state = self.state.lock();
+        state.closed = true;
+        state.waiting.clear();
+        let answers = std::mem::take(&mut state.answers);
+        drop(state);
+        self.signal.notify_all();
+        answers.into_iter().map(|a| Refused(Some(a))).collect()
     }
 
     /// The newest write that is not on disk of each document that `pick` picks.

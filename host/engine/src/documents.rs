@@ -16,12 +16,12 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::absent::Absent;
-use crate::ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
+use crate::ids::{DocumentKey, Lsn, Name, TurnId};
 use crate::queue::Job;
-use crate::store::{Collection, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 const SHARDS: usize = 64;
 
@@ -190,76 +190,4 @@ fn cost(key: &DocumentKey, body: Option<&str>) -> usize {
     /// A cell, its entry in the map and its allocations.
     const OVERHEAD: usize = 224;
     OVERHEAD + key.id.len() + body.map_or(0, str::len)
-}
-
-/// The numbers of collections.
-#[derive(Default)]
-pub(crate) struct Collections {
-    by_name: RwLock<HashMap<Name, HashMap<Name, CollectionId>>>,
-    by_id: RwLock<Vec<Collection>>,
-    /// How many of `by_id` the store knows.
-    stored: AtomicUsize,
-}
-
-impl Collections {
-    pub fn recovered(collections: Vec<Collection>) -> Self {
-        let this = Self::default();
-        {
-            let mut by_name = this.by_name.write();
-            for collection in &collections {
-                by_name
-                    .entry(collection.component.clone())
-                    .or_default()
-                    .insert(collection.name.clone(), collection.id);
-            }
-        }
-        this.stored.store(collections.len(), Ordering::Relaxed);
-        *this.by_id.write() = collections;
-        this
-    }
-
-    /// The collection's number; a new one gets the next.
-    pub fn id(&self, component: &str, name: &str) -> CollectionId {
-        if let Some(id) = self
-            .by_name
-            .read()
-            .get(component)
-            .and_then(|names| names.get(name))
-        {
-            return *id;
-        }
-        let mut by_name = self.by_name.write();
-        let mut by_id = self.by_id.write();
-        let names = by_name.entry(component.into()).or_default();
-        *names.entry(name.into()).or_insert_with(|| {
-            let number = by_id.last().map_or(1, |last| last.id.0 + 1);
-            let id = CollectionId(number);
-            by_id.push(Collection {
-                id,
-                component: component.into(),
-                name: name.into(),
-            });
-            id
-        })
-    }
-
-    /// The component and the name of a collection.
-    pub fn name(&self, id: CollectionId) -> Option<(Name, Name)> {
-        let by_id = self.by_id.read();
-        let at = by_id.binary_search_by_key(&id, |c| c.id).ok()?;
-        by_id.get(at).map(|c| (c.component.clone(), c.name.clone()))
-    }
-
-    /// Collections that the store has not seen; it has once `stored` is told their count.
-    pub fn unseen(&self) -> Vec<Collection> {
-        self.by_id
-            .read()
-            .get(self.stored.load(Ordering::Relaxed)..)
-            .unwrap_or_default()
-            .to_vec()
-    }
-
-    pub fn stored(&self, count: usize) {
-        self.stored.fetch_add(count, Ordering::Relaxed);
-    }
 }

@@ -4,23 +4,26 @@
 //! step by step with `run`, `commit` and `fire_due`, in any order that it likes. This file holds what
 //! goes in; `run` runs it, `outputs` lets go what came of it.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use crate::collections::Collections;
 use crate::commit::Log;
-use crate::documents::{Collections, Documents};
+use crate::documents::Documents;
 use crate::footprint::release_all;
 use crate::history::Kind;
-use crate::ids::{CollectionId, Name, TurnId};
+use crate::ids::{Name, TurnId};
 use crate::limits::Limits;
 use crate::network::{Network, OutboundRequest};
 use crate::operate::Counters;
 use crate::queue::{Delayed, Job, Queue};
 use crate::reminders::Reminders;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace, Waiter};
-use crate::store::{DocumentWrite, ScanRange, Store, StoreError, StoredDocument, StoredReminder};
+use crate::store::{Store, StoreError, StoredReminder};
+use crate::suspects::Suspects;
 use crate::time::{Clock, Entropy, Timestamp};
 use crate::turn::Turn;
 
@@ -73,6 +76,9 @@ pub(crate) struct Shared {
     pub next_id: AtomicU64,
     pub outbound: AtomicU64,
     pub counters: Counters,
+    /// Dead letters that are being settled, by the delivery's id.
+    pub settling: Mutex<HashSet<u64>>,
+    pub suspects: Mutex<Suspects>,
     pub failed: OnceLock<StoreError>,
     pub handler: Arc<dyn Handler>,
 }
@@ -81,52 +87,6 @@ impl Shared {
     /// An id that was never used.
     pub fn fresh_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// A scan over the executed state and a turn's own writes (id, version, body).
-    pub fn scan(
-        &self,
-        collection: CollectionId,
-        range: &ScanRange,
-        limit: u32,
-        own: Vec<(Name, u64, Option<Name>)>,
-    ) -> Result<Vec<StoredDocument>, StoreError> {
-        // What is not on disk is looked at first: what gets there meanwhile is then seen twice,
-        // never missed.
-        let mut newer = self
-            .log
-            .uncommitted_writes(|w| w.collection == collection && range.contains(&w.id));
-        newer.extend(own.into_iter().map(|(id, version, body)| {
-            let write = DocumentWrite {
-                collection,
-                id: id.clone(),
-                version,
-                body,
-            };
-            (id, write)
-        }));
-        // At most as many stored documents as were removed since are missing from a page.
-        let removed = newer.values().filter(|w| w.body.is_none()).count();
-        let stored_limit = limit.saturating_add(u32::try_from(removed).unwrap_or(u32::MAX));
-        let stored = self
-            .environment
-            .store
-            .scan(collection, range, stored_limit)?;
-        let mut documents: std::collections::BTreeMap<Name, StoredDocument> =
-            stored.into_iter().map(|d| (d.id.clone(), d)).collect();
-        for (id, write) in newer {
-            match write.body {
-                Some(body) => {
-                    let version = write.version;
-                    documents.insert(id.clone(), StoredDocument { id, version, body });
-                }
-                None => {
-                    documents.remove(&id);
-                }
-            }
-        }
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(documents.into_values().take(limit).collect())
     }
 }
 
@@ -160,6 +120,8 @@ impl Engine {
             next_id: AtomicU64::new(recovered.next_id.max(1)),
             outbound: AtomicU64::new(0),
             counters: Counters::default(),
+            settling: Mutex::default(),
+            suspects: Mutex::default(),
             failed: OnceLock::new(),
             handler,
         });
@@ -173,9 +135,7 @@ impl Engine {
     /// Go on with what the store gave back: pending deliveries and unanswered requests. Overdue
     /// reminders fire with the next `fire_due`.
     pub fn resume(&self, recovery: Recovery) {
-        for delivery in recovery.deliveries {
-            self.enqueue_delivery(Arc::new(delivery));
-        }
+        self.resume_deliveries(recovery.deliveries);
         for request in recovery.outbound {
             self.send_out(Arc::new(request));
         }
@@ -188,7 +148,7 @@ impl Engine {
         let mut stopped = false;
         shared.environment.store.visit_keys(&mut |collection, id| {
             shared.documents.absent.note(collection, id);
-            stopped = shared.failed.get().is_some();
+            stopped = shared.failed.get().is_some() || shared.queue.is_closed();
             if stopped {
                 std::ops::ControlFlow::Break(())
             } else {
@@ -211,7 +171,7 @@ impl Engine {
         waiter: Waiter,
     ) -> Result<(), Busy> {
         let shared = &self.shared;
-        if shared.queue.active() >= shared.limits.turns_waiting_max
+        if shared.queue.alive() >= shared.limits.turns_waiting_max
             || shared.log.uncommitted() >= shared.limits.uncommitted_turns_max
         {
             shared.counters.refused.fetch_add(1, Ordering::Relaxed);
@@ -250,9 +210,13 @@ impl Engine {
             return waiter(Err(Failure::Shutdown));
         }
         let turn = TurnId(self.shared.fresh_id());
-        self.shared
-            .queue
-            .push(Job::new(turn, stimulus, Some(waiter)));
+        let queue = &self.shared.queue;
+        let refused = queue.push_if_open(queue.job(turn, stimulus, Some(waiter)));
+        if let Err(mut job) = refused
+            && let Some(waiter) = job.waiter.take()
+        {
+            waiter(Err(Failure::Shutdown));
+        }
     }
 
     /// A trace that came from outside, or a fresh one.
@@ -291,7 +255,8 @@ impl Engine {
 
     pub(crate) fn delivery_job(&self, delivery: Arc<Delivery>) -> Box<Job> {
         let turn = TurnId(self.shared.fresh_id());
-        Job::new(turn, Stimulus::Delivery(delivery), None)
+        let stimulus = Stimulus::Delivery(delivery);
+        self.shared.queue.job(turn, stimulus, None)
     }
 
     /// Start the turns of reminders and retries that are due.
@@ -324,13 +289,18 @@ impl Engine {
             if jobs.is_empty() {
                 return;
             }
-            for mut job in jobs {
+            for job in jobs {
                 // Whoever queued for its documents comes back with the next look.
-                release_all(&self.shared, &mut job);
-                if let Some(waiter) = job.waiter.take() {
-                    waiter(Err(Failure::Shutdown));
-                }
+                self.turn_away(job);
             }
+        }
+    }
+
+    /// Do not run a job, and tell who waits for it.
+    pub(crate) fn turn_away(&self, mut job: Box<Job>) {
+        release_all(&self.shared, &mut job);
+        if let Some(waiter) = job.waiter.take() {
+            waiter(Err(Failure::Shutdown));
         }
     }
 }
@@ -364,5 +334,7 @@ fn reminder_delivery(shared: &Shared, reminder: &StoredReminder) -> Delivery {
         by: None,
         trace: Trace::default(),
         subjects: reminder.subjects.clone(),
+        hops: 0,
+        starts: 0,
     }
 }

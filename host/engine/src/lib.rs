@@ -9,9 +9,12 @@
 //! [`commit`] (how executed turns reach the disk).
 
 pub mod absent;
+mod budget;
+mod collections;
 pub mod commit;
 pub mod documents;
 pub mod engine;
+mod failing;
 mod footprint;
 pub mod history;
 pub mod ids;
@@ -22,8 +25,11 @@ mod outputs;
 pub mod queue;
 pub mod reminders;
 mod run;
+pub mod scan;
+mod standing;
 pub mod stimulus;
 pub mod store;
+mod suspects;
 pub mod threads;
 pub mod time;
 pub mod turn;
@@ -31,7 +37,7 @@ pub mod turn;
 pub use engine::{Busy, Engine, Environment, Handled, Handler, Recovery};
 pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
 pub use limits::Limits;
-pub use operate::{Counters, Load};
+pub use operate::{Counters, Decision, Load, Settled};
 pub use stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace};
 pub use time::{Clock, Entropy, Timestamp};
 pub use turn::{Interrupt, Turn};

@@ -24,6 +24,13 @@ pub struct Limits {
     pub lock_looks_max: u32,
     /// Reruns of one turn because of other turns, before it counts as failed.
     pub conflicts_max: u32,
+    /// Events that may follow one upon another from one request, reminder or report: a delivery
+    /// further away is parked. A payment's longest chain is some ten; components that publish to
+    /// each other without end get here within a second.
+    pub hops_max: u32,
+    /// Starts of the host in which a delivery may be pending before it is suspected of ending the
+    /// process each time.
+    pub starts_max: u32,
 }
 
 impl Default for Limits {
@@ -38,6 +45,8 @@ impl Default for Limits {
             cache_bytes_max: 256 << 20,
             lock_looks_max: 24,
             conflicts_max: 64,
+            hops_max: 1_000,
+            starts_max: 5,
         }
     }
 }
@@ -56,3 +65,22 @@ pub const DOCUMENTS_PER_TURN_MAX: usize = 4_096;
 pub const STAGED_PER_TURN_MAX: usize = 1_024;
 /// Subjects of one turn's history.
 pub const SUBJECTS_PER_TURN_MAX: usize = 8;
+/// Steps of one turn's history: calls, verdicts, events and so on.
+pub const STEPS_PER_TURN_MAX: usize = 4_096;
+/// Receipts that one turn may leave.
+pub const RECEIPTS_PER_TURN_MAX: usize = 256;
+/// Log lines that are kept of one turn. Beyond them an operator reads nothing new.
+pub const LINES_PER_TURN_MAX: u32 = 256;
+/// Bytes that one turn may read, scan, write and stage in all. Executed turns wait for the disk in
+/// memory, and counts alone would let one of them hold gigabytes.
+pub const TURN_BYTES_MAX: usize = 16 << 20;
+/// Bytes of a scan's page; it ends with the document that reaches this, and the next page goes on.
+pub const SCAN_BYTES_MAX: usize = 4 << 20;
+/// Documents that a scan asks the store for at once: so many at their longest are in memory for one
+/// page.
+pub const SCAN_STEP: u32 = 64;
+/// Collections that one component may have. They are numbered for good.
+pub const COLLECTIONS_PER_COMPONENT_MAX: usize = 256;
+/// Turns that a worker runs one after the other because each is the first event of the one before.
+/// Then the next goes to the end of the queue, so that a chain without end leaves room for others.
+pub const CONTINUED_MAX: u32 = 16;

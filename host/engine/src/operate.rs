@@ -1,14 +1,13 @@
-//! What operators see and decide: load, counters, documents, dead letters.
+//! What operators see and decide: load, counters, dead letters.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::commit::Executed;
 use crate::engine::Engine;
-use crate::ids::{Lsn, TurnId};
-use crate::stimulus::{Cause, Delivery, Trace};
-use crate::store::{DeadLetter, ScanRange, StoreError, StoredDocument};
-use crate::turn::{Interrupt, Turn};
+use crate::ids::Lsn;
+use crate::stimulus::{Cause, Delivery, Failure, Waiter};
+use crate::store::{DeadLetter, StoreError};
 
 /// Counters since the start, for metrics.
 #[derive(Debug, Default)]
@@ -40,6 +39,8 @@ pub struct Counters {
 pub struct Load {
     /// Turns ready or running.
     pub turns_active: usize,
+    /// Turns that are not done: also those that queue for a document or wait for another attempt.
+    pub turns_alive: usize,
     /// Deliveries that wait for another attempt.
     pub turns_delayed: usize,
     /// Executed turns that wait for the disk.
@@ -52,50 +53,90 @@ pub struct Load {
     pub document_bytes: usize,
 }
 
+/// What an operator decides about a dead letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Try it again.
+    Retry,
+    /// Forget it.
+    Drop,
+}
+
+/// What came of a decision about a dead letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It is on disk.
+    Done,
+    /// There is no such dead letter.
+    Unknown,
+    /// Another decision about the same letter is being written.
+    UnderWay,
+}
+
 impl Engine {
     /// Dead letters, oldest first.
     pub fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
         self.shared.environment.store.dead_letters()
     }
 
-    /// Try a dead letter again, or drop it. Answers whether there was one of this id.
-    pub fn settle_dead_letter(&self, id: u64, retry: bool) -> Result<bool, StoreError> {
+    /// Try a dead letter again, or drop it. The waiter is called once, after the commit that holds
+    /// the decision, and gets a [`Settled`].
+    ///
+    /// Each letter is settled by one decision at a time: what reads the letter while another is
+    /// being written would do its effect twice.
+    pub fn settle_dead_letter(&self, id: u64, decision: Decision, waiter: Waiter) {
         let shared = &self.shared;
-        let all = self.dead_letters()?;
-        let Some(letter) = all.into_iter().find(|letter| letter.delivery.id == id) else {
-            return Ok(false);
+        if shared.failed.get().is_some() {
+            return waiter(Err(Failure::Shutdown));
+        }
+        if !shared.settling.lock().insert(id) {
+            return waiter(Ok(Box::new(Settled::UnderWay)));
+        }
+        // Read after it is known that nobody else settles it.
+        let found = self.dead_letters().map(|all| {
+            let mut all = all.into_iter();
+            all.find(|letter| letter.delivery.id == id)
+        });
+        let letter = match found {
+            Ok(Some(letter)) => letter,
+            other => {
+                shared.settling.lock().remove(&id);
+                return waiter(match other {
+                    Err(error) => Err(Failure::Store(error.to_string())),
+                    Ok(_) => Ok(Box::new(Settled::Unknown)),
+                });
+            }
         };
         let mut executed = Executed {
             dead_letters_removed: vec![id],
             ..Executed::default()
         };
         // From now on it stands for itself: what it was the end of is gone from the store.
-        let delivery = retry.then(|| {
+        let delivery = (decision == Decision::Retry).then(|| {
             Arc::new(Delivery {
                 id: shared.fresh_id(),
                 cause: Cause::Event,
+                hops: 0,
+                starts: 0,
                 ..(*letter.delivery).clone()
             })
         });
         executed.deliveries.extend(delivery.clone());
         let now_us = shared.environment.clock.monotonic_us();
-        shared.log.append(executed, None, now_us);
-        if let Some(delivery) = delivery {
-            self.enqueue_delivery(delivery);
+        let engine = self.clone();
+        let told: Waiter = Box::new(move |outcome| {
+            engine.shared.settling.lock().remove(&id);
+            waiter(outcome);
+        });
+        let reply = Box::new(Settled::Done);
+        match shared.log.append(executed, Some((told, reply)), now_us) {
+            Ok(_) => {
+                if let Some(delivery) = delivery {
+                    self.enqueue_delivery(delivery);
+                }
+            }
+            Err(refused) => refused.tell(),
         }
-        Ok(true)
-    }
-
-    /// Documents of a component as executed, for operators: no turn, no effect.
-    pub fn inspect(
-        &self,
-        component: &str,
-        collection: &str,
-        range: &ScanRange,
-        limit: u32,
-    ) -> Result<Vec<StoredDocument>, Interrupt> {
-        Turn::new(self.shared.clone(), TurnId(0), Trace::default())
-            .scan(component, collection, range, limit)
     }
 
     /// Why the engine has stopped, if it has.
@@ -113,6 +154,7 @@ impl Engine {
         let shared = &self.shared;
         Load {
             turns_active: shared.queue.active(),
+            turns_alive: shared.queue.alive(),
             turns_delayed: shared.delayed.len(),
             turns_uncommitted: shared.log.uncommitted(),
             reminders: shared.reminders.lock().waiting(),

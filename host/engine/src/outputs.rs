@@ -13,7 +13,8 @@ use crate::store::{Group, StoreError};
 impl Engine {
     /// Write all executed turns that wait in one group, and let their outputs go. Answers how many
     /// turns there were. After an error the engine takes nothing more: what was executed and not
-    /// written is lost with it, and nobody has been told otherwise.
+    /// written is lost with it, and nobody has been told otherwise. Of the group itself nobody can
+    /// say whether it is on disk; what was executed behind it surely is not.
     pub fn commit(&self) -> Result<usize, StoreError> {
         let shared = &self.shared;
         if let Some(error) = shared.failed.get() {
@@ -25,16 +26,19 @@ impl Engine {
         let started_us = shared.environment.clock.monotonic_us();
         let mut group = group(&batch);
         group.next_id = shared.next_id.load(Ordering::Relaxed);
-        group.collections = shared.collections.unseen();
+        group.collections = shared.collections.unstored();
         if let Err(error) = shared.environment.store.write(&group) {
             tracing::error!(%error, "a group could not be written; the host stops");
             let _ = shared.failed.set(error.clone());
             for (waiter, _) in batch.answers {
                 waiter(Err(Failure::Store(error.to_string())));
             }
+            for behind in shared.log.give_up() {
+                behind.tell();
+            }
             return Err(error);
         }
-        shared.collections.stored(group.collections.len());
+        shared.collections.stored(&group.collections);
         shared.log.written(batch.lsn);
         self.count_commit(&group, started_us);
         for request in &group.outbound_added {
@@ -89,6 +93,8 @@ impl Engine {
             by: None,
             trace: Trace::parse(&request.traceparent).unwrap_or_default(),
             subjects: request.subjects.clone(),
+            hops: 0,
+            starts: 0,
         }));
     }
 }

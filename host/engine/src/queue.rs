@@ -3,7 +3,7 @@
 use std::cmp::Ordering as Order;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -25,19 +25,16 @@ pub(crate) struct Job {
     pub footprint: Vec<Arc<Cell>>,
     /// How many of `footprint` are held.
     pub held: usize,
+    /// Counts the job for as long as it is there.
+    _alive: Alive,
 }
 
-impl Job {
-    pub fn new(turn: TurnId, stimulus: Stimulus, waiter: Option<Waiter>) -> Box<Self> {
-        Box::new(Self {
-            turn,
-            stimulus,
-            waiter,
-            attempts: 0,
-            conflicts: 0,
-            footprint: Vec::new(),
-            held: 0,
-        })
+/// One job of those that are not done, wherever it waits.
+struct Alive(Arc<AtomicUsize>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -54,9 +51,28 @@ pub(crate) struct Queue {
     signal: Condvar,
     /// Jobs that are ready or running: while it is 0 nothing more is coming for the next group.
     active: AtomicUsize,
+    /// Jobs that are not done: also those that queue for a document or wait for another attempt.
+    alive: Arc<AtomicUsize>,
+    /// As in `ready`, for a look without the lock.
+    closed: AtomicBool,
 }
 
 impl Queue {
+    /// A job, not yet in the queue.
+    pub fn job(&self, turn: TurnId, stimulus: Stimulus, waiter: Option<Waiter>) -> Box<Job> {
+        self.alive.fetch_add(1, Ordering::AcqRel);
+        Box::new(Job {
+            turn,
+            stimulus,
+            waiter,
+            attempts: 0,
+            conflicts: 0,
+            footprint: Vec::new(),
+            held: 0,
+            _alive: Alive(self.alive.clone()),
+        })
+    }
+
     /// A job that is new to the queue.
     pub fn push(&self, job: Box<Job>) {
         self.active.fetch_add(1, Ordering::AcqRel);
@@ -64,6 +80,19 @@ impl Queue {
         ready.jobs.push_back(job);
         drop(ready);
         self.signal.notify_one();
+    }
+
+    /// A job from outside: given back when the queue is closed, for nobody would take it.
+    pub fn push_if_open(&self, job: Box<Job>) -> Result<(), Box<Job>> {
+        let mut ready = self.ready.lock();
+        if ready.closed {
+            return Err(job);
+        }
+        self.active.fetch_add(1, Ordering::AcqRel);
+        ready.jobs.push_back(job);
+        drop(ready);
+        self.signal.notify_one();
+        Ok(())
     }
 
     /// A job that has waited before: it goes first.
@@ -105,10 +134,19 @@ impl Queue {
         self.active.load(Ordering::Acquire)
     }
 
+    pub fn alive(&self) -> usize {
+        self.alive.load(Ordering::Acquire)
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
     /// Wake all that wait and give out no more; what was waiting is handed back.
     pub fn close(&self) -> VecDeque<Box<Job>> {
         let mut ready = self.ready.lock();
         ready.closed = true;
+        self.closed.store(true, Ordering::Release);
         self.signal.notify_all();
         std::mem::take(&mut ready.jobs)
     }

@@ -16,15 +16,10 @@ pub(crate) enum ReminderChange {
     Cancel { component: Name, id: Name },
 }
 
-struct Entry {
-    reminder: Arc<StoredReminder>,
-    fired: bool,
-}
-
 /// All reminders of the executed state.
 #[derive(Default)]
 pub(crate) struct Reminders {
-    entries: HashMap<(Name, Name), Entry>,
+    entries: HashMap<(Name, Name), Arc<StoredReminder>>,
     due: BTreeSet<(Timestamp, Name, Name)>,
 }
 
@@ -34,35 +29,45 @@ impl Reminders {
         self.cancel(&key.0, &key.1);
         self.due
             .insert((reminder.due, key.0.clone(), key.1.clone()));
-        let entry = Entry {
-            reminder,
-            fired: false,
-        };
-        self.entries.insert(key, entry);
+        self.entries.insert(key, reminder);
     }
 
-    /// Forget a reminder. Answers whether it was still waiting.
+    /// Forget a reminder. Answers whether there was one: none has fired and been handled, and what
+    /// has fired and not been handled never will be.
     pub fn cancel(&mut self, component: &Name, id: &Name) -> bool {
-        let Some(entry) = self.entries.remove(&(component.clone(), id.clone())) else {
+        let Some(reminder) = self.entries.remove(&(component.clone(), id.clone())) else {
             return false;
         };
         self.due
-            .remove(&(entry.reminder.due, component.clone(), id.clone()));
-        !entry.fired
+            .remove(&(reminder.due, component.clone(), id.clone()));
+        true
     }
 
-    /// Whether the reminder waits.
-    pub fn waits(&self, component: &Name, id: &Name) -> bool {
+    /// Whether a turn that cancels the reminder now keeps it from being handled. `own` is the
+    /// generation of the reminder that the turn itself handles, if it does.
+    pub fn waits(&self, component: &Name, id: &Name, own: Option<u64>) -> bool {
         self.entries
             .get(&(component.clone(), id.clone()))
-            .is_some_and(|entry| !entry.fired)
+            .is_some_and(|reminder| Some(reminder.generation) != own)
+    }
+
+    /// Make a turn's changes.
+    pub fn apply(&mut self, changes: &[ReminderChange]) {
+        for change in changes {
+            match change {
+                ReminderChange::Set(reminder) => self.set(reminder.clone()),
+                ReminderChange::Cancel { component, id } => {
+                    self.cancel(component, id);
+                }
+            }
+        }
     }
 
     /// Whether this very reminder has fired and not been replaced, cancelled or handled since.
     pub fn is_current(&self, component: &Name, id: &Name, generation: u64) -> bool {
         self.entries
             .get(&(component.clone(), id.clone()))
-            .is_some_and(|entry| entry.reminder.generation == generation)
+            .is_some_and(|reminder| reminder.generation == generation)
     }
 
     /// The reminder has been handled. Answers whether it was still the current one.
@@ -83,9 +88,8 @@ impl Reminders {
             let Some((_, component, id)) = self.due.pop_first() else {
                 break;
             };
-            if let Some(entry) = self.entries.get_mut(&(component, id)) {
-                entry.fired = true;
-                fired.push(entry.reminder.clone());
+            if let Some(reminder) = self.entries.get(&(component, id)) {
+                fired.push(reminder.clone());
             }
         }
         fired
@@ -139,11 +143,18 @@ mod tests {
     }
 
     #[test]
-    fn a_fired_reminder_counts_as_elapsed_when_it_is_cancelled() {
+    fn a_fired_reminder_can_be_cancelled_until_it_has_been_handled() {
         let mut reminders = Reminders::default();
+        let (component, id): (Name, Name) = ("c".into(), "a".into());
         reminders.set(reminder("a", 10, 1));
         assert_eq!(reminders.fire(Timestamp(10)).len(), 1);
-        assert!(!reminders.cancel(&"c".into(), &"a".into()));
-        assert!(!reminders.handled(&"c".into(), &"a".into(), 1));
+        assert!(reminders.waits(&component, &id, None));
+        assert!(!reminders.waits(&component, &id, Some(1)), "its own turn");
+        assert!(reminders.cancel(&component, &id));
+        assert!(!reminders.handled(&component, &id, 1));
+        reminders.set(reminder("a", 10, 2));
+        assert_eq!(reminders.fire(Timestamp(10)).len(), 1);
+        assert!(reminders.handled(&component, &id, 2));
+        assert!(!reminders.cancel(&component, &id));
     }
 }

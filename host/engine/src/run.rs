@@ -7,24 +7,50 @@ use std::sync::atomic::Ordering;
 use crate::commit::Executed;
 use crate::documents::Cell;
 use crate::engine::{Engine, Handled, Shared};
+use crate::failing::hopeless;
 use crate::footprint::{adopt_footprint, release_all, take_footprint};
 use crate::history::{Ended, Record, Step};
 use crate::ids::{Lsn, Name};
-use crate::limits::Limits;
+use crate::limits;
 use crate::queue::Job;
-use crate::reminders::ReminderChange;
-use crate::stimulus::{Cause, Delivery, Failure, Reply, Stimulus};
-use crate::store::{DeadLetter, DocumentWrite};
+use crate::standing::{Standing, concerns_reminders, handled_reminder, stale_reminder, standing};
+use crate::stimulus::{Failure, Reply, Stimulus};
+use crate::store::DocumentWrite;
 use crate::turn::{Staged, Turn};
 
 impl Engine {
+    /// Run a job that was taken from the queue, and go on with what it causes for a while: not
+    /// without end, for others wait in the queue, and not while the engine closes.
+    pub(crate) fn run_on(&self, job: Box<Job>) {
+        let queue = &self.shared.queue;
+        let mut next = self.run_job(job);
+        for _ in 0..limits::CONTINUED_MAX {
+            match next {
+                Some(job) if !queue.is_closed() => next = self.run_job(job),
+                _ => break,
+            }
+        }
+        if let Some(job) = next {
+            queue.push(job);
+        }
+        self.job_done();
+    }
+
     /// Run a job. Answers the first of the jobs that it caused, if it caused any: whoever runs this
     /// one does best to go on with it, while what it needs is at hand.
     pub(crate) fn run_job(&self, mut job: Box<Job>) -> Option<Box<Job>> {
         let shared = &self.shared;
+        if shared.failed.get().is_some() {
+            self.turn_away(job);
+            return None;
+        }
         if let Some(delivery) = stale_reminder(shared, &job) {
             tracing::debug!(component = %delivery.component, "a reminder was replaced or cancelled");
             release_all(shared, &mut job);
+            return None;
+        }
+        if let Some(reason) = hopeless(shared, &job) {
+            self.give_up(job, reason);
             return None;
         }
         // Without all of its documents it queues for one; whoever lets go of that puts it back.
@@ -41,7 +67,7 @@ impl Engine {
         let mut turn = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
         adopt_footprint(&mut turn, &mut job);
         if let Stimulus::Delivery(delivery) = &job.stimulus {
-            turn.staged.subjects.clone_from(&delivery.subjects);
+            turn.handles(delivery);
         }
         let ran = catch_unwind(AssertUnwindSafe(|| {
             shared.handler.handle(&job.stimulus, turn)
@@ -109,6 +135,25 @@ impl Engine {
             self.interrupted(turn, job);
             return None;
         }
+        // Held until the turn has its place in the log, so that reminders change in its order.
+        let mut reminders =
+            concerns_reminders(&turn.staged, &job.stimulus).then(|| shared.reminders.lock());
+        match reminders
+            .as_ref()
+            .map(|r| standing(r, &turn, &job.stimulus))
+        {
+            None | Some(Standing::Good) => {}
+            Some(Standing::Stale) => {
+                tracing::debug!("a reminder was replaced or cancelled while its turn ran");
+                drop(reminders);
+                return None;
+            }
+            Some(Standing::Outdated) => {
+                drop(reminders);
+                self.interrupted(turn, job);
+                return None;
+            }
+        }
         let staged = std::mem::take(&mut turn.staged);
         let record = self.record(&turn, &job.stimulus, &staged, took_us, Ended::Executed);
         let deliveries = staged.deliveries.clone();
@@ -121,14 +166,28 @@ impl Engine {
             history: Some(record),
             ..Executed::default()
         };
+        for write in &executed.writes {
+            shared.collections.written(write.collection);
+        }
         if let Stimulus::Delivery(delivery) = &job.stimulus {
             executed.handled = Some(delivery.clone());
-            handled_reminder(shared, delivery, &mut executed.reminders);
         }
-        self.apply_reminders(&executed.reminders);
+        if let Some(reminders) = &mut reminders {
+            handled_reminder(reminders, &job.stimulus, &mut executed.reminders);
+            reminders.apply(&executed.reminders);
+        }
         let answer = job.waiter.take().map(|waiter| (waiter, reply));
         let now_us = shared.environment.clock.monotonic_us();
-        let lsn = shared.log.append(executed, answer, now_us);
+        let appended = shared.log.append(executed, answer, now_us);
+        drop(reminders);
+        let lsn = match appended {
+            Ok(lsn) => lsn,
+            Err(refused) => {
+                drop(turn);
+                refused.tell();
+                return None;
+            }
+        };
         install(shared, &mut turn, lsn);
         drop(turn);
         shared.counters.executed.fetch_add(1, Ordering::Relaxed);
@@ -138,21 +197,6 @@ impl Engine {
             self.enqueue_delivery(delivery);
         }
         first.map(|delivery| self.delivery_job(delivery))
-    }
-
-    fn apply_reminders(&self, changes: &[ReminderChange]) {
-        if changes.is_empty() {
-            return;
-        }
-        let mut reminders = self.shared.reminders.lock();
-        for change in changes {
-            match change {
-                ReminderChange::Set(reminder) => reminders.set(reminder.clone()),
-                ReminderChange::Cancel { component, id } => {
-                    reminders.cancel(component, id);
-                }
-            }
-        }
     }
 
     /// Another turn was in the way: run again, holding what is known to be wanted.
@@ -181,83 +225,7 @@ impl Engine {
         shared.queue.push_first(job);
     }
 
-    /// The handler failed: nothing of the turn remains. Tell who waits, or try again, or park.
-    fn fail(&self, turn: Option<Turn>, mut job: Box<Job>, failure: Failure, took_us: u32) {
-        let shared = &self.shared;
-        shared.counters.failed.fetch_add(1, Ordering::Relaxed);
-        let staged = turn.map(|mut turn| std::mem::take(&mut turn.staged));
-        release_all(shared, &mut job);
-        job.footprint.clear();
-        job.attempts += 1;
-        let component = job.stimulus.component().clone();
-        let reason = failure.to_string();
-        tracing::warn!(%component, turn = %job.turn, attempt = job.attempts, %reason, "a turn failed");
-        let last = match &job.stimulus {
-            Stimulus::Request { .. } => true,
-            Stimulus::Delivery(_) => job.attempts >= shared.limits.attempts_max,
-        };
-        let ended = match &job.stimulus {
-            Stimulus::Delivery(_) if last => Ended::Parked(reason.clone()),
-            _ => Ended::Failed(reason.clone()),
-        };
-        let probe = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
-        let mut staged = staged.unwrap_or_default();
-        if let Stimulus::Delivery(delivery) = &job.stimulus
-            && staged.subjects.is_empty()
-        {
-            staged.subjects.clone_from(&delivery.subjects);
-        }
-        let record = self.record(&probe, &job.stimulus, &staged, took_us, ended);
-        let mut executed = Executed {
-            history: Some(record),
-            ..Executed::default()
-        };
-        match (&job.stimulus, last) {
-            (Stimulus::Delivery(delivery), true) => {
-                self.park(delivery, job.attempts, reason, &mut executed);
-            }
-            (Stimulus::Delivery(_), false) => {
-                let pause = pause_ms(&shared.limits, job.attempts);
-                let due = shared.environment.clock.now() + pause;
-                shared.delayed.push(due, job);
-                let now_us = shared.environment.clock.monotonic_us();
-                shared.log.append(executed, None, now_us);
-                return;
-            }
-            (Stimulus::Request { .. }, _) => {}
-        }
-        let now_us = shared.environment.clock.monotonic_us();
-        shared.log.append(executed, None, now_us);
-        if let Some(waiter) = job.waiter.take() {
-            waiter(Err(failure));
-        }
-    }
-
-    fn park(
-        &self,
-        delivery: &Arc<Delivery>,
-        attempts: u32,
-        error: String,
-        executed: &mut Executed,
-    ) {
-        let shared = &self.shared;
-        shared.counters.dead_letters.fetch_add(1, Ordering::Relaxed);
-        tracing::error!(
-            component = %delivery.component, interface = %delivery.interface, id = delivery.id,
-            %error, "a delivery became a dead letter; see `rialto dead-letters`"
-        );
-        executed.handled = Some(delivery.clone());
-        handled_reminder(shared, delivery, &mut executed.reminders);
-        self.apply_reminders(&executed.reminders);
-        executed.dead_letters.push(DeadLetter {
-            delivery: delivery.clone(),
-            attempts,
-            error,
-            at: shared.environment.clock.now(),
-        });
-    }
-
-    fn record(
+    pub(crate) fn record(
         &self,
         turn: &Turn,
         stimulus: &Stimulus,
@@ -337,46 +305,6 @@ fn install(shared: &Shared, turn: &mut Turn, lsn: Lsn) {
         state.body = body;
         state.lsn = lsn;
     }
-}
-
-/// The delivery, if it is of a reminder that has been replaced or cancelled since it fired.
-fn stale_reminder<'a>(shared: &Shared, job: &'a Job) -> Option<&'a Delivery> {
-    let Stimulus::Delivery(delivery) = &job.stimulus else {
-        return None;
-    };
-    let Cause::Reminder { id, generation } = &delivery.cause else {
-        return None;
-    };
-    let reminders = shared.reminders.lock();
-    (!reminders.is_current(&delivery.component, id, *generation)).then_some(delivery)
-}
-
-/// Note that a reminder's delivery has been handled, unless the reminder was replaced meanwhile.
-fn handled_reminder(shared: &Shared, delivery: &Delivery, changes: &mut Vec<ReminderChange>) {
-    let Cause::Reminder { id, generation } = &delivery.cause else {
-        return;
-    };
-    let handled = shared
-        .reminders
-        .lock()
-        .handled(&delivery.component, id, *generation);
-    if handled {
-        // First, so that a reminder of the same id that the handler set stays.
-        let cancel = ReminderChange::Cancel {
-            component: delivery.component.clone(),
-            id: id.clone(),
-        };
-        changes.insert(0, cancel);
-    }
-}
-
-/// The pause before the next attempt, in milliseconds.
-fn pause_ms(limits: &Limits, attempts: u32) -> u64 {
-    let doublings = attempts.saturating_sub(1).min(32);
-    limits
-        .retry_initial_ms
-        .saturating_mul(1 << doublings)
-        .min(limits.retry_max_ms)
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

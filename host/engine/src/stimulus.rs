@@ -58,6 +58,11 @@ pub trait LivePayload: Send + Sync + 'static {
     fn encode(&self) -> Vec<u8>;
     /// For the handler to find its own type again.
     fn as_any(&self) -> &dyn Any;
+    /// Roughly the bytes of the stored form, for the budget of the turn that leaves it. To be
+    /// overridden where that is known for less than the form itself costs.
+    fn bytes(&self) -> usize {
+        self.encode().len()
+    }
 }
 
 /// What a delivery carries.
@@ -75,6 +80,14 @@ impl Payload {
         match self {
             Payload::Live(value) => value.encode(),
             Payload::Stored(bytes) => bytes.to_vec(),
+        }
+    }
+
+    /// Roughly the bytes of the stored form.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Payload::Live(value) => value.bytes(),
+            Payload::Stored(bytes) => bytes.len(),
         }
     }
 }
@@ -128,6 +141,10 @@ pub struct Delivery {
     pub trace: Trace,
     /// What the causing turn was about.
     pub subjects: Vec<Name>,
+    /// Events in a row that led here from a request, a reminder or a report.
+    pub hops: u32,
+    /// How often a store has given it back after a restart. The store counts.
+    pub starts: u32,
 }
 
 /// What a handler answers to a request.

@@ -144,7 +144,8 @@ pub struct Recovered {
     pub next_id: u64,
     /// All collections.
     pub collections: Vec<Collection>,
-    /// Deliveries still to be made, in the order of their ids.
+    /// Deliveries still to be made, in the order of their ids, each with how often it has been given
+    /// back: this time is counted, and on disk.
     pub deliveries: Vec<Delivery>,
     /// Reminders that wait.
     pub reminders: Vec<StoredReminder>,

@@ -43,11 +43,8 @@ impl Threads {
         for n in 0..workers.max(1) {
             let engine = engine.clone();
             let worker = spawn(&format!("turn-{n}"), move || {
-                while let Some(mut job) = engine.shared.queue.pop_wait() {
-                    while let Some(next) = engine.run_job(job) {
-                        job = next;
-                    }
-                    engine.job_done();
+                while let Some(job) = engine.shared.queue.pop_wait() {
+                    engine.run_on(job);
                 }
             })?;
             threads.workers.push(worker);

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::budget::{Budget, check_body, check_collection, check_count, check_id};
 use crate::documents::Cell;
 use crate::engine::Shared;
 use crate::history::Step;
@@ -11,8 +12,9 @@ use crate::ids::{DocumentKey, Name, TurnId};
 use crate::limits;
 use crate::network::{DeliveryPolicy, OutboundRequest};
 use crate::reminders::ReminderChange;
+use crate::scan::Page;
 use crate::stimulus::{Cause, Delivery, Payload, Trace};
-use crate::store::{Receipt, ScanRange, StoredDocument, StoredReminder};
+use crate::store::{Receipt, ScanRange, StoredReminder};
 use crate::time::Timestamp;
 
 /// Why a turn cannot go on. The handler must return at once; the engine knows what to do.
@@ -54,6 +56,8 @@ impl Touch {
 pub(crate) struct Staged {
     pub deliveries: Vec<Arc<Delivery>>,
     pub reminders: Vec<ReminderChange>,
+    /// Whether these reminders waited, as the turn was told: component, id, answer.
+    pub reminders_seen: Vec<(Name, Name, bool)>,
     pub outbound: Vec<Arc<OutboundRequest>>,
     pub receipts: Vec<Receipt>,
     pub steps: Vec<Step>,
@@ -88,6 +92,11 @@ pub struct Turn {
     pub(crate) staged: Staged,
     /// The document that another turn was in the way of.
     pub(crate) blocked: Option<Arc<Cell>>,
+    /// Events in a row that led to this turn.
+    pub(crate) hops: u32,
+    /// The generation of the reminder that this turn handles, if it handles one.
+    pub(crate) reminder: Option<u64>,
+    budget: Budget,
 }
 
 impl Turn {
@@ -101,6 +110,18 @@ impl Turn {
             touched: HashMap::new(),
             staged: Staged::default(),
             blocked: None,
+            hops: 0,
+            reminder: None,
+            budget: Budget::default(),
+        }
+    }
+
+    /// Take over from the delivery that the turn handles what it goes on with.
+    pub(crate) fn handles(&mut self, delivery: &Delivery) {
+        self.staged.subjects.clone_from(&delivery.subjects);
+        self.hops = delivery.hops;
+        if let Cause::Reminder { generation, .. } = &delivery.cause {
+            self.reminder = Some(*generation);
         }
     }
 
@@ -138,18 +159,29 @@ impl Turn {
     }
 
     /// Note what the turn did, for the history.
-    pub fn note(&mut self, step: Step) {
+    pub fn note(&mut self, step: Step) -> Result<(), Interrupt> {
+        check_count("steps", self.staged.steps.len(), limits::STEPS_PER_TURN_MAX)?;
+        self.budget.charge_step(&step)?;
         self.staged.steps.push(step);
+        Ok(())
     }
 
     /// File the turn's history under a subject. Beyond the allowed number it is not noted.
-    pub fn subject(&mut self, subject: &str) {
+    pub fn subject(&mut self, subject: &str) -> Result<(), Interrupt> {
         let subjects = &mut self.staged.subjects;
         if subjects.len() < limits::SUBJECTS_PER_TURN_MAX
             && !subjects.iter().any(|known| &**known == subject)
         {
+            self.budget.charge_staged([subject])?;
             subjects.push(subject.into());
         }
+        Ok(())
+    }
+
+    /// Whether one more line that the handler logs is kept. How many were not is logged when the
+    /// turn ends.
+    pub fn may_log(&mut self) -> bool {
+        self.budget.line()
     }
 
     /// The document's body, or none.
@@ -184,6 +216,7 @@ impl Turn {
     ) -> Result<(), Interrupt> {
         check_body(body)?;
         let key = self.key(component, collection, id)?;
+        self.budget.charge_staged([id, body])?;
         self.touch(key, true)?.write = Some(Some(body.into()));
         Ok(())
     }
@@ -198,6 +231,7 @@ impl Turn {
     ) -> Result<bool, Interrupt> {
         check_body(body)?;
         let key = self.key(component, collection, id)?;
+        self.budget.charge_staged([id, body])?;
         let touch = self.touch(key, true)?;
         let absent = touch.body().is_none();
         if absent {
@@ -222,15 +256,15 @@ impl Turn {
         Ok(existed)
     }
 
-    /// Documents of a range in the byte order of their ids, at most `limit`: what is committed,
-    /// what is executed, and the turn's own writes.
+    /// Documents of a range in the byte order of their ids, at most `limit` and at most as many as
+    /// make a page's bytes full: what is committed, what is executed, and the turn's own writes.
     pub fn scan(
         &mut self,
         component: &str,
         collection: &str,
         range: &ScanRange,
         limit: u32,
-    ) -> Result<Vec<StoredDocument>, Interrupt> {
+    ) -> Result<Page, Interrupt> {
         if !(1..=limits::SCAN_LIMIT_MAX).contains(&limit) {
             return Err(Interrupt::Misuse(format!(
                 "a scan takes 1 to {} documents, not {limit}",
@@ -238,7 +272,9 @@ impl Turn {
             )));
         }
         check_collection(collection)?;
-        let collection = self.shared.collections.id(component, collection);
+        let Some(collection) = self.shared.collections.find(component, collection) else {
+            return Ok(Page::default());
+        };
         let own = self
             .touched
             .iter()
@@ -247,9 +283,15 @@ impl Turn {
             })
             .map(|(key, touch)| (key.id.clone(), touch.version + 1, touch.body()))
             .collect();
-        self.shared
+        let page = self
+            .shared
             .scan(collection, range, limit, own)
-            .map_err(|e| Interrupt::Store(e.to_string()))
+            .map_err(|e| Interrupt::Store(e.to_string()))?;
+        for document in &page.documents {
+            self.budget
+                .charge(document.id.len() + document.body.len())?;
+        }
+        Ok(page)
     }
 
     /// Set a reminder of a component, replacing one of the same id.
@@ -261,7 +303,8 @@ impl Turn {
         payload: String,
     ) -> Result<(), Interrupt> {
         check_id(id)?;
-        check_count("reminders", self.staged.reminders.len())?;
+        self.reminder_fits()?;
+        self.budget.charge_staged([id, payload.as_str()])?;
         let reminder = StoredReminder {
             component: component.clone(),
             id: id.into(),
@@ -273,17 +316,24 @@ impl Turn {
         self.note(Step::Reminded {
             id: id.to_owned(),
             due,
-        });
+        })?;
         self.staged
             .reminders
             .push(ReminderChange::Set(Arc::new(reminder)));
         Ok(())
     }
 
-    /// Cancel a reminder. Answers whether it was still waiting.
+    fn reminder_fits(&self) -> Result<(), Interrupt> {
+        let count = self.staged.reminders.len();
+        check_count("reminders", count, limits::STAGED_PER_TURN_MAX)
+    }
+
+    /// Cancel a reminder. Answers whether it was still waiting: if so, no turn of it will have been
+    /// executed before this one, nor ever will be.
     pub fn cancel_reminder(&mut self, component: &Name, id: &str) -> Result<bool, Interrupt> {
         check_id(id)?;
-        check_count("reminders", self.staged.reminders.len())?;
+        self.reminder_fits()?;
+        self.budget.charge_staged([id])?;
         let id: Name = id.into();
         let own = self.staged.reminders.iter().rev().find_map(|c| match c {
             ReminderChange::Set(r) => (r.component == *component && r.id == id).then_some(true),
@@ -292,7 +342,13 @@ impl Turn {
                 id: i,
             } => (c == component && *i == id).then_some(false),
         });
-        let waited = own.unwrap_or_else(|| self.shared.reminders.lock().waits(component, &id));
+        let waited = own.unwrap_or_else(|| {
+            let reminders = self.shared.reminders.lock();
+            let waited = reminders.waits(component, &id, self.reminder);
+            let seen = (component.clone(), id.clone(), waited);
+            self.staged.reminders_seen.push(seen);
+            waited
+        });
         self.staged.reminders.push(ReminderChange::Cancel {
             component: component.clone(),
             id,
@@ -302,12 +358,21 @@ impl Turn {
 
     /// Stage a request to the outside. Answers its id.
     pub fn send(&mut self, component: &Name, send: Send) -> Result<u64, Interrupt> {
-        check_count("requests", self.staged.outbound.len())?;
+        check_count(
+            "requests",
+            self.staged.outbound.len(),
+            limits::STAGED_PER_TURN_MAX,
+        )?;
+        let headers = send.headers.iter();
+        let headers = headers.flat_map(|(name, value)| [name.as_str(), value.as_str()]);
+        let body = send.body.as_deref().unwrap_or_default();
+        let rest = [&*send.method, &*send.url, body, &*send.correlation];
+        self.budget.charge_staged(headers.chain(rest))?;
         let id = self.shared.fresh_id();
         self.note(Step::Sent {
             id,
             request: format!("{} {}", send.method, send.url),
-        });
+        })?;
         let request = OutboundRequest {
             id,
             component: component.clone(),
@@ -332,7 +397,13 @@ impl Turn {
         function: &Name,
         payload: Payload,
     ) -> Result<(), Interrupt> {
-        check_count("events", self.staged.deliveries.len())?;
+        check_count(
+            "events",
+            self.staged.deliveries.len(),
+            limits::STAGED_PER_TURN_MAX,
+        )?;
+        self.budget.charge_staged([&**interface, &**function])?;
+        self.budget.charge(payload.bytes())?;
         let delivery = Delivery {
             id: self.shared.fresh_id(),
             cause: Cause::Event,
@@ -343,13 +414,21 @@ impl Turn {
             by: Some(self.id),
             trace: self.trace(),
             subjects: self.staged.subjects.clone(),
+            hops: self.hops.saturating_add(1),
+            starts: 0,
         };
         self.staged.deliveries.push(Arc::new(delivery));
         Ok(())
     }
 
     /// Keep a receipt. Answers its id.
-    pub fn receipt(&mut self, subject: &str, body: String) -> u64 {
+    pub fn receipt(&mut self, subject: &str, body: String) -> Result<u64, Interrupt> {
+        check_count(
+            "receipts",
+            self.staged.receipts.len(),
+            limits::RECEIPTS_PER_TURN_MAX,
+        )?;
+        self.budget.charge_staged([subject, body.as_str()])?;
         let id = self.shared.fresh_id();
         self.staged.receipts.push(Receipt {
             id,
@@ -357,14 +436,14 @@ impl Turn {
             at: self.now,
             body,
         });
-        id
+        Ok(id)
     }
 
     fn key(&self, component: &str, collection: &str, id: &str) -> Result<DocumentKey, Interrupt> {
         check_collection(collection)?;
         check_id(id)?;
         Ok(DocumentKey {
-            collection: self.shared.collections.id(component, collection),
+            collection: self.shared.collections.id(component, collection)?,
             id: id.into(),
         })
     }
@@ -383,7 +462,10 @@ impl Turn {
                 .cell(&key, &*self.shared.environment.store)
                 .map_err(|e| Interrupt::Store(e.to_string()))?;
             let touch = self.look(cell, hold)?;
+            // What a turn has seen stays in memory until it ends.
+            let seen = touch.seen.as_ref().map_or(0, |body| body.len());
             self.touched.insert(key.clone(), touch);
+            self.budget.charge(seen)?;
         }
         if hold && !self.touched.get(&key).is_some_and(|touch| touch.held) {
             self.hold(&key)?;
@@ -449,53 +531,14 @@ impl Drop for Turn {
                 self.shared.queue.push_first(job);
             }
         }
+        let dropped = self.budget.lines_dropped;
+        if dropped > 0 {
+            tracing::warn!(
+                turn = self.id.0,
+                dropped,
+                "a turn logged more than {} lines; the others were dropped",
+                limits::LINES_PER_TURN_MAX
+            );
+        }
     }
-}
-
-fn check_collection(name: &str) -> Result<(), Interrupt> {
-    let fits = (1..=limits::COLLECTION_BYTES_MAX).contains(&name.len())
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    fits.then_some(()).ok_or_else(|| {
-        Interrupt::Misuse(format!(
-            "`{name}` is no collection: 1 to {} lower-case letters, digits and hyphens",
-            limits::COLLECTION_BYTES_MAX
-        ))
-    })
-}
-
-fn check_id(id: &str) -> Result<(), Interrupt> {
-    let fits = (1..=limits::ID_BYTES_MAX).contains(&id.len()) && !id.chars().any(char::is_control);
-    fits.then_some(()).ok_or_else(|| {
-        Interrupt::Misuse(format!(
-            "{:?} is no id: 1 to {} bytes without control characters",
-            id.chars().take(64).collect::<String>(),
-            limits::ID_BYTES_MAX
-        ))
-    })
-}
-
-fn check_body(body: &str) -> Result<(), Interrupt> {
-    if body.len() > limits::BODY_BYTES_MAX {
-        return Err(Interrupt::Misuse(format!(
-            "a document's body may have {} bytes, not {}",
-            limits::BODY_BYTES_MAX,
-            body.len()
-        )));
-    }
-    serde_json::from_str::<serde::de::IgnoredAny>(body)
-        .map(|_| ())
-        .map_err(|e| Interrupt::Misuse(format!("a document's body must be JSON: {e}")))
-}
-
-fn check_count(what: &str, count: usize) -> Result<(), Interrupt> {
-    (count < limits::STAGED_PER_TURN_MAX)
-        .then_some(())
-        .ok_or_else(|| {
-            Interrupt::Misuse(format!(
-                "a turn may stage {} {what} and this one wants more",
-                limits::STAGED_PER_TURN_MAX
-            ))
-        })
 }

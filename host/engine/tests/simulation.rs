@@ -1,5 +1,6 @@
 //! The engine in simulated time, from a seed: turns run in any order, groups are written late, the
-//! process crashes at every kind of boundary, letters are answered late or twice after a restart.
+//! process crashes at every kind of boundary, letters are answered late or twice after a restart,
+//! deliveries are given up and tried again.
 //! Whatever happens, money is conserved, each payment happens once, and what was answered stays.
 //!
 //! `RIALTO_SEED=n` runs one seed; `RIALTO_SEEDS=n` runs that many.
@@ -15,7 +16,7 @@ use std::sync::atomic::Ordering;
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
-use rialto_engine::Failure;
+use rialto_engine::{Decision, Failure};
 use world::{Ask, Fault, Pay, World};
 
 const ACCOUNTS: i64 = 4;
@@ -32,6 +33,8 @@ struct Run {
     told: BTreeMap<String, Answer>,
     payments: Vec<Pay>,
     crashes: usize,
+    /// Dead letters at the end, before they were tried again.
+    parked: usize,
 }
 
 impl Run {
@@ -51,6 +54,7 @@ impl Run {
             told: BTreeMap::new(),
             payments: Vec::new(),
             crashes: 0,
+            parked: 0,
         }
     }
 
@@ -80,9 +84,12 @@ impl Run {
                 self.world.engine.fire_due();
             }
             94..97 => {
-                let failures = self.rng.random_range(0..3);
+                // Sometimes enough to give a delivery up.
+                let most = if self.rng.random_bool(0.2) { 12 } else { 3 };
+                let failures = self.rng.random_range(0..most);
                 self.world.bank.failures.store(failures, Ordering::Relaxed);
             }
+            97 => self.retry_dead_letters(),
             _ => self.crash(),
         }
     }
@@ -106,6 +113,16 @@ impl Run {
         };
         let answer = self.world.ask(Ask::Pay(pay.clone()));
         self.told.insert(pay.id, answer);
+    }
+
+    /// As an operator in a hurry: each twice.
+    fn retry_dead_letters(&self) {
+        for letter in self.world.engine.dead_letters().unwrap() {
+            for _ in 0..2 {
+                let engine = &self.world.engine;
+                engine.settle_dead_letter(letter.delivery.id, Decision::Retry, Box::new(|_| ()));
+            }
+        }
     }
 
     fn crash(&mut self) {
@@ -160,6 +177,9 @@ impl Run {
     fn finish(&mut self) {
         self.world.bank.failures.store(0, Ordering::Relaxed);
         self.world.finish();
+        self.parked += self.world.engine.dead_letters().unwrap().len();
+        self.retry_dead_letters();
+        self.world.finish();
         self.check_money();
         self.check_answers();
         assert_eq!(self.world.sum("holds"), 0, "seed {}", self.seed);
@@ -193,7 +213,7 @@ fn money_is_conserved_and_every_payment_happens_once_whatever_crashes_when() {
             0..count
         }
     };
-    let mut crashes = 0;
+    let (mut crashes, mut parked) = (0, 0);
     for seed in seeds {
         let mut run = Run::new(seed);
         for _ in 0..STEPS {
@@ -201,6 +221,7 @@ fn money_is_conserved_and_every_payment_happens_once_whatever_crashes_when() {
         }
         run.finish();
         crashes += run.crashes;
+        parked += run.parked;
     }
-    println!("{crashes} crashes");
+    println!("{crashes} crashes, {parked} dead letters at the end");
 }

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rialto_engine::Limits;
+use rialto_engine::Timestamp;
 use rialto_engine::threads::Threads;
-use world::{Ask, MemoryStore, Pay, World};
+use world::{Ask, BANK, MemoryStore, Pay, World, doing, spin};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -156,4 +157,58 @@ fn a_stopped_engine_has_written_what_it_executed() {
     assert!(world.all("payments").len() >= taken);
     world.finish();
     assert_eq!(world.sum("accounts") + world.sum("holds"), 4_000_000);
+}
+
+#[test]
+fn a_component_that_publishes_to_itself_without_end_holds_up_neither_others_nor_the_stop() {
+    let limits = Limits {
+        hops_max: u32::MAX,
+        ..world::limits()
+    };
+    let world = World::on(Arc::default(), Arc::default(), limits);
+    let threads = Threads::start(&world.engine, 2).unwrap();
+    open(&world, 4);
+    let spinning: Vec<_> = (0..4).map(|_| world.ask(doing(spin))).collect();
+    wait_until("spinning", || spinning.iter().all(|s| s.lock().is_some()));
+    payments(&world, 4, 50);
+    // In a thread of its own, so that a stop that never comes fails here.
+    let stopping = std::thread::spawn(move || threads.stop());
+    wait_until("the stop", || stopping.is_finished());
+    stopping.join().unwrap();
+    assert!(
+        !world.store.disk.lock().deliveries.is_empty(),
+        "what goes on without end goes on after a restart"
+    );
+}
+
+/// Nothing but the reminders themselves orders these turns.
+#[test]
+fn reminders_are_the_same_in_memory_and_on_disk_whoever_sets_and_cancels_them_at_once() {
+    const REMINDERS: usize = 4_000;
+    let world = World::new();
+    let threads = Threads::start(&world.engine, 8).unwrap();
+    let mut answers = Vec::new();
+    for n in 0..REMINDERS {
+        let id = format!("r{n}");
+        let set = id.clone();
+        answers.push(world.ask(doing(move |turn| {
+            let due = Timestamp(u64::MAX - 1);
+            turn.set_reminder(&BANK.into(), &set, due, String::new())?;
+            Ok(true)
+        })));
+        answers.push(world.ask(Ask::Cancel(id)));
+        if n % 256 == 0 {
+            wait_until("turns", || answers.iter().all(|a| a.lock().is_some()));
+        }
+    }
+    wait_until("turns", || answers.iter().all(|a| a.lock().is_some()));
+    threads.stop();
+    let waiting = world.engine.load().reminders;
+    assert_eq!(waiting, world.store.disk.lock().reminders.len());
+    let kept = (0..REMINDERS).filter(|n| *answers[2 * n + 1].lock() == Some(Ok(false)));
+    assert_eq!(
+        waiting,
+        kept.count(),
+        "a cancelled one is gone, others wait"
+    );
 }

@@ -4,10 +4,12 @@
 
 mod world;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rialto_engine::Failure;
-use world::{Ask, Fault, Pay, World};
+use parking_lot::Mutex;
+use rialto_engine::{Decision, Failure, Settled};
+use world::{Ask, BANK, Fault, Pay, World, doing};
 
 fn pay(id: &str, amount: i64) -> Ask {
     Ask::Pay(Pay {
@@ -24,6 +26,37 @@ fn open(world: &World) {
         balance: 100,
     });
     world.settle();
+}
+
+type Told = Arc<Mutex<Option<Result<Settled, Failure>>>>;
+
+/// Decide about a dead letter. What is told comes with the commit.
+fn decide(world: &World, id: u64, decision: Decision) -> Told {
+    let told = Told::default();
+    let tell = told.clone();
+    let waiter = move |outcome: Result<rialto_engine::Reply, Failure>| {
+        let outcome = outcome.map(|reply| *reply.downcast().unwrap());
+        assert!(tell.lock().replace(outcome).is_none(), "told once");
+    };
+    world
+        .engine
+        .settle_dead_letter(id, decision, Box::new(waiter));
+    told
+}
+
+fn settle(world: &World, id: u64, decision: Decision) -> Result<Settled, Failure> {
+    let told = decide(world, id, decision);
+    let _ = world.engine.commit();
+    told.lock().take().unwrap()
+}
+
+/// A payment whose delivery has been given up, and the letter's id.
+fn with_dead_letter(world: &World) -> u64 {
+    open(world);
+    world.bank.failures.store(5, Ordering::Relaxed);
+    let _ = world.ask(pay("p1", 10));
+    world.finish();
+    world.engine.dead_letters().unwrap()[0].delivery.id
 }
 
 #[test]
@@ -115,11 +148,11 @@ fn a_delivery_that_keeps_failing_is_parked_and_can_be_retried_once() {
     assert!(world.store.disk.lock().deliveries.is_empty());
 
     let id = letters[0].delivery.id;
-    assert_eq!(world.engine.settle_dead_letter(id, true), Ok(true));
+    assert_eq!(settle(&world, id, Decision::Retry), Ok(Settled::Done));
     world.finish();
     assert_eq!(world.all("executions")["p1"], "1");
     assert_eq!(world.sum("accounts"), 100);
-    assert_eq!(world.engine.settle_dead_letter(id, true), Ok(false));
+    assert_eq!(settle(&world, id, Decision::Retry), Ok(Settled::Unknown));
     assert!(world.store.disk.lock().deliveries.is_empty());
 }
 
@@ -131,7 +164,7 @@ fn a_dropped_dead_letter_is_gone() {
     let _ = world.ask(pay("p1", 10));
     world.finish();
     let id = world.engine.dead_letters().unwrap()[0].delivery.id;
-    assert_eq!(world.engine.settle_dead_letter(id, false), Ok(true));
+    assert_eq!(settle(&world, id, Decision::Drop), Ok(Settled::Done));
     world.finish();
     assert!(world.engine.dead_letters().unwrap().is_empty());
     assert!(world.all("executions").is_empty());
@@ -147,7 +180,7 @@ fn a_dead_letter_survives_a_restart() {
     let world = world.crashed();
     world.finish();
     let id = world.engine.dead_letters().unwrap()[0].delivery.id;
-    assert_eq!(world.engine.settle_dead_letter(id, true), Ok(true));
+    assert_eq!(settle(&world, id, Decision::Retry), Ok(Settled::Done));
     world.finish();
     assert_eq!(world.all("executions")["p1"], "1");
 }
@@ -242,4 +275,136 @@ fn what_is_refused_as_misuse_names_what_was_wrong() {
         let said = world.misuse(collection, id, body);
         assert!(said.contains(expected), "{said}");
     }
+}
+
+#[test]
+fn two_decisions_about_one_dead_letter_at_once_do_not_both_happen() {
+    let both = [
+        (Decision::Retry, Decision::Retry),
+        (Decision::Retry, Decision::Drop),
+        (Decision::Drop, Decision::Retry),
+    ];
+    for (first, second) in both {
+        let world = World::new();
+        let id = with_dead_letter(&world);
+        let told = decide(&world, id, first);
+        assert!(told.lock().is_none(), "decided is not committed");
+        let late = decide(&world, id, second);
+        assert_eq!(late.lock().take(), Some(Ok(Settled::UnderWay)));
+        world.finish();
+        assert_eq!(told.lock().take(), Some(Ok(Settled::Done)));
+        let executions = world.all("executions");
+        match first {
+            Decision::Retry => assert_eq!(executions["p1"], "1"),
+            Decision::Drop => assert!(executions.is_empty()),
+        }
+        assert_eq!(settle(&world, id, second), Ok(Settled::Unknown));
+    }
+}
+
+#[test]
+fn a_decision_about_a_dead_letter_that_is_not_on_disk_is_not_called_done() {
+    let world = World::new();
+    let id = with_dead_letter(&world);
+    *world.store.fault.lock() = Some(Fault::Before);
+    let told = settle(&world, id, Decision::Drop);
+    assert!(matches!(told, Err(Failure::Store(_))), "{told:?}");
+    assert_eq!(settle(&world, id, Decision::Drop), Err(Failure::Shutdown));
+    let world = world.crashed();
+    assert_eq!(world.engine.dead_letters().unwrap().len(), 1);
+    assert_eq!(settle(&world, id, Decision::Drop), Ok(Settled::Done));
+}
+
+#[test]
+fn turns_behind_a_failed_write_are_answered_too() {
+    let world = World::new();
+    open(&world);
+    let first = world.ask(pay("p1", 10));
+    world.engine.run(0);
+    let behind: Arc<Mutex<Option<_>>> = Arc::default();
+    let (engine, bank, answer) = (world.engine.clone(), BANK, behind.clone());
+    // Executed while the group before it is being written.
+    *world.store.amid_write.lock() = Some(Box::new(move || {
+        let told = answer.clone();
+        let submitted = engine.submit(
+            bank.into(),
+            "ask".into(),
+            Arc::new(doing(|turn| {
+                turn.write(BANK, "behind", "it", "1")?;
+                Ok(true)
+            })),
+            rialto_engine::Trace::default(),
+            Box::new(move |outcome| *told.lock() = Some(outcome.map(|_| ()))),
+        );
+        submitted.unwrap();
+        while engine.ready() > 0 {
+            engine.run(engine.ready() - 1);
+        }
+    }));
+    *world.store.fault.lock() = Some(Fault::Before);
+    assert!(world.engine.commit().is_err());
+    assert!(matches!(first.lock().take(), Some(Err(Failure::Store(_)))));
+    assert_eq!(behind.lock().take(), Some(Err(Failure::Shutdown)));
+    assert_eq!(world.engine.load().turns_uncommitted, 1, "the group itself");
+}
+
+#[test]
+fn a_turn_that_was_running_when_the_write_failed_is_answered_at_once() {
+    let world = World::new();
+    open(&world);
+    let first = world.ask(pay("p1", 10));
+    world.engine.run(0);
+    let engine = world.engine.clone();
+    *world.store.fault.lock() = Some(Fault::Before);
+    let running = world.ask(doing(move |turn| {
+        turn.write(BANK, "late", "it", "1")?;
+        assert!(engine.commit().is_err());
+        Ok(true)
+    }));
+    world.engine.run(world.engine.ready() - 1);
+    assert!(matches!(first.lock().take(), Some(Err(Failure::Store(_)))));
+    assert_eq!(running.lock().take(), Some(Err(Failure::Shutdown)));
+    assert!(world.all("late").is_empty());
+}
+
+#[test]
+fn a_reminder_that_is_cancelled_while_its_turn_runs_leaves_nothing() {
+    let world = World::new();
+    open(&world);
+    let _ = world.ask(pay("p1", 10));
+    world.settle();
+    world.clock.0.fetch_add(60, Ordering::Relaxed);
+    world.engine.fire_due();
+    let engine = world.engine.clone();
+    let cancelled = world.ask(Ask::Cancel("p1".into()));
+    // The cancelling turn is executed in the middle of the reminder's.
+    *world.bank.amid_reminder.lock() = Some(Box::new(move || assert!(engine.run(0))));
+    assert_eq!(world.engine.ready(), 2);
+    assert!(world.engine.run(0));
+    world.settle();
+    assert_eq!(cancelled.lock().take(), Some(Ok(true)));
+    assert!(world.all("reminded").is_empty(), "it was cancelled first");
+    assert!(world.store.disk.lock().reminders.is_empty());
+    world.finish();
+    assert!(world.all("reminded").is_empty());
+}
+
+#[test]
+fn a_turn_that_was_told_of_a_reminder_what_is_no_longer_so_runs_again() {
+    let world = World::new();
+    open(&world);
+    let _ = world.ask(pay("p1", 10));
+    world.settle();
+    world.clock.0.fetch_add(60, Ordering::Relaxed);
+    let engine = world.engine.clone();
+    let late = world.ask(doing(move |turn| {
+        let waited = turn.cancel_reminder(&BANK.into(), "p1")?;
+        // The reminder's turn is executed in the middle of this one, the first time.
+        engine.fire_due();
+        engine.run(0);
+        Ok(waited)
+    }));
+    world.settle();
+    assert_eq!(late.lock().take(), Some(Ok(false)));
+    assert_eq!(world.all("reminded")["p1"], "1");
 }

@@ -73,6 +73,11 @@ impl Collector for EngineCollector {
         let gauges = [
             ("turns_active", "Turns ready or running", load.turns_active),
             (
+                "turns_alive",
+                "Turns that are not done, wherever they wait",
+                load.turns_alive,
+            ),
+            (
                 "turns_delayed",
                 "Deliveries that wait for another attempt",
                 load.turns_delayed,

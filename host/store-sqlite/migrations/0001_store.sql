@@ -41,11 +41,12 @@ CREATE VIEW named_documents AS
     SELECT c.component, c.name AS collection, d.id, d.version, d.body
     FROM documents d JOIN collections c ON c.id = d.collection;
 
--- Turns that must still happen.
+-- Turns that must still happen, with how often a start of the host has given them back.
 CREATE TABLE deliveries (
     id      INTEGER NOT NULL PRIMARY KEY,
     head    TEXT    NOT NULL,
-    payload BLOB    NOT NULL
+    payload BLOB    NOT NULL,
+    starts  INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE reminders (

@@ -29,6 +29,7 @@ pub(crate) struct Head {
     by: Option<TurnId>,
     trace: Trace,
     subjects: Vec<Name>,
+    hops: u32,
 }
 
 impl Head {
@@ -41,6 +42,7 @@ impl Head {
             by: delivery.by,
             trace: delivery.trace,
             subjects: delivery.subjects.clone(),
+            hops: delivery.hops,
         }
     }
 }
@@ -57,6 +59,8 @@ impl Stored {
             by: self.head.by,
             trace: self.head.trace,
             subjects: self.head.subjects,
+            hops: self.head.hops,
+            starts: 0,
         }
     }
 }
@@ -109,11 +113,18 @@ pub(crate) async fn collections(
 pub(crate) async fn deliveries(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<Delivery>, StoreError> {
-    let rows = sqlx::query("SELECT id, head, payload FROM deliveries ORDER BY id")
+    let rows = sqlx::query("SELECT id, head, payload, starts FROM deliveries ORDER BY id")
         .fetch_all(connection)
         .await
         .map_err(failed)?;
-    rows.iter().map(delivery).collect()
+    rows.iter()
+        .map(|row| {
+            Ok(Delivery {
+                starts: get(row, 3)?,
+                ..delivery(row)?
+            })
+        })
+        .collect()
 }
 
 fn delivery(row: &SqliteRow) -> Result<Delivery, StoreError> {

@@ -24,6 +24,11 @@ impl Store for SqliteStore {
         inner.take_over()?;
         let mut writer = inner.writer.lock();
         inner.runtime.block_on(async {
+            // Before anything runs: what ends the process must find itself counted.
+            sqlx::query("UPDATE deliveries SET starts = starts + 1")
+                .execute(&mut *writer)
+                .await
+                .map_err(failed)?;
             Ok(Recovered {
                 lsn: Lsn(counter(&mut writer, "lsn").await?),
                 next_id: counter(&mut writer, "next_id").await?,

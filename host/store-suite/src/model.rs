@@ -42,13 +42,13 @@ impl Kept {
     }
 }
 
-/// Everything of a delivery, its payload as it is stored.
+/// Everything of a delivery but its starts, its payload as it is stored.
 fn delivery(d: &Delivery) -> String {
     let payload = d.payload.encode();
     let head = (&d.cause, &d.component, &d.interface, &d.function);
     format!(
-        "{} {head:?} {:?} {:?} {:?} {payload:?}",
-        d.id, d.by, d.trace, d.subjects
+        "{} {head:?} {:?} {:?} {:?} {} {payload:?}",
+        d.id, d.by, d.trace, d.subjects, d.hops
     )
 }
 

@@ -1,5 +1,7 @@
 //! What a store gives back when it is opened again.
 
+use rialto_engine::store::Store as _;
+
 use crate::Place;
 use crate::samples::{collection, dead_letter, delivery, group, outbound, put, reminder, remove};
 use crate::session::Session;
@@ -61,6 +63,33 @@ pub fn what_is_done_does_not_come_back<P: Place>() {
     done.outbound_removed = vec![23, 21, 22];
     session.write(&done);
     session.reopen();
+}
+
+/// Each start is counted for what was pending then, also when nothing was written since.
+pub fn a_delivery_says_how_often_it_has_been_given_back<P: Place>() {
+    let place = P::new();
+    let starts = |store: &P::Store| -> Vec<(u64, u32)> {
+        let recovered = store.recover().expect("a store recovers");
+        let deliveries = recovered.deliveries.iter();
+        deliveries.map(|d| (d.id, d.starts)).collect()
+    };
+    let store = place.open();
+    assert_eq!(starts(&store), []);
+    let mut first = group(1);
+    first.deliveries_added = vec![delivery(10), delivery(11)];
+    store.write(&first).expect("a group is written");
+    drop(store);
+    for start in 1..=2 {
+        assert_eq!(starts(&place.open()), [(10, start), (11, start)]);
+    }
+    let store = place.open();
+    assert_eq!(starts(&store), [(10, 3), (11, 3)]);
+    let mut second = group(2);
+    second.deliveries_added = vec![delivery(12)];
+    second.deliveries_removed = vec![11];
+    store.write(&second).expect("a group is written");
+    drop(store);
+    assert_eq!(starts(&place.open()), [(10, 4), (12, 1)]);
 }
 
 /// One component's reminder is not another's, though they have one id.

@@ -112,6 +112,8 @@ pub fn delivery(id: u64) -> Arc<Delivery> {
             sampled: id.is_multiple_of(2),
         },
         subjects: subjects(id),
+        hops: u32::MAX - id as u32,
+        starts: 0,
     })
 }
 

@@ -1,5 +1,8 @@
 //! `logging`: words for the operator, and what a turn is about.
 
+use rialto_engine::limits;
+
+use super::interrupt;
 use crate::bindings::rialto::host::logging::{Host, Level};
 use crate::guest::Guest;
 
@@ -10,6 +13,9 @@ const SUBJECT_BYTES_MAX: usize = 256;
 
 impl Host for Guest {
     fn log(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
+        if !is_wanted(level) || !self.may_log() {
+            return Ok(());
+        }
         let component = &*self.identity.name;
         let turn = self.active.as_ref().map(|active| active.turn.id().0);
         let line = cut(&message, LINE_BYTES_MAX);
@@ -25,8 +31,33 @@ impl Host for Guest {
 
     fn subject(&mut self, subject: String) -> wasmtime::Result<()> {
         let subject = cut(&subject, SUBJECT_BYTES_MAX).to_owned();
-        self.turn()?.subject(&subject);
-        Ok(())
+        interrupt(self.turn()?.subject(&subject))
+    }
+}
+
+impl Guest {
+    /// Whether one more line is kept: of a turn, or of a call that belongs to none.
+    fn may_log(&mut self) -> bool {
+        if let Some(active) = &mut self.active {
+            return active.turn.may_log();
+        }
+        self.lines = self.lines.saturating_add(1);
+        if self.lines == limits::LINES_PER_TURN_MAX + 1 {
+            let component = &*self.identity.name;
+            tracing::warn!(target: "component", component, "more than {} lines in one call; the others are dropped", limits::LINES_PER_TURN_MAX);
+        }
+        self.lines <= limits::LINES_PER_TURN_MAX
+    }
+}
+
+/// Whether anybody reads lines of this level. Those that nobody reads do not count.
+fn is_wanted(level: Level) -> bool {
+    match level {
+        Level::Trace => tracing::enabled!(target: "component", tracing::Level::TRACE),
+        Level::Debug => tracing::enabled!(target: "component", tracing::Level::DEBUG),
+        Level::Info => tracing::enabled!(target: "component", tracing::Level::INFO),
+        Level::Warn => tracing::enabled!(target: "component", tracing::Level::WARN),
+        Level::Error => tracing::enabled!(target: "component", tracing::Level::ERROR),
     }
 }
 

@@ -65,11 +65,10 @@ impl Host for Guest {
             range.from = cursor;
         }
         let found = interrupt(self.turn()?.scan(&owner, &collection, &range, limit))?;
-        let is_full = u32::try_from(found.len()).is_ok_and(|count| count == limit);
         // The next id in byte order after the last one found.
-        let last = found.last().filter(|_| is_full);
+        let last = found.documents.last().filter(|_| found.more);
         let cursor = last.map(|document| format!("{}\0", document.id));
-        let documents = found.into_iter().map(|document| Document {
+        let documents = found.documents.into_iter().map(|document| Document {
             id: document.id.to_string(),
             body: document.body.to_string(),
         });

@@ -66,6 +66,9 @@ pub struct MemoryStore {
     pub disk: Arc<Mutex<Disk>>,
     pub fault: Mutex<Option<Fault>>,
     pub slow: Mutex<Option<std::time::Duration>>,
+    /// Runs once, in the middle of the next write.
+    #[allow(clippy::type_complexity, reason = "what a test wants to happen")]
+    pub amid_write: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     fence: AtomicU64,
 }
 
@@ -92,6 +95,9 @@ impl Store for MemoryStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
         let mut disk = self.disk.lock();
         disk.fence += 1;
+        for delivery in disk.deliveries.values_mut() {
+            delivery.starts += 1;
+        }
         self.fence.store(disk.fence, Ordering::Relaxed);
         Ok(Recovered {
             lsn: Lsn(disk.lsn),
@@ -133,6 +139,10 @@ impl Store for MemoryStore {
     fn write(&self, group: &Group) -> Result<(), StoreError> {
         if let Some(pause) = *self.slow.lock() {
             std::thread::sleep(pause);
+        }
+        let amid = self.amid_write.lock().take();
+        if let Some(amid) = amid {
+            amid();
         }
         let fault = self.fault.lock().take();
         if fault == Some(Fault::Before) {
@@ -318,6 +328,23 @@ pub enum Ask {
     Cancel(String),
     /// Holds a document of its own for a while.
     Slow(std::time::Duration),
+    /// Whatever a test wants of a turn.
+    Do(Doing),
+}
+
+/// What a test does in a turn.
+pub type Doing = Box<dyn Fn(&mut Turn) -> Result<bool, Interrupt> + Send + Sync>;
+
+/// As a request: whatever a test wants of a turn.
+pub fn doing(what: impl Fn(&mut Turn) -> Result<bool, Interrupt> + Send + Sync + 'static) -> Ask {
+    Ask::Do(Box::new(what))
+}
+
+/// Publish an event whose handler publishes it again, without end.
+pub fn spin(turn: &mut Turn) -> Result<bool, Interrupt> {
+    let payload = Payload::Stored(b"{}".to_vec().into());
+    turn.deliver(&BANK.into(), &"events".into(), &"spin".into(), payload)?;
+    Ok(true)
 }
 
 /// See the module's documentation.
@@ -325,6 +352,9 @@ pub enum Ask {
 pub struct Bank {
     /// The delivery of `held` fails so often before it goes well.
     pub failures: AtomicU64,
+    /// Runs once, in the middle of the next reminder's turn.
+    #[allow(clippy::type_complexity, reason = "what a test wants to happen")]
+    pub amid_reminder: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 pub const BANK: &str = "bank";
@@ -383,6 +413,7 @@ impl Bank {
                 std::thread::sleep(*pause);
                 Ok(Box::new(true))
             }
+            Ask::Do(what) => Ok(Box::new(what(turn)?)),
         }
     }
 
@@ -422,7 +453,14 @@ impl Bank {
                     }
                     Payload::Stored(bytes) => serde_json::from_slice(bytes).unwrap(),
                 };
+                let amid = self.amid_reminder.lock().take();
+                if let Some(amid) = amid {
+                    amid();
+                }
                 add(turn, "reminded", &reminder.payload, 1)?;
+            }
+            "spin" => {
+                spin(turn)?;
             }
             other => panic!("{other} is nothing that the bank knows"),
         }
@@ -495,6 +533,8 @@ pub fn limits() -> Limits {
         retry_max_ms: 100,
         attempts_max: 5,
         lock_looks_max: 4,
+        // Tests crash more often than hosts.
+        starts_max: 1_000,
         ..Limits::default()
     }
 }
@@ -550,6 +590,15 @@ impl World {
         );
         assert!(submitted.is_ok());
         answer
+    }
+
+    /// Whether the engine refuses a request now.
+    pub fn is_busy(&self) -> bool {
+        let nothing = Box::new(|_: Result<Reply, Failure>| ());
+        let ask = Arc::new(doing(|_| Ok(true)));
+        self.engine
+            .submit(BANK.into(), "ask".into(), ask, Trace::default(), nothing)
+            .is_err()
     }
 
     /// Run and commit until nothing is left to do but wait for the outside or the clock.

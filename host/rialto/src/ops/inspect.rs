@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use rialto_components::rules::Receipt;
 use rialto_engine::history::Record;
 use rialto_engine::store::{Receipt as StoredReceipt, ScanRange, StoreError};
+use rialto_engine::{Decision, Failure, Reply, Settled};
 use rialto_store_sqlite::SqliteStore;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -206,20 +207,40 @@ pub(super) async fn settle_dead_letter(
     State(shared): Host,
     Path((id, verb)): Path<(u64, String)>,
 ) -> Result<StatusCode, Problem> {
-    let retry = match verb.as_str() {
-        "retry" => true,
-        "drop" => false,
+    let decision = match verb.as_str() {
+        "retry" => Decision::Retry,
+        "drop" => Decision::Drop,
         _ => {
             let detail = "a dead letter can be given `retry` or `drop`";
             return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail));
         }
     };
     blocking(move || {
-        if shared.engine.settle_dead_letter(id, retry)? {
-            Ok(StatusCode::NO_CONTENT)
-        } else {
-            let detail = format!("there is no dead letter {id}");
-            Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail))
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        let waiter = move |outcome: Result<Reply, Failure>| {
+            let _ = sender.send(outcome);
+        };
+        shared
+            .engine
+            .settle_dead_letter(id, decision, Box::new(waiter));
+        // Called once in any case, also when the engine stops.
+        let outcome = receiver.recv().unwrap_or(Err(Failure::Shutdown));
+        let settled = outcome.map(|reply| reply.downcast::<Settled>().map(|s| *s));
+        match settled {
+            Ok(Ok(Settled::Done)) => Ok(StatusCode::NO_CONTENT),
+            Ok(Ok(Settled::UnderWay)) => {
+                let detail = format!("the dead letter {id} is being retried or dropped right now");
+                Err(Problem::new(StatusCode::CONFLICT, "under-way", detail))
+            }
+            Ok(Ok(Settled::Unknown) | Err(_)) => {
+                let detail = format!("there is no dead letter {id}");
+                Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail))
+            }
+            Err(failure) => {
+                let detail = format!("the dead letter {id} may not be settled: {failure}");
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                Err(Problem::new(status, "not-settled", detail))
+            }
         }
     })
     .await

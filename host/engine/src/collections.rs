@@ -1,0 +1,151 @@
+//! The numbers of collections: given when a component first names one, kept once something was
+//! written to it.
+//!
+//! A number that was given and never written to is forgotten with the process; there is nothing in
+//! the store that has it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use parking_lot::RwLock;
+
+use crate::ids::{CollectionId, Name};
+use crate::limits;
+use crate::store::Collection;
+use crate::turn::Interrupt;
+
+struct Entry {
+    collection: Collection,
+    /// Whether an executed turn has written to it.
+    written: AtomicBool,
+    /// Whether the store knows it.
+    stored: AtomicBool,
+}
+
+#[derive(Default)]
+struct Numbers {
+    by_name: HashMap<Name, HashMap<Name, CollectionId>>,
+    /// In the order of their numbers.
+    by_id: Vec<Entry>,
+}
+
+impl Numbers {
+    fn find(&self, component: &str, name: &str) -> Option<CollectionId> {
+        self.by_name.get(component)?.get(name).copied()
+    }
+
+    fn entry(&self, id: CollectionId) -> Option<&Entry> {
+        let at = self.by_id.binary_search_by_key(&id, |e| e.collection.id);
+        self.by_id.get(at.ok()?)
+    }
+
+    fn add(&mut self, collection: Collection, stored: bool) {
+        self.by_name
+            .entry(collection.component.clone())
+            .or_default()
+            .insert(collection.name.clone(), collection.id);
+        self.by_id.push(Entry {
+            collection,
+            written: AtomicBool::new(stored),
+            stored: AtomicBool::new(stored),
+        });
+    }
+}
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Collections {
+    numbers: RwLock<Numbers>,
+    /// Collections that were written to and that the store does not know.
+    unstored: AtomicUsize,
+}
+
+impl Collections {
+    pub fn recovered(mut collections: Vec<Collection>) -> Self {
+        let this = Self::default();
+        collections.sort_by_key(|collection| collection.id);
+        {
+            let mut numbers = this.numbers.write();
+            for collection in collections {
+                numbers.add(collection, true);
+            }
+        }
+        this
+    }
+
+    /// The collection's number, if it has one.
+    pub fn find(&self, component: &str, name: &str) -> Option<CollectionId> {
+        self.numbers.read().find(component, name)
+    }
+
+    /// The collection's number; a new one gets the next.
+    pub fn id(&self, component: &str, name: &str) -> Result<CollectionId, Interrupt> {
+        if let Some(id) = self.find(component, name) {
+            return Ok(id);
+        }
+        let mut numbers = self.numbers.write();
+        if let Some(id) = numbers.find(component, name) {
+            return Ok(id);
+        }
+        let count = numbers.by_name.get(component).map_or(0, HashMap::len);
+        if count >= limits::COLLECTIONS_PER_COMPONENT_MAX {
+            return Err(Interrupt::Misuse(format!(
+                "a component may have {} collections and `{name}` would be one more",
+                limits::COLLECTIONS_PER_COMPONENT_MAX
+            )));
+        }
+        let last = numbers.by_id.last();
+        let id = CollectionId(last.map_or(1, |last| last.collection.id.0 + 1));
+        let collection = Collection {
+            id,
+            component: component.into(),
+            name: name.into(),
+        };
+        numbers.add(collection, false);
+        Ok(id)
+    }
+
+    /// The component and the name of a collection.
+    pub fn name(&self, id: CollectionId) -> Option<(Name, Name)> {
+        let numbers = self.numbers.read();
+        let known = &numbers.entry(id)?.collection;
+        Some((known.component.clone(), known.name.clone()))
+    }
+
+    /// A turn that writes to the collection is about to get its place in the log.
+    pub fn written(&self, id: CollectionId) {
+        let numbers = self.numbers.read();
+        if let Some(entry) = numbers.entry(id)
+            && !entry.written.load(Ordering::Acquire)
+        {
+            // Counted first: whoever sees that it was written to must find it counted.
+            self.unstored.fetch_add(1, Ordering::AcqRel);
+            if entry.written.swap(true, Ordering::AcqRel) {
+                self.unstored.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// Collections that are to be written with the next group.
+    pub fn unstored(&self) -> Vec<Collection> {
+        if self.unstored.load(Ordering::Acquire) == 0 {
+            return Vec::new();
+        }
+        let numbers = self.numbers.read();
+        let unstored = numbers
+            .by_id
+            .iter()
+            .filter(|e| e.written.load(Ordering::Acquire) && !e.stored.load(Ordering::Acquire));
+        unstored.map(|entry| entry.collection.clone()).collect()
+    }
+
+    /// The store knows these now.
+    pub fn stored(&self, collections: &[Collection]) {
+        let numbers = self.numbers.read();
+        for entry in collections.iter().filter_map(|c| numbers.entry(c.id)) {
+            if !entry.stored.swap(true, Ordering::AcqRel) {
+                self.unstored.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Scans: what is on disk, what is executed, and a turn's own writes, merged page by page.
+//!
+//! A page ends with its number of documents or with its number of bytes, whatever comes first. The
+//! store is asked for a few documents at a time, so that no more are in memory than that.
+
+use std::collections::BTreeMap;
+
+use crate::engine::{Engine, Shared};
+use crate::ids::{CollectionId, Name, TurnId};
+use crate::limits;
+use crate::stimulus::Trace;
+use crate::store::{DocumentWrite, ScanRange, StoreError, StoredDocument};
+use crate::turn::{Interrupt, Turn};
+
+/// One page of a scan.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// In the byte order of their ids.
+    pub documents: Vec<StoredDocument>,
+    /// Whether the range may hold more after the last of them.
+    pub more: bool,
+}
+
+/// A page being filled.
+struct Filling {
+    page: Page,
+    limit: usize,
+    bytes: usize,
+}
+
+impl Filling {
+    /// Answers whether the page is full now.
+    fn add(&mut self, document: StoredDocument) -> bool {
+        self.bytes += document.id.len() + document.body.len();
+        self.page.documents.push(document);
+        self.page.more =
+            self.page.documents.len() >= self.limit || self.bytes >= limits::SCAN_BYTES_MAX;
+        self.page.more
+    }
+}
+
+impl Shared {
+    /// A page over the executed state and a turn's own writes (id, version, body).
+    pub fn scan(
+        &self,
+        collection: CollectionId,
+        range: &ScanRange,
+        limit: u32,
+        own: Vec<(Name, u64, Option<Name>)>,
+    ) -> Result<Page, StoreError> {
+        // What is not on disk is looked at first: what gets there meanwhile is then seen twice,
+        // never missed.
+        let newer = self
+            .log
+            .uncommitted_writes(|w| w.collection == collection && range.contains(&w.id));
+        let mut newer: BTreeMap<Name, DocumentWrite> = newer.into_iter().collect();
+        newer.extend(own.into_iter().map(|(id, version, body)| {
+            let write = DocumentWrite {
+                collection,
+                id: id.clone(),
+                version,
+                body,
+            };
+            (id, write)
+        }));
+        let mut filling = Filling {
+            page: Page::default(),
+            limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            bytes: 0,
+        };
+        let step = limit.min(limits::SCAN_STEP);
+        let mut rest = range.clone();
+        loop {
+            let stored = self.environment.store.scan(collection, &rest, step)?;
+            let is_last = stored.len() < usize::try_from(step).unwrap_or(usize::MAX);
+            // The next id in byte order after the last one found.
+            let next = stored.last().map(|last| format!("{}\0", last.id));
+            let reached = |id: &str| is_last || next.as_deref().is_none_or(|next| id < next);
+            let mut documents: BTreeMap<Name, StoredDocument> =
+                stored.into_iter().map(|d| (d.id.clone(), d)).collect();
+            while let Some(first) = newer.first_entry()
+                && reached(first.key())
+            {
+                let (id, write) = first.remove_entry();
+                let version = write.version;
+                match write.body {
+                    Some(body) => {
+                        documents.insert(id.clone(), StoredDocument { id, version, body });
+                    }
+                    None => {
+                        documents.remove(&id);
+                    }
+                }
+            }
+            for document in documents.into_values() {
+                if filling.add(document) {
+                    return Ok(filling.page);
+                }
+            }
+            match next {
+                Some(next) if !is_last => rest.from = next,
+                _ => return Ok(filling.page),
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Documents of a component as executed, for operators: no turn, no effect.
+    ///
+    /// # Errors
+    /// When the names are none, or the store cannot be read.
+    pub fn inspect(
+        &self,
+        component: &str,
+        collection: &str,
+        range: &ScanRange,
+        limit: u32,
+    ) -> Result<Vec<StoredDocument>, Interrupt> {
+        let mut found: Vec<StoredDocument> = Vec::new();
+        let mut rest = range.clone();
+        let mut wanted = limit;
+        loop {
+            let page = Turn::new(self.shared.clone(), TurnId(0), Trace::default())
+                .scan(component, collection, &rest, wanted)?;
+            wanted = wanted.saturating_sub(u32::try_from(page.documents.len()).unwrap_or(u32::MAX));
+            if let Some(last) = page.documents.last() {
+                rest.from = format!("{}\0", last.id);
+            }
+            found.extend(page.documents);
+            if wanted == 0 || !page.more {
+                return Ok(found);
+            }
+        }
+    }
+}
