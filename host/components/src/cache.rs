@@ -3,7 +3,7 @@
 //! Compiling takes tens of milliseconds, loading what was compiled some microseconds, so a component
 //! is compiled when it is deployed and never on a request. Loading native code is trusting it: a
 //! file is used only if its MAC fits, made with a key that this installation drew and keeps where
-//! only it can read. A file's name holds the component's digest and wasmtime's compatibility hash.
+//! only it can read (see `private.rs`). A file's name holds the component's digest and wasmtime's compatibility hash.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write as _;
@@ -16,6 +16,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::digest::Digest;
+use crate::private;
 
 const MAC_BYTES: usize = 32;
 const KEY_BYTES: usize = 32;
@@ -30,13 +31,17 @@ impl Cache {
     /// Use this folder; it and the key are made if they are not there.
     ///
     /// # Errors
-    /// When the folder or the key cannot be made or read.
+    /// When the folder or the key cannot be made or read, belongs to somebody else, or is open to
+    /// others.
     pub fn open(folder: &Path, fill: impl FnOnce(&mut [u8])) -> std::io::Result<Self> {
-        std::fs::create_dir_all(folder)?;
+        let owner = private::folder(folder)?;
         let path = folder.join("key");
         let mut key = [0; KEY_BYTES];
         match std::fs::read(&path) {
-            Ok(bytes) if bytes.len() == KEY_BYTES => key.copy_from_slice(&bytes),
+            Ok(bytes) if bytes.len() == KEY_BYTES => {
+                private::secret(&path, owner)?;
+                key.copy_from_slice(&bytes);
+            }
             Ok(_) => {
                 return Err(std::io::Error::other(format!(
                     "{} is no key: delete it, and the compiled components will be made again",

@@ -56,8 +56,12 @@ fn main() -> anyhow::Result<()> {
         }
     };
     logs::start("warn,rialto=error", Format::Text)?;
-    let temporary = std::env::temp_dir().join(format!("rialto-demo-{}", std::process::id()));
-    let state = arguments.state.clone().unwrap_or_else(|| temporary.clone());
+    // Of a name that nobody can foresee, open to this user alone; it goes away with this value.
+    let temporary = tempfile::Builder::new().prefix("rialto-demo-").tempdir()?;
+    let state = match &arguments.state {
+        Some(state) => state.clone(),
+        None => temporary.path().to_owned(),
+    };
     let runtime = tokio::runtime::Runtime::new()?;
     let host = Host::start(&manifest, &state, runtime.handle())?;
     let told = tell(&arguments, &manifest, &host, &runtime);
@@ -76,9 +80,6 @@ fn main() -> anyhow::Result<()> {
     }
     host.stop();
     drop(runtime);
-    if arguments.state.is_none() {
-        let _ = std::fs::remove_dir_all(&temporary);
-    }
     told
 }
 

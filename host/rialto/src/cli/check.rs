@@ -69,9 +69,13 @@ impl Check {
 
 /// Everything that `serve` would do with a scheme short of serving it.
 fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Vec<String>>> {
-    let folder = std::env::temp_dir().join(format!("rialto-check-{}", std::process::id()));
-    let cache =
-        Cache::open(&folder, |bytes| SystemEntropy.fill(bytes)).context("making a folder")?;
+    // Of a name that nobody can foresee: native code is loaded from it.
+    let folder = tempfile::Builder::new()
+        .prefix("rialto-check-")
+        .tempdir()
+        .context("making a folder for compiled components")?;
+    let cache = Cache::open(folder.path(), |bytes| SystemEntropy.fill(bytes))
+        .context("making a folder for compiled components")?;
     let pool = PoolSize {
         instances: 32,
         ..PoolSize::default()
@@ -82,9 +86,7 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Vec<String>>> 
         let found = components.find(|c| spec::digest(c.digest) == wanted);
         found.map(|c| c.bytes.clone())
     })?;
-    let prepared = runtime.prepare(&spec);
-    let _ = std::fs::remove_dir_all(&folder);
-    let release = match prepared {
+    let release = match runtime.prepare(&spec) {
         Ok(release) => release,
         Err(problems) => return Ok(Err(problems.iter().map(ToString::to_string).collect())),
     };
