@@ -15,6 +15,11 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// Its 32 bytes.
+    pub fn bytes(&self) -> [u8; 32] {
+        self.0
+    }
+
     /// The 64 digits alone, for file names.
     pub fn hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rialto_engine::{Name, Turn};
 use wasmtime::ResourceLimiter;
-use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 
 use crate::release::Release;
+use crate::wasi::{Source, Wasi};
 
 /// The most calls between components that may be under way inside one another.
 pub const CALL_DEPTH_MAX: u32 = 16;
@@ -38,6 +38,25 @@ pub struct Identity {
     pub memory_bytes_max: usize,
 }
 
+/// A component wanted more than it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Overrun {
+    /// Of memory.
+    #[error("wants {desired} bytes of memory and may have {may_have}")]
+    Memory {
+        /// Bytes in all.
+        desired: usize,
+        /// Its bound.
+        may_have: usize,
+    },
+    /// Of a table.
+    #[error("wants a table of {desired} elements and may have {TABLE_ELEMENTS_MAX}")]
+    Table {
+        /// Elements in all.
+        desired: usize,
+    },
+}
+
 /// A store's data.
 pub struct Guest {
     /// Who it is.
@@ -46,29 +65,17 @@ pub struct Guest {
     pub active: Option<Active>,
     /// Lines logged in this call, if it belongs to no turn.
     pub(crate) lines: u32,
-    wasi: Option<Box<Wasi>>,
-}
-
-/// WASI that gives nothing: no files, environment, arguments or network.
-struct Wasi {
-    context: WasiCtx,
-    table: ResourceTable,
+    pub(crate) wasi: Option<Box<Wasi>>,
 }
 
 impl Guest {
     /// The data of a fresh store.
-    pub fn new(identity: Arc<Identity>, wasi: bool) -> Self {
-        let wasi = wasi.then(|| {
-            Box::new(Wasi {
-                context: WasiCtx::builder().build(),
-                table: ResourceTable::new(),
-            })
-        });
+    pub(crate) fn new(identity: Arc<Identity>, wasi: Option<Source>) -> Self {
         Self {
             identity,
             active: None,
             lines: 0,
-            wasi,
+            wasi: wasi.map(|source| Box::new(Wasi::new(source))),
         }
     }
 
@@ -87,22 +94,6 @@ impl Guest {
     }
 }
 
-impl WasiView for Guest {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        // Only components that import WASI are linked to it, and their stores have it.
-        let wasi = self.wasi.get_or_insert_with(|| {
-            Box::new(Wasi {
-                context: WasiCtx::builder().build(),
-                table: ResourceTable::new(),
-            })
-        });
-        WasiCtxView {
-            ctx: &mut wasi.context,
-            table: &mut wasi.table,
-        }
-    }
-}
-
 impl ResourceLimiter for Guest {
     fn memory_growing(
         &mut self,
@@ -111,10 +102,8 @@ impl ResourceLimiter for Guest {
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         if desired > self.identity.memory_bytes_max {
-            return Err(wasmtime::format_err!(
-                "wants {desired} bytes of memory and may have {}",
-                self.identity.memory_bytes_max
-            ));
+            let may_have = self.identity.memory_bytes_max;
+            return Err(Overrun::Memory { desired, may_have }.into());
         }
         Ok(true)
     }
@@ -126,9 +115,7 @@ impl ResourceLimiter for Guest {
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         if desired > TABLE_ELEMENTS_MAX {
-            return Err(wasmtime::format_err!(
-                "wants a table of {desired} elements and may have {TABLE_ELEMENTS_MAX}"
-            ));
+            return Err(Overrun::Table { desired }.into());
         }
         Ok(true)
     }

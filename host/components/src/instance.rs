@@ -10,7 +10,8 @@ use wasmtime::{Engine, Store, Trap};
 use crate::config::EPOCH_TICK_MS;
 use crate::guest::{Guest, Identity};
 use crate::release::Member;
-use crate::spec::Isolation;
+use crate::spec::{Isolation, Role};
+use crate::wasi::{Seed, Source};
 
 /// Bytes that one call may hand to the host, roughly; values on the host's side are larger than in
 /// the guest.
@@ -110,7 +111,20 @@ impl Member {
     /// # Errors
     /// When the pools are exhausted, or the component traps while it starts.
     pub fn instantiate(&self, identity: &Arc<Identity>) -> wasmtime::Result<Instance> {
-        let mut store = new_store(&self.engine, identity, self.wasi);
+        self.instantiate_for(identity, Seed::default())
+    }
+
+    /// A fresh instance; a rule's randomness, should it import any, comes from this seed.
+    pub(crate) fn instantiate_for(
+        &self,
+        identity: &Arc<Identity>,
+        seed: Seed,
+    ) -> wasmtime::Result<Instance> {
+        let source = match self.role {
+            Role::Context => Source::Turn,
+            Role::Rule => Source::Input(seed),
+        };
+        let mut store = new_store(&self.engine, identity, self.wasi.then_some(source));
         self.arm(&mut store)?;
         let instance = self.pre.instantiate(&mut store)?;
         Ok(Instance {
@@ -200,7 +214,7 @@ impl Member {
     }
 }
 
-fn new_store(engine: &Engine, identity: &Arc<Identity>, wasi: bool) -> Store<Guest> {
+fn new_store(engine: &Engine, identity: &Arc<Identity>, wasi: Option<Source>) -> Store<Guest> {
     let mut store = Store::new(engine, Guest::new(identity.clone(), wasi));
     store.limiter(|guest| guest);
     store.set_hostcall_fuel(HOSTCALL_BYTES_MAX);

@@ -18,12 +18,14 @@ pub mod introspect;
 pub mod link;
 pub mod names;
 mod prepare;
+mod private;
 pub mod release;
 pub mod rules;
 pub mod runtime;
 pub mod spec;
 pub mod surfaces;
 pub mod values;
+pub mod wasi;
 pub mod wiring;
 
 pub use digest::Digest;

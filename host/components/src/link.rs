@@ -19,10 +19,13 @@ use crate::rules;
 use crate::spec::ReleaseSpec;
 use crate::surfaces;
 use crate::values::Json;
+use crate::wasi;
 use crate::wiring::{Target, Wiring};
 
 /// The arguments of an event, on their way to a subscriber.
 pub struct EventPayload {
+    /// The release on which it was published: the arguments are of its types.
+    pub release: u64,
     /// The arguments.
     pub params: Vec<Val>,
 }
@@ -84,7 +87,7 @@ pub fn linker(
 ) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(engine);
     if shapes[at].imports_wasi() {
-        wasmtime_wasi::p2::add_to_linker_sync(&mut linker)?;
+        wasi::link(&mut linker)?;
     }
     for link in wiring.links.iter().filter(|link| link.importer == at) {
         let imports = &shapes[at].imports;
@@ -230,8 +233,11 @@ fn publish(
     let event: Name = function.name.as_str().into();
     let names: Vec<Name> = to.iter().map(|s| s.component.clone()).collect();
     instance.func_new(&function.name, move |mut store, _, params, _| {
-        let turn = store.data_mut().turn()?;
+        let guest = store.data_mut();
+        let release = guest.active.as_ref().map_or(0, |a| a.release.number);
+        let turn = guest.turn()?;
         let payload = Payload::Live(Arc::new(EventPayload {
+            release,
             params: params.to_vec(),
         }));
         turn.note(Step::Published {

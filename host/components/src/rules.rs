@@ -2,21 +2,27 @@
 //!
 //! The rules of the step are asked in the release's order, each in a fresh instance with the step's
 //! settings and the rule's limits, until one refuses. A rule that fails (traps, runs out of fuel or
-//! time, gives codes that it does not declare) is refused, allowed, or allowed and flagged, as the
+//! memory, gives codes that it does not declare) is refused, allowed, or allowed and flagged, as the
 //! release says. Each verdict, also that of a failure, is staged as a receipt in the turn that asked.
+//!
+//! Only what would happen again with the same bytes on the same input can be a verdict. When the clock
+//! stops a rule, or the host has no room for it, there is none: the turn fails, and is tried again.
 
 use std::sync::Arc;
 
 use rialto_engine::Name;
 use rialto_engine::history::Step;
 use serde::{Deserialize, Serialize};
+use wasmtime::Trap;
 use wasmtime::component::Val;
 
 use crate::digest::Digest;
-use crate::guest::{Active, Guest, Identity};
+use crate::guest::{Active, Guest, Identity, Overrun};
+use crate::instance::CallFailed;
 use crate::release::{BoundRule, Member};
 use crate::spec::Failing;
 use crate::values::{Json, Misfit, decode};
+use crate::wasi::Seed;
 
 /// The longest message of a violation, in characters: FSPIOP's ErrorDescription takes no more.
 const MESSAGE_CHARS_MAX: usize = 128;
@@ -102,10 +108,21 @@ pub struct Receipt {
     pub flagged: bool,
 }
 
+/// Why a rule gave no verdict.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unjudged {
+    /// The rule failed, and will again on the same input.
+    #[error("{0}")]
+    Failed(String),
+    /// The clock stopped it, or the host could not run it: says nothing about the input.
+    #[error("{0}")]
+    Prevented(String),
+}
+
 /// What one rule said, with what it cost.
 pub struct Judgement {
     /// The verdict or the failure.
-    pub outcome: Result<Outcome, String>,
+    pub outcome: Result<Outcome, Unjudged>,
     /// Fuel used.
     pub fuel: u64,
 }
@@ -134,13 +151,20 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
         let started_us = active.turn.monotonic_us();
         let judgement = member.judge(&bound.identity, bound.export, params);
         let took_us = active.turn.monotonic_us().saturating_sub(started_us);
-        let outcome = judgement.outcome.unwrap_or_else(|reason| {
-            tracing::warn!(%step, rule = %member.identity.name, %reason, "a rule failed");
-            Outcome::Failed {
-                reason,
-                means: bound.failing,
+        let outcome = match judgement.outcome {
+            Ok(outcome) => outcome,
+            Err(Unjudged::Failed(reason)) => {
+                tracing::warn!(%step, rule = %member.identity.name, %reason, "a rule failed");
+                Outcome::Failed {
+                    reason,
+                    means: bound.failing,
+                }
             }
-        });
+            Err(Unjudged::Prevented(reason)) => {
+                let component = member.identity.name.clone();
+                return Err(CallFailed { component, reason }.into());
+            }
+        };
         let verdict = verdict(&outcome, bound);
         keep_receipt(
             active,
@@ -227,23 +251,62 @@ fn keep_receipt(
     Ok(())
 }
 
+/// How far a rule came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Starting,
+    Running,
+}
+
+/// What decides the randomness of a rule that imports any: its input.
+fn seed(params: &[Val]) -> Seed {
+    let input = params.get(1).map(Json);
+    // Only plain values reach a rule, and those can all be written.
+    Digest::of(serde_json::to_vec(&input).unwrap_or_default()).bytes()
+}
+
 impl Member {
     /// Ask a rule in a fresh instance, without any turn. The same bytes, settings and input give
     /// the same outcome and the same fuel.
     pub fn judge(&self, identity: &Arc<Identity>, export: usize, params: &[Val]) -> Judgement {
         let limit = self.limits.fuel.unwrap_or_default();
-        let mut fuel = 0;
-        let ran = self.instantiate(identity).and_then(|mut instance| {
-            let mut results = [Val::Bool(false)];
-            let called = self.invoke(&mut instance, export, params, &mut results);
-            fuel = limit.saturating_sub(instance.store.get_fuel().unwrap_or_default());
-            called.map(|()| results)
-        });
-        let outcome = match ran {
-            Ok([verdict]) => self.read_verdict(&verdict),
-            Err(error) => Err(self.explain(&error).reason),
+        let seed = if self.wasi {
+            seed(params)
+        } else {
+            Seed::default()
+        };
+        let mut instance = match self.instantiate_for(identity, seed) {
+            Ok(instance) => instance,
+            Err(error) => {
+                let outcome = Err(self.unjudged(&error, Stage::Starting));
+                return Judgement { outcome, fuel: 0 };
+            }
+        };
+        let mut results = [Val::Bool(false)];
+        let called = self.invoke(&mut instance, export, params, &mut results);
+        let fuel = limit.saturating_sub(instance.store.get_fuel().unwrap_or_default());
+        let outcome = match called {
+            Ok(()) => self.read_verdict(&results[0]).map_err(Unjudged::Failed),
+            Err(error) => Err(self.unjudged(&error, Stage::Running)),
         };
         Judgement { outcome, fuel }
+    }
+
+    /// Whether it was the rule that failed, or the host that prevented it.
+    fn unjudged(&self, error: &wasmtime::Error, stage: Stage) -> Unjudged {
+        let by_rule = match error.downcast_ref::<Trap>() {
+            Some(Trap::Interrupt) => false,
+            Some(_) => true,
+            // What comes up while code runs, it has asked for. An instance that could not be made
+            // was refused by the rule's own bounds, or there was no room.
+            None => stage == Stage::Running || error.downcast_ref::<Overrun>().is_some(),
+        };
+        let reason = self.explain(error).reason;
+        if by_rule {
+            Unjudged::Failed(reason)
+        } else {
+            Unjudged::Prevented(reason)
+        }
     }
 
     /// Ask a rule about an input that was stored with a receipt.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use rialto_engine::history::Step;
 use rialto_engine::network::Report;
+use rialto_engine::stimulus::LivePayload as _;
 use rialto_engine::store::StoredReminder;
 use rialto_engine::{Delivery, Failure, Handled, Handler, Name, Payload, Reply, Stimulus, Turn};
 use wasmtime::Engine;
@@ -279,7 +280,15 @@ fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled
     let stored;
     let params = match &delivery.payload {
         Payload::Live(live) => match live.as_any().downcast_ref::<EventPayload>() {
-            Some(payload) => &payload.params,
+            Some(payload) if payload.release == release.number => &payload.params,
+            // Published on another release, whose types may be others: as if it came from disk.
+            Some(payload) => match stored_params(member, export, &payload.encode()) {
+                Ok(params) => {
+                    stored = params;
+                    &stored
+                }
+                Err(reason) => return failed(Some(turn), component, reason),
+            },
             None => return failed(Some(turn), component, "its payload is no event".into()),
         },
         Payload::Stored(bytes) => match stored_params(member, export, bytes) {

@@ -1,12 +1,13 @@
 //! Whether a release's components fit each other and what they were granted, and who is linked
 //! to whom: found from the components' own types, before anything runs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::introspect::{Function, Interface, Shape};
 use crate::names::{CHECK_FUNCTION, InterfaceName, RULE_INTERFACE, grant_covers};
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
 use crate::surfaces::{RULE_SURFACES, SURFACES};
+use crate::wasi::{self, Needs};
 
 /// Something that keeps a release from going live.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +36,7 @@ impl std::fmt::Display for Problem {
 pub enum Target {
     /// A surface of the host.
     Surface,
-    /// WASI, which gives nothing.
+    /// WASI: see [`crate::wasi`].
     Wasi,
     /// Calls to the component at this place.
     Provider(usize),
@@ -99,6 +100,7 @@ pub fn wire(spec: &ReleaseSpec, shapes: &[Shape]) -> Result<Wiring, Vec<Problem>
         wirer.component(at);
     }
     wirer.steps();
+    wirer.cycles();
     wirer.unheard();
     if wirer.problems.is_empty() {
         Ok(wirer.wiring)
@@ -145,7 +147,7 @@ impl<'a> Wirer<'a> {
 
     fn target(&mut self, component: &ComponentSpec, import: &Interface) -> Option<Target> {
         if import.name.is_wasi() {
-            return Some(Target::Wasi);
+            return self.wasi(component, import);
         }
         if import.name.is_host() {
             return self.surface(component, import);
@@ -186,6 +188,30 @@ impl<'a> Wirer<'a> {
                 "an interface is either of events (no results) or of calls (results)".into(),
             );
             None
+        }
+    }
+
+    /// What there is of WASI gives nothing, except to a context, whose clock and randomness are those of
+    /// its turn: it needs the same grants for them as for the host's surfaces.
+    fn wasi(&mut self, component: &ComponentSpec, import: &Interface) -> Option<Target> {
+        match wasi::needs(&import.name) {
+            Needs::Nothing => Some(Target::Wasi),
+            Needs::Grant(_) if component.role == Role::Rule => Some(Target::Wasi),
+            Needs::Grant(surface) if component.grants.host.iter().any(|g| g == surface) => {
+                Some(Target::Wasi)
+            }
+            Needs::Grant(surface) => {
+                self.not_granted(component, &import.name, "host", surface);
+                None
+            }
+            Needs::Refused => {
+                self.problem(
+                    &component.name,
+                    format!("imports {}, which this host does not have", import.name),
+                    "of WASI there are cli, clocks, filesystem, io and random, in their versions 0.2; a context sends requests with `rialto:host/http`".into(),
+                );
+                None
+            }
         }
     }
 
@@ -448,6 +474,36 @@ impl<'a> Wirer<'a> {
         }
     }
 
+    /// Components that call each other in a circle: each call holds an instance until it ends, so under
+    /// load all instances would wait for one another.
+    fn cycles(&mut self) {
+        let mut calls = vec![Vec::new(); self.shapes.len()];
+        for link in &self.wiring.links {
+            if let Target::Provider(provider) = link.target {
+                calls[link.importer].push(provider);
+            }
+        }
+        for (at, component) in self.spec.components.iter().enumerate() {
+            let Some(circle) = circle(&calls, at) else {
+                continue;
+            };
+            // Told once, by the first of its components.
+            if circle.iter().any(|&other| other < at) {
+                continue;
+            }
+            let mut names: Vec<&str> = circle
+                .iter()
+                .map(|&other| &*self.spec.components[other].name)
+                .collect();
+            names.push(&component.name);
+            self.problem(
+                &component.name,
+                format!("calls itself in a circle: {}", names.join(" → ")),
+                "let one of them publish an event instead of calling".into(),
+            );
+        }
+    }
+
     /// Exported events that nobody publishes.
     fn unheard(&mut self) {
         for (at, shape) in self.shapes.iter().enumerate() {
@@ -462,6 +518,29 @@ impl<'a> Wirer<'a> {
             }
         }
     }
+}
+
+/// The shortest way from a component back to itself by calls, beginning with it.
+fn circle(calls: &[Vec<usize>], start: usize) -> Option<Vec<usize>> {
+    let mut came_from: Vec<Option<usize>> = vec![None; calls.len()];
+    let mut waiting = VecDeque::from([start]);
+    while let Some(at) = waiting.pop_front() {
+        if calls[at].contains(&start) {
+            let mut way = vec![at];
+            while let Some(before) = way.last().and_then(|&last| came_from[last]) {
+                way.push(before);
+            }
+            way.reverse();
+            return Some(way);
+        }
+        for &next in &calls[at] {
+            if next != start && came_from[next].is_none() {
+                came_from[next] = Some(at);
+                waiting.push_back(next);
+            }
+        }
+    }
+    None
 }
 
 /// The first difference between two functions of one name.

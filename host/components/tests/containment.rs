@@ -8,11 +8,11 @@
 
 mod world;
 
-use rialto_components::rules::Outcome;
+use rialto_components::rules::{Outcome, Unjudged};
 use rialto_components::{Failing, Limits};
 use world::{
-    FAILURE_CODE, PREPARE, QUOTE, Ready, World, asker, at, built, hostile, release, rule, rule_of,
-    wide,
+    FAILURE_CODE, PREPARE, QUOTE, Ready, World, asker, at, built, friend, hostile, release, rule,
+    rule_of, wide,
 };
 
 const PANIC: &str =
@@ -130,29 +130,51 @@ fn on_failure_means_what_it_says_for_every_misbehaviour() {
     }
 }
 
+/// What the clock decides would not be decided so again: it is no verdict, whatever the release says
+/// of the rule's failures.
 #[test]
-fn a_rule_that_only_the_clock_can_stop_is_stopped_by_it_and_the_request_is_answered() {
+fn a_rule_that_only_the_clock_can_stop_fails_the_turn_and_leaves_no_receipt() {
     let limits = Limits {
         deadline_ms: 50,
         fuel: Some(1 << 50),
         ..wide()
     };
-    let slow = rule_of("hostile-rule", built("hostile-rule"), limits);
-    let steps = vec![hostile("loop", Failing::AllowAndFlag)];
-    let world = World::new(&release(vec![asker(), slow], steps), 16);
-    assert_eq!(world.order("prepare 1").unwrap(), "allow");
-    let receipts = world.receipts();
-    let Outcome::Failed { reason, .. } = &receipts[0].verdict else {
-        panic!("{:?}", receipts[0].verdict);
-    };
-    assert_eq!(reason, "ran past its deadline of 50 ms");
-    assert!(receipts[0].took_us >= 50_000, "{}", receipts[0].took_us);
+    for failing in [Failing::Refuse, Failing::Allow, Failing::AllowAndFlag] {
+        let slow = rule_of("hostile-rule", built("hostile-rule"), limits);
+        let steps = vec![hostile("loop", failing)];
+        let world = World::new(&release(vec![asker(), slow], steps), 16);
+        let expected = (
+            "hostile-rule".to_owned(),
+            "ran past its deadline of 50 ms".to_owned(),
+        );
+        assert_eq!(world.failure("prepare 1"), expected);
+        assert_eq!(world.receipts().len(), 0);
+        assert_eq!(world.order("nothing").unwrap(), "done");
+    }
 }
 
+#[test]
+fn a_rule_for_which_the_host_has_no_room_has_not_failed() {
+    let components = vec![asker(), rule("hostile-rule")];
+    let steps = vec![hostile("allow", Failing::Refuse)];
+    let ready = Ready::with_room(&release(components, steps), 1);
+    let bound = &ready.steps[PREPARE][0];
+    let held = ready.members[bound.member].instantiate(&bound.identity);
+    let outcome = ready.ask(0).outcome;
+    assert!(
+        matches!(outcome, Err(Unjudged::Prevented(_))),
+        "{outcome:?}"
+    );
+    drop(held);
+    assert_eq!(ready.verdict(0), Ok(Outcome::Allow));
+}
+
+/// A context and its friend, with this deadline for both.
 fn lonely(deadline_ms: u64) -> World {
-    let mut context = asker();
+    let (mut context, mut friend) = (asker(), friend());
     context.limits.deadline_ms = deadline_ms;
-    World::new(&release(vec![context], Vec::new()), 32)
+    friend.limits.deadline_ms = deadline_ms;
+    World::new(&release(vec![context, friend], Vec::new()), 32)
 }
 
 #[test]
@@ -186,26 +208,13 @@ fn a_context_that_misbehaves_loses_its_turn_and_what_it_wrote_and_the_next_reque
 fn a_failure_in_a_called_component_ends_the_turn_of_its_caller_too() {
     let world = lonely(200);
     let (component, reason) = world.failure("write-then call trap");
-    assert_eq!((&*component, &*reason), ("asker", PANIC));
-    let (_, reason) = world.failure("write-then call call loop");
-    assert_eq!(reason, "ran past its deadline of 200 ms");
+    assert_eq!((&*component, &*reason), ("friend", PANIC));
+    let (component, reason) = world.failure("write-then call loop");
+    let deadline = "ran past its deadline of 200 ms";
+    assert_eq!((&*component, &*reason), ("friend", deadline));
     assert_eq!(world.store.ids(), [""; 0]);
     assert_eq!(world.order("call write-then nothing").unwrap(), "done");
     assert_eq!(world.store.ids(), ["written"]);
-}
-
-#[test]
-fn calls_that_are_nested_too_deep_are_refused() {
-    let mut context = asker();
-    context.limits.instances = 32;
-    let world = World::new(&release(vec![context], Vec::new()), 32);
-    let deep = |calls: usize| format!("{}nothing", "call ".repeat(calls));
-    assert_eq!(world.order(&deep(16)).unwrap(), "done");
-    let (_, reason) = world.failure(&deep(17));
-    assert_eq!(
-        reason,
-        "calls between components are nested more than 16 deep"
-    );
 }
 
 #[test]

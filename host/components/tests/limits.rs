@@ -9,9 +9,9 @@ mod world;
 
 use std::time::{Duration, Instant};
 
-use rialto_components::rules::{Outcome, Violation};
+use rialto_components::rules::{Outcome, Unjudged, Violation};
 use rialto_components::{Failing, Limits};
-use world::{Ready, World, asker, built, hostile, problems, release, rule_of, wide};
+use world::{Ready, asker, built, hostile, problems, release, rule_of, wide};
 
 /// The hostile rule under these limits, at the step for transfers with each behaviour.
 fn ready(limits: Limits, behaviours: &[&str]) -> Ready {
@@ -100,10 +100,10 @@ fn a_deadline_is_kept_neither_early_nor_much_too_late() {
         };
         let ready = ready(limits, &["loop"]);
         let started = Instant::now();
-        let verdict = ready.verdict(0);
+        let verdict = ready.ask(0).outcome;
         let took = started.elapsed();
         let expected = format!("ran past its deadline of {deadline_ms} ms");
-        assert_eq!(verdict, Err(expected));
+        assert_eq!(verdict, Err(Unjudged::Prevented(expected)));
         let deadline = Duration::from_millis(deadline_ms);
         assert!(took >= deadline, "{took:?} is before {deadline:?}");
         // The machine that runs tests is busy; what matters is that it ends at all, and soon.
@@ -116,11 +116,18 @@ fn all_instances_in_use_is_said_after_the_deadline() {
     let mut context = asker();
     context.limits.instances = 2;
     context.limits.deadline_ms = 100;
-    let world = World::new(&release(vec![context], Vec::new()), 16);
-    assert_eq!(world.order("call nothing").unwrap(), "done");
-    let (_, reason) = world.failure("call call nothing");
-    assert_eq!(reason, "all 2 instances were in use for 100 ms");
-    assert_eq!(world.order("call nothing").unwrap(), "done");
+    let ready = Ready::new(&release(vec![context], Vec::new()));
+    let member = ready.member("asker").unwrap();
+    let held = [member.lease().unwrap(), member.lease().unwrap()];
+    let error = member.lease().err().expect("no third instance");
+    assert_eq!(
+        member.explain(&error).reason,
+        "all 2 instances were in use for 100 ms"
+    );
+    for instance in held {
+        member.give_back(instance);
+    }
+    assert!(member.lease().is_ok());
 }
 
 #[test]

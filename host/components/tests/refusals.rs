@@ -245,6 +245,36 @@ fn a_component_that_fails_while_it_starts_does_not_go_live() {
     assert_eq!(starting("(loop $l (br $l))"), [loops]);
 }
 
+/// A context that exports the calls of one package and makes those of another.
+fn caller(name: &str, calls: &str) -> ComponentSpec {
+    let text = format!(
+        r#"(component
+            (import "test:{calls}/ask@0.1.0" (instance $other (export "ask" (func (result u32)))))
+            (export "test:{name}/ask@0.1.0" (instance $other)))"#
+    );
+    let mut context = context_in_text(&text);
+    context.name = name.into();
+    context.grants.calls = vec![format!("{calls}/ask")];
+    context
+}
+
+#[test]
+fn components_that_call_each_other_in_a_circle_are_refused() {
+    let help = "let one of them publish an event instead of calling";
+    let circle =
+        |about: &str, way: &str| problem(about, &format!("calls itself in a circle: {way}"), help);
+    let components = vec![caller("c", "a"), caller("a", "b"), caller("b", "c")];
+    assert_eq!(
+        problems(&release(components, Vec::new())),
+        [circle("c", "c → a → b → c")]
+    );
+    let components = vec![caller("a", "a"), caller("b", "a")];
+    assert_eq!(
+        problems(&release(components, Vec::new())),
+        [circle("a", "a → a")]
+    );
+}
+
 #[test]
 fn a_rule_must_be_asked_serve_its_step_and_like_its_settings() {
     let spec = |steps| {

@@ -1,7 +1,7 @@
 //! Asking a rule again: the same bytes, the same settings, the same input as a receipt names.
 
 use axum::http::StatusCode;
-use rialto_components::rules::{Outcome, Receipt};
+use rialto_components::rules::{Outcome, Receipt, Unjudged};
 
 use crate::host::Shared;
 use crate::ops::{Again, Problem};
@@ -36,10 +36,20 @@ pub fn again(shared: &Shared, receipt: &Receipt) -> Result<Again, Problem> {
     let judgement = member
         .judge_stored(bound, &receipt.subject, receipt.input.get())
         .map_err(|misfit| gone(format!("the stored input does not fit the rule: {misfit}")))?;
-    let verdict = judgement.outcome.unwrap_or_else(|reason| Outcome::Failed {
-        reason,
-        means: bound.failing,
-    });
+    let verdict = match judgement.outcome {
+        Ok(outcome) => outcome,
+        Err(Unjudged::Failed(reason)) => Outcome::Failed {
+            reason,
+            means: bound.failing,
+        },
+        Err(Unjudged::Prevented(reason)) => {
+            return Err(Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "not-now",
+                format!("the rule could not be asked: {reason}; try again"),
+            ));
+        }
+    };
     Ok(Again {
         same: verdict == receipt.verdict && judgement.fuel == receipt.fuel,
         verdict: verdict.short(),

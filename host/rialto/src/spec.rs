@@ -142,6 +142,7 @@ fn rule(scheme: &Scheme, name: &str, digest: Digest, bytes: Arc<[u8]>) -> Option
             memory_bytes: bytes_of(rule.limits.memory),
             deadline_ms: rule.limits.deadline.millis(),
             fuel: Some(rule.limits.fuel),
+            // Each verdict has an instance of its own, and there are no more at a time than workers.
             instances: u32::MAX,
         },
         isolation: Isolation::Fresh,

@@ -112,6 +112,22 @@ pub fn asker() -> ComponentSpec {
     }
 }
 
+/// The context that the asker calls.
+pub fn friend() -> ComponentSpec {
+    let bytes = built("hostile-friend");
+    ComponentSpec {
+        name: "friend".into(),
+        digest: Digest::of(&bytes),
+        bytes,
+        grants: Grants {
+            host: vec!["storage".into()],
+            ..Grants::default()
+        },
+        listener: None,
+        ..asker()
+    }
+}
+
 /// A rule at a step.
 pub fn at(step: &str, rule: &str, settings: &str, failing: Failing) -> StepSpec {
     StepSpec {
@@ -129,8 +145,12 @@ pub fn hostile(behaviour: &str, failing: Failing) -> StepSpec {
     at(PREPARE, "hostile-rule", &settings, failing)
 }
 
-/// A release of these components.
-pub fn release(components: Vec<ComponentSpec>, steps: Vec<StepSpec>) -> ReleaseSpec {
+/// A release of these components, and of the friend of those that call it.
+pub fn release(mut components: Vec<ComponentSpec>, steps: Vec<StepSpec>) -> ReleaseSpec {
+    let friendless = components.iter().all(|c| &*c.name != "friend");
+    if friendless && components.iter().any(|c| c.digest == asker().digest) {
+        components.push(friend());
+    }
     ReleaseSpec {
         number: 1,
         digest: Digest::of("a release of the tests"),
@@ -181,7 +201,12 @@ impl Deref for Ready {
 impl Ready {
     /// Make a release ready.
     pub fn new(spec: &ReleaseSpec) -> Self {
-        let runtime = runtime(16);
+        Self::with_room(spec, 16)
+    }
+
+    /// Make a release ready, with room for this many instances.
+    pub fn with_room(spec: &ReleaseSpec, instances: u32) -> Self {
+        let runtime = runtime(instances);
         let prepared = runtime.prepare(spec);
         let release = prepared.unwrap_or_else(|problems| panic!("{problems:?}"));
         Self { runtime, release }
@@ -190,14 +215,19 @@ impl Ready {
     /// Ask the rule that stands at this place of the step for transfers, in the order of the
     /// release.
     pub fn ask(&self, place: usize) -> Judgement {
+        self.ask_about(place, 100)
+    }
+
+    /// As `ask`, about an amount.
+    pub fn ask_about(&self, place: usize, units: u64) -> Judgement {
         let bound = &self.steps[PREPARE][place];
-        let asked = self.members[bound.member].judge_stored(bound, "T1", &transfer(100));
+        let asked = self.members[bound.member].judge_stored(bound, "T1", &transfer(units));
         asked.unwrap()
     }
 
-    /// As `ask`, the verdict or failure alone.
+    /// As `ask`, the verdict or the reason why there is none.
     pub fn verdict(&self, place: usize) -> Result<Outcome, String> {
-        self.ask(place).outcome
+        self.ask(place).outcome.map_err(|reason| reason.to_string())
     }
 }
 
@@ -228,12 +258,29 @@ pub struct World {
     pub engine: Engine,
     /// What it wrote.
     pub store: Arc<MemoryStore>,
+    runtime: Arc<Runtime>,
     threads: Option<Threads>,
 }
 
 impl World {
     /// Run a release, with room for this many instances.
     pub fn new(spec: &ReleaseSpec, instances: u32) -> Self {
+        Self::with(spec, instances, Self::limits())
+    }
+
+    /// Limits under which what fails is soon tried again, and soon given up.
+    pub fn limits() -> rialto_engine::Limits {
+        rialto_engine::Limits {
+            attempts_max: 2,
+            retry_initial_ms: 1,
+            retry_max_ms: 1,
+            commit_linger_us: 0,
+            ..rialto_engine::Limits::default()
+        }
+    }
+
+    /// Run a release under these limits.
+    pub fn with(spec: &ReleaseSpec, instances: u32, limits: rialto_engine::Limits) -> Self {
         let runtime = Arc::new(runtime(instances));
         let prepared = runtime.prepare(spec);
         let release = prepared.unwrap_or_else(|problems| panic!("{problems:?}"));
@@ -245,20 +292,21 @@ impl World {
             clock: Arc::new(SystemClock::default()),
             entropy: Arc::new(SystemEntropy),
         };
-        let limits = rialto_engine::Limits {
-            attempts_max: 2,
-            retry_initial_ms: 1,
-            retry_max_ms: 1,
-            commit_linger_us: 0,
-            ..rialto_engine::Limits::default()
-        };
-        let (engine, _) = Engine::open(environment, runtime, limits).unwrap();
+        let (engine, _) = Engine::open(environment, runtime.clone(), limits).unwrap();
         let threads = Threads::start(&engine, 4).unwrap();
         Self {
             engine,
             store,
+            runtime,
             threads: Some(threads),
         }
+    }
+
+    /// Make another release current.
+    pub fn make_current(&self, spec: &ReleaseSpec) {
+        let prepared = self.runtime.prepare(spec);
+        let release = prepared.unwrap_or_else(|problems| panic!("{problems:?}"));
+        self.runtime.make_current(Arc::new(release));
     }
 
     /// Give the context an order and wait for what comes of it.

@@ -85,7 +85,6 @@ impl Check<'_> {
         let ceilings = self.ceilings();
         self.limit(&path, "memory", limits.memory, ceilings.memory);
         self.limit(&path, "deadline", limits.deadline, ceilings.deadline);
-        self.limit(&path, "instances", limits.instances, ceilings.instances);
         self.limit(&path, "fuel", limits.fuel, ceilings.fuel);
     }
 

@@ -144,23 +144,19 @@ impl From<RuleSurface> for Surface {
 pub struct RuleLimits {
     /// Memory of one instance.
     pub memory: Size,
-    /// How long one call may run.
+    /// How long one call may run until the host gives up. No verdict comes of that: the turn fails, and is tried again. What ends a rule that does too much is its fuel.
     pub deadline: Duration,
     /// Fuel of one call: roughly, WebAssembly instructions. It decides where a verdict ends, so that it can be had again.
     #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]
     pub fuel: u64,
-    /// Instances in use at a time.
-    #[schemars(range(min = 1, max = 10_000))]
-    pub instances: u32,
 }
 
 impl Default for RuleLimits {
     fn default() -> Self {
         Self {
             memory: Size::from_mib(4),
-            deadline: Duration::from_millis(50),
+            deadline: Duration::from_millis(1_000),
             fuel: 50_000_000,
-            instances: 16,
         }
     }
 }

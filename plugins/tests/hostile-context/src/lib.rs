@@ -3,7 +3,7 @@
 //!
 //! An order is words: `nothing`, `write ID BODY`, `trap`, `loop`, `eat-memory`, `recurse`,
 //! `prepare UNITS` and `quote UNITS` (ask the rules of a step about an amount), `call ORDER` (have
-//! another instance do it), `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A
+//! hostile-friend do it), `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A
 //! request's body is an order, the response's body what came of it.
 
 pub mod orders;
@@ -31,7 +31,7 @@ mod component {
     //! The exports.
 
     use crate::bindings::exports::rialto::host::http_handler;
-    use crate::bindings::exports::rialto::hostile_context::{echo, happened};
+    use crate::bindings::exports::rialto::hostile_context::happened;
     use crate::bindings::rialto::hostile_context as own;
     use crate::orders::{Order, eat_memory, endless, recurse};
     use crate::payments;
@@ -91,12 +91,6 @@ mod component {
                 headers: Vec::new(),
                 body: Some(violation.detail),
             }
-        }
-    }
-
-    impl echo::Guest for HostileContext {
-        fn echo(order: String) -> String {
-            obey(&order)
         }
     }
 

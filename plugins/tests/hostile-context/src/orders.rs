@@ -31,7 +31,7 @@ pub enum Order<'a> {
     Prepare(u64),
     /// Ask the rules for quotes about an amount in minor units.
     Quote(u64),
-    /// Call another instance with an order.
+    /// Call the friend with an order.
     Call(&'a str),
     /// Publish an event whose consumer obeys an order.
     Publish(&'a str),

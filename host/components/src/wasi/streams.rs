@@ -1,0 +1,270 @@
+//! `wasi:io` and the standard streams: input that is at its end, output that goes to the log line by
+//! line, and no waiting. wasmtime's own implementation would start threads and wait on them; here a
+//! call that cannot be answered at once traps.
+
+use std::pin::pin;
+
+use bytes::Bytes;
+use rialto_engine::Name;
+use wasmtime::component::{HasData, Resource, ResourceTable};
+use wasmtime_wasi::p2::bindings::cli::{stderr, stdin, stdout};
+use wasmtime_wasi::p2::bindings::io as now_or_later;
+use wasmtime_wasi::p2::bindings::sync::io::{poll, streams};
+use wasmtime_wasi::p2::pipe::ClosedInputStream;
+use wasmtime_wasi::p2::{
+    DynInputStream, DynOutputStream, DynPollable, OutputStream, Pollable, StreamError, StreamResult,
+};
+use wasmtime_wasi::runtime::poll_noop;
+
+use crate::guest::Guest;
+
+use now_or_later::poll::{Host as Poll, HostPollable as OnePoll};
+use now_or_later::streams::{HostInputStream as Input, HostOutputStream as Output};
+
+/// Bytes of one line that are kept together.
+const LINE_BYTES_MAX: usize = 1_024;
+/// Bytes that one write may bring.
+const WRITE_BYTES_MAX: usize = 64 << 10;
+
+/// The part of a [`Guest`] in which resources are.
+pub(super) struct Table;
+
+impl HasData for Table {
+    type Data<'a> = &'a mut ResourceTable;
+}
+
+/// A stream to the log.
+struct Lines {
+    component: Name,
+    stream: &'static str,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    fn take(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            if byte != b'\n' {
+                self.line.push(byte);
+            }
+            if byte == b'\n' || self.line.len() >= LINE_BYTES_MAX {
+                self.end();
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        if self.line.is_empty() {
+            return;
+        }
+        let (component, stream) = (&*self.component, self.stream);
+        let line = String::from_utf8_lossy(&self.line);
+        tracing::info!(target: "component", component, stream, "{line}");
+        self.line.clear();
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for Lines {
+    async fn ready(&mut self) {}
+}
+
+impl OutputStream for Lines {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.take(&bytes);
+        Ok(())
+    }
+
+    // A line ends where the component ends it: runtimes flush in the middle of their messages.
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(WRITE_BYTES_MAX)
+    }
+}
+
+impl Guest {
+    fn lines(&mut self, stream: &'static str) -> wasmtime::Result<Resource<DynOutputStream>> {
+        let lines = Lines {
+            component: self.component(),
+            stream,
+            line: Vec::new(),
+        };
+        let lines: DynOutputStream = Box::new(lines);
+        Ok(self.table().push(lines)?)
+    }
+}
+
+impl stdin::Host for Guest {
+    fn get_stdin(&mut self) -> wasmtime::Result<Resource<DynInputStream>> {
+        let closed: DynInputStream = Box::new(ClosedInputStream);
+        Ok(self.table().push(closed)?)
+    }
+}
+
+impl stdout::Host for Guest {
+    fn get_stdout(&mut self) -> wasmtime::Result<Resource<DynOutputStream>> {
+        self.lines("stdout")
+    }
+}
+
+impl stderr::Host for Guest {
+    fn get_stderr(&mut self) -> wasmtime::Result<Resource<DynOutputStream>> {
+        self.lines("stderr")
+    }
+}
+
+/// The answer of something that may take a while, if it is there now.
+fn now<T>(answer: impl Future<Output = T>) -> wasmtime::Result<T> {
+    poll_noop(pin!(answer)).ok_or_else(|| {
+        wasmtime::format_err!("waited on a stream of WASI, and nothing in a turn waits")
+    })
+}
+
+fn stream_now<T>(answer: impl Future<Output = StreamResult<T>>) -> StreamResult<T> {
+    now(answer).map_err(StreamError::Trap)?
+}
+
+impl poll::Host for Guest {
+    fn poll(&mut self, pollables: Vec<Resource<DynPollable>>) -> wasmtime::Result<Vec<u32>> {
+        now(Poll::poll(self.table(), pollables))?
+    }
+}
+
+impl poll::HostPollable for Guest {
+    fn ready(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<bool> {
+        now(OnePoll::ready(self.table(), pollable))?
+    }
+
+    fn block(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<()> {
+        now(OnePoll::block(self.table(), pollable))?
+    }
+
+    fn drop(&mut self, pollable: Resource<DynPollable>) -> wasmtime::Result<()> {
+        OnePoll::drop(self.table(), pollable)
+    }
+}
+
+impl streams::Host for Guest {
+    fn convert_stream_error(
+        &mut self,
+        error: StreamError,
+    ) -> wasmtime::Result<streams::StreamError> {
+        streams::Host::convert_stream_error(self.table(), error)
+    }
+}
+
+impl streams::HostInputStream for Guest {
+    fn read(&mut self, stream: Resource<DynInputStream>, len: u64) -> StreamResult<Vec<u8>> {
+        Input::read(self.table(), stream, len)
+    }
+
+    fn blocking_read(
+        &mut self,
+        stream: Resource<DynInputStream>,
+        len: u64,
+    ) -> StreamResult<Vec<u8>> {
+        stream_now(Input::blocking_read(self.table(), stream, len))
+    }
+
+    fn skip(&mut self, stream: Resource<DynInputStream>, len: u64) -> StreamResult<u64> {
+        Input::skip(self.table(), stream, len)
+    }
+
+    fn blocking_skip(&mut self, stream: Resource<DynInputStream>, len: u64) -> StreamResult<u64> {
+        stream_now(Input::blocking_skip(self.table(), stream, len))
+    }
+
+    fn subscribe(
+        &mut self,
+        stream: Resource<DynInputStream>,
+    ) -> wasmtime::Result<Resource<DynPollable>> {
+        Input::subscribe(self.table(), stream)
+    }
+
+    fn drop(&mut self, stream: Resource<DynInputStream>) -> wasmtime::Result<()> {
+        now(Input::drop(self.table(), stream))?
+    }
+}
+
+impl streams::HostOutputStream for Guest {
+    fn check_write(&mut self, stream: Resource<DynOutputStream>) -> StreamResult<u64> {
+        Output::check_write(self.table(), stream)
+    }
+
+    fn write(&mut self, stream: Resource<DynOutputStream>, bytes: Vec<u8>) -> StreamResult<()> {
+        Output::write(self.table(), stream, bytes)
+    }
+
+    fn blocking_write_and_flush(
+        &mut self,
+        stream: Resource<DynOutputStream>,
+        bytes: Vec<u8>,
+    ) -> StreamResult<()> {
+        stream_now(Output::blocking_write_and_flush(
+            self.table(),
+            stream,
+            bytes,
+        ))
+    }
+
+    fn flush(&mut self, stream: Resource<DynOutputStream>) -> StreamResult<()> {
+        Output::flush(self.table(), stream)
+    }
+
+    fn blocking_flush(&mut self, stream: Resource<DynOutputStream>) -> StreamResult<()> {
+        stream_now(Output::blocking_flush(self.table(), stream))
+    }
+
+    fn subscribe(
+        &mut self,
+        stream: Resource<DynOutputStream>,
+    ) -> wasmtime::Result<Resource<DynPollable>> {
+        Output::subscribe(self.table(), stream)
+    }
+
+    fn write_zeroes(&mut self, stream: Resource<DynOutputStream>, len: u64) -> StreamResult<()> {
+        Output::write_zeroes(self.table(), stream, len)
+    }
+
+    fn blocking_write_zeroes_and_flush(
+        &mut self,
+        stream: Resource<DynOutputStream>,
+        len: u64,
+    ) -> StreamResult<()> {
+        stream_now(Output::blocking_write_zeroes_and_flush(
+            self.table(),
+            stream,
+            len,
+        ))
+    }
+
+    fn splice(
+        &mut self,
+        to: Resource<DynOutputStream>,
+        from: Resource<DynInputStream>,
+        len: u64,
+    ) -> StreamResult<u64> {
+        Output::splice(self.table(), to, from, len)
+    }
+
+    fn blocking_splice(
+        &mut self,
+        to: Resource<DynOutputStream>,
+        from: Resource<DynInputStream>,
+        len: u64,
+    ) -> StreamResult<u64> {
+        stream_now(Output::blocking_splice(self.table(), to, from, len))
+    }
+
+    fn drop(&mut self, stream: Resource<DynOutputStream>) -> wasmtime::Result<()> {
+        now(Output::drop(self.table(), stream))?
+    }
+}
