@@ -6,6 +6,10 @@ use rialto_sdk::messages::{MessageDocument, PartyDocument};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+/// Queries of one requester for one party that wait at the same time; a requester that asks more
+/// loses its oldest. It bounds the document.
+const QUERIES_PER_REQUESTER_MAX: usize = 64;
+
 /// Longest key that is a party's path in plain text, in bytes. The host's ids have at most 256, and
 /// that of a reminder has an FSP's id beside the key: 32 characters, 128 bytes at most.
 const PLAIN_KEY_MAX: usize = 120;
@@ -138,7 +142,7 @@ impl PartyAssociations {
 pub struct WaitingQueries {
     /// The party.
     pub party: PartyDocument,
-    /// One for each requester, the oldest first.
+    /// The oldest first. A requester may have several: each message that asks is owed an answer.
     pub queries: Vec<WaitingQuery>,
 }
 
@@ -166,11 +170,22 @@ impl WaitingQueries {
         }
     }
 
-    /// Wait for one more answer. A repeated query takes the place of the first.
+    /// Wait for one more answer.
     pub fn add(&mut self, query: WaitingQuery) {
-        self.queries
-            .retain(|waiting| waiting.requester != query.requester);
+        let of_requester = |waiting: &WaitingQuery| waiting.requester == query.requester;
+        let count = self.queries.iter().filter(|waiting| of_requester(waiting));
+        if count.count() >= QUERIES_PER_REQUESTER_MAX {
+            let oldest = self.queries.iter().position(of_requester);
+            oldest.map(|index| self.queries.remove(index));
+        }
         self.queries.push(query);
+    }
+
+    /// When the first of the requester's queries has waited long enough, if it has any.
+    #[must_use]
+    pub fn due(&self, requester: &str) -> Option<u64> {
+        let of_requester = self.queries.iter().filter(|q| q.requester == requester);
+        of_requester.map(|query| query.due).min()
     }
 
     /// The query that an answer is for: of the requester that the answer names, or the oldest one
@@ -187,11 +202,11 @@ impl WaitingQueries {
         Some(self.queries.remove(index))
     }
 
-    /// The requester's query, if it has waited long enough.
-    pub fn take_elapsed(&mut self, requester: &str, now: u64) -> Option<WaitingQuery> {
-        let elapsed = |waiting: &WaitingQuery| waiting.requester == requester && waiting.due <= now;
-        let index = self.queries.iter().position(elapsed)?;
-        Some(self.queries.remove(index))
+    /// The requester's queries that have waited long enough.
+    pub fn take_elapsed(&mut self, requester: &str, now: u64) -> Vec<WaitingQuery> {
+        let elapsed =
+            |waiting: &mut WaitingQuery| waiting.requester == requester && waiting.due <= now;
+        self.queries.extract_if(.., elapsed).collect()
     }
 }
 

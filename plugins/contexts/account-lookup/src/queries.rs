@@ -57,6 +57,7 @@ fn wait(
     let mut waiting = around
         .waiting_for_update(&key)
         .unwrap_or_else(|| WaitingQueries::new(&event.party));
+    let is_first = waiting.due(&event.requester_fsp).is_none();
     waiting.add(WaitingQuery {
         requester: event.requester_fsp.clone(),
         responder: responder.to_owned(),
@@ -64,7 +65,10 @@ fn wait(
         message: remembered(&event.message),
     });
     around.store_waiting(&key, &waiting);
-    around.remind(&key, &event.requester_fsp, due);
+    // The reminder of a requester is for the first of its queries.
+    if is_first {
+        around.remind(&key, &event.requester_fsp, due);
+    }
 }
 
 /// As much of a query as it takes to tell its sender that it failed.
@@ -106,7 +110,10 @@ pub fn answer(around: &mut impl Surroundings, event: asked::party_info_available
         return;
     };
     around.store_waiting(&key, &waiting);
-    around.forget(&key, &query.requester);
+    // With queries left the reminder stays: it finds what it is for when it comes.
+    if waiting.due(&query.requester).is_none() {
+        around.forget(&key, &query.requester);
+    }
     around.publish(Outcome::Answered(events::party_query_response::Event {
         requester_fsp: query.requester,
         responder_fsp: event.requester_fsp,
@@ -115,19 +122,25 @@ pub fn answer(around: &mut impl Surroundings, event: asked::party_info_available
     }));
 }
 
-/// A query has waited long enough: tell its requester. Answers the party, for the turn's history.
+/// A requester's queries may have waited long enough: tell it. Answers the party, for the turn's
+/// history.
 pub fn elapse(around: &mut impl Surroundings, party_key: &str, requester: &str) -> Option<PartyId> {
     let mut waiting = around.waiting_for_update(party_key)?;
-    // A query that was answered, or asked anew, is not the reminder's any more.
-    let query = waiting.take_elapsed(requester, around.now())?;
+    // The queries that the reminder was set for may have been answered meanwhile.
+    let elapsed = waiting.take_elapsed(requester, around.now());
     around.store_waiting(party_key, &waiting);
+    if let Some(due) = waiting.due(requester) {
+        around.remind(party_key, requester, due);
+    }
     let party = PartyId::from(waiting.party);
-    let reason = error("2004", &format!("no answer from {}", query.responder));
-    around.publish(failed(
-        query.requester,
-        party.clone(),
-        reason,
-        query.message.into(),
-    ));
+    for query in elapsed {
+        let reason = error("2004", &format!("no answer from {}", query.responder));
+        around.publish(failed(
+            query.requester,
+            party.clone(),
+            reason,
+            query.message.into(),
+        ));
+    }
     Some(party)
 }
