@@ -26,7 +26,7 @@ fn later_subscriber() -> ComponentSpec {
         (core instance $i (instantiate $m))
         (func $f (param "order" (option string))
             (canon lift (core func $i "happened")
-                (memory $i "memory") (realloc (func $i "realloc"))))
+                (memory (core memory $i "memory")) (realloc (core func $i "realloc"))))
         (instance $e (export "happened" (func $f)))
         (export "rialto:hostile-context/happened@0.1.0" (instance $e)))"#;
     let bytes: Arc<[u8]> = wat::parse_str(text).unwrap().into();

@@ -249,8 +249,12 @@ fn a_component_that_fails_while_it_starts_does_not_go_live() {
 fn caller(name: &str, calls: &str) -> ComponentSpec {
     let text = format!(
         r#"(component
-            (import "test:{calls}/ask@0.1.0" (instance $other (export "ask" (func (result u32)))))
-            (export "test:{name}/ask@0.1.0" (instance $other)))"#
+            (import "test:{calls}/ask@0.1.0" (instance (export "ask" (func (result u32)))))
+            (core module $m (func (export "ask") (result i32) (i32.const 1)))
+            (core instance $i (instantiate $m))
+            (func $ask (result u32) (canon lift (core func $i "ask")))
+            (instance $own (export "ask" (func $ask)))
+            (export "test:{name}/ask@0.1.0" (instance $own)))"#
     );
     let mut context = context_in_text(&text);
     context.name = name.into();

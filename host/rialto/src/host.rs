@@ -105,9 +105,11 @@ impl Host {
             metrics,
             token,
         });
+        // A release before threads: what is overdue fires with the timer's first look.
+        let resumed = shared.releases.resume()?;
         let threads =
             Threads::start(&shared.engine, workers(operator)).context("starting threads")?;
-        first_release(&shared, manifest)?;
+        releases_at_start(&shared, manifest, resumed)?;
         resume(&shared, recovery);
         let (stop, _) = watch::channel(false);
         let mut host = Self {
@@ -184,8 +186,13 @@ impl Host {
     }
 }
 
-/// A folder without a release takes the manifest's; one with a release goes on with that.
-fn first_release(shared: &Shared, manifest: &Manifest) -> anyhow::Result<()> {
+/// Finish what a stop interrupted. A folder without a release takes the manifest's; one with a
+/// release goes on with that.
+fn releases_at_start(
+    shared: &Shared,
+    manifest: &Manifest,
+    resumed: Option<u64>,
+) -> anyhow::Result<()> {
     for component in manifest.components() {
         let digest = component.digest.to_string();
         shared
@@ -193,11 +200,14 @@ fn first_release(shared: &Shared, manifest: &Manifest) -> anyhow::Result<()> {
             .add_component(&digest, &component.bytes)
             .with_context(|| format!("storing the component {}", component.name))?;
     }
+    let finished = shared.releases.finish(&shared.engine)?;
     let document = manifest.document().clone();
-    match shared.releases.resume()? {
+    match finished.or(resumed) {
         None => {
             let note = "first release, from the scheme's folder";
-            shared.releases.apply(&shared.engine, document, note)?;
+            shared
+                .releases
+                .apply(&shared.engine, document, note, None)?;
         }
         Some(number) => {
             let current = shared.releases.current();

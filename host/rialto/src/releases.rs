@@ -1,9 +1,16 @@
 //! Releases of a running host: what is current, what was, and how one becomes current.
 //!
 //! A change is prepared beside the release that serves (compiled, wired, instantiated once, rules'
-//! settings judged, APIs read), then its components do what they want done (activation turns), then
-//! it is stored, and only then new turns run on it, by one pointer change. Whatever fails before that
-//! leaves everything as it was.
+//! settings judged, APIs read). What does not fit is refused, and nothing was changed. Then it is stored,
+//! with a mark that its activation has begun; its components do what they want done (activation turns,
+//! each of which commits on its own); then one statement makes it current and takes the mark away, and
+//! new turns run on it by one pointer change. If an activation turn fails, the release before serves on:
+//! the new one keeps its number, which its turns bear, and what they have done stays done. If the host
+//! ends in between, its next start finds the mark and activates the release again, as its components
+//! must be ready for.
+//!
+//! Changes happen one at a time, each made from the release that is current then. Who has looked at a
+//! release may say which, and is refused if another one is current meanwhile.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +22,7 @@ use rialto_components::runtime::Argument;
 use rialto_components::wiring::Problem;
 use rialto_components::{Digest, Release, ReleaseSpec, Runtime};
 use rialto_edge::Api;
-use rialto_engine::{Clock, Engine};
+use rialto_engine::{Clock, Engine, Failure};
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_manifest::{ComponentKind, Operator};
 use rialto_store_sqlite::{SqliteStore, StoredRelease};
@@ -36,6 +43,16 @@ pub enum Refused {
     /// The scheme has no rule of this name.
     #[error("the current release has no rule `{0}`")]
     NoRule(String),
+    /// Another release is current than the one that the change was meant for.
+    #[error(
+        "the change is meant for release {expected}, and release {current} is current; look at what changed with `rialto release list`, then try again"
+    )]
+    Moved {
+        /// The one it was meant for.
+        expected: u64,
+        /// The current one; 0 for none.
+        current: u64,
+    },
     /// Nothing would change.
     #[error("it is what release {0} is: nothing would change")]
     Same(u64),
@@ -131,6 +148,7 @@ impl Releases {
             .current_release()
             .context("reading the current release")?;
         if number == 0 {
+            self.resume_first_activation()?;
             return Ok(None);
         }
         let document = self.document(number)?;
@@ -139,15 +157,85 @@ impl Releases {
         Ok(Some(number))
     }
 
-    /// Make a document the current release.
+    /// What the activation of a first release has caused runs on that release.
+    fn resume_first_activation(&self) -> Result<(), Refused> {
+        let number = self.activating()?;
+        if number != 0
+            && let Ok(release) = self
+                .document(number)
+                .and_then(|document| self.prepare(number, &document))
+        {
+            self.runtime.make_current(Arc::new(release));
+        }
+        Ok(())
+    }
+
+    /// Activate the release whose activation the host's end interrupted. Answers its number; none
+    /// if there was none, or if it had to be given up.
+    pub fn finish(&self, engine: &Engine) -> Result<Option<u64>, Refused> {
+        let number = self.activating()?;
+        if number == 0 {
+            return Ok(None);
+        }
+        let mut current = self.current.lock();
+        let finished = self.document(number).and_then(|document| {
+            let release = Arc::new(self.prepare(number, &document)?);
+            self.make_current(engine, &mut current, release, document)
+        });
+        match finished {
+            Ok(()) => {
+                tracing::warn!(
+                    release = number,
+                    "the host had stopped while this release was made current; it is now"
+                );
+                Ok(Some(number))
+            }
+            Err(reason @ Refused::Failed(_)) => Err(reason),
+            Err(reason) => {
+                tracing::error!(release = number, %reason, "the host had stopped while this release was made current, and it cannot be; `rialto release rollback` tries again");
+                self.give_up()?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Make a document the current release; if `expected` says so, only in the place of that one.
     pub fn apply(
         &self,
         engine: &Engine,
         document: SchemeDocument,
         note: &str,
+        expected: Option<u64>,
     ) -> Result<Applied, Refused> {
-        // One at a time, and the plan's "before" stays what it is.
+        self.change(engine, note, expected, |_| Ok(document))
+    }
+
+    /// Put another component behind one rule of the current release.
+    pub fn swap(
+        &self,
+        engine: &Engine,
+        rule: &str,
+        digest: Digest,
+        expected: Option<u64>,
+    ) -> Result<Applied, Refused> {
+        let note = format!("swap of the rule {rule}");
+        self.change(engine, &note, expected, |current| {
+            let current = current.ok_or_else(|| Refused::NoRule(rule.to_owned()))?;
+            with_rule(current, rule, digest)
+        })
+    }
+
+    /// One change at a time: it is made from the document that is current, and nothing comes between.
+    fn change(
+        &self,
+        engine: &Engine,
+        note: &str,
+        expected: Option<u64>,
+        make: impl FnOnce(Option<&SchemeDocument>) -> Result<SchemeDocument, Refused>,
+    ) -> Result<Applied, Refused> {
         let mut current = self.current.lock();
+        meant_for(expected, current.as_ref())?;
+        let document = make(current.as_ref().map(|(_, document)| document))?;
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
         if let Some((number, before)) = &*current
             && before.digest() == document.digest()
@@ -157,33 +245,67 @@ impl Releases {
         let stored = self.store.releases().context("reading the releases")?;
         let number = stored.last().map_or(1, |last| last.number + 1);
         let release = Arc::new(self.prepare(number, &document)?);
-        if current.is_none() {
-            // Nothing serves yet: what the activation causes runs on this release too.
-            self.runtime.make_current(release.clone());
-        }
-        self.activate(engine, &release)?;
+        let digest = release.digest.to_string();
         let json = serde_json::to_string(&document).context("writing the release")?;
         self.store
             .add_release(&StoredRelease {
                 number,
-                digest: release.digest.to_string(),
+                digest: digest.clone(),
                 document: json,
                 created_at: self.clock.now(),
                 note: note.to_owned(),
             })
             .context("storing the release")?;
-        let digest = release.digest.to_string();
-        self.store
-            .set_current_release(number)
-            .context("storing which release is current")?;
-        self.publish(release)?;
-        *current = Some((number, document));
+        self.make_current(engine, &mut current, release, document)?;
         tracing::info!(release = number, %digest, note, "a release is current");
         Ok(Applied {
             number,
             digest,
             changes,
         })
+    }
+
+    /// Activate a stored release and make it current.
+    fn make_current(
+        &self,
+        engine: &Engine,
+        current: &mut Option<(u64, SchemeDocument)>,
+        release: Arc<Release>,
+        document: SchemeDocument,
+    ) -> Result<(), Refused> {
+        let number = release.number;
+        if current.is_none() {
+            // Nothing serves yet: what the activation causes runs on this release too.
+            self.runtime.make_current(release.clone());
+        }
+        self.store
+            .set_activating_release(number)
+            .context("storing which release is being activated")?;
+        match self.activate(engine, &release) {
+            Ok(()) => {}
+            // The engine stopped: the next start goes on from the mark.
+            Err(stopped @ Refused::Failed(_)) => return Err(stopped),
+            Err(refused) => {
+                self.give_up()?;
+                return Err(refused);
+            }
+        }
+        self.store
+            .set_current_release(number)
+            .context("storing which release is current")?;
+        self.publish(release)?;
+        *current = Some((number, document));
+        Ok(())
+    }
+
+    fn activating(&self) -> Result<u64, Refused> {
+        let number = self.store.activating_release();
+        Ok(number.context("reading which release is being activated")?)
+    }
+
+    fn give_up(&self) -> Result<(), Refused> {
+        let given_up = self.store.set_activating_release(0);
+        Ok(given_up.context("storing that no release is being activated")?)
     }
 
     /// What `apply` would do, without doing it.
@@ -200,10 +322,16 @@ impl Releases {
         })
     }
 
-    /// Make a kept release current again.
-    pub fn rollback(&self, engine: &Engine, number: u64) -> Result<Applied, Refused> {
+    /// Make a kept release current again; if `expected` says so, only in the place of that one.
+    pub fn rollback(
+        &self,
+        engine: &Engine,
+        number: u64,
+        expected: Option<u64>,
+    ) -> Result<Applied, Refused> {
         let document = self.document(number)?;
         let mut current = self.current.lock();
+        meant_for(expected, current.as_ref())?;
         if let Some((now, _)) = &*current
             && *now == number
         {
@@ -211,38 +339,14 @@ impl Releases {
         }
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
         let release = Arc::new(self.prepare(number, &document)?);
-        self.activate(engine, &release)?;
-        self.store
-            .set_current_release(number)
-            .context("storing which release is current")?;
         let digest = release.digest.to_string();
-        self.publish(release)?;
-        *current = Some((number, document));
+        self.make_current(engine, &mut current, release, document)?;
         tracing::warn!(release = number, "a kept release was made current again");
         Ok(Applied {
             number,
             digest,
             changes,
         })
-    }
-
-    /// The current document with another component behind one rule.
-    pub fn with_rule(&self, rule: &str, digest: Digest) -> Result<SchemeDocument, Refused> {
-        let no_rule = || Refused::NoRule(rule.to_owned());
-        let (_, mut document) = self.current().ok_or_else(no_rule)?;
-        let old = document
-            .digests
-            .get(ComponentKind::Rule, rule)
-            .ok_or_else(no_rule)?;
-        let new: rialto_manifest::values::Digest = digest
-            .to_string()
-            .parse()
-            .map_err(|e| anyhow::anyhow!("the digest {digest}: {e}"))?;
-        let name = rule.parse().map_err(|_| no_rule())?;
-        document.digests.insert(ComponentKind::Rule, name, new);
-        // Where scheme.toml pins the rule itself, the pin moves along.
-        document.text = document.text.replace(&old.to_string(), &new.to_string());
-        Ok(document)
     }
 
     /// All releases, oldest first.
@@ -306,8 +410,9 @@ impl Releases {
                 }),
             );
             let outcome = receiver.recv().context("the engine has stopped")?;
-            outcome.map_err(|failure| {
-                Refused::Unfit(vec![format!("{name} could not activate it: {failure}")])
+            outcome.map_err(|failure| match failure {
+                Failure::Shutdown => Refused::Failed(anyhow::anyhow!("the engine has stopped")),
+                failure => Refused::Unfit(vec![format!("{name} could not activate it: {failure}")]),
             })?;
         }
         Ok(())
@@ -332,4 +437,39 @@ impl Releases {
         *self.current.lock() = Some((number, document));
         Ok(())
     }
+}
+
+/// Whether a change finds the release that it is meant for.
+fn meant_for(
+    expected: Option<u64>,
+    current: Option<&(u64, SchemeDocument)>,
+) -> Result<(), Refused> {
+    let current = current.map_or(0, |(number, _)| *number);
+    match expected {
+        Some(expected) if expected != current => Err(Refused::Moved { expected, current }),
+        _ => Ok(()),
+    }
+}
+
+/// A document with another component behind one rule.
+fn with_rule(
+    current: &SchemeDocument,
+    rule: &str,
+    digest: Digest,
+) -> Result<SchemeDocument, Refused> {
+    let no_rule = || Refused::NoRule(rule.to_owned());
+    let mut document = current.clone();
+    let old = document
+        .digests
+        .get(ComponentKind::Rule, rule)
+        .ok_or_else(no_rule)?;
+    let new: rialto_manifest::values::Digest = digest
+        .to_string()
+        .parse()
+        .map_err(|e| anyhow::anyhow!("the digest {digest}: {e}"))?;
+    let name = rule.parse().map_err(|_| no_rule())?;
+    document.digests.insert(ComponentKind::Rule, name, new);
+    // Where scheme.toml pins the rule itself, the pin moves along.
+    document.text = document.text.replace(&old.to_string(), &new.to_string());
+    Ok(document)
 }

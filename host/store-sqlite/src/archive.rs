@@ -233,6 +233,20 @@ impl SqliteStore {
         unsigned(number)
     }
 
+    /// The number of a release whose activation has begun and is neither done nor given up; 0 if there
+    /// is none.
+    pub fn activating_release(&self) -> Result<u64, StoreError> {
+        let number: Option<i64> = self
+            .inner
+            .runtime
+            .block_on(
+                sqlx::query_scalar("SELECT value FROM meta WHERE key = 'activating'")
+                    .fetch_optional(&self.inner.readers),
+            )
+            .map_err(failed)?;
+        unsigned(number.unwrap_or_default())
+    }
+
     /// A component's bytes.
     pub fn component(&self, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner
@@ -274,11 +288,30 @@ impl SqliteStore {
             .map_err(failed)
     }
 
-    /// Make a release the current one.
+    /// Write down that a release's activation begins; 0 when it is given up.
+    pub fn set_activating_release(&self, number: u64) -> Result<(), StoreError> {
+        let mut writer = self.inner.writer.lock();
+        let number = i64::try_from(number).map_err(|e| unreadable("a number", e))?;
+        let query =
+            sqlx::query("INSERT OR REPLACE INTO meta (key, value) VALUES ('activating', ?)")
+                .bind(number);
+        self.inner
+            .runtime
+            .block_on(query.execute(&mut *writer))
+            .map(|_| ())
+            .map_err(failed)
+    }
+
+    /// Make a release the current one: its activation, if that was under way, is done.
     pub fn set_current_release(&self, number: u64) -> Result<(), StoreError> {
         let mut writer = self.inner.writer.lock();
         let number = i64::try_from(number).map_err(|e| unreadable("a number", e))?;
-        let query = sqlx::query("UPDATE meta SET value = ? WHERE key = 'release'").bind(number);
+        // One statement, so that both change together.
+        let query = sqlx::query(
+            "UPDATE meta SET value = CASE key WHEN 'release' THEN ? ELSE 0 END
+             WHERE key IN ('release', 'activating')",
+        )
+        .bind(number);
         self.inner
             .runtime
             .block_on(query.execute(&mut *writer))

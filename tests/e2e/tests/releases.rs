@@ -14,7 +14,7 @@ use rialto_tests::scenes::{committed, refused};
 use rialto_tests::text::without_digests;
 use rialto_tests::waiting::until;
 use rialto_tests::world::PAYEE;
-use rialto_tests::{RunningHost, TestScheme, World, WorldOptions};
+use rialto_tests::{CliOutput, RunningHost, TestScheme, World, WorldOptions};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -335,4 +335,70 @@ async fn a_folder_that_does_not_fit_is_refused_and_the_old_release_serves_on() {
     assert_eq!(current(&world.host), 1);
     committed(&world.pay("1", "USD").await).unwrap();
     world.no_complaints().unwrap();
+}
+
+/// Swap a rule for another build, if a release is current. Answers what the command said.
+fn swap_from(world: &World, rule: &str, mark: &str, expected: &str) -> CliOutput {
+    let file = another_build(&world.scheme, rule, mark).unwrap();
+    let file = file.to_str().unwrap();
+    let command = ["plugin", "swap", rule, file, "--expect", expected];
+    world.host.cli(&command).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn swaps_of_two_rules_at_once_are_both_there_afterwards() {
+    const ROUNDS: u64 = 3;
+    let other = "transfer-matches-quote";
+    let world = World::demo().await.unwrap();
+    for round in 0..ROUNDS {
+        let offer = |rule| another_build(&world.scheme, rule, &round.to_string()).unwrap();
+        let files = [RULE, other].map(|rule| (rule, offer(rule)));
+        let said: Vec<String> = std::thread::scope(|scope| {
+            let swaps = files.map(|(rule, file)| {
+                let host = &world.host;
+                scope.spawn(move || {
+                    let swapped = host.cli(&["plugin", "swap", rule, file.to_str().unwrap()]);
+                    swapped.unwrap().success().unwrap()
+                })
+            });
+            swaps.map(|swap| swap.join().unwrap()).to_vec()
+        });
+        for text in said {
+            let changes = text.lines().filter(|line| line.starts_with("  ~ rule "));
+            assert_eq!(changes.count(), 1, "a swap changes its own rule: {text}");
+        }
+    }
+    assert_eq!(current(&world.host), 1 + 2 * ROUNDS);
+    committed(&world.pay("1", "USD").await).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_is_meant_for_another_release_is_refused_with_both_numbers() {
+    let world = World::demo().await.unwrap();
+    swap_from(&world, RULE, "a", "1").success().unwrap();
+    let before = releases(&world.host);
+    let twin = world.scheme.twin().unwrap();
+    twin.edit("maximum = \"10000\"", "maximum = \"50\"")
+        .unwrap();
+    let folder = twin.path().to_str().unwrap();
+    let late = [
+        swap_from(&world, RULE, "b", "1"),
+        world
+            .host
+            .cli(&["release", "apply", folder, "--expect", "1"])
+            .unwrap(),
+        world
+            .host
+            .cli(&["release", "rollback", "1", "--expect", "1"])
+            .unwrap(),
+    ];
+    for output in late {
+        assert_eq!(output.code, 1, "{output}");
+        let both = "the change is meant for release 1, and release 2 is current";
+        assert!(output.stderr.contains(both), "{output}");
+    }
+    assert_eq!(releases(&world.host), before);
+    let back = ["release", "rollback", "1", "--expect", "2"];
+    world.host.cli(&back).unwrap().success().unwrap();
+    assert_eq!(current(&world.host), 1);
 }

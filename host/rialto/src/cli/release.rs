@@ -7,7 +7,7 @@ use rialto_manifest::Manifest;
 
 use super::{At, load};
 use crate::client::Client;
-use crate::ops::{Proposal, Swap};
+use crate::ops::{Proposal, Rollback, Swap};
 use crate::releases::{Applied, Summary};
 use crate::words;
 
@@ -27,6 +27,9 @@ pub(super) enum Release {
         /// Why, for the list of releases.
         #[arg(long, default_value = "")]
         note: String,
+        /// Only if the release of this number is current
+        #[arg(long, value_name = "NUMBER")]
+        expect: Option<u64>,
         #[command(flatten)]
         at: At,
     },
@@ -42,6 +45,9 @@ pub(super) enum Release {
     Rollback {
         /// Its number.
         number: u64,
+        /// Only if the release of this number is current
+        #[arg(long, value_name = "NUMBER")]
+        expect: Option<u64>,
         #[command(flatten)]
         at: At,
     },
@@ -55,6 +61,9 @@ pub(super) enum Plugin {
         name: String,
         /// The component.
         file: PathBuf,
+        /// Only if the release of this number is current
+        #[arg(long, value_name = "NUMBER")]
+        expect: Option<u64>,
         #[command(flatten)]
         at: At,
     },
@@ -78,13 +87,21 @@ impl Release {
                 }
                 Ok(0)
             }
-            Self::Apply { scheme, note, at } => {
+            Self::Apply {
+                scheme,
+                note,
+                expect,
+                at,
+            } => {
                 let Some(manifest) = load(&scheme)? else {
                     return Ok(2);
                 };
                 let client = at.or(&scheme).client()?;
-                let applied: Applied =
-                    client.post("/releases", &proposal(&client, &manifest, &note)?)?;
+                let proposal = Proposal {
+                    expected: expect,
+                    ..proposal(&client, &manifest, &note)?
+                };
+                let applied: Applied = client.post("/releases", &proposal)?;
                 print_applied(&applied);
                 Ok(0)
             }
@@ -97,9 +114,9 @@ impl Release {
                 }
                 Ok(0)
             }
-            Self::Rollback { number, at } => {
+            Self::Rollback { number, expect, at } => {
                 let path = format!("/releases/{number}/rollback");
-                let applied: Applied = at.client()?.post(&path, &())?;
+                let applied: Applied = at.client()?.post(&path, &Rollback { expected: expect })?;
                 print_applied(&applied);
                 Ok(0)
             }
@@ -109,12 +126,21 @@ impl Release {
 
 impl Plugin {
     pub fn run(self) -> anyhow::Result<u8> {
-        let Self::Swap { name, file, at } = self;
+        let Self::Swap {
+            name,
+            file,
+            expect,
+            at,
+        } = self;
         let bytes = std::fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
         let client = at.client()?;
         let digest = client.put_component(&bytes)?;
         let path = format!("/rules/{name}/swap");
-        let applied: Applied = client.post(&path, &Swap { digest })?;
+        let swap = Swap {
+            digest,
+            expected: expect,
+        };
+        let applied: Applied = client.post(&path, &swap)?;
         print_applied(&applied);
         Ok(0)
     }
@@ -141,6 +167,7 @@ fn proposal(client: &Client, manifest: &Manifest, note: &str) -> anyhow::Result<
     Ok(Proposal {
         document: manifest.document().clone(),
         note: note.to_owned(),
+        expected: None,
     })
 }
 

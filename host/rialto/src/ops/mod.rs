@@ -19,7 +19,7 @@ use crate::host::Shared;
 
 pub use inspect::{Again, FiledReceipt, Shown, ShownLetter, Story};
 pub use problem::Problem;
-pub use releases::{Proposal, Swap};
+pub use releases::{Proposal, Rollback, Swap};
 
 /// Bytes of a body that an operator may send: a component.
 const BODY_BYTES_MAX: usize = 64 << 20;

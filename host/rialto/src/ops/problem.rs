@@ -35,6 +35,7 @@ impl From<Refused> for Problem {
             Refused::Unfit(_) => (StatusCode::UNPROCESSABLE_ENTITY, "release-unfit"),
             Refused::Unknown(_) => (StatusCode::NOT_FOUND, "release-unknown"),
             Refused::NoRule(_) => (StatusCode::NOT_FOUND, "rule-unknown"),
+            Refused::Moved { .. } => (StatusCode::CONFLICT, "release-moved"),
             Refused::Same(_) => (StatusCode::CONFLICT, "release-unchanged"),
             Refused::Failed(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         };

@@ -23,6 +23,18 @@ pub struct Proposal {
     /// Why.
     #[serde(default)]
     pub note: String,
+    /// The release that must be current for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<u64>,
+}
+
+/// How a kept release is made current again.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rollback {
+    /// The release that must be current for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<u64>,
 }
 
 /// A component to put behind a rule.
@@ -31,6 +43,9 @@ pub struct Proposal {
 pub struct Swap {
     /// The component, which was sent before.
     pub digest: Digest,
+    /// The release that must be current for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<u64>,
 }
 
 pub(super) async fn list(State(shared): Host) -> Result<Json<Vec<Summary>>, Problem> {
@@ -54,12 +69,14 @@ pub(super) async fn apply(
 ) -> Result<Json<Applied>, Problem> {
     blocking(move || {
         has_components(&shared, &proposal.document)?;
-        let Proposal { document, note } = proposal;
-        Ok(Json(shared.releases.apply(
-            &shared.engine,
+        let Proposal {
             document,
-            &note,
-        )?))
+            note,
+            expected,
+        } = proposal;
+        let engine = &shared.engine;
+        let applied = shared.releases.apply(engine, document, &note, expected)?;
+        Ok(Json(applied))
     })
     .await
 }
@@ -67,8 +84,22 @@ pub(super) async fn apply(
 pub(super) async fn rollback(
     State(shared): Host,
     Path(number): Path<u64>,
+    body: Bytes,
 ) -> Result<Json<Applied>, Problem> {
-    blocking(move || Ok(Json(shared.releases.rollback(&shared.engine, number)?))).await
+    let wanted: Rollback = if body.is_empty() {
+        Rollback::default()
+    } else {
+        serde_json::from_slice(&body).map_err(|error| {
+            let detail = format!("the body is `{{\"expected\": N}}` or nothing: {error}");
+            Problem::new(StatusCode::BAD_REQUEST, "bad-body", detail)
+        })?
+    };
+    blocking(move || {
+        let engine = &shared.engine;
+        let applied = shared.releases.rollback(engine, number, wanted.expected)?;
+        Ok(Json(applied))
+    })
+    .await
 }
 
 pub(super) async fn swap(
@@ -77,14 +108,13 @@ pub(super) async fn swap(
     Json(swap): Json<Swap>,
 ) -> Result<Json<Applied>, Problem> {
     blocking(move || {
-        let document = shared.releases.with_rule(&name, swap.digest)?;
-        has_components(&shared, &document)?;
-        let note = format!("swap of the rule {name}");
-        Ok(Json(shared.releases.apply(
-            &shared.engine,
-            document,
-            &note,
-        )?))
+        let Swap { digest, expected } = swap;
+        if shared.store.component(&digest.to_string())?.is_none() {
+            return Err(not_sent(&format!("rule {name}"), &digest));
+        }
+        let engine = &shared.engine;
+        let applied = shared.releases.swap(engine, &name, digest, expected)?;
+        Ok(Json(applied))
     })
     .await
 }
@@ -120,15 +150,15 @@ pub(super) async fn component(
 fn has_components(shared: &Arc<Shared>, document: &SchemeDocument) -> Result<(), Problem> {
     for (kind, name, digest) in document.digests.iter() {
         if shared.store.component(&digest.to_string())?.is_none() {
-            let detail = format!(
-                "the component of the {kind} {name} ({digest}) has not been sent: PUT /components/{digest}"
-            );
-            return Err(Problem::new(
-                StatusCode::CONFLICT,
-                "component-missing",
-                detail,
-            ));
+            return Err(not_sent(&format!("{kind} {name}"), &digest));
         }
     }
     Ok(())
+}
+
+fn not_sent(whose: &str, digest: &impl std::fmt::Display) -> Problem {
+    let detail = format!(
+        "the component of the {whose} ({digest}) has not been sent: PUT /components/{digest}"
+    );
+    Problem::new(StatusCode::CONFLICT, "component-missing", detail)
 }
