@@ -19,6 +19,7 @@ use crate::ids::{Name, TurnId};
 use crate::limits::Limits;
 use crate::network::{Network, OutboundRequest};
 use crate::operate::Counters;
+use crate::outlets::Outlets;
 use crate::queue::{Delayed, Job, Queue};
 use crate::reminders::Reminders;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace, Waiter};
@@ -74,7 +75,7 @@ pub(crate) struct Shared {
     pub delayed: Delayed,
     pub log: Log,
     pub next_id: AtomicU64,
-    pub outbound: AtomicU64,
+    pub outlets: Outlets,
     pub counters: Counters,
     /// Dead letters that are being settled, by the delivery's id.
     pub settling: Mutex<HashSet<u64>>,
@@ -118,7 +119,7 @@ impl Engine {
             delayed: Delayed::default(),
             log: Log::recovered(recovered.lsn),
             next_id: AtomicU64::new(recovered.next_id.max(1)),
-            outbound: AtomicU64::new(0),
+            outlets: Outlets::default(),
             counters: Counters::default(),
             settling: Mutex::default(),
             suspects: Mutex::default(),
@@ -173,6 +174,7 @@ impl Engine {
         let shared = &self.shared;
         if shared.queue.alive() >= shared.limits.turns_waiting_max
             || shared.log.uncommitted() >= shared.limits.uncommitted_turns_max
+            || shared.outlets.in_memory() >= shared.limits.requests_waiting_max
         {
             shared.counters.refused.fetch_add(1, Ordering::Relaxed);
             return Err(Busy);

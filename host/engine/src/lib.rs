@@ -21,6 +21,7 @@ pub mod ids;
 pub mod limits;
 pub mod network;
 pub mod operate;
+mod outlets;
 mod outputs;
 pub mod queue;
 pub mod reminders;

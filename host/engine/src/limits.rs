@@ -8,6 +8,12 @@ pub struct Limits {
     pub turns_waiting_max: usize,
     /// Executed turns that may wait for the disk before new requests are refused.
     pub uncommitted_turns_max: usize,
+    /// Requests to the outside that may be in memory, to all destinations, before new requests are
+    /// refused. Each is a few kilobytes.
+    pub requests_waiting_max: usize,
+    /// Requests to one destination that may be in memory; those beyond wait on disk. A part of the
+    /// bound of all, so that one dead destination does not use up the others' share.
+    pub requests_waiting_per_destination_max: usize,
     /// How often a delivery is tried before it becomes a dead letter.
     pub attempts_max: u32,
     /// The pause after a delivery's first failure, in milliseconds; doubles after each more.
@@ -38,6 +44,8 @@ impl Default for Limits {
         Self {
             turns_waiting_max: 4_096,
             uncommitted_turns_max: 65_536,
+            requests_waiting_max: 16_384,
+            requests_waiting_per_destination_max: 4_096,
             attempts_max: 8,
             retry_initial_ms: 50,
             retry_max_ms: 30_000,

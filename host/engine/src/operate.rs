@@ -1,7 +1,7 @@
 //! What operators see and decide: load, counters, dead letters.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use crate::commit::Executed;
 use crate::engine::Engine;
@@ -47,8 +47,10 @@ pub struct Load {
     pub turns_uncommitted: usize,
     /// Reminders that wait.
     pub reminders: usize,
-    /// Requests on their way to the outside.
+    /// Requests on their way to the outside, in memory.
     pub outbound: usize,
+    /// Requests to the outside that wait on disk, each for room at its destination.
+    pub outbound_on_disk: usize,
     /// Bytes of documents in memory.
     pub document_bytes: usize,
 }
@@ -158,7 +160,8 @@ impl Engine {
             turns_delayed: shared.delayed.len(),
             turns_uncommitted: shared.log.uncommitted(),
             reminders: shared.reminders.lock().waiting(),
-            outbound: usize::try_from(shared.outbound.load(Ordering::Relaxed)).unwrap_or(0),
+            outbound: shared.outlets.in_memory(),
+            outbound_on_disk: shared.outlets.on_disk(),
             document_bytes: shared.documents.bytes(),
         }
     }

@@ -47,6 +47,7 @@ impl Engine {
         for (waiter, reply) in batch.answers {
             waiter(Ok(reply));
         }
+        self.send_more();
         shared.documents.trim(batch.lsn);
         Ok(group.turns)
     }
@@ -70,8 +71,37 @@ impl Engine {
     }
 
     pub(crate) fn send_out(&self, request: Arc<OutboundRequest>) {
+        let shared = &self.shared;
+        let each_max = shared.limits.requests_waiting_per_destination_max;
+        if shared.outlets.admit(&request, each_max) {
+            self.send_now(request);
+        }
+    }
+
+    /// Send some of those that waited on disk, as far as there is room. Each request that ends has a
+    /// turn of its report, so a commit comes after it and finds the room that it left.
+    fn send_more(&self) {
+        let shared = &self.shared;
+        let each_max = shared.limits.requests_waiting_per_destination_max;
+        let ids = shared.outlets.read_back(each_max);
+        if ids.is_empty() {
+            return;
+        }
+        match shared.environment.store.outbound(&ids) {
+            Ok(requests) => {
+                for request in requests {
+                    self.send_now(Arc::new(request));
+                }
+            }
+            // They are still on disk, and go out after the next start.
+            Err(error) => {
+                tracing::error!(%error, requests = ids.len(), "requests that waited on disk could not be read back; they are sent when the host starts again");
+            }
+        }
+    }
+
+    fn send_now(&self, request: Arc<OutboundRequest>) {
         let engine = self.clone();
-        self.shared.outbound.fetch_add(1, Ordering::Relaxed);
         let sent = request.clone();
         self.shared.environment.network.send(
             request,
@@ -81,7 +111,7 @@ impl Engine {
 
     fn reported(&self, request: &OutboundRequest, report: Report) {
         let shared = &self.shared;
-        shared.outbound.fetch_sub(1, Ordering::Relaxed);
+        shared.outlets.ended(request);
         let (interface, function) = shared.handler.report_function();
         self.enqueue_delivery(Arc::new(Delivery {
             id: shared.fresh_id(),

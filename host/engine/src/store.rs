@@ -227,6 +227,8 @@ pub trait Store: Send + Sync + 'static {
         &self,
         visit: &mut dyn FnMut(CollectionId, &str) -> std::ops::ControlFlow<()>,
     ) -> Result<(), StoreError>;
+    /// Those of these requests to the outside that have no report yet, in the order of their ids.
+    fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError>;
     /// All dead letters, oldest first: in the order of their deliveries' ids.
     fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
 }

@@ -90,8 +90,13 @@ impl Collector for EngineCollector {
             ("reminders_waiting", "Reminders that wait", load.reminders),
             (
                 "requests_outbound",
-                "Requests on their way to the outside",
+                "Requests on their way to the outside, in memory",
                 load.outbound,
+            ),
+            (
+                "requests_outbound_on_disk",
+                "Requests to the outside that wait on disk for room at their destination",
+                load.outbound_on_disk,
             ),
             (
                 "document_bytes",

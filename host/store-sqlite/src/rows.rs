@@ -170,6 +170,23 @@ pub(crate) async fn outbound(
         .collect()
 }
 
+pub(crate) async fn outbound_of(
+    readers: &SqlitePool,
+    ids: &[u64],
+) -> Result<Vec<OutboundRequest>, StoreError> {
+    let ids = serde_json::to_string(ids).map_err(|e| unreadable("a list of ids", e))?;
+    let rows = sqlx::query(
+        "SELECT request FROM outbound WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+    )
+    .bind(ids)
+    .fetch_all(readers)
+    .await
+    .map_err(failed)?;
+    rows.iter()
+        .map(|row| parse("an outbound request", get(row, 0)?))
+        .collect()
+}
+
 pub(crate) async fn dead_letters(readers: &SqlitePool) -> Result<Vec<DeadLetter>, StoreError> {
     let rows =
         sqlx::query("SELECT id, head, payload, attempts, error, at FROM dead_letters ORDER BY id")

@@ -1,10 +1,11 @@
 //! What the engine asks of the store: groups made durable, documents read, everything given back after
 //! a restart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
@@ -150,6 +151,25 @@ impl Store for SqliteStore {
                 }
             }
         }
+    }
+
+    fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {
+        let inner = &*self.inner;
+        let _still = inner.gate.read();
+        let stored = rows::outbound_of(&inner.readers, ids);
+        let stored = inner.runtime.block_on(stored)?;
+        let wanted: HashSet<u64> = ids.iter().copied().collect();
+        let mut requests: BTreeMap<u64, OutboundRequest> =
+            stored.into_iter().map(|request| (request.id, request)).collect();
+        for entry in inner.unfolded.entries() {
+            let added = entry.outbound_added.iter();
+            let added = added.filter(|request| wanted.contains(&request.id));
+            requests.extend(added.map(|request| (request.id, (**request).clone())));
+            for id in &entry.outbound_removed {
+                requests.remove(id);
+            }
+        }
+        Ok(requests.into_values().collect())
     }
 
     fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {

@@ -99,6 +99,10 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn outbound(&self, _: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {
+        Ok(Vec::new())
+    }
+
     fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
         Ok(self.dead_letters.lock().unwrap().clone())
     }

@@ -171,6 +171,14 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {
+        let disk = self.disk.lock();
+        Ok(ids
+            .iter()
+            .filter_map(|id| disk.outbound.get(id).cloned())
+            .collect())
+    }
+
     fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
         Ok(self.disk.lock().dead_letters.values().cloned().collect())
     }
@@ -477,10 +485,16 @@ fn payment(payload: &Payload) -> Result<Pay, Interrupt> {
     }
 }
 
+/// A letter about a payment; those about payments named `dead…` have a destination of their own.
 fn letter(id: &str) -> SendRequest {
+    let destination = if id.starts_with("dead") {
+        "dead"
+    } else {
+        "payee"
+    };
     SendRequest {
         method: "PUT".into(),
-        url: "http://payee".into(),
+        url: format!("http://{destination}/payments"),
         headers: vec![],
         body: None,
         policy: DeliveryPolicy {
