@@ -115,6 +115,7 @@ pub struct Record {
     /// What ran: interface and function, or method and path.
     pub function: Name,
     /// W3C trace id.
+    #[serde(with = "trace_id")]
     pub trace: u128,
     /// What it was about.
     pub subjects: Vec<Name>,
@@ -122,4 +123,85 @@ pub struct Record {
     pub steps: Vec<Step>,
     /// How it ended.
     pub ended: Ended,
+}
+
+/// A trace id: its 32 hexadecimal digits where people read, since JSON values have no room for 128
+/// bits; the number elsewhere.
+mod trace_id {
+    use serde::de::{Deserialize, Deserializer, Error, Unexpected};
+    use serde::ser::Serializer;
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+    pub(super) fn serialize<S: Serializer>(id: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(&format_args!("{id:032x}"))
+        } else {
+            serializer.serialize_u128(*id)
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<u128, D::Error> {
+        if !deserializer.is_human_readable() {
+            return u128::deserialize(deserializer);
+        }
+        let text = String::deserialize(deserializer)?;
+        let digits = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let id = digits
+            .then(|| u128::from_str_radix(&text, 16).ok())
+            .flatten();
+        id.ok_or_else(|| D::Error::invalid_value(Unexpected::Str(&text), &"32 hexadecimal digits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use super::*;
+
+    fn record(trace: u128) -> Record {
+        Record {
+            turn: TurnId(7),
+            cause: None,
+            at: Timestamp(1),
+            took_us: 2,
+            release: 3,
+            kind: Kind::Request,
+            component: "api".into(),
+            function: "POST /".into(),
+            trace,
+            subjects: vec!["a:1".into()],
+            steps: vec![Step::Answered { status: 202 }],
+            ended: Ended::Executed,
+        }
+    }
+
+    #[test]
+    fn a_trace_id_is_the_same_again_from_every_format() {
+        for trace in [0, 1, 0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c, u128::MAX] {
+            let record = record(trace);
+            let text = serde_json::to_string(&record).unwrap();
+            assert!(
+                text.contains(&format!("\"trace\":\"{trace:032x}\"")),
+                "{text}"
+            );
+            assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
+            let value = serde_json::to_value(&record).unwrap();
+            assert_eq!(serde_json::from_value::<Record>(value).unwrap(), record);
+            let bytes = postcard::to_stdvec(&record).unwrap();
+            assert_eq!(postcard::from_bytes::<Record>(&bytes).unwrap(), record);
+        }
+    }
+
+    #[test]
+    fn what_is_no_trace_id_is_refused() {
+        let text = serde_json::to_string(&record(1)).unwrap();
+        let id = format!("{:032x}", 1);
+        for wrong in ["1", "", "+000000000000000000000000000000f", &"g".repeat(32)] {
+            let changed = text.replace(&id, wrong);
+            assert!(serde_json::from_str::<Record>(&changed).is_err(), "{wrong}");
+        }
+    }
 }

@@ -188,9 +188,7 @@ fn print_json(
     drop(out);
     for story in stories {
         for turn in &story.turns {
-            // Not by way of a JSON value, which has no room for a trace id's 128 bits.
-            let turn = serde_json::to_string(turn)?;
-            println!("{{\"subject\":{},\"turn\":{turn}}}", json!(story.subject));
+            println!("{}", json!({"subject": story.subject, "turn": turn}));
         }
     }
     println!("{}", json!({"ledgerBefore": before.json()}));
