@@ -35,28 +35,9 @@ impl Cache {
     /// others.
     pub fn open(folder: &Path, fill: impl FnOnce(&mut [u8])) -> std::io::Result<Self> {
         let owner = private::folder(folder)?;
-        let path = folder.join("key");
-        let mut key = [0; KEY_BYTES];
-        match std::fs::read(&path) {
-            Ok(bytes) if bytes.len() == KEY_BYTES => {
-                private::secret(&path, owner)?;
-                key.copy_from_slice(&bytes);
-            }
-            Ok(_) => {
-                return Err(std::io::Error::other(format!(
-                    "{} is no key: delete it, and the compiled components will be made again",
-                    path.display()
-                )));
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                fill(&mut key);
-                write_private(&path, &[&key])?;
-            }
-            Err(error) => return Err(error),
-        }
         Ok(Self {
             folder: folder.to_owned(),
-            key,
+            key: key(&folder.join("key"), owner, fill)?,
         })
     }
 
@@ -133,8 +114,49 @@ fn deserialize(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Component> 
     unsafe { Component::deserialize(engine, compiled) }
 }
 
+/// The key in this file, which is drawn if it is not there. Of many that open a fresh folder at once,
+/// one puts its key there, and all use that one.
+fn key(
+    path: &Path,
+    owner: private::Owner,
+    fill: impl FnOnce(&mut [u8]),
+) -> std::io::Result<[u8; KEY_BYTES]> {
+    match std::fs::symlink_metadata(path) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let mut drawn = [0; KEY_BYTES];
+            fill(&mut drawn);
+            let new = new_private(path, &[&drawn])?;
+            // A link, unlike a rename, does not replace what is there; and what it puts there is
+            // whole.
+            let linked = std::fs::hard_link(&new, path);
+            std::fs::remove_file(&new)?;
+            match linked {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    return Err(error);
+                }
+                _ => {}
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    private::secret(path, owner)?;
+    let bytes = std::fs::read(path)?;
+    bytes.try_into().map_err(|_| {
+        std::io::Error::other(format!(
+            "{} is no key: delete it, and the compiled components will be made again",
+            path.display()
+        ))
+    })
+}
+
 /// Write a file that only its owner can read, in one step.
 fn write_private(path: &Path, parts: &[&[u8]]) -> std::io::Result<()> {
+    std::fs::rename(new_private(path, parts)?, path)
+}
+
+/// Write a file that only its owner can read, beside the one that it is to become.
+fn new_private(path: &Path, parts: &[&[u8]]) -> std::io::Result<PathBuf> {
     use std::os::unix::fs::OpenOptionsExt as _;
     static WRITES: AtomicU64 = AtomicU64::new(0);
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -144,13 +166,61 @@ fn write_private(path: &Path, parts: &[&[u8]]) -> std::io::Result<()> {
     let new = path.with_file_name(name);
     let mut file = std::fs::OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(&new)?;
     for part in parts {
         file.write_all(part)?;
     }
     file.sync_all()?;
-    std::fs::rename(new, path)
+    Ok(new)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn many_that_open_a_fresh_folder_at_once_use_one_key_that_only_its_owner_reads() {
+        const OPENERS: u8 = 16;
+        for _ in 0..20 {
+            let folder = tempfile::tempdir().unwrap();
+            let folder = &folder.path().join("compiled");
+            let barrier = &Barrier::new(OPENERS.into());
+            let keys: Vec<_> = std::thread::scope(|scope| {
+                let open = |n: u8| {
+                    scope.spawn(move || {
+                        barrier.wait();
+                        Cache::open(folder, |bytes| bytes.fill(n)).unwrap().key
+                    })
+                };
+                let opened: Vec<_> = (1..=OPENERS).map(open).collect();
+                opened.into_iter().map(|one| one.join().unwrap()).collect()
+            });
+            assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+            assert_ne!(keys[0], [0; KEY_BYTES]);
+            let names: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
+            assert_eq!(names.len(), 1, "only the key is left: {names:?}");
+            let mode = std::fs::metadata(folder.join("key")).unwrap();
+            assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+            let again = Cache::open(folder, |_| panic!("it has a key")).unwrap();
+            assert_eq!(again.key, keys[0]);
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_none_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("key"), "short").unwrap();
+        let error = Cache::open(folder.path(), |_| ()).err().unwrap();
+        assert!(
+            error.to_string().contains("is no key: delete it"),
+            "{error}"
+        );
+    }
 }

@@ -26,6 +26,9 @@ use crate::wasi::Seed;
 
 /// The longest message of a violation, in characters: FSPIOP's ErrorDescription takes no more.
 const MESSAGE_CHARS_MAX: usize = 128;
+/// The most violations of one refusal: as many as an FSPIOP error has room for in its extensions.
+/// Each is kept with the receipt.
+const VIOLATIONS_MAX: usize = 16;
 
 /// One reason for a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +47,7 @@ pub enum Outcome {
     Allow,
     /// The rule refuses.
     Refuse {
-        /// Why; at least one.
+        /// Why; at least one, at most 16.
         violations: Vec<Violation>,
     },
     /// The rule failed.
@@ -344,6 +347,12 @@ impl Member {
         let violations = violations.ok_or("gave something that is no verdict")?;
         if violations.is_empty() {
             return Err("refused without a violation".into());
+        }
+        if violations.len() > VIOLATIONS_MAX {
+            return Err(format!(
+                "gave {} violations, where 1 to {VIOLATIONS_MAX} are allowed",
+                violations.len()
+            ));
         }
         let declared = self.description.as_ref().map(|d| d.codes.as_slice());
         let undeclared = violations

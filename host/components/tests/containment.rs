@@ -19,7 +19,7 @@ const PANIC: &str =
     "trapped: it reached code that it calls unreachable (a panic, in most languages)";
 
 /// Each way to misbehave, and the reason that the receipt gives.
-const MISBEHAVIOURS: [(&str, &str); 8] = [
+const MISBEHAVIOURS: [(&str, &str); 9] = [
     ("trap", PANIC),
     ("loop", "used up its fuel of 100000000 instructions"),
     ("recurse", "recursed beyond its stack"),
@@ -36,6 +36,10 @@ const MISBEHAVIOURS: [(&str, &str); 8] = [
     (
         "no-message",
         "gave a message of 0 characters, where 1 to 128 are allowed",
+    ),
+    (
+        "too-many-violations",
+        "gave 17 violations, where 1 to 16 are allowed",
     ),
 ];
 

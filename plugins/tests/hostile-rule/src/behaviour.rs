@@ -13,6 +13,8 @@ const UNDECLARED: &str = "4200";
 const HUGE: usize = 12 << 20;
 /// One character more than a violation's message may have.
 const TOO_LONG: usize = 129;
+/// One more than the violations that a refusal may have.
+const TOO_MANY: usize = 17;
 /// Bytes that are asked for at a time until no more are given.
 const BITE: usize = 1 << 20;
 
@@ -41,11 +43,15 @@ pub enum Behaviour {
     LongMessage,
     /// Refuse with an empty message.
     NoMessage,
+    /// Refuse for as many reasons as there may be.
+    ManyViolations,
+    /// Refuse for one reason more.
+    TooManyViolations,
     /// Refuse with a message that tells how often this instance was asked.
     Count,
 }
 
-const ALL: [(&str, Behaviour); 12] = [
+const ALL: [(&str, Behaviour); 14] = [
     ("allow", Behaviour::Allow),
     ("refuse", Behaviour::Refuse),
     ("trap", Behaviour::Trap),
@@ -57,6 +63,8 @@ const ALL: [(&str, Behaviour); 12] = [
     ("empty-refusal", Behaviour::EmptyRefusal),
     ("long-message", Behaviour::LongMessage),
     ("no-message", Behaviour::NoMessage),
+    ("many-violations", Behaviour::ManyViolations),
+    ("too-many-violations", Behaviour::TooManyViolations),
     ("count", Behaviour::Count),
 ];
 
@@ -100,16 +108,28 @@ impl Behaviour {
             Self::EmptyRefusal => Verdict::Refuse(Vec::new()),
             Self::LongMessage => refuse(DECLARED, "é".repeat(TOO_LONG)),
             Self::NoMessage => refuse(DECLARED, String::new()),
+            Self::ManyViolations => Verdict::Refuse(reasons(TOO_MANY - 1)),
+            Self::TooManyViolations => Verdict::Refuse(reasons(TOO_MANY)),
             Self::Count => refuse(DECLARED, count().to_string()),
         }
     }
 }
 
 fn refuse(code: &str, message: String) -> Verdict {
-    Verdict::Refuse(vec![Violation {
+    Verdict::Refuse(vec![violation(code, message)])
+}
+
+fn reasons(count: usize) -> Vec<Violation> {
+    let numbers = 1..=count;
+    let reasons = numbers.map(|n| violation(DECLARED, format!("reason {n}")));
+    reasons.collect()
+}
+
+fn violation(code: &str, message: String) -> Violation {
+    Violation {
         code: code.to_owned(),
         message,
-    }])
+    }
 }
 
 fn endless() -> ! {
