@@ -4,7 +4,7 @@
 //! - [`world`] is both with the FSPs of the scheme, [`scenes`] payments and what is expected of them;
 //! - [`books`] reads the ledger and the transfers back and says what does not add up;
 //! - [`offers`] makes components that a host must or must not take;
-//! - [`binaries`] finds the programs, [`ports`] free ports, [`waiting`] waits for conditions.
+//! - [`binaries`] finds the programs, [`waiting`] waits for conditions.
 //!
 //! The host is seen from outside only: its process, its listeners, its command line.
 
@@ -14,7 +14,6 @@ pub mod binaries;
 pub mod books;
 pub mod host;
 pub mod offers;
-pub mod ports;
 pub mod scenes;
 pub mod scheme;
 pub mod text;

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
+use rialto_simulator::ports;
 use tempfile::TempDir;
 
 use crate::binaries::{self, BUILD_FIRST};
 use crate::host::CliOutput;
-use crate::ports;
 
 /// The addresses of the demonstration scheme's participants, in its scheme.toml.
 const DEMO_PARTICIPANTS: [(&str, &str); 2] = [

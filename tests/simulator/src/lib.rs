@@ -26,6 +26,7 @@ pub mod ids;
 pub mod ilp;
 pub mod limits;
 pub mod message;
+pub mod ports;
 pub mod recorder;
 pub mod text;
 pub mod time;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use rialto_manifest::Manifest;
@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 
 use super::{load, simulate};
 use crate::host::OPERATORS;
+
+mod place;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Bench {
@@ -56,16 +58,20 @@ impl Drop for Running {
 
 impl Bench {
     pub fn run(self) -> anyhow::Result<u8> {
-        let Some(manifest) = load(&self.scheme)? else {
+        let Some(given) = load(&self.scheme)? else {
             return Ok(2);
         };
-        let temporary = std::env::temp_dir().join(format!("rialto-bench-{}", std::process::id()));
-        let state = self.state.clone().unwrap_or_else(|| temporary.clone());
-        let measured = self.measure(&manifest, &state);
-        if self.state.is_none() {
-            let _ = std::fs::remove_dir_all(&temporary);
-        }
-        let figures = measured?;
+        let conditions = conditions();
+        let temporary = place::Temporary::new()?;
+        let scheme = temporary.path().join("scheme");
+        place::copy_on_free_ports(&given, &scheme)?;
+        let Some(manifest) = load(&scheme)? else {
+            return Ok(2);
+        };
+        let state = temporary.path().join("state");
+        let state = self.state.as_ref().unwrap_or(&state);
+        let mut figures = self.measure(&manifest, state)?;
+        figures["conditions"] = conditions;
         if self.json {
             println!("{figures}");
         } else {
@@ -82,14 +88,14 @@ impl Bench {
         let host = start(
             Command::new(&rialto)
                 .arg("serve")
-                .arg(&self.scheme)
+                .arg(manifest.folder())
                 .arg("--state")
                 .arg(state),
         )?;
         let fsps = start(
             Command::new(&rialto)
                 .arg("simulate")
-                .arg(&self.scheme)
+                .arg(manifest.folder())
                 .arg("--no-record")
                 .arg("--settings")
                 .arg(&fsps_file),
@@ -163,8 +169,9 @@ struct Sampler {
     pid: u32,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Sample {
+    at: Instant,
     counters: std::collections::HashMap<String, f64>,
     bytes_written: f64,
 }
@@ -188,6 +195,7 @@ impl Sampler {
         let io = std::fs::read_to_string(format!("/proc/{}/io", self.pid)).unwrap_or_default();
         let written = io.lines().find_map(|l| l.strip_prefix("write_bytes: "));
         Ok(Sample {
+            at: Instant::now(),
             counters: pairs.collect(),
             bytes_written: written.and_then(|w| w.parse().ok()).unwrap_or_default(),
         })
@@ -262,7 +270,7 @@ fn figures(measured: &Measured) -> Value {
         process.map_or(0.0, |p| p.ms_per_payment)
     };
     let shares = shares(result, delta("http_json_nanoseconds"), all);
-    let elapsed = delta_seconds(result, all);
+    let elapsed = after.at.duration_since(before.at).as_secs_f64();
     json!({
         "payments": result.payments,
         "failed": result.failed,
@@ -271,6 +279,7 @@ fn figures(measured: &Measured) -> Value {
         "p50_ms": result.latency.p50_ms,
         "p95_ms": result.latency.p95_ms,
         "p99_ms": result.latency.p99_ms,
+        "p999_ms": result.latency.p999_ms,
         "max_ms": result.latency.max_ms,
         "host_cpu_ms_per_payment": cpu("host"),
         "fsp_cpu_ms_per_payment": cpu("fsps"),
@@ -288,9 +297,12 @@ fn figures(measured: &Measured) -> Value {
     })
 }
 
-/// Roughly how long the samples are apart, from the rate that was measured.
-fn delta_seconds(result: &BenchResult, all: f64) -> f64 {
-    all / result.payments_per_second.max(1.0)
+/// What the figures were measured under: the machine's cores, and how busy they were before.
+fn conditions() -> Value {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().and_then(|l| l.parse::<f64>().ok());
+    json!({ "cores": cores, "load_average_before": load })
 }
 
 /// The share of the host's CPU time by what it was used for, from its threads' names.

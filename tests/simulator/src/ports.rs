@@ -3,8 +3,6 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use anyhow::bail;
-
 /// The range to choose from: below the ports that systems give to outgoing connections, or the
 /// host's own could take one between the choice and its use.
 const FIRST: u16 = 12_000;
@@ -18,7 +16,7 @@ static NEXT: AtomicU16 = AtomicU16::new(0);
 ///
 /// # Errors
 /// When all are taken.
-pub fn free() -> anyhow::Result<u16> {
+pub fn free() -> std::io::Result<u16> {
     // Test programs that run side by side begin at different places.
     let start = std::process::id().wrapping_mul(STRIDE) % u32::from(COUNT);
     for _ in 0..COUNT {
@@ -29,5 +27,6 @@ pub fn free() -> anyhow::Result<u16> {
             return Ok(port);
         }
     }
-    bail!("no port from {FIRST} to {} is free", FIRST + COUNT);
+    let why = format!("no port from {FIRST} to {} is free", FIRST + COUNT);
+    Err(std::io::Error::other(why))
 }

@@ -1,0 +1,96 @@
+//! A benchmark's place: a folder of its own with a copy of the scheme, whose listeners and FSPs have
+//! free ports, so that it does not meet a running demonstration or another benchmark.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use rialto_manifest::Manifest;
+use rialto_simulator::ports;
+
+/// The documents that name ports.
+const DOCUMENTS: [&str; 2] = ["rialto.toml", "scheme.toml"];
+
+/// A folder that goes away with this value.
+pub(super) struct Temporary(PathBuf);
+
+impl Temporary {
+    pub fn new() -> anyhow::Result<Self> {
+        let path = std::env::temp_dir().join(format!("rialto-bench-{}", std::process::id()));
+        std::fs::create_dir(&path).with_context(|| format!("making {}", path.display()))?;
+        Ok(Self(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Copy a scheme to a folder that is not there yet, with other ports. What does not name ports is
+/// the same files.
+pub(super) fn copy_on_free_ports(manifest: &Manifest, to: &Path) -> anyhow::Result<()> {
+    let from = std::fs::canonicalize(manifest.folder())?;
+    std::fs::create_dir(to).with_context(|| format!("making {}", to.display()))?;
+    for entry in std::fs::read_dir(&from)? {
+        let name = entry?.file_name();
+        if !DOCUMENTS.iter().any(|document| name == *document) {
+            std::os::unix::fs::symlink(from.join(&name), to.join(&name))?;
+        }
+    }
+    let listeners = manifest.operator().listeners.values();
+    let mut addresses: Vec<String> = listeners
+        .map(|listener| listener.address.to_string())
+        .collect();
+    let participants = manifest.scheme().participants.iter();
+    addresses.extend(participants.filter_map(|participant| {
+        let url = participant.callback_base_url.to_string();
+        let authority = url.split_once("://")?.1.split('/').next()?;
+        Some(authority.to_owned())
+    }));
+    let mut ports = Vec::new();
+    for address in addresses {
+        ports.push((address, ports::free()?));
+    }
+    for document in DOCUMENTS {
+        let text = std::fs::read_to_string(from.join(document))?;
+        let changed = ports
+            .iter()
+            .fold(text, |text, (address, port)| moved(&text, address, *port));
+        std::fs::write(to.join(document), changed)?;
+    }
+    Ok(())
+}
+
+/// A document in which this address has another port.
+fn moved(text: &str, address: &str, port: u16) -> String {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let mut parts = text.split(address);
+    let mut changed = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        // `127.0.0.1:410` is no part of `127.0.0.1:4101`.
+        if part.starts_with(|next: char| next.is_ascii_digit()) {
+            changed.push_str(address);
+        } else {
+            changed.push_str(&format!("{host}:{port}"));
+        }
+        changed.push_str(part);
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_moves_wherever_it_stands_and_a_longer_one_does_not() {
+        let text = "a = \"http://127.0.0.1:410/x\"\nb = \"127.0.0.1:410\"\nc = \"127.0.0.1:4101\"";
+        let expected = "a = \"http://127.0.0.1:9/x\"\nb = \"127.0.0.1:9\"\nc = \"127.0.0.1:4101\"";
+        assert_eq!(moved(text, "127.0.0.1:410", 9), expected);
+    }
+}
