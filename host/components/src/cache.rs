@@ -216,7 +216,9 @@ mod tests {
     #[test]
     fn a_key_that_is_none_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("key"), "short").unwrap();
+        new_private(&folder.path().join("key"), &[b"short"])
+            .and_then(|new| std::fs::rename(new, folder.path().join("key")))
+            .unwrap();
         let error = Cache::open(folder.path(), |_| ()).err().unwrap();
         assert!(
             error.to_string().contains("is no key: delete it"),

@@ -3,13 +3,17 @@
 //! retries. This is the only crate that knows HTTP.
 
 pub mod api;
+pub mod body;
+pub mod json;
 pub mod openapi;
 pub mod outbound;
+pub mod peers;
 pub mod server;
 pub mod service;
 pub mod validate;
 
 pub use api::Api;
+pub use body::Memory;
 pub use outbound::{Outbound, OutboundLimits};
 pub use server::{Listener, ServerLimits};
-pub use service::Service;
+pub use service::{Service, ServiceLimits};

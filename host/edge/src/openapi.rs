@@ -1,7 +1,8 @@
 //! An OpenAPI 3.1 document, read into operations with compiled validators.
 //!
 //! Extensions of Rialto: `x-rialto-limits: {body, headers}` on the document (bytes), and
-//! `x-rialto-version: {supported, pattern}` on a header parameter whose value carries a version.
+//! `x-rialto-version: {supported, pattern}` on a header parameter whose value carries a version: a
+//! comma-separated list of items, or one item in `Content-Type`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ pub enum In {
 /// A version that a header's value carries.
 #[derive(Debug)]
 pub struct Versions {
+    /// Whether the value is a list of which one item is enough; else it is one item.
+    pub is_list: bool,
     /// What one item of the value must look like; its first group is the version.
     pub pattern: Regex,
     /// The supported versions, `major.minor`.
@@ -225,7 +228,7 @@ fn parameter_of(root: &Value, parameter: &Value, at: &str) -> Result<Parameter, 
     let schema = resolve(root, &parameter["schema"], &at)?;
     let versions = match parameter.get("x-rialto-version") {
         None => None,
-        Some(given) => Some(versions_of(given, &at)?),
+        Some(given) => Some(versions_of(title, given, &at)?),
     };
     Ok(Parameter {
         name: match place {
@@ -245,12 +248,14 @@ fn parameter_of(root: &Value, parameter: &Value, at: &str) -> Result<Parameter, 
     })
 }
 
-fn versions_of(given: &Value, at: &str) -> Result<Versions, BadDocument> {
+fn versions_of(title: &str, given: &Value, at: &str) -> Result<Versions, BadDocument> {
     let pattern = given["pattern"]
         .as_str()
         .ok_or_else(|| bad(at, "x-rialto-version has no pattern"))?;
     let supported = given["supported"].as_array().cloned().unwrap_or_default();
     Ok(Versions {
+        // HTTP allows one media type of a body, and a list of those that are accepted.
+        is_list: !title.eq_ignore_ascii_case("content-type"),
         pattern: Regex::new(pattern).map_err(|e| bad(at, e))?,
         supported: supported
             .iter()

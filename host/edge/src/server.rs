@@ -15,10 +15,14 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
-/// How much of a request's head hyper buffers before it gives up by itself: beyond every API's own
-/// limit, so that the API's own refusal is what a client sees.
-const HEAD_BYTES_MAX: usize = 256 << 10;
-/// Headers of one request.
+use crate::peers::Peers;
+
+/// How many times the longest header section hyper buffers before it gives up by itself, with 431:
+/// what is just too long is refused by the API, in its own words.
+const HEAD_BUFFERS: usize = 4;
+/// The least that hyper buffers, in bytes; it takes no less than 8 KiB.
+const HEAD_BYTES_LEAST: usize = 16 << 10;
+/// Headers of one request; beyond, hyper gives up with 431.
 const HEADERS_MAX: usize = 256;
 /// How long a stopping listener waits for requests under way.
 const GRACE: Duration = Duration::from_secs(10);
@@ -28,6 +32,10 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct ServerLimits {
     /// Connections at a time.
     pub connections_max: usize,
+    /// Connections at a time from one address.
+    pub connections_per_peer_max: usize,
+    /// The longest header section of a request, in bytes.
+    pub header_bytes_max: usize,
     /// How long a client may take to send a request's head.
     pub head_timeout: Duration,
 }
@@ -68,14 +76,16 @@ impl Listener {
             + 'static,
     {
         let slots = Arc::new(Semaphore::new(self.limits.connections_max));
+        let peers = Peers::new(self.limits.connections_per_peer_max);
         let graceful = GracefulShutdown::new();
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(self.limits.head_timeout)
-            .max_buf_size(HEAD_BYTES_MAX)
+            .max_buf_size(head_bytes_max(self.limits.header_bytes_max))
             .max_headers(HEADERS_MAX)
-            .half_close(false)
-            .pipeline_flush(true);
+            // No `pipeline_flush`: with it, the answer to a request whose body is not read to its
+            // end is never written.
+            .half_close(false);
         loop {
             let Ok(slot) = slots.clone().acquire_owned().await else {
                 break;
@@ -84,8 +94,8 @@ impl Listener {
                 accepted = self.listener.accept() => accepted,
                 _ = stop.wait_for(|stop| *stop) => break,
             };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
+            let (stream, peer) = match accepted {
+                Ok((stream, peer)) => (stream, peers.admit(peer.ip())),
                 Err(error) => {
                     // Out of file descriptors, most likely: others must be closed first.
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -93,6 +103,8 @@ impl Listener {
                     continue;
                 }
             };
+            // Beyond its bound a peer's connection is closed at once: an answer would cost more.
+            let Some(peer) = peer else { continue };
             let _ = stream.set_nodelay(true);
             let answer = answer.clone();
             let service = service_fn(move |request| {
@@ -105,10 +117,17 @@ impl Listener {
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "a connection ended");
                 }
-                drop(slot);
+                drop((slot, peer));
             });
         }
         drop(self.listener);
         let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
     }
+}
+
+/// What hyper may buffer of a head, for the longest header section that is taken.
+fn head_bytes_max(header_bytes_max: usize) -> usize {
+    header_bytes_max
+        .saturating_mul(HEAD_BUFFERS)
+        .max(HEAD_BYTES_LEAST)
 }

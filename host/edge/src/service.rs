@@ -1,5 +1,6 @@
-//! From an HTTP request to a turn and back: the body is read within its limit, the request is judged
-//! by the API's document, what fits is handed to the engine, and the answer waits for the commit.
+//! From an HTTP request to a turn and back: the head is judged by the API's document before a byte of
+//! the body is read, then the body; what fits is handed to the engine, and the answer waits for the
+//! commit.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use rialto_components::Runtime;
 use rialto_components::http as wit;
@@ -17,12 +18,34 @@ use rialto_components::runtime::Argument;
 use rialto_engine::{Engine, Failure, Trace};
 use rialto_telemetry::Metrics;
 use rialto_telemetry::metrics::RequestLabels;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tracing::Instrument as _;
 
 use crate::api::{Api, Served};
+use crate::body::{Inbound, Memory, Room};
 use crate::openapi::Operation;
-use crate::validate;
+use crate::validate::{self, Pairs};
+
+/// Refusals that components word at a time: each takes an instance and a thread, which turns need
+/// more.
+const WORDED_AT_A_TIME: usize = 8;
+/// How long a refusal waits until it can be worded.
+const WORDED_WITHIN: Duration = Duration::from_secs(2);
+/// Seconds after which a client may try again, where the host itself words the refusal.
+const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+/// Bounds of a listener's requests.
+#[derive(Clone, Debug)]
+pub struct ServiceLimits {
+    /// How long a body may take to arrive, and how long a request waits for its turn's commit.
+    pub timeout: Duration,
+    /// Body bytes that are taken, whatever a document says.
+    pub body_bytes_max: usize,
+    /// Header bytes that are taken, whatever a document says.
+    pub header_bytes_max: usize,
+    /// Room for all bodies that are being read or handled.
+    pub bodies: Memory,
+}
 
 /// What answers requests on a listener.
 pub struct Service {
@@ -30,12 +53,16 @@ pub struct Service {
     runtime: Arc<Runtime>,
     api: Arc<ArcSwap<Api>>,
     metrics: Arc<Metrics>,
-    /// How long a request waits for its turn's commit.
-    timeout: Duration,
+    limits: ServiceLimits,
+    wording: Semaphore,
 }
 
-/// A judged request, or what is wrong with it.
-type Judged = Result<(Arc<Operation>, wit::Request), wit::Violation>;
+/// A head that fits, with what its path and its query carry.
+struct Judged {
+    operation: Arc<Operation>,
+    path_parameters: Pairs,
+    query_parameters: Pairs,
+}
 
 impl Service {
     /// A service over the APIs in `api`, which may be replaced at any time.
@@ -44,14 +71,15 @@ impl Service {
         runtime: Arc<Runtime>,
         api: Arc<ArcSwap<Api>>,
         metrics: Arc<Metrics>,
-        timeout: Duration,
+        limits: ServiceLimits,
     ) -> Self {
         Self {
             engine,
             runtime,
             api,
             metrics,
-            timeout,
+            limits,
+            wording: Semaphore::new(WORDED_AT_A_TIME),
         }
     }
 
@@ -67,28 +95,29 @@ impl Service {
     }
 
     async fn answered(&self, request: http::Request<Incoming>) -> Response<Full<Bytes>> {
-        let started = Instant::now();
         let (head, body) = request.into_parts();
+        let mut body = Inbound::new(body);
+        let mut response = self.response(&head, &mut body).await;
+        body.leave(&head.headers, &mut response).await;
+        response
+    }
+
+    async fn response(&self, head: &Parts, body: &mut Inbound) -> Response<Full<Bytes>> {
+        let started = Instant::now();
         let api = self.api.load_full();
-        if let Some(document) = openapi_document(&api, &head) {
+        if let Some(document) = openapi_document(&api, head) {
             return document;
         }
         let Some((served, _)) = api.find(head.uri.path()) else {
             return plain(StatusCode::NOT_FOUND, "nothing is served here");
         };
-        let body_bytes_max = served.document.body_bytes_max;
-        let body = read(body, &head.headers, body_bytes_max, self.timeout).await;
-        let judged = match body {
-            Ok(body) => self.judge(&api, served, &head, &body),
-            Err(violation) => Err(violation),
-        };
-        let (operation, response) = match judged {
-            Ok((operation, request)) => {
-                let id = operation.id.clone();
-                (id, self.turn(served, &head, request).await)
+        let (operation, response) = match self.request(&api, served, head, body).await {
+            Ok((request, _room)) => {
+                let id = request.operation_id.clone();
+                (id, self.turn(served, head, request).await)
             }
             Err(violation) => {
-                let response = self.refuse(served, &head, violation).await;
+                let response = self.refuse(served, head, violation).await;
                 (String::new(), response)
             }
         };
@@ -103,14 +132,49 @@ impl Service {
         response
     }
 
-    fn judge(&self, api: &Api, served: &Served, head: &Parts, body: &[u8]) -> Judged {
+    /// Judge a request, or say the first thing that is wrong with it.
+    async fn request(
+        &self,
+        api: &Api,
+        served: &Served,
+        head: &Parts,
+        body: &mut Inbound,
+    ) -> Result<(wit::Request, Room), wit::Violation> {
+        let limits = &self.limits;
+        let body_bytes_max = served.document.body_bytes_max.min(limits.body_bytes_max);
+        body.announced(body_bytes_max)?;
+        let judged = self.judge(api, served, head)?;
+        let held = body
+            .read(body_bytes_max, &limits.bodies, limits.timeout)
+            .await?;
+        let json_started = Instant::now();
+        let body = validate::body(&judged.operation, &held.bytes);
+        let took = u64::try_from(json_started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.metrics.json_nanoseconds.inc_by(took);
+        let request = wit::Request {
+            operation_id: judged.operation.id.clone(),
+            method: head.method.as_str().to_owned(),
+            path: head.uri.path().to_owned(),
+            path_parameters: judged.path_parameters,
+            query_parameters: judged.query_parameters,
+            headers: texts(&head.headers),
+            body: body?,
+        };
+        Ok((request, held.room))
+    }
+
+    fn judge(&self, api: &Api, served: &Served, head: &Parts) -> Result<Judged, wit::Violation> {
         let headers: usize = head
             .headers
             .iter()
             .map(|(name, value)| name.as_str().len() + value.len() + 4)
             .sum();
-        if headers > served.document.header_bytes_max {
-            let detail = format!("are longer than {} bytes", served.document.header_bytes_max);
+        let headers_max = served
+            .document
+            .header_bytes_max
+            .min(self.limits.header_bytes_max);
+        if headers > headers_max {
+            let detail = format!("are longer than {headers_max} bytes");
             return Err(validate::violation(
                 ViolationKind::HeadersTooLarge,
                 "headers",
@@ -136,22 +200,12 @@ impl Service {
             });
         };
         validate::headers(operation, &head.headers)?;
-        let path_parameters = validate::path(operation, &found.parameters)?;
-        let query_parameters = validate::query(operation, head.uri.query())?;
-        let json_started = Instant::now();
-        let body = validate::body(operation, body);
-        let took = u64::try_from(json_started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.metrics.json_nanoseconds.inc_by(took);
-        let request = wit::Request {
-            operation_id: operation.id.clone(),
-            method: head.method.as_str().to_owned(),
-            path: head.uri.path().to_owned(),
-            path_parameters,
-            query_parameters,
-            headers: texts(&head.headers),
-            body: body?,
-        };
-        Ok((operation.clone(), request))
+        validate::encodings(&head.headers)?;
+        Ok(Judged {
+            path_parameters: validate::path(operation, &found.parameters)?,
+            query_parameters: validate::query(operation, head.uri.query())?,
+            operation: operation.clone(),
+        })
     }
 
     async fn turn(
@@ -174,7 +228,7 @@ impl Service {
         if submitted.is_err() {
             return self.overloaded(served, head).await;
         }
-        match tokio::time::timeout(self.timeout, receiver).await {
+        match tokio::time::timeout(self.limits.timeout, receiver).await {
             Ok(Ok(Ok(reply))) => match reply.downcast::<wit::Response>() {
                 Ok(response) => answered(*response),
                 Err(_) => self.internal(served, head).await,
@@ -223,6 +277,16 @@ impl Service {
             headers: texts(&head.headers),
         };
         let kind = violation.kind;
+        // Who is refused for load must not make more of it.
+        let patience = if kind == ViolationKind::Overloaded {
+            Duration::ZERO
+        } else {
+            WORDED_WITHIN
+        };
+        let slot = tokio::time::timeout(patience, self.wording.acquire()).await;
+        let Ok(Ok(_slot)) = slot else {
+            return busy();
+        };
         let worded = tokio::task::spawn_blocking(move || {
             let release = runtime.current()?;
             let member = release.member(&component)?;
@@ -234,38 +298,9 @@ impl Service {
         .await;
         match worded {
             Ok(Some(response)) => answered(response),
-            _ if kind == ViolationKind::Overloaded => {
-                plain(StatusCode::SERVICE_UNAVAILABLE, "overloaded")
-            }
+            _ if kind == ViolationKind::Overloaded => busy(),
             _ => plain(StatusCode::INTERNAL_SERVER_ERROR, "internal error"),
         }
-    }
-}
-
-/// Read a body within a limit of bytes and of time.
-async fn read(
-    body: Incoming,
-    headers: &HeaderMap,
-    bytes_max: usize,
-    timeout: Duration,
-) -> Result<Bytes, wit::Violation> {
-    let too_large = || {
-        let detail = format!("is longer than {bytes_max} bytes");
-        validate::violation(ViolationKind::BodyTooLarge, "body", detail)
-    };
-    let announced = headers
-        .get(http::header::CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > bytes_max) {
-        return Err(too_large());
-    }
-    let cut_off =
-        |detail: &str| validate::violation(ViolationKind::NotJson, "body", detail.to_owned());
-    match tokio::time::timeout(timeout, Limited::new(body, bytes_max).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(cut_off("ended before its announced length")),
-        Err(_) => Err(cut_off("did not arrive in time")),
     }
 }
 
@@ -316,6 +351,15 @@ fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
     response
         .headers_mut()
         .insert(http::header::CONTENT_TYPE, media_type);
+    response
+}
+
+/// A refusal for load in the host's own words.
+fn busy() -> Response<Full<Bytes>> {
+    let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, "overloaded; try again");
+    response
+        .headers_mut()
+        .insert(http::header::RETRY_AFTER, RETRY_AFTER_SECONDS);
     response
 }
 

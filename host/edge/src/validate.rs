@@ -2,12 +2,14 @@
 //! the document lists them, path, query, body).
 
 use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 use percent_encoding::percent_decode_str;
 use rialto_components::http::{Violation, ViolationKind};
 use serde_json::Value;
 
+use crate::json;
 use crate::openapi::{In, Operation, Parameter, Versions};
 
 /// A violation without allowed values.
@@ -47,6 +49,27 @@ pub fn headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Violati
             return Err(violation(ViolationKind::Malformed, &location, detail));
         }
         parameter_value(parameter, &location, text)?;
+    }
+    Ok(())
+}
+
+/// Judge how the body is written on the wire: only as it is, in chunks or not.
+///
+/// # Errors
+/// When it is compressed or otherwise changed: it could not be read, and forwarding it would hand a
+/// compressed body to who expects a plain one.
+pub fn encodings(headers: &HeaderMap) -> Result<(), Violation> {
+    let only = [
+        (CONTENT_ENCODING, "Content-Encoding", "identity"),
+        (TRANSFER_ENCODING, "Transfer-Encoding", "chunked"),
+    ];
+    for (name, title, taken) in only {
+        let mut values = headers.get_all(name).iter();
+        if !values.all(|value| value.as_bytes().eq_ignore_ascii_case(taken.as_bytes())) {
+            let detail = format!("is something else than {taken}");
+            let location = format!("header {title}");
+            return Err(violation(ViolationKind::Malformed, &location, detail));
+        }
     }
     Ok(())
 }
@@ -118,8 +141,7 @@ pub fn body(operation: &Operation, bytes: &[u8]) -> Result<Option<String>, Viola
     }
     let not_json = |detail: String| violation(ViolationKind::NotJson, "body", detail);
     let text = std::str::from_utf8(bytes).map_err(|e| not_json(format!("is not UTF-8: {e}")))?;
-    let value: Value =
-        serde_json::from_str(text).map_err(|e| not_json(format!("is not JSON: {e}")))?;
+    let value = json::parse(text).map_err(not_json)?;
     if !body.schema.is_valid(&value) {
         let first = body.schema.iter_errors(&value).next();
         return Err(match first {
@@ -152,10 +174,15 @@ fn parameter_value(parameter: &Parameter, location: &str, value: &str) -> Result
     }
 }
 
-/// Judge a header of comma-separated items, each perhaps with a version.
+/// Judge a header whose value, or each comma-separated item of it, may carry a version.
 fn version(versions: &Versions, location: &str, value: &str) -> Result<(), Violation> {
     let mut well_formed = false;
-    for item in value.split(',') {
+    let items = if versions.is_list {
+        value.split(',').collect()
+    } else {
+        vec![value]
+    };
+    for item in items {
         let Some(captures) = versions.pattern.captures(item.trim()) else {
             continue;
         };

@@ -122,9 +122,22 @@ pub struct Outbound {
     /// Connections to one destination at a time.
     #[schemars(range(min = 1, max = 4096))]
     pub connections_per_destination: u32,
-    /// Requests that may wait in memory for a connection; those beyond wait on disk.
+    /// Requests that may wait in memory for delivery, to all destinations; with so many, requests from the outside are answered 503 with Retry-After.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub requests_waiting_max: u32,
+    /// Requests that may wait in memory for delivery to one destination, a quarter of all unless said; those beyond wait on disk, so that a dead destination leaves room for the others.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_waiting_per_destination_max: Option<u32>,
+}
+
+impl Outbound {
+    /// Requests that may wait in memory for one destination.
+    #[must_use]
+    pub fn per_destination(&self) -> u32 {
+        let quarter = (self.requests_waiting_max / 4).max(1);
+        self.requests_waiting_per_destination_max.unwrap_or(quarter)
+    }
 }
 
 impl Default for Outbound {
@@ -132,6 +145,7 @@ impl Default for Outbound {
         Self {
             connections_per_destination: 32,
             requests_waiting_max: 16_384,
+            requests_waiting_per_destination_max: None,
         }
     }
 }
@@ -235,7 +249,7 @@ impl Default for Ceilings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Engine {
-    /// Threads that run turns; one for each core unless said.
+    /// Threads that run turns; four for each core unless said, because some wait for a document or run a slow component while others go on.
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
@@ -267,24 +281,31 @@ impl Default for Engine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Http {
-    /// The longest body. FSPIOP names 5 MiB.
+    /// The longest body, whatever an API allows; the smaller limit counts. FSPIOP names 5 MiB.
     pub body_max: Size,
-    /// The longest header section. FSPIOP names 64 KiB.
+    /// Bodies that are being read or handled at a time; beyond it requests are answered 503 with Retry-After.
+    pub bodies_max: Size,
+    /// The longest header section, whatever an API allows; the smaller limit counts. FSPIOP names 64 KiB.
     pub headers_max: Size,
     /// How long a request may take, from its first byte to the answer.
     pub request_timeout: Duration,
     /// Connections of one listener at a time.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections_max: u32,
+    /// Connections of one listener at a time from one address (of IPv6: from one /64 network); more are closed at once.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub connections_per_peer_max: u32,
 }
 
 impl Default for Http {
     fn default() -> Self {
         Self {
             body_max: Size::from_mib(5),
+            bodies_max: Size::from_mib(256),
             headers_max: Size::from_kib(64),
             request_timeout: Duration::from_millis(30_000),
             connections_max: 4_096,
+            connections_per_peer_max: 1_024,
         }
     }
 }

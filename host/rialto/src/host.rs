@@ -10,12 +10,15 @@ use anyhow::{Context as _, bail};
 use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
-use rialto_edge::{Listener, Outbound, OutboundLimits, ServerLimits, Service};
+use rialto_edge::{
+    Listener, Memory, Outbound, OutboundLimits, ServerLimits, Service, ServiceLimits,
+};
 use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
 use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
 use rialto_manifest::scheme::FspAuthentication;
+use rialto_manifest::values::Size;
 use rialto_manifest::{Manifest, Operator};
 use rialto_store_sqlite::SqliteStore;
 use rialto_telemetry::Metrics;
@@ -29,7 +32,9 @@ use crate::releases::Releases;
 
 /// The listener of the operators' own API.
 pub const OPERATORS: &str = "operators";
-/// Turn workers for each core: some wait for a document or run a slow component while others go on.
+/// Turn workers for each core, unless the operator says: a turn that meets a document of another
+/// one, or reads one from the disk, holds its thread meanwhile, and one that runs a slow component
+/// holds it for long. With one worker a core, cores would idle. rialto.toml's schema says the same.
 const WORKERS_PER_CORE: usize = 4;
 /// How long a client may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -143,9 +148,18 @@ impl Host {
     }
 
     fn listen(&mut self, operator: &Operator) -> anyhow::Result<()> {
+        let http = &operator.http;
         let limits = ServerLimits {
-            connections_max: operator.http.connections_max as usize,
+            connections_max: http.connections_max as usize,
+            connections_per_peer_max: http.connections_per_peer_max as usize,
+            header_bytes_max: bytes(http.headers_max),
             head_timeout: HEAD_TIMEOUT,
+        };
+        let service_limits = ServiceLimits {
+            timeout: Duration::from_millis(http.request_timeout.millis()),
+            body_bytes_max: bytes(http.body_max),
+            header_bytes_max: bytes(http.headers_max),
+            bodies: Memory::new(bytes(http.bodies_max)),
         };
         for (name, listener) in &operator.listeners {
             let address = listener.address.socket();
@@ -160,7 +174,7 @@ impl Host {
                 self.handle
                     .spawn(bound.serve(answer, self.stop.subscribe()))
             } else {
-                let service = Arc::new(self.service(name.as_str(), operator));
+                let service = Arc::new(self.service(name.as_str(), service_limits.clone()));
                 let answer = move |request| {
                     let service = service.clone();
                     async move { service.answer(request).await }
@@ -173,7 +187,7 @@ impl Host {
         Ok(())
     }
 
-    fn service(&self, listener: &str, operator: &Operator) -> Service {
+    fn service(&self, listener: &str, limits: ServiceLimits) -> Service {
         let shared = &self.shared;
         let api = shared.releases.apis().get(listener).cloned();
         Service::new(
@@ -181,7 +195,7 @@ impl Host {
             shared.runtime.clone(),
             api.unwrap_or_default(),
             shared.metrics.clone(),
-            Duration::from_millis(operator.http.request_timeout.millis()),
+            limits,
         )
     }
 }
@@ -247,10 +261,10 @@ fn components(
 ) -> anyhow::Result<Runtime> {
     let cache = Cache::open(&folder.join("compiled"), |bytes| entropy.fill(bytes))
         .context("opening the folder of compiled components")?;
-    let memory = operator.ceilings.memory.bytes();
+    let memory = operator.ceilings.memory;
     let pool = PoolSize {
         instances: INSTANCES_MAX,
-        memory_bytes_max: usize::try_from(memory).unwrap_or(usize::MAX),
+        memory_bytes_max: bytes(memory),
     };
     Runtime::new(cache, pool).map_err(|error| anyhow::anyhow!("starting wasmtime: {error:?}"))
 }
@@ -262,8 +276,14 @@ fn limits(operator: &Operator) -> Limits {
         attempts_max: engine.turn_attempts_max,
         retry_initial_ms: engine.retry_initial.millis(),
         retry_max_ms: engine.retry_max.millis(),
+        requests_waiting_max: operator.outbound.requests_waiting_max as usize,
+        requests_waiting_per_destination_max: operator.outbound.per_destination() as usize,
         ..Limits::default()
     }
+}
+
+fn bytes(size: Size) -> usize {
+    usize::try_from(size.bytes()).unwrap_or(usize::MAX)
 }
 
 fn workers(operator: &Operator) -> usize {

@@ -13,8 +13,6 @@ use rialto_tests::World;
 use rialto_tests::books::documents;
 use rialto_tests::world::{PAYEE, PAYER};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 /// How long a callback may take.
 const CALLBACK_WITHIN: Duration = Duration::from_secs(15);
@@ -175,6 +173,8 @@ async fn headers_are_refused_with_the_code_of_what_is_wrong_with_them() {
     let json_only = "application/json";
     let other = "application/vnd.interoperability.quotes+json;version=1.1";
     let long = "f".repeat(33);
+    let one = "application/vnd.interoperability.transfers+json;version=1.1";
+    let two = format!("{one}, {one}");
     let malformed = [
         ("accept", json_only),
         ("accept", other),
@@ -191,6 +191,9 @@ async fn headers_are_refused_with_the_code_of_what_is_wrong_with_them() {
             "content-type",
             "application/vnd.interoperability.transfers+json",
         ),
+        ("content-type", two.as_str()),
+        ("content-encoding", "gzip"),
+        ("content-encoding", "identity, identity"),
         ("fspiop-source", long.as_str()),
         ("fspiop-destination", long.as_str()),
         ("fspiop-http-method", "STEAL"),
@@ -276,7 +279,23 @@ async fn paths_and_methods_that_there_are_not_are_refused() {
 async fn bodies_that_cannot_be_read_are_refused() {
     let mut scene = Scene::open().await;
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-    let bodies: [(&str, Vec<u8>, &str); 9] = [
+    // Whoever reads such a body after the host might take the other value.
+    let id = scene.world.payer().new_id();
+    let whole = transfer(&id, |_| ());
+    let twice = |name: &str| whole.replacen('{', &format!("{{\"{name}\":\"{id}\","), 1);
+    let hidden = json!({ "$serde_json::private::RawValue": whole }).to_string();
+    let bodies: [(&str, Vec<u8>, &str); 12] = [
+        ("a member twice", twice("transferId").into_bytes(), "3101"),
+        (
+            "a member twice, but for case",
+            twice("TransferID").into_bytes(),
+            "3101",
+        ),
+        (
+            "a transfer in a private name of serde_json",
+            hidden.into_bytes(),
+            "3101",
+        ),
         ("an empty body", Vec::new(), "3102"),
         ("half a body", br#"{"transferId":"#.to_vec(), "3101"),
         ("text", b"hello".to_vec(), "3101"),
@@ -298,34 +317,13 @@ async fn bodies_that_cannot_be_read_are_refused() {
     scene.close();
 }
 
-/// The answer to a transfer whose body is announced and not sent: it must not be waited for. (A
-/// client that sends all the same may find its connection closed before it reads the answer.)
-async fn announced(world: &World, bytes: usize) -> String {
-    let address = world
-        .host
-        .url("fsps")
-        .unwrap()
-        .strip_prefix("http://")
-        .unwrap();
-    let mut connection = TcpStream::connect(address).await.unwrap();
-    let head = format!(
-        "POST /transfers HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {bytes}\r\n\r\n"
-    );
-    connection.write_all(head.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    let read = connection.read_to_end(&mut answer);
-    let read = tokio::time::timeout(CALLBACK_WITHIN, read).await;
-    read.expect("an answer in time").unwrap();
-    String::from_utf8(answer).unwrap()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_too_large_is_refused_and_what_is_just_not_is_read() {
     let mut scene = Scene::open().await;
-    let answer = announced(&scene.world, BODY_MAX + 1).await;
-    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    assert_eq!(error_code(body.as_bytes()), "3104", "{answer}");
+    let request = scene
+        .payer(Method::POST, "/transfers")
+        .body(vec![b' '; BODY_MAX + 1]);
+    refused!(scene, "a body of one byte more", request, 400, "3104");
     let full = transfer("not-an-id", |_| ());
     let full = format!("{full}{}", " ".repeat(BODY_MAX - full.len()));
     let request = scene.payer(Method::POST, "/transfers").body(full);
@@ -503,6 +501,38 @@ async fn what_needs_the_schemes_state_is_refused_by_a_callback() {
         .to(PAYEE)
         .body(body.to_string());
     callback("a fulfilment of an unknown transfer", request, path, "3208").await;
+    scene.close();
+}
+
+/// A request that waits for an FSP that takes no callbacks ends soon, and its sender is told why.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_an_fsp_without_a_callback_endpoint_is_told_that_it_cannot_be_reached() {
+    let scene = Scene::open().await;
+    let payer = scene.world.payer();
+    scene.world.payee().stop().await;
+    let id = payer.new_id();
+    let party = format!("/parties/MSISDN/{}", scene.world.party(PAYEE).identifier());
+    let requests = [
+        (
+            payer
+                .raw(Method::POST, "/quotes")
+                .to(PAYEE)
+                .body(quote(&id, |_| ())),
+            format!("/quotes/{id}/error"),
+        ),
+        (payer.raw(Method::GET, &party), format!("{party}/error")),
+    ];
+    for (request, path) in requests {
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status, StatusCode::ACCEPTED, "{path}: {answer:?}");
+        let told = payer.expect_callback(Method::PUT, &path, CALLBACK_WITHIN);
+        let told = told.await.unwrap_or_else(|e| panic!("{path}: {e}"));
+        assert_eq!(
+            error_code(told.json().to_string().as_bytes()),
+            "1001",
+            "{path}"
+        );
+    }
     scene.close();
 }
 

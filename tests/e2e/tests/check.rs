@@ -94,6 +94,14 @@ fn a_context_that_answers_requests_needs_a_listener() {
 }
 
 #[test]
+fn a_participant_without_a_callback_address_is_refused() {
+    let text = refusal(|scheme| {
+        remove(scheme, "callback-base-url", "\n");
+    });
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn settings_that_the_rule_does_not_take_are_shown_with_their_place() {
     let text = refusal(|scheme| {
         scheme

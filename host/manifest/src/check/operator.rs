@@ -24,6 +24,33 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
         }
         seen.push((name, address));
     }
+    let http = &file.http;
+    if http.bodies_max < http.body_max {
+        document.problem(
+            problems,
+            "http/bodies-max",
+            Code::Contradiction,
+            format!(
+                "`bodies-max` is {}, less than `body-max`, {}",
+                http.bodies_max, http.body_max
+            ),
+            "All bodies together need room for the longest one.",
+        );
+    }
+    let outbound = &file.outbound;
+    if outbound.per_destination() > outbound.requests_waiting_max {
+        document.problem(
+            problems,
+            "outbound/requests-waiting-per-destination-max",
+            Code::Contradiction,
+            format!(
+                "`requests-waiting-per-destination-max` is {}, more than `requests-waiting-max`, {}",
+                outbound.per_destination(),
+                outbound.requests_waiting_max
+            ),
+            "One destination has a part of what all have.",
+        );
+    }
     let engine = &file.engine;
     if engine.retry_initial > engine.retry_max {
         document.problem(

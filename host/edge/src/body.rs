@@ -1,0 +1,198 @@
+//! A request's body: read within bounds of bytes and of time, each body's own and that of all bodies
+//! together; and what happens to the rest of one that nobody wants.
+//!
+//! A connection that is closed with unread bytes is reset, and a client that is still sending may
+//! then never see its answer. So the rest of an unwanted body is read and thrown away: a short rest
+//! before the answer, which keeps the connection; a longer one behind the answer, which says that
+//! the connection closes, and only so much and so long of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body as _, Incoming};
+use rialto_components::http::{Violation, ViolationKind};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::validate::violation;
+
+/// The rest of an unwanted body that is read before the answer, in bytes: most bodies are shorter,
+/// and making a new connection costs both sides more.
+const SHORT_REST_BYTES: u64 = 64 << 10;
+/// How long a short rest is waited for.
+const SHORT_REST_TIME: Duration = Duration::from_millis(250);
+/// The rest of an unwanted body that is read behind the answer, in bytes: three times the longest
+/// body that FSPIOP allows.
+const REST_BYTES_MAX: usize = 16 << 20;
+/// How long a rest is read behind the answer.
+const REST_TIME: Duration = Duration::from_secs(5);
+
+/// Bytes of bodies that are in memory at a time, over all connections that share it.
+#[derive(Clone, Debug)]
+pub struct Memory(Arc<Semaphore>);
+
+impl Memory {
+    /// A bound of this many bytes.
+    #[must_use]
+    pub fn new(bytes: usize) -> Self {
+        Self(Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))))
+    }
+}
+
+/// What a body takes of the bound of all bodies, until this is dropped.
+#[derive(Debug, Default)]
+pub struct Room(Option<OwnedSemaphorePermit>);
+
+/// A body that was read.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// The body.
+    pub bytes: Vec<u8>,
+    /// Its room.
+    pub room: Room,
+}
+
+impl Held {
+    /// Add some bytes; false if there is no room for them.
+    fn add(&mut self, memory: &Memory, bytes: &[u8]) -> bool {
+        let Ok(count) = u32::try_from(bytes.len()) else {
+            return false;
+        };
+        let Ok(more) = memory.0.clone().try_acquire_many_owned(count) else {
+            return false;
+        };
+        match &mut self.room.0 {
+            Some(room) => room.merge(more),
+            none => *none = Some(more),
+        }
+        self.bytes.extend_from_slice(bytes);
+        true
+    }
+}
+
+/// A body on its way in.
+#[derive(Debug)]
+pub struct Inbound {
+    incoming: Incoming,
+    ended: bool,
+}
+
+impl Inbound {
+    /// A body of which nothing has been read.
+    #[must_use]
+    pub fn new(incoming: Incoming) -> Self {
+        Self {
+            ended: incoming.is_end_stream(),
+            incoming,
+        }
+    }
+
+    /// Refuse a body whose announced length is beyond the bound.
+    ///
+    /// # Errors
+    /// When it is.
+    pub fn announced(&self, bytes_max: usize) -> Result<(), Violation> {
+        let announced = self.incoming.size_hint().lower();
+        if usize::try_from(announced).is_ok_and(|length| length <= bytes_max) {
+            Ok(())
+        } else {
+            Err(too_large(bytes_max))
+        }
+    }
+
+    /// Read it to its end.
+    ///
+    /// # Errors
+    /// When it is longer than `bytes_max`, does not end in time, breaks off, or when there is no
+    /// room in memory.
+    pub async fn read(
+        &mut self,
+        bytes_max: usize,
+        memory: &Memory,
+        within: Duration,
+    ) -> Result<Held, Violation> {
+        let reading = timeout(within, async {
+            let mut held = Held::default();
+            while let Some(frame) = self.incoming.frame().await {
+                let Ok(frame) = frame else {
+                    self.ended = true;
+                    return Err(cut_off("ended before its announced length"));
+                };
+                // Trailers say nothing here.
+                let Ok(data) = frame.into_data() else {
+                    continue;
+                };
+                if data.len() > bytes_max - held.bytes.len() {
+                    return Err(too_large(bytes_max));
+                }
+                if !held.add(memory, &data) {
+                    let detail = "the host has no room for more bodies now; try again";
+                    return Err(violation(ViolationKind::Overloaded, "", detail.to_owned()));
+                }
+            }
+            self.ended = true;
+            Ok(held)
+        });
+        reading
+            .await
+            .unwrap_or_else(|_| Err(cut_off("did not arrive in time")))
+    }
+
+    /// Make sure that the client can read its answer, whatever is left of the body.
+    pub async fn leave(mut self, headers: &HeaderMap, response: &mut Response<Full<Bytes>>) {
+        // Who waits for `100 Continue` sends nothing without it.
+        let sends = !headers.contains_key(http::header::EXPECT);
+        let mut short = SHORT_REST_BYTES;
+        while sends && !self.ended && self.incoming.size_hint().lower() <= short {
+            let Ok(frame) = timeout(SHORT_REST_TIME, self.incoming.frame()).await else {
+                break;
+            };
+            match length(frame) {
+                None => self.ended = true,
+                Some(length) => match short.checked_sub(length as u64) {
+                    Some(left) => short = left,
+                    None => break,
+                },
+            }
+        }
+        if self.ended {
+            return;
+        }
+        let close = HeaderValue::from_static("close");
+        response
+            .headers_mut()
+            .insert(http::header::CONNECTION, close);
+        if sends {
+            tokio::spawn(timeout(REST_TIME, rest(self.incoming)));
+        }
+    }
+}
+
+/// Read a rest and throw it away.
+async fn rest(mut incoming: Incoming) {
+    let mut left = REST_BYTES_MAX;
+    while let Some(length) = length(incoming.frame().await) {
+        match left.checked_sub(length) {
+            Some(less) => left = less,
+            None => return,
+        }
+    }
+}
+
+/// Bytes of a part of a body; none at its end, which may be a broken one.
+fn length<E>(frame: Option<Result<hyper::body::Frame<Bytes>, E>>) -> Option<usize> {
+    let frame = frame?.ok()?;
+    Some(frame.data_ref().map_or(0, Bytes::len))
+}
+
+fn too_large(bytes_max: usize) -> Violation {
+    let detail = format!("is longer than {bytes_max} bytes");
+    violation(ViolationKind::BodyTooLarge, "body", detail)
+}
+
+fn cut_off(detail: &str) -> Violation {
+    violation(ViolationKind::NotJson, "body", detail.to_owned())
+}
