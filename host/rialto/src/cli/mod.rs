@@ -28,10 +28,16 @@ pub struct Cli {
 #[derive(Clone, Debug, clap::Args)]
 struct At {
     /// The scheme's folder that the running host was started on.
-    #[arg(long, value_name = "DIR", env = "RIALTO_SCHEME", default_value = ".")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "RIALTO_SCHEME",
+        default_value = "."
+    )]
     at: PathBuf,
     /// The folder of its store, where that is not the one that rialto.toml names.
-    #[arg(long, value_name = "DIR", env = "RIALTO_STATE")]
+    #[arg(long, global = true, value_name = "DIR", env = "RIALTO_STATE")]
     state: Option<PathBuf>,
 }
 

@@ -1,0 +1,178 @@
+//! A component that fails on an event: the event waits where an operator sees it, also after a
+//! restart, until it is tried again with a release that cures the component, or dropped.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::time::Duration;
+
+use rialto_simulator::fsp::Step;
+use rialto_simulator::{PaymentOutcome, PaymentRequest};
+use rialto_tests::scenes::committed;
+use rialto_tests::waiting::until;
+use rialto_tests::world::PAYEE;
+use rialto_tests::{TestScheme, World, WorldOptions};
+use tokio::task::JoinHandle;
+
+/// Longer than all attempts of a turn take.
+const SOON: Duration = Duration::from_secs(30);
+/// The component that fails: every transfer goes through it first.
+const COMPONENT: &str = "settlements";
+/// Its disease: fuel that is enough to start and not to handle an event.
+const SICK: &str = "[contexts.settlements.limits]\nfuel = 3000\n\n[contexts.settlements.grants]";
+const HEALTHY: &str = "[contexts.settlements.grants]";
+
+async fn world() -> World {
+    let scheme = TestScheme::demo().unwrap();
+    let few = "[engine]\nturn-attempts-max = 3\nretry-initial = \"10 ms\"\n\n[store]";
+    scheme.replace("rialto.toml", "[store]", few).unwrap();
+    scheme.lock().unwrap();
+    let options = WorldOptions {
+        callback_timeout: Duration::from_secs(60),
+        expires_in: Duration::from_secs(120),
+        query_on_timeout: false,
+        ..WorldOptions::default()
+    };
+    // It falls ill later: it needs its health to learn of the participants.
+    let world = World::of(scheme, &options).await.unwrap();
+    apply(&world, SICK);
+    world
+}
+
+/// Put the healthy or the sick component into force.
+fn apply(world: &World, state: &str) {
+    let twin = world.scheme.twin().unwrap();
+    twin.edit(HEALTHY, state).unwrap();
+    let folder = twin.path().to_str().unwrap();
+    let applied = world.host.cli(&["release", "apply", folder]).unwrap();
+    applied.success().unwrap();
+}
+
+/// Begin a payment and do not wait for its end.
+fn paying(world: &World) -> JoinHandle<PaymentOutcome> {
+    let payer = world.payer().clone();
+    let request = PaymentRequest::new(world.party(PAYEE).clone(), "5", "USD");
+    tokio::spawn(async move { payer.pay(&request).await })
+}
+
+/// All dead letters, as an operator sees them.
+fn letters(world: &World) -> Vec<String> {
+    let said = world.host.cli(&["dead-letters"]).unwrap();
+    let said = said.success().unwrap();
+    said.lines().map(str::to_owned).collect()
+}
+
+/// The one dead letter, when it is there: its id and its line.
+async fn parked(world: &World) -> (String, String) {
+    until("a dead letter", SOON, async || {
+        let letters = letters(world);
+        Ok(match letters.as_slice() {
+            [one] => Ok((one.split(' ').next().unwrap().to_owned(), one.clone())),
+            other => Err(format!("{other:?}")),
+        })
+    })
+    .await
+    .unwrap()
+}
+
+async fn none_left(world: &World) {
+    until("the letter is gone", SOON, async || {
+        let letters = letters(world);
+        Ok(if letters.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{letters:?}"))
+        })
+    })
+    .await
+    .unwrap();
+}
+
+fn liquidity(world: &World) -> i128 {
+    let books = world.books().unwrap();
+    books.balance("payerfsp:USD:LIQUIDITY").unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_that_a_component_cannot_handle_waits_until_it_is_cured() {
+    let mut world = world().await;
+    let before = liquidity(&world);
+    let payment = paying(&world);
+    let (id, line) = parked(&world).await;
+    for part in [
+        COMPONENT,
+        "transfer-prepare-requested",
+        "after 3 attempts",
+        "fuel",
+        "transfer:",
+    ] {
+        assert!(line.contains(part), "`{part}` in `{line}`");
+    }
+    assert!(!payment.is_finished(), "the payer waits");
+    assert_eq!(liquidity(&world), before);
+    assert_eq!(world.books().unwrap().transfers().len(), 0);
+
+    // It is on disk, and a restart does not try it again by itself.
+    world.host.restart().unwrap();
+    assert_eq!(letters(&world), [line.clone()]);
+
+    // Tried again with the same disease, it fails again and waits again, under another id.
+    let retry = ["dead-letters", "retry", &id];
+    world.host.cli(&retry).unwrap().success().unwrap();
+    let again = until("the retry fails", SOON, async || {
+        let letters = letters(&world);
+        let other = letters
+            .iter()
+            .find(|letter| !letter.starts_with(&format!("{id} ")));
+        Ok(other.cloned().ok_or(format!("{letters:?}")))
+    });
+    let again = again.await.unwrap();
+    assert_eq!(letters(&world), [again.clone()]);
+    let gone = world.host.cli(&retry).unwrap();
+    assert_eq!(gone.code, 1, "{gone}");
+    assert!(gone.stderr.contains(&id), "{gone}");
+
+    apply(&world, HEALTHY);
+    assert_eq!(
+        letters(&world),
+        [again.clone()],
+        "a release tries nothing by itself"
+    );
+    let id = again.split(' ').next().unwrap();
+    let retry = ["dead-letters", "retry", id];
+    world.host.cli(&retry).unwrap().success().unwrap();
+    committed(&payment.await.unwrap()).unwrap();
+    none_left(&world).await;
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.problems().unwrap(), Vec::<String>::new());
+    assert_eq!(liquidity(&world), before - 500);
+    world.no_complaints().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_that_is_dropped_never_happens() {
+    let mut world = world().await;
+    let before = liquidity(&world);
+    let payment = paying(&world);
+    let (id, _) = parked(&world).await;
+    let drop = ["dead-letters", "drop", &id];
+    world.host.cli(&drop).unwrap().success().unwrap();
+    none_left(&world).await;
+    for verb in ["drop", "retry"] {
+        let gone = world.host.cli(&["dead-letters", verb, &id]).unwrap();
+        assert_eq!(gone.code, 1, "{gone}");
+    }
+    payment.abort();
+
+    apply(&world, HEALTHY);
+    world.host.restart().unwrap();
+    assert_eq!(letters(&world), Vec::<String>::new());
+    // What comes later is handled, and the dropped one is as if it had never been.
+    let outcome = world.pay("5", "USD").await;
+    committed(&outcome).unwrap();
+    assert_eq!(outcome.steps.last().map(|s| s.step), Some(Step::Transfer));
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.problems().unwrap(), Vec::<String>::new());
+    assert_eq!(books.transfers().len(), 1);
+    assert_eq!(liquidity(&world), before - 500);
+    world.no_complaints().unwrap();
+}
