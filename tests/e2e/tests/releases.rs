@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rialto_simulator::fsp::Step;
 use rialto_simulator::{Fsp, PaymentOutcome, PaymentRequest};
-use rialto_tests::offers::{Broken, another_build};
+use rialto_tests::offers::{Broken, another_build, digest, other_code};
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::text::without_digests;
 use rialto_tests::waiting::until;
@@ -20,6 +20,8 @@ use tokio::task::JoinHandle;
 
 /// The rule that is swapped.
 const RULE: &str = "amount-limits";
+/// The rule that is asked before it about transfers.
+const OTHER_RULE: &str = "transfer-matches-quote";
 /// How often it is swapped.
 const SWAPS: usize = 20;
 /// Every so many swaps, the offer is a broken one.
@@ -28,10 +30,12 @@ const BROKEN_EVERY: usize = 4;
 const IN_FLIGHT: usize = 3;
 /// Payments that each release must see.
 const PAYMENTS_EACH: usize = 2;
+/// Quotes and transfers of each release whose rules are asked again.
+const ASKED_AGAIN_EACH: usize = 4;
 /// Longer than a few payments take.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Payments one after the other, to each of the payee's parties, until they are told to stop.
+/// Payments one after the other, to all but one of the payee's parties, until they are told to stop.
 struct Load {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
@@ -42,7 +46,7 @@ impl Load {
     fn start(world: &World) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let done = Arc::new(AtomicUsize::new(0));
-        let payers = world.parties(PAYEE).iter().map(|party| {
+        let payers = world.parties(PAYEE)[..IN_FLIGHT].iter().map(|party| {
             let request = PaymentRequest::new(party.clone(), "1", "USD");
             tokio::spawn(pay_on(
                 world.payer().clone(),
@@ -146,9 +150,23 @@ fn offer_broken(world: &World, broken: Broken) {
     assert_eq!(releases(&world.host), before, "{broken:?}");
 }
 
-/// Swap the rule for another build. Answers the beginning of the new digest.
-fn swap(world: &World, mark: &str) -> String {
-    let file = another_build(&world.scheme, RULE, mark).unwrap();
+/// A build of the rule that was swapped in.
+struct Build {
+    /// The digest of its file, reckoned here.
+    digest: String,
+    /// The code with which it refuses what is above the limit.
+    code: &'static str,
+}
+
+/// Swap the rule for another build. Every second one refuses with another code, so that a verdict
+/// tells which build gave it.
+fn swap(world: &World, turn: usize) -> Build {
+    let (mark, code) = (turn.to_string(), ["4200", "4100"][turn % 2]);
+    let file = match code {
+        "4200" => another_build(&world.scheme, RULE, &mark),
+        _ => other_code(&world.scheme, RULE, &mark, *b"4100"),
+    };
+    let file = file.unwrap();
     let said = world
         .host
         .cli(&["plugin", "swap", RULE, file.to_str().unwrap()])
@@ -157,13 +175,26 @@ fn swap(world: &World, mark: &str) -> String {
     let change = "  ~ rule amount-limits: component ";
     let line = said.lines().find(|line| line.starts_with(change));
     let line = line.unwrap_or_else(|| panic!("the swap does not name its change: {said}"));
-    line.rsplit(' ').next().unwrap().to_owned()
+    let digest = digest(&file).unwrap();
+    let named = line.rsplit(' ').next().unwrap();
+    assert!(digest.starts_with(named), "{digest} is not {named}");
+    Build { digest, code }
+}
+
+/// A payment above the limit, refused by the build that is current. Answers the quote's id.
+async fn above_the_limit(world: &World, build: &Build) -> String {
+    // A party of its own: the load looks up the others at the same time.
+    let party = world.parties(PAYEE).last().unwrap().clone();
+    let request = PaymentRequest::new(party, "10000.01", "USD");
+    let outcome = world.payer().pay(&request).await;
+    refused(&outcome, Step::Quote, build.code).unwrap();
+    outcome.quote_id
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rule_is_swapped_under_load_and_no_payment_suffers() {
     let options = WorldOptions {
-        parties_each: IN_FLIGHT,
+        parties_each: IN_FLIGHT + 1,
         ..WorldOptions::default()
     };
     let world = World::of(TestScheme::demo().unwrap(), &options)
@@ -173,17 +204,24 @@ async fn a_rule_is_swapped_under_load_and_no_payment_suffers() {
     world
         .payee_behaves(r#"{"transfer":{"delay":"250ms"}}"#)
         .unwrap();
+    let first = Build {
+        digest: digest(&world.scheme.component(RULE)).unwrap(),
+        code: "4200",
+    };
+    let other_rule = digest(&world.scheme.component(OTHER_RULE)).unwrap();
+    let mut refusals = vec![(1, above_the_limit(&world, &first).await)];
+    let mut builds: BTreeMap<u64, Build> = BTreeMap::from([(1, first)]);
     let load = Load::start(&world);
     load.payments(PAYMENTS_EACH).await;
-    // The digest of the rule in each release.
-    let mut digests: BTreeMap<u64, String> = BTreeMap::new();
     let mut broken = Broken::ALL.into_iter();
     for turn in 1..=SWAPS {
         if turn % BROKEN_EVERY == 0 {
             offer_broken(&world, broken.next().unwrap());
         } else {
-            let digest = swap(&world, &turn.to_string());
-            digests.insert(current(&world.host), digest);
+            let build = swap(&world, turn);
+            let release = current(&world.host);
+            refusals.push((release, above_the_limit(&world, &build).await));
+            builds.insert(release, build);
         }
         load.payments(PAYMENTS_EACH).await;
     }
@@ -198,46 +236,92 @@ async fn a_rule_is_swapped_under_load_and_no_payment_suffers() {
     world.no_complaints().unwrap();
 
     let mut seen: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut spanning = 0;
+    let expected = |release: u64, rule: &str| match rule {
+        RULE => builds[&release].digest.clone(),
+        _ => other_rule.clone(),
+    };
+    // Asked again now, each build says what it said then, not what the current one would say.
+    for (release, quote) in &refusals {
+        let receipts = receipts(&world.host, quote, Ask::Again);
+        assert_eq!(receipts.len(), 1, "{receipts:?}");
+        assert_eq!(receipts[0]["receipt"]["release"], *release);
+        let verdict = format!("refuse {}", builds[release].code);
+        check_receipt(&receipts[0], RULE, &expected(*release, RULE), &verdict);
+    }
+    // Asking a release again prepares all of it: a sample of each is enough.
+    let mut asked: BTreeMap<u64, usize> = BTreeMap::new();
     for outcome in &outcomes {
-        for id in [&outcome.quote_id, &outcome.transfer_id] {
-            for receipt in receipts(&world.host, id) {
+        let mut releases = BTreeSet::new();
+        for (id, rules) in [
+            (&outcome.quote_id, &[RULE][..]),
+            (&outcome.transfer_id, &[OTHER_RULE, RULE][..]),
+        ] {
+            let mut filed = receipts(&world.host, id, Ask::Not);
+            assert_eq!(filed.len(), rules.len(), "{filed:?}");
+            let release = filed[0]["receipt"]["release"].as_u64().unwrap();
+            let again = asked.entry(release).or_default();
+            if *again < ASKED_AGAIN_EACH {
+                *again += 1;
+                filed = receipts(&world.host, id, Ask::Again);
+            }
+            for (receipt, rule) in filed.iter().zip(rules) {
                 let release = receipt["receipt"]["release"].as_u64().unwrap();
                 *seen.entry(release).or_default() += 1;
-                check_receipt(&receipt, digests.get(&release).map(String::as_str));
+                releases.insert(release);
+                check_receipt(receipt, rule, &expected(release, rule), "allow");
             }
         }
+        spanning += usize::from(releases.len() > 1);
     }
     println!(
-        "{} payments; receipts of each release: {seen:?}",
+        "{} payments, {spanning} judged by two releases; receipts of each release: {seen:?}",
         outcomes.len()
     );
     assert_eq!(seen.len(), 16, "every release has judged: {seen:?}");
 }
 
-/// The receipts about a quote or a transfer, each with what its rule says when it is asked again.
-fn receipts(host: &RunningHost, id: &str) -> Vec<Value> {
-    let text = host
-        .cli(&["receipts", id, "--again", "--json"])
-        .unwrap()
-        .success()
-        .unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+/// Whether rules are asked again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ask {
+    Not,
+    Again,
 }
 
-/// A receipt names the bytes that were current, and they say the same again at the same cost.
-fn check_receipt(filed: &Value, digest: Option<&str>) {
-    let (receipt, again) = (&filed["receipt"], &filed["again"]);
-    if receipt["rule"] == RULE
-        && let Some(digest) = digest
-    {
-        let named = receipt["digest"].as_str().unwrap();
-        assert!(named.starts_with(digest), "not {digest}: {receipt}");
+/// The receipts about a quote or a transfer, perhaps each with what its rule says when it is asked
+/// again.
+fn receipts(host: &RunningHost, id: &str, ask: Ask) -> Vec<Value> {
+    let mut command = vec!["receipts", id, "--json"];
+    if ask == Ask::Again {
+        command.push("--again");
     }
-    assert_eq!(again["same"], true, "{filed}");
-    assert_eq!(again["verdict"], "allow", "{filed}");
-    assert_eq!(again["fuel"], receipt["fuel"], "{filed}");
+    let text = host.cli(&command).unwrap().success().unwrap();
+    let filed: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(ask == Ask::Not || filed.iter().all(|f| !f["again"].is_null()));
+    filed
+}
+
+/// A receipt names the bytes that were current and what they said, and they say the same again at the
+/// same cost.
+fn check_receipt(filed: &Value, rule: &str, digest: &str, verdict: &str) {
+    let (receipt, again) = (&filed["receipt"], &filed["again"]);
+    assert_eq!(receipt["rule"], rule, "{filed}");
+    assert_eq!(receipt["digest"], digest, "{filed}");
+    let said = &receipt["verdict"];
+    let code = said["violations"][0]["code"].as_str();
+    let said = match said["outcome"].as_str().unwrap() {
+        "refuse" => format!("refuse {}", code.unwrap()),
+        other => other.to_owned(),
+    };
+    assert_eq!(said, verdict, "{filed}");
+    if !again.is_null() {
+        assert_eq!(again["same"], true, "{filed}");
+        assert_eq!(again["verdict"], verdict, "{filed}");
+        assert_eq!(again["fuel"], receipt["fuel"], "{filed}");
+    }
     assert!(
         receipt["fuel"].as_u64().is_some_and(|fuel| fuel > 0),
         "{filed}"
