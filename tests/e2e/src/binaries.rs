@@ -1,6 +1,6 @@
 //! Where the programs under test are: beside the test's own executable.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
@@ -23,10 +23,23 @@ pub fn rialto_demo() -> anyhow::Result<PathBuf> {
     find("rialto-demo")
 }
 
+/// A component that was built, also one that no scheme uses.
+///
+/// # Errors
+/// When it has not been built.
+pub fn plugin(name: &str) -> anyhow::Result<PathBuf> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/plugins");
+    let component = built.join(format!("{name}.wasm"));
+    if component.is_file() {
+        return Ok(component);
+    }
+    bail!("there is no {}: {BUILD_FIRST}", component.display());
+}
+
 fn find(name: &str) -> anyhow::Result<PathBuf> {
     // A test runs as <target>/<profile>/deps/<test>; programs lie one folder above.
     let test = std::env::current_exe().context("finding the test's own executable")?;
-    let folder = test.parent().and_then(std::path::Path::parent);
+    let folder = test.parent().and_then(Path::parent);
     let folder = folder.context("the test's executable lies in no folder")?;
     let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     if program.is_file() {

@@ -123,6 +123,23 @@ impl RunningHost {
         Ok(())
     }
 
+    /// Kill it if it runs, start it again, and kill that one after so long, ready or not.
+    ///
+    /// # Errors
+    /// When it cannot be started or killed.
+    pub fn start_and_kill(&mut self, after: Duration) -> anyhow::Result<()> {
+        self.kill()?;
+        self.starts += 1;
+        let log = File::create(log_path(&self.folder, self.starts)).context("making the log")?;
+        self.child = command(&self.folder)?
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .context("starting the host")?;
+        std::thread::sleep(after);
+        self.kill()
+    }
+
     /// The base address of a listener, such as `fsps`.
     ///
     /// # Errors
@@ -161,11 +178,7 @@ impl Drop for RunningHost {
 
 fn launch(folder: &Path, start: u32) -> anyhow::Result<(Child, BTreeMap<String, String>)> {
     let log = File::create(log_path(folder, start)).context("making the host's log")?;
-    let mut child = Command::new(binaries::rialto()?)
-        .arg("serve")
-        .arg(folder)
-        .env_remove("RIALTO_STATE")
-        .stdin(Stdio::null())
+    let mut child = command(folder)?
         .stdout(Stdio::piped())
         .stderr(log)
         .spawn()
@@ -179,6 +192,17 @@ fn launch(folder: &Path, start: u32) -> anyhow::Result<(Child, BTreeMap<String, 
             Err(error.context(log_end(folder, start)))
         }
     }
+}
+
+/// The command of a host that serves this folder.
+fn command(folder: &Path) -> anyhow::Result<Command> {
+    let mut command = Command::new(binaries::rialto()?);
+    command
+        .arg("serve")
+        .arg(folder)
+        .env_remove("RIALTO_STATE")
+        .stdin(Stdio::null());
+    Ok(command)
 }
 
 /// Read what a host prints until it says that it is ready.

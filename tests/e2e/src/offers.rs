@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
+use sha2::{Digest as _, Sha256};
 
 use crate::scheme::TestScheme;
 
@@ -72,6 +73,34 @@ impl Broken {
 pub fn another_build(scheme: &TestScheme, component: &str, mark: &str) -> anyhow::Result<PathBuf> {
     let bytes = rebuilt(&read(&scheme.component(component))?, mark);
     write(scheme, &format!("{component}-{mark}.wasm"), &bytes)
+}
+
+/// Another build of a rule that refuses with another error code than `4200`, as a file.
+///
+/// # Errors
+/// When the rule cannot be read or does not hold the code, or the file cannot be written.
+pub fn other_code(
+    scheme: &TestScheme,
+    rule: &str,
+    mark: &str,
+    code: [u8; 4],
+) -> anyhow::Result<PathBuf> {
+    let patched = with_code(&read(&scheme.component(rule))?, *b"4200", code)?;
+    write(
+        scheme,
+        &format!("{rule}-{mark}.wasm"),
+        &rebuilt(&patched, mark),
+    )
+}
+
+/// The digest of a component's file, as receipts name it.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn digest(path: &Path) -> anyhow::Result<String> {
+    let digest = Sha256::digest(read(path)?);
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("sha256:{hex}"))
 }
 
 /// The component with one error code in place of another. The compiler keeps a code of four

@@ -19,6 +19,12 @@ const DEMO_PARTICIPANTS: [(&str, &str); 2] = [
 /// The addresses of the demonstration scheme's listeners, in its rialto.toml.
 const DEMO_LISTENERS: [&str; 2] = ["127.0.0.1:4001", "127.0.0.1:4002"];
 
+/// What the demonstration scheme says about each rule, and that with all the time there is: fuel is
+/// what bounds a rule.
+const RULE_GRANTS: &str = "grants = { host = [\"configuration\", \"logging\"] }\n";
+const RULE_GRANTS_AND_TIME: &str =
+    "grants = { host = [\"configuration\", \"logging\"] }\nlimits = { deadline = \"1 s\" }\n";
+
 /// A scheme's folder. It goes away with this value, unless the test fails: then it stays, for its
 /// store and its log, and the failure says where.
 pub struct TestScheme {
@@ -66,6 +72,8 @@ impl TestScheme {
             scheme.replace("scheme.toml", address, &format!("http://127.0.0.1:{port}"))?;
             scheme.callbacks.insert(id.to_owned(), port);
         }
+        // A machine that is busy with other tests must not decide what a rule says.
+        scheme.edit_with(|text| text.replace(RULE_GRANTS, RULE_GRANTS_AND_TIME))?;
         scheme.lock()?;
         Ok(scheme)
     }
@@ -129,6 +137,32 @@ impl TestScheme {
         self.edit_with(|scheme| scheme.replacen("[[errors]]", &format!("{text}[[errors]]"), 1))?;
         self.callbacks.insert(id.to_owned(), port);
         Ok(())
+    }
+
+    /// Add a rule that was built beside the scheme's own. It is asked nowhere yet.
+    ///
+    /// # Errors
+    /// When it has not been built, or scheme.toml cannot be written.
+    pub fn add_rule(&self, name: &str) -> anyhow::Result<()> {
+        copy(&binaries::plugin(name)?, &self.component(name))?;
+        let text = format!(
+            "[rules.{name}]\ncomponent = \"components/{name}.wasm\"\n\
+             {RULE_GRANTS_AND_TIME}\n"
+        );
+        self.edit_with(|scheme| {
+            scheme.replacen("[[participants]]", &format!("{text}[[participants]]"), 1)
+        })
+    }
+
+    /// Have a rule asked at a step, after the others there. `more` is the rest of its entry in TOML.
+    ///
+    /// # Errors
+    /// When scheme.toml cannot be written.
+    pub fn add_step(&self, step: &str, rule: &str, more: &str) -> anyhow::Result<()> {
+        let text = format!("[[steps.{step}]]\nrule = \"{rule}\"\n{more}\n\n");
+        self.edit_with(|scheme| {
+            scheme.replacen("[[participants]]", &format!("{text}[[participants]]"), 1)
+        })
     }
 
     /// Pin the components' digests again, after an edit.

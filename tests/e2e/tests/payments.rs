@@ -218,7 +218,6 @@ async fn only_its_parties_are_told_of_a_transfer_and_of_a_quote() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "account-lookup keeps one waiting query for each requester and party: the second answer is dropped"]
 async fn lookups_of_one_party_at_the_same_time_are_all_answered() {
     let options = WorldOptions {
         callback_timeout: Duration::from_secs(3),
