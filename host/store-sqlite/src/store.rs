@@ -159,8 +159,10 @@ impl Store for SqliteStore {
         let stored = rows::outbound_of(&inner.readers, ids);
         let stored = inner.runtime.block_on(stored)?;
         let wanted: HashSet<u64> = ids.iter().copied().collect();
-        let mut requests: BTreeMap<u64, OutboundRequest> =
-            stored.into_iter().map(|request| (request.id, request)).collect();
+        let mut requests: BTreeMap<u64, OutboundRequest> = stored
+            .into_iter()
+            .map(|request| (request.id, request))
+            .collect();
         for entry in inner.unfolded.entries() {
             let added = entry.outbound_added.iter();
             let added = added.filter(|request| wanted.contains(&request.id));
