@@ -109,6 +109,8 @@ pub struct Releases {
     clock: Arc<dyn Clock>,
     /// The current release's document. Held while one is made current.
     current: Mutex<Option<(u64, SchemeDocument)>>,
+    /// The release that was loaded last, for whoever asks its rules many times.
+    loaded: Mutex<Option<Arc<Release>>>,
 }
 
 impl Releases {
@@ -128,6 +130,7 @@ impl Releases {
             operator,
             clock,
             current: Mutex::new(None),
+            loaded: Mutex::new(None),
         }
     }
 
@@ -366,10 +369,18 @@ impl Releases {
         Ok(summaries.collect())
     }
 
-    /// A release, prepared only to ask its rules again. Nothing is changed by it.
-    pub fn load(&self, number: u64) -> Result<Release, Refused> {
+    /// A release, prepared only to ask its rules again. Nothing is changed by it. The last one is
+    /// kept: making one ready costs much more than asking it.
+    pub fn load(&self, number: u64) -> Result<Arc<Release>, Refused> {
+        // Over the preparation, so that many who ask at once do not all prepare it.
+        let mut loaded = self.loaded.lock();
+        if let Some(release) = loaded.as_ref().filter(|r| r.number == number) {
+            return Ok(release.clone());
+        }
         let document = self.document(number)?;
-        self.prepare(number, &document)
+        let release = Arc::new(self.prepare(number, &document)?);
+        *loaded = Some(release.clone());
+        Ok(release)
     }
 
     fn document(&self, number: u64) -> Result<SchemeDocument, Refused> {

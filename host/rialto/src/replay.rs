@@ -15,7 +15,7 @@ pub fn again(shared: &Shared, receipt: &Receipt) -> Result<Again, Problem> {
     let current = shared.runtime.current();
     let release = match current.filter(|current| current.number == receipt.release) {
         Some(current) => current,
-        None => std::sync::Arc::new(shared.releases.load(receipt.release)?),
+        None => shared.releases.load(receipt.release)?,
     };
     let bound = release
         .steps

@@ -15,7 +15,7 @@ use talc::source::Source;
 use talc::wasm::WasmBinning;
 
 /// Bytes of the arena.
-const ARENA_BYTES: usize = 1 << 20;
+const ARENA_BYTES: usize = 512 << 10;
 /// Bytes of a page of WebAssembly's memory.
 const PAGE_BYTES: usize = 64 << 10;
 /// More than the allocator keeps for itself beside what is asked for.

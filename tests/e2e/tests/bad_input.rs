@@ -22,8 +22,6 @@ const BODY_MAX: usize = 5_242_880;
 const HEADERS_MAX: usize = 65_536;
 /// 2020-01-01: past.
 const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
-/// 2099-01-01: to come.
-const FAR_AHEAD: &str = "2099-01-01T00:00:00.000Z";
 
 /// A host, and what its ledger held before anything bad came in.
 struct Scene {
@@ -122,10 +120,15 @@ fn transfer(id: &str, change: impl FnOnce(&mut Value)) -> String {
         "amount": { "currency": "USD", "amount": "12.5" },
         "ilpPacket": "AQAAAAAAAADIEHByaXZhdGUucGF5ZWVmc3A",
         "condition": "A".repeat(43),
-        "expiration": FAR_AHEAD,
+        "expiration": in_an_hour(),
     });
     change(&mut body);
     body.to_string()
+}
+
+/// To come, and not so far ahead that the scheme refuses it.
+fn in_an_hour() -> String {
+    rialto_simulator::time::datetime_in(Duration::from_secs(3_600))
 }
 
 fn quote(id: &str, change: impl FnOnce(&mut Value)) -> String {
@@ -144,7 +147,7 @@ fn quote(id: &str, change: impl FnOnce(&mut Value)) -> String {
         "transactionType": {
             "scenario": "TRANSFER", "initiator": "PAYER", "initiatorType": "CONSUMER",
         },
-        "expiration": FAR_AHEAD,
+        "expiration": in_an_hour(),
     });
     change(&mut body);
     body.to_string()
