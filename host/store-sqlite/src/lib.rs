@@ -1,4 +1,4 @@
-//! The embedded store: SQLite through sqlx behind the engine's [`Store`] trait.
+//! The embedded store: SQLite through sqlx behind the engine's [`Store`](rialto_engine::store::Store) trait.
 //!
 //! A group is durable with one row in the journal, written with `synchronous=FULL`. A thread folds
 //! the journal into the tables that recovery and reads want (`fold`); what it has not folded yet is in

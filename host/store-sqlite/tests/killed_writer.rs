@@ -5,6 +5,8 @@
 //! group at each place of the log is a function of the place, so what must be in the store follows
 //! from its last place alone.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -145,10 +145,7 @@ fn asked(world: &World) -> BTreeMap<String, (i128, bool)> {
             let amount = minor_units(body["amount"]["amount"].as_str().unwrap(), "USD");
             (
                 id,
-                (
-                    i128::try_from(amount.unwrap()).unwrap(),
-                    message.status() == Some(202),
-                ),
+                (i128::from(amount.unwrap()), message.status() == Some(202)),
             )
         })
         .collect()
