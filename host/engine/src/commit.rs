@@ -30,7 +30,7 @@ pub(crate) struct Executed {
     pub receipts: Vec<Receipt>,
     pub dead_letters: Vec<DeadLetter>,
     pub dead_letters_removed: Vec<u64>,
-    pub history: Option<Record>,
+    pub history: Option<Arc<Record>>,
 }
 
 /// Who waits for a turn, and what to say.

@@ -88,7 +88,7 @@ impl Engine {
             None => Ended::Failed(reason.clone()),
         };
         let record = self.record(&probe, &job.stimulus, &staged, took_us, ended);
-        executed.history = Some(record);
+        executed.history = Some(Arc::new(record));
         if let Some(delivery) = parked {
             if let Some(reminders) = &mut reminders {
                 handled_reminder(reminders, &job.stimulus, &mut executed.reminders);

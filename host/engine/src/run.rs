@@ -163,7 +163,7 @@ impl Engine {
             reminders: staged.reminders,
             outbound: staged.outbound,
             receipts: staged.receipts,
-            history: Some(record),
+            history: Some(Arc::new(record)),
             ..Executed::default()
         };
         for write in &executed.writes {

@@ -97,7 +97,7 @@ pub struct Receipt {
     /// When.
     pub at: Timestamp,
     /// JSON.
-    pub body: String,
+    pub body: Arc<str>,
 }
 
 /// Everything that becomes true together with one commit.
@@ -130,7 +130,7 @@ pub struct Group {
     /// Verdicts.
     pub receipts: Vec<Receipt>,
     /// What happened, for the history.
-    pub history: Vec<Record>,
+    pub history: Vec<Arc<Record>>,
     /// How many turns the group holds.
     pub turns: usize,
 }

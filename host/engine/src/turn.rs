@@ -434,7 +434,7 @@ impl Turn {
             id,
             subject: subject.into(),
             at: self.now,
-            body,
+            body: body.into(),
         });
         Ok(id)
     }

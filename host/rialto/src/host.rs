@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use rialto_components::Runtime;
@@ -40,6 +40,11 @@ const WORKERS_PER_CORE: usize = 4;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection to a destination may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long all listeners but the operators' stay closed after a start while there is work from
+/// before.
+const CATCH_UP_MAX: Duration = Duration::from_secs(10);
+/// How often it is looked whether that work is done.
+const CATCH_UP_LOOK: Duration = Duration::from_millis(5);
 /// Instances of components that may live at a time.
 const INSTANCES_MAX: u32 = 512;
 
@@ -125,7 +130,9 @@ impl Host {
             servers: Vec::new(),
             handle: handle.clone(),
         };
-        host.listen(operator)?;
+        host.listen(operator, |name| name == OPERATORS)?;
+        catch_up(&host.shared);
+        host.listen(operator, |name| name != OPERATORS)?;
         let addresses = serde_json::to_string(&host.addresses).context("writing addresses")?;
         std::fs::write(addresses_path(folder), addresses).context("writing addresses.json")?;
         Ok(host)
@@ -147,7 +154,7 @@ impl Host {
         }
     }
 
-    fn listen(&mut self, operator: &Operator) -> anyhow::Result<()> {
+    fn listen(&mut self, operator: &Operator, these: impl Fn(&str) -> bool) -> anyhow::Result<()> {
         let http = &operator.http;
         let limits = ServerLimits {
             connections_max: http.connections_max as usize,
@@ -161,7 +168,8 @@ impl Host {
             header_bytes_max: bytes(http.headers_max),
             bodies: Memory::new(bytes(http.bodies_max)),
         };
-        for (name, listener) in &operator.listeners {
+        let listeners = operator.listeners.iter();
+        for (name, listener) in listeners.filter(|(name, _)| these(name.as_str())) {
             let address = listener.address.socket();
             let bound = self
                 .handle
@@ -243,6 +251,21 @@ fn resume(shared: &Shared, recovery: Recovery) {
         tracing::info!(deliveries, requests, "going on where the host stopped");
     }
     shared.engine.resume(recovery);
+}
+
+/// Let what was pending go first. A question about something must not overtake the request for it, which
+/// was answered before the host stopped.
+fn catch_up(shared: &Shared) {
+    let until = Instant::now() + CATCH_UP_MAX;
+    while shared.engine.load().turns_active > 0 {
+        if Instant::now() >= until {
+            tracing::warn!(
+                "work from before the stop is still going on; new requests are taken now"
+            );
+            return;
+        }
+        std::thread::sleep(CATCH_UP_LOOK);
+    }
 }
 
 fn warn_of_sandbox(manifest: &Manifest) {

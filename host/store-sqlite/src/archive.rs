@@ -126,7 +126,7 @@ async fn receipts(readers: &SqlitePool, subject: &str) -> Result<Vec<Receipt>, S
                 id: unsigned(row.try_get(0).map_err(failed)?)?,
                 subject: row.try_get::<&str, _>(1).map_err(failed)?.into(),
                 at: Timestamp(unsigned(row.try_get(2).map_err(failed)?)?),
-                body: row.try_get(3).map_err(failed)?,
+                body: row.try_get::<&str, _>(3).map_err(failed)?.into(),
             })
         })
         .collect()
@@ -171,7 +171,7 @@ impl SqliteStore {
         for entry in self.inner.unfolded.entries() {
             let records = entry.history.iter().enumerate();
             let about = records.filter(|(_, record)| is_about(record, subject));
-            found.extend(about.map(|(n, record)| (order(entry.place, n), record.clone())));
+            found.extend(about.map(|(n, record)| (order(entry.place, n), (**record).clone())));
         }
         // What is being folded may be in both.
         found.sort_by_key(|(order, _)| *order);

@@ -92,7 +92,7 @@ fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
         let records = entry.history.iter().enumerate();
         merged
             .history
-            .extend(records.map(|(n, record)| (archive::order(entry.place, n), record)));
+            .extend(records.map(|(n, record)| (archive::order(entry.place, n), &**record)));
     }
     Some(merged)
 }

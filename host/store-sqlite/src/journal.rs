@@ -65,7 +65,7 @@ pub(crate) struct Entry {
     pub dead_letters_added: Vec<Letter>,
     pub dead_letters_removed: Vec<u64>,
     pub receipts: Vec<Verdict>,
-    pub history: Vec<Record>,
+    pub history: Vec<Arc<Record>>,
 }
 
 impl Entry {
@@ -153,7 +153,7 @@ impl Verdict {
             id: receipt.id,
             subject: receipt.subject.clone(),
             at: receipt.at.0,
-            body: receipt.body.as_str().into(),
+            body: receipt.body.clone(),
         }
     }
 
@@ -162,7 +162,7 @@ impl Verdict {
             id: self.id,
             subject: self.subject.clone(),
             at: Timestamp(self.at),
-            body: self.body.to_string(),
+            body: self.body.clone(),
         }
     }
 }

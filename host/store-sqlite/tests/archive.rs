@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+use std::sync::Arc;
+
 use rialto_engine::history::{Ended, Kind, Record, Step};
 use rialto_engine::store::{Group, Receipt, Store};
 use rialto_engine::{Name, Timestamp, TurnId};
@@ -91,7 +93,7 @@ fn record(turn: u64, subjects: &[&str]) -> Record {
 fn with_history(lsn: u64, records: Vec<Record>) -> Group {
     Group {
         turns: records.len(),
-        history: records,
+        history: records.into_iter().map(Arc::new).collect(),
         ..group(lsn)
     }
 }
@@ -180,7 +182,7 @@ fn verdicts_are_found_by_subject_oldest_first() {
         id,
         subject: subject.into(),
         at: Timestamp(1_700_000_000_000 + id),
-        body: format!("{{\"id\":{id},\"text\":\"{AWKWARD}\"}}"),
+        body: format!("{{\"id\":{id},\"text\":\"{AWKWARD}\"}}").into(),
     };
     let mut first = group(1);
     first.receipts = vec![receipt(3, "quote:a"), receipt(4, "transfer:b")];

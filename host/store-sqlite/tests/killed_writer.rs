@@ -10,6 +10,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rand::RngExt as _;
@@ -59,7 +60,7 @@ fn at(lsn: u64) -> Group {
         at: Timestamp(lsn),
         body: "{}".into(),
     }];
-    next.history = vec![Record {
+    next.history = vec![Arc::new(Record {
         turn: TurnId(lsn),
         cause: None,
         at: Timestamp(lsn),
@@ -72,7 +73,7 @@ fn at(lsn: u64) -> Group {
         subjects: vec![format!("own:{lsn}").into(), "shared:1".into()],
         steps: vec![],
         ended: Ended::Executed,
-    }];
+    })];
     next
 }
 

@@ -73,7 +73,10 @@ impl Store for MemoryStore {
                 }
             }
         }
-        let bodies = group.receipts.iter().map(|receipt| receipt.body.clone());
+        let bodies = group
+            .receipts
+            .iter()
+            .map(|receipt| receipt.body.to_string());
         self.receipts.lock().unwrap().extend(bodies);
         let given_up = group.dead_letters_added.iter().cloned();
         self.dead_letters.lock().unwrap().extend(given_up);
