@@ -49,7 +49,7 @@ impl Default for Limits {
             attempts_max: 8,
             retry_initial_ms: 50,
             retry_max_ms: 30_000,
-            commit_linger_us: 2_000,
+            commit_linger_us: 5_000,
             cache_bytes_max: 256 << 20,
             lock_looks_max: 24,
             conflicts_max: 64,
