@@ -22,6 +22,7 @@ pub mod canonical;
 pub mod deliveries;
 pub mod documents;
 pub mod errors;
+pub mod headers;
 #[cfg(target_family = "wasm")]
 mod heap;
 pub mod lifetime;

@@ -1,22 +1,7 @@
-//! Looking into a message, and the forms in which documents hold messages, parties and errors.
+//! Paths of parties, and the forms in which documents hold messages, parties and errors.
 
 use crate::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use serde::{Deserialize, Serialize};
-
-/// The first header of this name (lower case), trimmed.
-#[must_use]
-pub fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    headers
-        .iter()
-        .find(|(candidate, _)| candidate == name)
-        .map(|(_, value)| value.trim())
-}
-
-/// As [`header`], but an empty value counts as none.
-#[must_use]
-pub fn filled_header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    header(headers, name).filter(|value| !value.is_empty())
-}
 
 /// A party's path below `/participants` or `/parties`, and its name in subjects and log lines:
 /// `MSISDN/123456789` or `BUSINESS/acme/shop-7`, not percent-encoded.
@@ -38,8 +23,8 @@ pub struct MessageDocument {
     pub method: String,
     /// The path as received.
     pub path: String,
-    /// Names in lower case, and values.
-    pub headers: Vec<(String, String)>,
+    /// A header section: see [`crate::headers`].
+    pub headers: String,
     /// The body as received.
     pub body: String,
 }
@@ -147,19 +132,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_header_of_a_name_is_found_and_trimmed() {
-        let headers = [
-            ("accept".to_owned(), " a ".to_owned()),
-            ("accept".to_owned(), "b".to_owned()),
-            ("fspiop-destination".to_owned(), "  ".to_owned()),
-        ];
-        assert_eq!(header(&headers, "accept"), Some("a"));
-        assert_eq!(header(&headers, "fspiop-destination"), Some(""));
-        assert_eq!(filled_header(&headers, "fspiop-destination"), None);
-        assert_eq!(header(&headers, "date"), None);
-    }
-
-    #[test]
     fn documents_give_back_what_they_were_made_of() {
         let party = PartyId {
             id_type: "BUSINESS".to_owned(),
@@ -178,7 +150,7 @@ mod tests {
         let message = Message {
             method: "PUT".to_owned(),
             path: "/quotes/1".to_owned(),
-            headers: vec![("date".to_owned(), "x".to_owned())],
+            headers: "date: x\n".to_owned(),
             body: "{ }".to_owned(),
         };
         let document = MessageDocument::from(message.clone());

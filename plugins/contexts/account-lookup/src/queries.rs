@@ -7,6 +7,7 @@ use crate::documents::{WaitingQueries, WaitingQuery, party_key};
 use crate::surroundings::{Outcome, Surroundings, check_requester};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use rialto_sdk::errors::error;
+use rialto_sdk::headers::kept;
 use rialto_sdk::messages::{MessageDocument, party_path};
 
 /// A04, first half: have the party's FSP asked, and wait for its answer.
@@ -73,21 +74,15 @@ fn wait(
 
 /// As much of a query as it takes to tell its sender that it failed.
 fn remembered(message: &Message) -> MessageDocument {
-    let kept = |name: &str| {
-        matches!(
-            name,
-            "accept" | "content-type" | "fspiop-source" | "traceparent" | "tracestate"
-        )
-    };
     MessageDocument {
         method: message.method.clone(),
         path: message.path.clone(),
-        headers: message
-            .headers
-            .iter()
-            .filter(|(name, _)| kept(name))
-            .cloned()
-            .collect(),
+        headers: kept(&message.headers, |name| {
+            matches!(
+                name,
+                "accept" | "content-type" | "fspiop-source" | "traceparent" | "tracestate"
+            )
+        }),
         body: String::new(),
     }
 }

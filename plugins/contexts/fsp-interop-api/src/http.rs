@@ -6,6 +6,7 @@ use crate::bindings::exports::rialto::host::http_handler::{
 };
 use crate::{inbound, refusal};
 use rialto_sdk::bindings::rialto::host::clock;
+use rialto_sdk::headers::of_list;
 use rialto_sdk::logging;
 use rialto_sdk::scheme::{scheme, settings};
 
@@ -17,13 +18,14 @@ impl Guest for Component {
     fn handle(request: Request) -> Response {
         // Messages that need an answer of their own are acknowledged 200, requests 202.
         let status = if request.method == "PUT" { 200 } else { 202 };
-        let content_type = refusal::content_type(&request.headers, &request.path);
+        let headers = of_list(&request.headers);
+        let content_type = refusal::content_type(&headers, &request.path);
         let measure = inbound::Measure {
             scheme: scheme(),
             settings: settings(),
             now: clock::now(),
         };
-        let (subject, result) = inbound::read(request, measure);
+        let (subject, result) = inbound::read(request, headers, measure);
         if let Some(subject) = subject {
             logging::subject(subject.kind, &subject.id);
         }

@@ -1,6 +1,6 @@
 //! FSPIOP's media types: resources and their versions.
 
-use rialto_sdk::messages::header;
+use rialto_sdk::headers::first;
 
 /// A resource of the API: the first segment of its paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +98,8 @@ pub fn media_type(resource: Resource, version: Version) -> String {
 /// The version in which to speak to the sender of a message: the first that its `Accept` lists and
 /// that is served; without `Accept` (a PUT) that of its `Content-Type`.
 #[must_use]
-pub fn version_for_sender(headers: &[(String, String)], resource: Resource) -> Version {
-    let accepted = header(headers, "accept").and_then(|accept| {
+pub fn version_for_sender(headers: &str, resource: Resource) -> Version {
+    let accepted = first(headers, "accept").and_then(|accept| {
         accept
             .split(',')
             .find_map(|item| version_of_item(item, resource))
@@ -109,8 +109,8 @@ pub fn version_for_sender(headers: &[(String, String)], resource: Resource) -> V
 
 /// The version that a message says it is in.
 #[must_use]
-pub fn content_version(headers: &[(String, String)], resource: Resource) -> Version {
-    header(headers, "content-type")
+pub fn content_version(headers: &str, resource: Resource) -> Version {
+    first(headers, "content-type")
         .and_then(|content_type| version_of_item(content_type, resource))
         .unwrap_or(Version::DEFAULT)
 }
@@ -137,9 +137,9 @@ mod tests {
         content_type: Option<&str>,
         resource: Resource,
     ) -> &'static str {
-        let headers: Vec<_> = [("accept", accept), ("content-type", content_type)]
+        let headers: String = [("accept", accept), ("content-type", content_type)]
             .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .filter_map(|(name, value)| Some(format!("{name}: {}\n", value?)))
             .collect();
         version_for_sender(&headers, resource).text()
     }

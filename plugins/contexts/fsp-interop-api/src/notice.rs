@@ -1,6 +1,6 @@
 //! A message to a participant, before it is known where the participant takes it.
 
-use crate::headers::{Header, forwarded, originated};
+use crate::headers::{forwarded, originated};
 use crate::media::{Resource, Version, version_for_sender};
 use crate::refusal::{Extension, ExtensionList, error_body};
 use crate::report::{OnFailure, ReportKind};
@@ -31,8 +31,8 @@ pub struct Notice {
     pub method: String,
     /// The path of the FSPIOP resource.
     pub path: String,
-    /// Names in lower case, and values.
-    pub headers: Vec<Header>,
+    /// A header section.
+    pub headers: String,
     /// None for a request without a body.
     pub body: Option<String>,
     /// No attempt begins after this instant (milliseconds since 1970).
@@ -48,8 +48,8 @@ pub struct Notice {
 /// What makes the hub tell somebody something.
 #[derive(Debug, Clone, Copy)]
 pub struct Cause<'a> {
-    /// Its headers.
-    headers: &'a [Header],
+    /// Its header section.
+    headers: &'a str,
 }
 
 impl<'a> Cause<'a> {
@@ -63,14 +63,14 @@ impl<'a> Cause<'a> {
 
     /// What is left of a participant's message.
     #[must_use]
-    pub fn headers(headers: &'a [Header]) -> Self {
+    pub fn headers(headers: &'a str) -> Self {
         Self { headers }
     }
 
     /// No message: a clock.
     #[must_use]
     pub fn none() -> Self {
-        Self { headers: &[] }
+        Self { headers: "" }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::bindings::exports::rialto::host::http_handler::{
 use crate::media::{Resource, media_type, version_for_sender};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::errors;
+use rialto_sdk::headers::of_list;
 use serde::Serialize;
 
 /// Seconds after which a client may try again when the host is overloaded.
@@ -84,7 +85,7 @@ pub fn word(head: &RequestHead, violation: &Violation) -> Response {
         ViolationKind::Internal => "2001",
     };
     let error = errors::error(code, &detail(violation));
-    let mut headers = vec![content_type(&head.headers, &head.path)];
+    let mut headers = vec![content_type(&of_list(&head.headers), &head.path)];
     let mut status = errors::http_status(code);
     let mut extension_list = None;
     match violation.kind {
@@ -134,7 +135,7 @@ fn versions(supported: &[String]) -> Option<ExtensionList<'_>> {
 
 /// The `Content-Type` of an answer to a message.
 #[must_use]
-pub fn content_type(headers: &[(String, String)], path: &str) -> (String, String) {
+pub fn content_type(headers: &str, path: &str) -> (String, String) {
     let value = match Resource::of_path(path) {
         Some(resource) => media_type(resource, version_for_sender(headers, resource)),
         None => "application/json".to_owned(),

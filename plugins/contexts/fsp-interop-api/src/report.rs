@@ -12,6 +12,7 @@ use crate::notice::{Cause, Frame, Notice};
 use crate::refusal::error_body;
 use rialto_sdk::bindings::rialto::common::types::{CallbackReport, ErrorInformation, Message};
 use rialto_sdk::errors::error;
+use rialto_sdk::headers::kept;
 use rialto_sdk::logging;
 use rialto_sdk::messages::PartyDocument;
 use serde::{Deserialize, Serialize};
@@ -73,7 +74,7 @@ pub enum OnFailure {
         /// The payer FSP.
         requester: String,
         /// The headers of its request that shape the answer.
-        cause: Vec<(String, String)>,
+        cause: String,
     },
     /// A query for a party: answer in place of the party's FSP, so that Account Lookup ends the
     /// query and the requester is told once.
@@ -83,7 +84,7 @@ pub enum OnFailure {
         /// For whom.
         party: PartyDocument,
         /// The headers of its request that shape the answer.
-        cause: Vec<(String, String)>,
+        cause: String,
     },
     /// A payee FSP's message that ends a transfer: tell the payer FSP the same in the hub's own
     /// words. It may be the payee FSP's wording that the payer FSP cannot take, and it has to learn
@@ -96,7 +97,7 @@ pub enum OnFailure {
         /// Its body.
         body: String,
         /// The headers of the payee FSP's message that shape it.
-        cause: Vec<(String, String)>,
+        cause: String,
     },
 }
 
@@ -138,13 +139,10 @@ impl Correlation {
 
 /// The headers of a request that shape the answer of the hub to it.
 #[must_use]
-pub fn shaping(headers: &[(String, String)]) -> Vec<(String, String)> {
-    let shapes = |name: &str| matches!(name, "accept" | "traceparent" | "tracestate");
-    headers
-        .iter()
-        .filter(|(name, _)| shapes(name))
-        .cloned()
-        .collect()
+pub fn shaping(headers: &str) -> String {
+    kept(headers, |name| {
+        matches!(name, "accept" | "traceparent" | "tracestate")
+    })
 }
 
 /// What takes the place of an answer that will not come.

@@ -5,6 +5,7 @@ use crate::bindings::rialto::notifications_and_alerts::notify_report;
 use rialto_sdk::bindings::rialto::host::http::{
     DeliveryPolicy, DeliveryReport, FailureKind, OutboundRequest, Outcome,
 };
+use rialto_sdk::headers::to_list;
 use serde::{Deserialize, Serialize};
 
 /// What this context wants back from the host when a request has ended.
@@ -37,7 +38,7 @@ pub fn outbound(event: notify_requested::Event, policy: DeliveryPolicy) -> Outbo
     OutboundRequest {
         method: event.method,
         url: event.url,
-        headers: event.headers,
+        headers: to_list(&event.headers),
         body: event.body,
         policy,
         correlation: serde_json::to_string(&correlation).expect("strings always have a JSON text"),
@@ -106,7 +107,7 @@ mod tests {
             method: "POST".to_owned(),
             url: "http://127.0.0.1:4102/transfers".to_owned(),
             path: "/transfers".to_owned(),
-            headers: vec![("date".to_owned(), "x".to_owned())],
+            headers: "date: x\n".to_owned(),
             body: Some("{ \"a\": 1 }".to_owned()),
             deadline: 77,
             correlation: r#"{"subject":"t"}"#.to_owned(),
@@ -139,7 +140,7 @@ mod tests {
         let request = outbound(requested(), Settings::default().policy(77));
         assert_eq!(request.url, "http://127.0.0.1:4102/transfers");
         assert_eq!(request.body.as_deref(), Some("{ \"a\": 1 }"));
-        assert_eq!(request.headers, requested().headers);
+        assert_eq!(request.headers, [("date".to_owned(), "x".to_owned())]);
         assert_eq!(request.policy.deadline, 77);
     }
 

@@ -128,7 +128,7 @@ mod tests {
             message: Message {
                 method: "POST".to_owned(),
                 path: "/transfers".to_owned(),
-                headers: vec![("date".to_owned(), "d".to_owned())],
+                headers: "date: d\n".to_owned(),
                 body: "{}".to_owned(),
             },
         }

@@ -101,7 +101,7 @@ impl Examined<'_> {
 
     /// The destination, if the sender knew it.
     pub(super) fn destination(&self) -> Option<String> {
-        named_destination(&self.request.headers, &self.scheme.hub).map(str::to_owned)
+        named_destination(&self.headers, &self.scheme.hub).map(str::to_owned)
     }
 
     fn currency_asked(&self) -> Result<Option<String>, ErrorInformation> {

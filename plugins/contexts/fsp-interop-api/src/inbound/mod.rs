@@ -19,7 +19,7 @@ use crate::headers::forwardable;
 use crate::settings::Settings;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 use rialto_sdk::errors::error;
-use rialto_sdk::messages::header;
+use rialto_sdk::headers::first;
 use rialto_sdk::scheme::Scheme;
 use serde::Deserialize;
 use serde_json::Value;
@@ -78,6 +78,8 @@ pub struct Measure<'a> {
 /// A message under examination.
 struct Examined<'a> {
     request: Request,
+    /// Its header section.
+    headers: String,
     scheme: &'a Scheme,
     settings: &'a Settings,
     now: u64,
@@ -87,9 +89,10 @@ struct Examined<'a> {
     body: Value,
 }
 
-/// Read a message. The subject is told also of a message that is refused.
+/// Read a message, of which `headers` is the header section. The subject is told also of a message that is refused.
 pub fn read(
     request: Request,
+    headers: String,
     measure: Measure<'_>,
 ) -> (Option<Subject>, Result<Inbound, ErrorInformation>) {
     let body = match request.body.as_deref().map(serde_json::from_str) {
@@ -100,7 +103,7 @@ pub fn read(
         }
     };
     let subject = subject(&request, &body);
-    let source = header(&request.headers, "fspiop-source")
+    let source = first(&headers, "fspiop-source")
         .unwrap_or_default()
         .to_owned();
     let Measure {
@@ -110,6 +113,7 @@ pub fn read(
     } = measure;
     let examined = Examined {
         request,
+        headers,
         scheme,
         settings,
         now,
@@ -193,13 +197,9 @@ impl<'a> Examined<'a> {
     /// What is carried along so that it can be forwarded byte for byte.
     fn into_message(self) -> Message {
         let Request {
-            method,
-            path,
-            headers,
-            body,
-            ..
+            method, path, body, ..
         } = self.request;
-        let headers = forwardable(headers, &method);
+        let headers = forwardable(&self.headers, &method);
         Message {
             method,
             path,

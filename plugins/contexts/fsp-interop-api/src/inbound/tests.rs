@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bindings::rialto::transfers::types::FulfilMode;
+use rialto_sdk::headers::{each, of_list};
 use rialto_sdk::money::{minor_units, money};
 use serde_json::json;
 
@@ -62,7 +63,8 @@ impl Call {
             settings: &Settings::default(),
             now: NOW,
         };
-        read(self.0, measure)
+        let headers = of_list(&self.0.headers);
+        read(self.0, headers, measure)
     }
 
     fn code(self) -> String {
@@ -116,12 +118,7 @@ fn a_request_for_a_transfer_becomes_an_event_with_its_bytes() {
     assert_eq!(event.requester_fsp, "payerfsp");
     assert_eq!(event.message.body, sent);
     assert_eq!(event.message.path, "/transfers");
-    let names: Vec<_> = event
-        .message
-        .headers
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let names: Vec<_> = each(&event.message.headers).map(|(name, _)| name).collect();
     assert_eq!(names, ["fspiop-source", "accept"]);
 }
 
@@ -463,13 +460,7 @@ fn the_terms_of_a_quote_become_an_event() {
     assert_eq!(minor_units(&event.response.transfer_amount), 9900);
     assert_eq!(event.response.payee_fsp_fee, None);
     assert_eq!(event.response.expiration, 60_000);
-    assert!(
-        event
-            .message
-            .headers
-            .iter()
-            .all(|(name, _)| name != "accept")
-    );
+    assert!(each(&event.message.headers).all(|(name, _)| name != "accept"));
 }
 
 #[test]

@@ -120,7 +120,7 @@ impl Examined<'_> {
             "COMMITTED" => Ok(FulfilMode::Committed),
             "RESERVED" => {
                 // A payee FSP of 1.0 knows no PATCH, so it could never learn how the transfer ends.
-                let version = content_version(&self.request.headers, Resource::Transfers);
+                let version = content_version(&self.headers, Resource::Transfers);
                 if version < Version::V1_1 {
                     let detail = "body /transferState: RESERVED needs version 1.1 of transfers";
                     return Err(error("3100", detail));

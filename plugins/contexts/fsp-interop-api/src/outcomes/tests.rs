@@ -12,6 +12,7 @@ use crate::report::{Correlation, ReportKind, Substitute, callback_report, substi
 use rialto_sdk::bindings::rialto::common::types::{
     CallbackReport, ErrorInformation, Message, PartyId, Role,
 };
+use rialto_sdk::headers::{first, push};
 use rialto_sdk::money::money;
 use transfer_events::transfer_query_response::{Answer, TransferQueryResult, TransferStatus};
 use transfer_events::transfer_reject_request_processed::Rejection;
@@ -23,22 +24,18 @@ const FRAME: Frame<'static> = Frame {
     request_deadline_ms: 5_000,
 };
 
-fn header(name: &str, value: &str) -> (String, String) {
-    (name.to_owned(), value.to_owned())
-}
-
 fn message(method: &str, path: &str, source: &str, body: &str) -> Message {
     let resource = path.split('/').nth(1).unwrap();
     let media = format!("application/vnd.interoperability.{resource}+json;version=1.0");
-    let mut headers = vec![
-        header("content-type", &media),
-        header("date", "Mon, 01 Jan 2024 00:00:00 GMT"),
-        header("fspiop-source", source),
-        header("fspiop-signature", "{}"),
-        header("traceparent", "00-t-s-01"),
-    ];
+    let mut headers = format!(
+        "content-type: {media}\n\
+         date: Mon, 01 Jan 2024 00:00:00 GMT\n\
+         fspiop-source: {source}\n\
+         fspiop-signature: {{}}\n\
+         traceparent: 00-t-s-01\n"
+    );
     if method != "PUT" {
-        headers.push(header("accept", &media));
+        push(&mut headers, "accept", &media);
     }
     Message {
         method: method.to_owned(),
@@ -59,7 +56,7 @@ const ERROR_BODY: &str =
     r#"{"errorInformation":{"errorCode":"3303","errorDescription":"Transfer expired"}}"#;
 
 fn value<'a>(notice: &'a Notice, name: &str) -> Option<&'a str> {
-    rialto_sdk::messages::header(&notice.headers, name)
+    first(&notice.headers, name)
 }
 
 /// Method, path and destination.
@@ -528,6 +525,6 @@ fn a_query_for_a_party_that_cannot_be_delivered_is_answered_in_its_place() {
     assert_eq!(event.party, party());
     assert_eq!(event.error.unwrap().code, "1001");
     assert_eq!(event.message.path, "/parties/MSISDN/%2B1/error");
-    let source = rialto_sdk::messages::header(&event.message.headers, "fspiop-source");
+    let source = first(&event.message.headers, "fspiop-source");
     assert_eq!(source, Some("Hub"));
 }

@@ -151,7 +151,7 @@ pub fn message(method: &str, body: &str) -> Message {
     Message {
         method: method.to_owned(),
         path: "/quotes".to_owned(),
-        headers: vec![("fspiop-source".to_owned(), "x".to_owned())],
+        headers: "fspiop-source: x\n".to_owned(),
         body: body.to_owned(),
     }
 }

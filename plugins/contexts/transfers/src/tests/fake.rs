@@ -218,7 +218,7 @@ pub fn message(method: &str) -> Message {
     Message {
         method: method.to_owned(),
         path: "/transfers".to_owned(),
-        headers: vec![("fspiop-source".to_owned(), "x".to_owned())],
+        headers: "fspiop-source: x\n".to_owned(),
         body: "{}".to_owned(),
     }
 }
