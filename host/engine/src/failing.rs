@@ -87,7 +87,7 @@ impl Engine {
             Some(_) => Ended::Parked(reason.clone()),
             None => Ended::Failed(reason.clone()),
         };
-        let record = self.record(&probe, &job.stimulus, &staged, took_us, ended);
+        let record = self.record(&probe, &job.stimulus, &mut staged, took_us, ended);
         executed.history = Some(Arc::new(record));
         if let Some(delivery) = parked {
             if let Some(reminders) = &mut reminders {

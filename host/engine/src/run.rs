@@ -154,8 +154,8 @@ impl Engine {
                 return None;
             }
         }
-        let staged = std::mem::take(&mut turn.staged);
-        let record = self.record(&turn, &job.stimulus, &staged, took_us, Ended::Executed);
+        let mut staged = std::mem::take(&mut turn.staged);
+        let record = self.record(&turn, &job.stimulus, &mut staged, took_us, Ended::Executed);
         let deliveries = staged.deliveries.clone();
         let mut executed = Executed {
             writes: writes(&turn),
@@ -225,15 +225,16 @@ impl Engine {
         shared.queue.push_first(job);
     }
 
+    /// The history's record of a turn that has ended; what it takes, `staged` has no more.
     pub(crate) fn record(
         &self,
         turn: &Turn,
         stimulus: &Stimulus,
-        staged: &Staged,
+        staged: &mut Staged,
         took_us: u32,
         ended: Ended,
     ) -> Record {
-        let mut steps = staged.steps.clone();
+        let mut steps = std::mem::take(&mut staged.steps);
         for touch in turn.touched.values().filter(|touch| touch.write.is_some()) {
             let key = &touch.cell.key;
             if let Some((component, name)) = self.shared.collections.name(key.collection) {
@@ -255,7 +256,7 @@ impl Engine {
             component: stimulus.component().clone(),
             function: stimulus.function().clone(),
             trace: turn.trace.id,
-            subjects: staged.subjects.clone(),
+            subjects: std::mem::take(&mut staged.subjects),
             steps,
             ended,
         }

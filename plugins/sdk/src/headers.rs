@@ -3,7 +3,10 @@
 
 /// All headers, in their order.
 pub fn each(section: &str) -> impl Iterator<Item = (&str, &str)> {
-    section.lines().filter_map(|line| line.split_once(": "))
+    section.lines().filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        Some((name, value.strip_prefix(' ').unwrap_or(value)))
+    })
 }
 
 /// The first header of this name (lower case), trimmed.
@@ -36,9 +39,9 @@ pub fn kept(section: &str, keep: impl Fn(&str) -> bool) -> String {
 /// When the name or the value would be read back as something else: a line break in either, a colon
 /// in the name. A message that came by HTTP has none.
 pub fn push(section: &mut String, name: &str, value: &str) {
-    let breaks = |c: char| c == '\n' || c == '\r';
+    let breaks = |byte| matches!(byte, b'\n' | b'\r');
     assert!(
-        !value.contains(breaks) && !name.contains(breaks) && !name.contains(':'),
+        !value.bytes().any(breaks) && !name.bytes().any(|byte| breaks(byte) || byte == b':'),
         "the header {name:?} cannot have the value {value:?}"
     );
     section.reserve(name.len() + value.len() + 3);
