@@ -65,6 +65,8 @@ pub struct Guest {
     pub active: Option<Active>,
     /// Lines logged in this call, if it belongs to no turn.
     pub(crate) lines: u32,
+    /// The last line that was logged as an error in this call: often why it trapped.
+    pub(crate) last_error: Option<String>,
     pub(crate) wasi: Option<Box<Wasi>>,
 }
 
@@ -75,6 +77,7 @@ impl Guest {
             identity,
             active: None,
             lines: 0,
+            last_error: None,
             wasi: wasi.map(|source| Box::new(Wasi::new(source))),
         }
     }

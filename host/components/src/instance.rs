@@ -43,6 +43,22 @@ pub struct Pool {
     freed: Condvar,
 }
 
+/// The last that a component said before it trapped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct LastWords(pub String);
+
+impl Instance {
+    /// The error of a call, with what the component said as an error before it gave up.
+    pub(crate) fn with_last_words(&mut self, error: wasmtime::Error) -> wasmtime::Error {
+        let gave_up = error.downcast_ref::<Trap>() == Some(&Trap::UnreachableCodeReached);
+        match self.store.data_mut().last_error.take() {
+            Some(said) if gave_up => error.context(LastWords(said)),
+            _ => error,
+        }
+    }
+}
+
 /// Why a call into a component failed, in words for an operator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{component}: {reason}")]
@@ -140,7 +156,9 @@ impl Member {
     /// # Errors
     /// Never for an engine that this crate made.
     pub fn arm(&self, store: &mut Store<Guest>) -> wasmtime::Result<()> {
-        store.data_mut().lines = 0;
+        let guest = store.data_mut();
+        guest.lines = 0;
+        guest.last_error = None;
         store.set_epoch_deadline(self.limits.deadline_ms.div_ceil(EPOCH_TICK_MS) + 1);
         if let Some(fuel) = self.limits.fuel {
             store.set_fuel(fuel)?;
@@ -181,6 +199,12 @@ impl Member {
     pub fn explain(&self, error: &wasmtime::Error) -> CallFailed {
         if let Some(inner) = error.downcast_ref::<CallFailed>() {
             return inner.clone();
+        }
+        if let Some(LastWords(said)) = error.downcast_ref::<LastWords>() {
+            return CallFailed {
+                component: self.identity.name.clone(),
+                reason: format!("trapped: {said}"),
+            };
         }
         let reason = match error.downcast_ref::<Trap>() {
             Some(Trap::Interrupt) => {

@@ -215,7 +215,8 @@ pub(crate) fn call_in_turn(
     instance.store.data_mut().active = Some(active);
     let outcome = member
         .arm(&mut instance.store)
-        .and_then(|()| member.invoke(&mut instance, export, params, results));
+        .and_then(|()| member.invoke(&mut instance, export, params, results))
+        .map_err(|error| instance.with_last_words(error));
     let active = instance.store.data_mut().active.take();
     if outcome.is_ok() {
         member.give_back(instance);

@@ -251,7 +251,8 @@ fn in_member(
     });
     let outcome = member
         .arm(&mut instance.store)
-        .and_then(|()| run(member, &mut instance));
+        .and_then(|()| run(member, &mut instance))
+        .map_err(|error| instance.with_last_words(error));
     let turn = instance.store.data_mut().active.take().map(|a| a.turn);
     match &outcome {
         Ok(_) => member.give_back(instance),

@@ -29,6 +29,8 @@ pub mod lifetime;
 pub mod logging;
 pub mod messages;
 pub mod money;
+#[cfg(target_family = "wasm")]
+mod panics;
 pub mod scheme;
 pub mod settings;
 pub mod testing;

@@ -13,6 +13,9 @@ const SUBJECT_BYTES_MAX: usize = 256;
 
 impl Host for Guest {
     fn log(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
+        if matches!(level, Level::Error) {
+            self.last_error = Some(cut(&message, LINE_BYTES_MAX).to_owned());
+        }
         if !is_wanted(level) || !self.may_log() {
             return Ok(());
         }
