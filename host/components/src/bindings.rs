@@ -23,6 +23,7 @@ wasmtime::component::bindgen!({
             export rialto:host/http-report-handler@0.1.0;
             export rialto:host/reminder-handler@0.1.0;
             export rialto:host/activation-handler@0.1.0;
+            export rialto:host/settings-handler@0.1.0;
             export rialto:rules/rule@0.1.0;
         }
     ",

@@ -1,5 +1,6 @@
 //! Making a release ready: compile, look inside, wire, link, instantiate each component once, ask
-//! rules about themselves and their settings. Nothing of it touches the release that serves.
+//! rules about themselves, and everyone about its settings. Nothing of it touches the release that
+//! serves.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,6 +37,7 @@ impl Runtime {
         let mut problems = Vec::new();
         for member in &mut members {
             problems.extend(look_inside(member).err());
+            problems.extend(judge_own_settings(member));
         }
         let by_name: HashMap<Name, usize> = members
             .iter()
@@ -156,6 +158,9 @@ fn member(
         activation: has("activation-handler")
             .then(|| handlers::activation_handler::GuestIndices::new(&pre))
             .transpose()?,
+        settings: has("settings-handler")
+            .then(|| handlers::settings_handler::GuestIndices::new(&pre))
+            .transpose()?,
         rule: (c.role == Role::Rule)
             .then(|| crate::bindings::exports::rialto::rules::rule::GuestIndices::new(&pre))
             .transpose()?,
@@ -244,6 +249,52 @@ fn ask_itself(member: &Member) -> wasmtime::Result<Itself> {
         }
     };
     Ok((description, openapi))
+}
+
+/// What a component finds wrong with its own settings. A rule has settings at its steps only: they
+/// are judged where it is bound.
+fn judge_own_settings(member: &Member) -> Vec<Problem> {
+    let problem = |what: String, help: &str| Problem {
+        about: member.identity.name.to_string(),
+        what,
+        help: help.to_owned(),
+    };
+    let Some(indices) = &member.handlers.settings else {
+        let has_any = member.role == Role::Context && &*member.identity.settings != "{}";
+        let unread = has_any.then(|| {
+            let export = "it does not export rialto:host/settings-handler@0.1.0";
+            problem(
+                format!("has settings, and takes none: {export}"),
+                "remove its `settings` from scheme.toml",
+            )
+        });
+        return unread.into_iter().collect();
+    };
+    let judged = member.instantiate(&member.identity).and_then(|instance| {
+        let mut instance = instance;
+        let handler = indices.load(&mut instance.store, &instance.instance)?;
+        handler.call_validate_settings(&mut instance.store, &member.identity.settings)
+    });
+    match judged {
+        Ok(judged) => {
+            let errors = judged.err().unwrap_or_default().into_iter();
+            let problems = errors.map(|e| {
+                let what = format!("settings{}: {}", e.pointer, e.message);
+                problem(
+                    what,
+                    "change it in the component's `settings` of scheme.toml",
+                )
+            });
+            problems.collect()
+        }
+        Err(error) => vec![problem(
+            format!(
+                "fails when it judges its settings: {}",
+                member.explain(&error).reason
+            ),
+            "",
+        )],
+    }
 }
 
 /// Bind a rule to its step: its codes must be the scheme's, its settings must please it.

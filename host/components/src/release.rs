@@ -82,6 +82,7 @@ pub(crate) struct Handlers {
     pub reminder: Option<crate::bindings::exports::rialto::host::reminder_handler::GuestIndices>,
     pub activation:
         Option<crate::bindings::exports::rialto::host::activation_handler::GuestIndices>,
+    pub settings: Option<crate::bindings::exports::rialto::host::settings_handler::GuestIndices>,
     pub rule: Option<crate::bindings::exports::rialto::rules::rule::GuestIndices>,
 }
 

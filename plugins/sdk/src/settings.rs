@@ -1,9 +1,10 @@
 //! Judging settings by hand, so that every problem is found and named by its place.
 //!
-//! A context has its settings parsed by [`crate::scheme::settings`]. A rule judges an operator's
-//! settings before a release goes live, and owes an answer that names each problem: this is for
-//! reading them member by member.
+//! Who has settings judges them before a release goes live, and owes an answer that names each
+//! problem. A context, whose settings are parsed by [`crate::scheme::settings`], asks [`judge`]; a
+//! rule, whose settings are richer, reads them member by member.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// Something wrong with settings.
@@ -39,6 +40,56 @@ impl Problems {
             Err(self.0)
         }
     }
+}
+
+/// What is wrong with settings that are parsed as a `T`, of which each member may be left out: each
+/// member that does not fit, or, when all do, what `further` notes about them.
+///
+/// # Errors
+/// The problems.
+pub fn judge<T: DeserializeOwned>(
+    text: &str,
+    further: impl FnOnce(&T, &mut Problems),
+) -> Result<(), Vec<Problem>> {
+    let mut problems = Problems::default();
+    match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(members)) => {
+            // One by one: a parser stops at the first problem, and does not say where it is.
+            for (name, value) in &members {
+                let alone = Map::from_iter([(name.clone(), value.clone())]);
+                if let Err(error) = serde_json::from_value::<T>(Value::Object(alone)) {
+                    problems.note(&join("", name), error.to_string());
+                }
+            }
+            if problems.0.is_empty() {
+                match serde_json::from_value(Value::Object(members)) {
+                    Ok(settings) => further(&settings, &mut problems),
+                    Err(error) => problems.note("", error.to_string()),
+                }
+            }
+        }
+        Ok(_) => problems.note("", "settings must be an object"),
+        Err(error) => problems.note("", error.to_string()),
+    }
+    problems.or(())
+}
+
+/// Implement the export `settings-handler` for a component whose settings have a method
+/// `judge(&self, &mut Problems)`. `$handler` is the export's module of the component's bindings.
+#[macro_export]
+macro_rules! judges_settings {
+    ($handler:ident, $component:ty, $settings:ty) => {
+        impl $handler::Guest for $component {
+            fn validate_settings(settings: String) -> Result<(), Vec<$handler::SettingsError>> {
+                let judged = $crate::settings::judge(&settings, <$settings>::judge);
+                let told = |problem: $crate::settings::Problem| $handler::SettingsError {
+                    pointer: problem.pointer,
+                    message: problem.message,
+                };
+                judged.map_err(|problems| problems.into_iter().map(told).collect())
+            }
+        }
+    };
 }
 
 /// The members of a JSON object, whose keys must be known.
@@ -155,6 +206,60 @@ mod tests {
             .into_iter()
             .map(|problem| (problem.pointer, problem.message))
             .collect()
+    }
+
+    #[derive(serde::Deserialize)]
+    #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+    struct Times {
+        first_ms: u64,
+        second_ms: u64,
+    }
+
+    impl Default for Times {
+        fn default() -> Self {
+            Self {
+                first_ms: 1,
+                second_ms: 2,
+            }
+        }
+    }
+
+    fn judged(text: &str) -> Vec<(String, String)> {
+        let in_order = |times: &Times, problems: &mut Problems| {
+            if times.first_ms > times.second_ms {
+                problems.note("/firstMs", "comes after the second");
+            }
+        };
+        let problems = judge::<Times>(text, in_order).err().unwrap_or_default();
+        let told = problems.into_iter().map(|p| (p.pointer, p.message));
+        told.collect()
+    }
+
+    #[test]
+    fn every_member_that_does_not_fit_its_type_is_named() {
+        let expected = [
+            ("/firstMs", "invalid type: string \"soon\", expected u64"),
+            (
+                "/thirdMs",
+                "unknown field `thirdMs`, expected `firstMs` or `secondMs`",
+            ),
+        ];
+        assert_eq!(
+            judged(r#"{"firstMs":"soon","secondMs":9,"thirdMs":1}"#),
+            expected.map(|(pointer, message)| (pointer.to_owned(), message.to_owned()))
+        );
+        assert_eq!(judged("[]")[0].1, "settings must be an object");
+        assert_eq!(judged("{").len(), 1);
+    }
+
+    #[test]
+    fn members_that_fit_are_judged_together() {
+        assert_eq!(judged("{}"), []);
+        assert_eq!(judged(r#"{"firstMs":2}"#), []);
+        assert_eq!(
+            judged(r#"{"firstMs":3}"#),
+            [("/firstMs".to_owned(), "comes after the second".to_owned())]
+        );
     }
 
     #[test]

@@ -165,6 +165,16 @@ impl TestScheme {
         })
     }
 
+    /// Give a context settings, in TOML.
+    ///
+    /// # Errors
+    /// When scheme.toml has no such context, or cannot be written.
+    pub fn set(&self, context: &str, settings: &str) -> anyhow::Result<()> {
+        let grants = format!("[contexts.{context}.grants]");
+        let with_settings = format!("[contexts.{context}.settings]\n{settings}\n\n{grants}");
+        self.edit(&grants, &with_settings)
+    }
+
     /// Pin the components' digests again, after an edit.
     ///
     /// # Errors

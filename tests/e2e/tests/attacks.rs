@@ -324,19 +324,24 @@ async fn a_release_whose_settings_no_transfer_could_fit_is_refused() {
         ("transfers", "longestLifetimeMs = 0"),
         ("transfers", "lifetime = 1"),
         ("quoting", "shortestLifetimeMs = 10\nlongestLifetimeMs = 9"),
+        ("fsp-interop-api", "requestDeadlineMs = 0"),
+        ("fsp-interop-api", "deliveryDeadlineMs = \"soon\""),
+        ("account-lookup", "partyQueryTimeoutMs = 0"),
+        ("notifications-and-alerts", "attemptsMax = 0"),
     ] {
         let proposal = proposal.twin().unwrap();
-        let grants = format!("[contexts.{context}.grants]");
-        let edited = format!("[contexts.{context}.settings]\n{settings}\n\n{grants}");
-        proposal.edit(&grants, &edited).unwrap();
+        proposal.set(context, settings).unwrap();
         proposal.lock().unwrap();
         let folder = proposal.path().to_str().unwrap();
-        let output = world
-            .host
-            .cli(&["release", "apply", folder, "--note", "bad"]);
-        let output = output.unwrap();
-        assert_ne!(output.code, 0, "{settings}: {output}");
-        assert!(output.stderr.contains(context), "{settings}: {output}");
+        for verb in ["plan", "apply"] {
+            let output = world.host.cli(&["release", verb, folder]).unwrap();
+            assert_ne!(output.code, 0, "{settings}: {output}");
+            let place = format!("{context}: settings");
+            assert!(output.stderr.contains(&place), "{settings}: {output}");
+        }
     }
+    let releases = world.host.cli(&["release", "list", "--json"]).unwrap();
+    let releases: Value = serde_json::from_str(&releases.success().unwrap()).unwrap();
+    assert_eq!(releases.as_array().unwrap().len(), 1, "nothing was stored");
     close(world).await;
 }

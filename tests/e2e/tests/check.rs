@@ -112,6 +112,26 @@ fn settings_that_the_rule_does_not_take_are_shown_with_their_place() {
 }
 
 #[test]
+fn settings_that_a_context_does_not_take_are_shown_with_their_place() {
+    let text = refusal(|scheme| {
+        for (context, settings) in [
+            (
+                "fsp-interop-api",
+                "deliveryDedlineMs = 1\nrequestDeadlineMs = \"soon\"",
+            ),
+            ("account-lookup", "takeover = \"perhaps\""),
+            ("notifications-and-alerts", "attemptsMax = 101"),
+            ("quoting", "shortestLifetimeMs = 10\nlongestLifetimeMs = 9"),
+            ("transfers", "longestLifetimeMs = 0"),
+            ("scheduling", "lead = 1"),
+        ] {
+            scheme.set(context, settings).unwrap();
+        }
+    });
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn a_code_that_a_rule_may_return_must_be_declared() {
     let text = refusal(|scheme| {
         remove(

@@ -1,5 +1,6 @@
 //! The component's settings.
 
+use rialto_sdk::settings::Problems;
 use serde::Deserialize;
 
 /// Settings of the scheme's manifest for this component.
@@ -28,5 +29,33 @@ impl Default for Settings {
             party_query_timeout_ms: 30_000,
             takeover: Takeover::Refuse,
         }
+    }
+}
+
+impl Settings {
+    /// What is wrong with settings that can be parsed.
+    pub fn judge(&self, problems: &mut Problems) {
+        if self.party_query_timeout_ms == 0 {
+            let why = "it is 0: no FSP could answer in time who a party is";
+            problems.note("/partyQueryTimeoutMs", why);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rialto_sdk::settings::judge;
+
+    #[test]
+    fn settings_are_judged_before_they_are_used() {
+        let good = r#"{"partyQueryTimeoutMs":1,"takeover":"allow"}"#;
+        assert_eq!(judge(good, Settings::judge), Ok(()));
+        let bad = r#"{"partyQueryTimeoutMs":0}"#;
+        let problems = judge(bad, Settings::judge).unwrap_err();
+        assert_eq!(problems[0].pointer, "/partyQueryTimeoutMs");
+        let bad = r#"{"takeover":"maybe"}"#;
+        let problems = judge(bad, Settings::judge).unwrap_err();
+        assert_eq!(problems[0].pointer, "/takeover");
     }
 }

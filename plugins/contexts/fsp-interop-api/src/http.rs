@@ -1,14 +1,18 @@
-//! What the host calls to serve HTTP.
+//! What the host calls: to serve HTTP, and to have settings judged.
 
 use crate::Component;
 use crate::bindings::exports::rialto::host::http_handler::{
     Guest, Request, RequestHead, Response, Violation,
 };
+use crate::bindings::exports::rialto::host::settings_handler;
+use crate::settings::Settings;
 use crate::{inbound, refusal};
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::headers::of_list;
 use rialto_sdk::logging;
 use rialto_sdk::scheme::{scheme, settings};
+
+rialto_sdk::judges_settings!(settings_handler, Component, Settings);
 
 impl Guest for Component {
     fn openapi() -> String {

@@ -1,5 +1,6 @@
 //! The component's settings.
 
+use rialto_sdk::settings::Problems;
 use serde::Deserialize;
 
 /// Settings of the scheme's manifest for this component.
@@ -27,5 +28,65 @@ impl Default for Settings {
             completed_timestamp_ahead_ms: 200,
             completed_timestamp_age_ms: 300_000,
         }
+    }
+}
+
+impl Settings {
+    /// What is wrong with settings that can be parsed.
+    pub fn judge(&self, problems: &mut Problems) {
+        let times = [
+            (
+                "/deliveryDeadlineMs",
+                self.delivery_deadline_ms,
+                "no answer would be delivered",
+            ),
+            (
+                "/requestDeadlineMs",
+                self.request_deadline_ms,
+                "no query for a party and no request for a quote would be delivered",
+            ),
+            (
+                "/completedTimestampAgeMs",
+                self.completed_timestamp_age_ms,
+                "each `completedTimestamp` would be refused as too old",
+            ),
+        ];
+        for (pointer, time, why) in times {
+            if time == 0 {
+                problems.note(pointer, format!("it is 0: {why}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rialto_sdk::settings::{Problem, judge};
+
+    fn judged(text: &str) -> Vec<String> {
+        let problems = judge(text, Settings::judge).err().unwrap_or_default();
+        let told = |problem: Problem| format!("{}: {}", problem.pointer, problem.message);
+        problems.into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn settings_are_judged_before_they_are_used() {
+        assert_eq!(judged("{}"), [""; 0]);
+        let good =
+            r#"{"deliveryDeadlineMs":1,"requestDeadlineMs":1,"completedTimestampAheadMs":0}"#;
+        assert_eq!(judged(good), [""; 0]);
+        assert_eq!(
+            judged(r#"{"deliveryDeadlineMs":0,"requestDeadlineMs":0}"#),
+            [
+                "/deliveryDeadlineMs: it is 0: no answer would be delivered",
+                "/requestDeadlineMs: it is 0: no query for a party and no request for a quote would be delivered",
+            ]
+        );
+        let misspelt = judged(r#"{"deliveryDedlineMs":1}"#);
+        assert!(
+            misspelt[0].contains("unknown field `deliveryDedlineMs`"),
+            "{misspelt:?}"
+        );
     }
 }

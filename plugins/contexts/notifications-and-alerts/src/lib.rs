@@ -9,7 +9,7 @@ pub mod notification;
 pub mod settings;
 
 use bindings::exports::rialto::fsp_interop_api::notify_requested;
-use bindings::exports::rialto::host::http_report_handler;
+use bindings::exports::rialto::host::{http_report_handler, settings_handler};
 use bindings::rialto::notifications_and_alerts::notify_report::notify_report;
 use rialto_sdk::bindings::rialto::host::{clock, http};
 use rialto_sdk::scheme::settings;
@@ -18,6 +18,8 @@ use settings::Settings;
 
 /// The component.
 pub struct Component;
+
+rialto_sdk::judges_settings!(settings_handler, Component, Settings);
 
 impl notify_requested::Guest for Component {
     fn notify_requested(event: notify_requested::Event) {

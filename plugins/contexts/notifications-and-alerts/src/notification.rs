@@ -180,14 +180,4 @@ mod tests {
         let event = failed(FailureKind::Refused, Some(response(404)));
         assert_eq!((event.delivered, event.status), (false, 404));
     }
-
-    #[test]
-    #[should_panic(expected = "attemptsMax is 0; it must be 1 to 100")]
-    fn a_policy_without_attempts_is_refused() {
-        let _ = Settings {
-            attempts_max: 0,
-            ..Settings::default()
-        }
-        .policy(1);
-    }
 }

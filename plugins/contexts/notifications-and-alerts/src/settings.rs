@@ -1,6 +1,7 @@
 //! The component's settings: how hard to try to deliver a message.
 
 use rialto_sdk::bindings::rialto::host::http::DeliveryPolicy;
+use rialto_sdk::settings::Problems;
 use serde::Deserialize;
 
 /// Settings of the scheme's manifest for this component.
@@ -32,18 +33,28 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// What is wrong with settings that can be parsed.
+    pub fn judge(&self, problems: &mut Problems) {
+        if !(1..=100).contains(&self.attempts_max) {
+            let message = format!("it is {}; it must be 1 to 100", self.attempts_max);
+            problems.note("/attemptsMax", message);
+        }
+        if self.attempt_timeout_ms == 0 {
+            problems.note("/attemptTimeoutMs", "it is 0: no attempt could succeed");
+        }
+        if self.backoff_initial_ms > self.backoff_max_ms {
+            let message = format!(
+                "it is {}, more than the longest pause, backoffMaxMs, which is {}",
+                self.backoff_initial_ms, self.backoff_max_ms
+            );
+            problems.note("/backoffInitialMs", message);
+        }
+    }
+
     /// The host's policy for a message that is worth delivering until `deadline` (milliseconds
     /// since 1970).
-    ///
-    /// # Panics
-    /// When the manifest gives a number of attempts that the host does not take.
     #[must_use]
-    pub fn policy(&self, deadline: u64) -> DeliveryPolicy {
-        assert!(
-            (1..=100).contains(&self.attempts_max),
-            "settings: attemptsMax is {}; it must be 1 to 100",
-            self.attempts_max
-        );
+    pub const fn policy(&self, deadline: u64) -> DeliveryPolicy {
         DeliveryPolicy {
             attempts_max: self.attempts_max,
             attempt_timeout_ms: self.attempt_timeout_ms,
@@ -51,5 +62,24 @@ impl Settings {
             backoff_initial_ms: self.backoff_initial_ms,
             backoff_max_ms: self.backoff_max_ms,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rialto_sdk::settings::judge;
+
+    #[test]
+    fn settings_are_judged_before_they_are_used() {
+        assert_eq!(judge("{}", Settings::judge), Ok(()));
+        let bad =
+            r#"{"attemptsMax":101,"attemptTimeoutMs":0,"backoffInitialMs":2,"backoffMaxMs":1}"#;
+        let problems = judge(bad, Settings::judge).unwrap_err();
+        let places: Vec<&str> = problems.iter().map(|p| p.pointer.as_str()).collect();
+        assert_eq!(
+            places,
+            ["/attemptsMax", "/attemptTimeoutMs", "/backoffInitialMs"]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The exports, and the host's surroundings.
 
 use crate::bindings::exports::rialto::fsp_interop_api::*;
-use crate::bindings::exports::rialto::host::activation_handler;
+use crate::bindings::exports::rialto::host::settings_handler;
 use crate::bindings::exports::rialto::quoting::get_agreement;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_quote_data::{
     ParticipantQuoteData, get_participant_quote_data,
@@ -97,16 +97,7 @@ fn publish(publication: &Publication) {
 
 struct Quoting;
 
-impl activation_handler::Guest for Quoting {
-    fn release_activated(_release: u64) {
-        // A release whose settings cannot be used must not become current: it would fail at each
-        // quote.
-        let settings: &Settings = settings();
-        if let Err(problem) = settings.lifetime().validate() {
-            panic!("the settings of quoting cannot be used: {problem}");
-        }
-    }
-}
+rialto_sdk::judges_settings!(settings_handler, Quoting, Settings);
 
 impl quote_request_received::Guest for Quoting {
     fn quote_request_received(event: quote_request_received::Event) {

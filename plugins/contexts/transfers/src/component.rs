@@ -2,7 +2,7 @@
 
 use crate::agreement_use::AgreementUse;
 use crate::bindings::exports::rialto::fsp_interop_api::*;
-use crate::bindings::exports::rialto::host::activation_handler;
+use crate::bindings::exports::rialto::host::settings_handler;
 use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed;
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated;
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
@@ -154,16 +154,7 @@ fn publish(publication: &Publication) {
 
 struct Transfers;
 
-impl activation_handler::Guest for Transfers {
-    fn release_activated(_release: u64) {
-        // A release whose settings cannot be used must not become current: it would fail at each
-        // transfer.
-        let settings: &Settings = settings();
-        if let Err(problem) = settings.lifetime().validate() {
-            panic!("the settings of transfers cannot be used: {problem}");
-        }
-    }
-}
+rialto_sdk::judges_settings!(settings_handler, Transfers, Settings);
 
 impl transfer_prepare_accounts_allocated::Guest for Transfers {
     fn transfer_prepare_accounts_allocated(event: transfer_prepare_accounts_allocated::Event) {

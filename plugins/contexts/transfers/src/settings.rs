@@ -1,6 +1,7 @@
 //! The component's settings: what a scheme may choose about transfers.
 
 use rialto_sdk::lifetime::Lifetime;
+use rialto_sdk::settings::Problems;
 use serde::Deserialize;
 
 /// Settings of the scheme's manifest for this component.
@@ -44,6 +45,13 @@ impl Settings {
         Lifetime {
             shortest_ms: self.shortest_lifetime_ms,
             longest_ms: self.longest_lifetime_ms,
+        }
+    }
+
+    /// What is wrong with settings that can be parsed.
+    pub fn judge(&self, problems: &mut Problems) {
+        if let Err(problem) = self.lifetime().validate() {
+            problems.note("", problem);
         }
     }
 }
