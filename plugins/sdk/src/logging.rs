@@ -2,9 +2,21 @@
 
 use crate::bindings::rialto::host::logging as host;
 pub use crate::bindings::rialto::host::logging::Level;
+use crate::messages::path_spelt_once;
 
-/// File this turn's history under `kind:id`, for example `transfer:7c23e80c-…`.
+/// File this turn's history under `kind:id`, for example `transfer:7c23e80c-…`. A party's id is its
+/// path; what is about a party is found under its one spelling, and under the message's own as well.
 pub fn subject(kind: &str, id: &str) {
+    if kind == "party" {
+        let once = path_spelt_once(id);
+        if once != id {
+            file(kind, &once);
+        }
+    }
+    file(kind, id);
+}
+
+fn file(kind: &str, id: &str) {
     let mut text = String::with_capacity(kind.len() + 1 + id.len());
     text.push_str(kind);
     text.push(':');

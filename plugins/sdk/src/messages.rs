@@ -2,6 +2,7 @@
 
 use crate::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// A party's path below `/participants` or `/parties`, and its name in subjects and log lines:
 /// `MSISDN/123456789` or `BUSINESS/acme/shop-7`, not percent-encoded.
@@ -13,6 +14,28 @@ pub fn party_path(party: &PartyId) -> String {
         path.push_str(sub_id);
     }
     path
+}
+
+/// An identifier as it is compared: a telephone number with and without its `+` is one number, and
+/// nobody has two mailboxes that differ in case alone. Messages are forwarded as they came.
+#[must_use]
+pub fn spelt_once<'a>(id_type: &str, identifier: &'a str) -> Cow<'a, str> {
+    match id_type {
+        "MSISDN" => Cow::Borrowed(identifier.strip_prefix('+').unwrap_or(identifier)),
+        "EMAIL" => Cow::Owned(identifier.to_lowercase()),
+        _ => Cow::Borrowed(identifier),
+    }
+}
+
+/// A party's path with its identifier as it is compared.
+#[must_use]
+pub fn path_spelt_once(path: &str) -> String {
+    let Some((id_type, rest)) = path.split_once('/') else {
+        return path.to_owned();
+    };
+    // An identifier that comes by the API has no slash.
+    let (identifier, sub_id) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    format!("{id_type}/{}{sub_id}", spelt_once(id_type, identifier))
 }
 
 /// A message as documents hold it.
@@ -130,6 +153,20 @@ impl From<ErrorDocument> for ErrorInformation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_party_has_one_path_however_it_is_spelt() {
+        for (path, once) in [
+            ("MSISDN/+123", "MSISDN/123"),
+            ("MSISDN/123/+1", "MSISDN/123/+1"),
+            ("EMAIL/A.B@Example.ORG", "EMAIL/a.b@example.org"),
+            ("EMAIL/A@b/Sub", "EMAIL/a@b/Sub"),
+            ("ALIAS/+A", "ALIAS/+A"),
+            ("ALIAS", "ALIAS"),
+        ] {
+            assert_eq!(path_spelt_once(path), once);
+        }
+    }
 
     #[test]
     fn documents_give_back_what_they_were_made_of() {

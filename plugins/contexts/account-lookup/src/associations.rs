@@ -45,41 +45,66 @@ fn try_associate(
         ));
     }
     let key = party_key(&event.party);
-    let mut document = around
-        .associations_for_update(&key)
-        .unwrap_or_else(|| PartyAssociations::new(&event.party));
-    let is_taken = document.is_taken(requester, currency)
-        || whole_is_taken(around, &event.party, requester, currency);
-    if is_taken && around.settings().takeover == Takeover::Refuse {
-        return Err(error("3003", "the party is associated with another FSP"));
+    let mut whole = whole_of(&event.party).map(|whole| kept(around, &whole));
+    let mut document = kept(around, &event.party);
+    if around.settings().takeover == Takeover::Refuse {
+        let taken = document.is_taken(requester, currency);
+        let whole_taken = whole.as_ref();
+        if taken || whole_taken.is_some_and(|whole| whole.is_taken(requester, currency)) {
+            return Err(error("3003", "the party is associated with another FSP"));
+        }
+        if document.has_parts_elsewhere(requester, currency) {
+            let why = "a part of the business is associated with another FSP";
+            return Err(error("3003", why));
+        }
     }
+    let before = document.associations.clone();
     document.associate(Association {
         fsp: event.fsp.clone(),
         currency: event.currency.clone(),
         associated_at: around.now(),
     });
-    around.store_associations(&key, &document);
+    store(around, &key, &document, &before, whole.as_mut());
     Ok(())
 }
 
-/// Whether the party is a part of a business that is with another FSP. (The sub-id of a personal id
-/// says what kind of document it is: it names no part of anything.)
-fn whole_is_taken(
-    around: &impl Surroundings,
-    party: &PartyId,
-    requester: &str,
-    currency: Option<&str>,
-) -> bool {
-    if party.id_type != "BUSINESS" || party.sub_id_or_type.is_none() {
-        return false;
-    }
-    let whole = PartyId {
+/// The business that a party is a part of. (The sub-id of a personal id says what kind of document
+/// it is: it names no part of anything.)
+///
+/// A business and its parts are with one FSP in each currency, or an FSP could have a shop's or an
+/// employee's money by being the first to name it, or a whole chain's by naming the chain. Parts of
+/// a business that is with nobody may be with several.
+fn whole_of(party: &PartyId) -> Option<PartyId> {
+    let is_part = party.id_type == "BUSINESS" && party.sub_id_or_type.is_some();
+    is_part.then(|| PartyId {
         sub_id_or_type: None,
         ..party.clone()
-    };
-    around
-        .associations(&party_key(&whole))
-        .is_some_and(|document| document.is_taken(requester, currency))
+    })
+}
+
+/// What is known of a party, in order to change it.
+fn kept(around: &impl Surroundings, party: &PartyId) -> PartyAssociations {
+    let known = around.associations_for_update(&party_key(party));
+    known.unwrap_or_else(|| PartyAssociations::new(party))
+}
+
+/// Store a party that had other associations before, and with the whole what changed in its part.
+fn store(
+    around: &mut impl Surroundings,
+    key: &str,
+    document: &PartyAssociations,
+    before: &[Association],
+    whole: Option<&mut PartyAssociations>,
+) {
+    if let Some(whole) = whole {
+        let parts = whole.parts.clone();
+        whole.part_changed(before, &document.associations);
+        if whole.parts != parts {
+            let key = party_key(&PartyId::from(whole.party.clone()));
+            around.store_associations(&key, whole);
+        }
+    }
+    around.store_associations(key, document);
 }
 
 /// A02: end the association of a party with the FSP that asks for it.
@@ -106,11 +131,13 @@ fn try_disassociate(
     let key = party_key(&event.party);
     // Whether the party is with another FSP is not disclosed.
     let unknown = || error("3204", "not associated with this FSP");
+    let mut whole = whole_of(&event.party).map(|whole| kept(around, &whole));
     let mut document = around.associations_for_update(&key).ok_or_else(unknown)?;
+    let before = document.associations.clone();
     if !document.disassociate(&event.requester_fsp, event.currency.as_deref()) {
         return Err(unknown());
     }
-    around.store_associations(&key, &document);
+    store(around, &key, &document, &before, whole.as_mut());
     Ok(())
 }
 

@@ -2,9 +2,8 @@
 
 use rialto_sdk::bindings::rialto::common::types::PartyId;
 use rialto_sdk::canonical::sha256_hex;
-use rialto_sdk::messages::{MessageDocument, PartyDocument};
+use rialto_sdk::messages::{MessageDocument, PartyDocument, spelt_once};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
 /// Queries of one requester for one party that wait at the same time; a requester that asks more
 /// loses its oldest. It bounds the document.
@@ -33,16 +32,6 @@ pub fn party_key(party: &PartyId) -> String {
     key
 }
 
-/// An identifier as it is compared: a telephone number with and without its `+` is one number, and
-/// nobody has two mailboxes that differ in case alone. Messages are forwarded as they came.
-fn spelt_once<'a>(id_type: &str, identifier: &'a str) -> Cow<'a, str> {
-    match id_type {
-        "MSISDN" => Cow::Borrowed(identifier.strip_prefix('+').unwrap_or(identifier)),
-        "EMAIL" => Cow::Owned(identifier.to_lowercase()),
-        _ => Cow::Borrowed(identifier),
-    }
-}
-
 fn escape(text: &str) -> String {
     text.replace('%', "%25").replace('/', "%2F")
 }
@@ -55,6 +44,23 @@ pub struct PartyAssociations {
     pub party: PartyDocument,
     /// At most one for each currency, and one for no currency in particular; the oldest first.
     pub associations: Vec<Association>,
+    /// Of a business: which FSPs have parts of it. Kept with the whole, so that whoever associates
+    /// the whole and whoever associates a part meet here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Parts>,
+}
+
+/// How many parts of a business are with one FSP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Parts {
+    /// The FSP.
+    pub fsp: String,
+    /// For this currency only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    /// How many.
+    pub count: u64,
 }
 
 /// An FSP that a party is with.
@@ -77,7 +83,14 @@ impl PartyAssociations {
         Self {
             party: PartyDocument::from(party),
             associations: Vec::new(),
+            parts: Vec::new(),
         }
+    }
+
+    /// Whether there is nothing to keep.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.associations.is_empty() && self.parts.is_empty()
     }
 
     /// The association that stands for this currency, or for none in particular.
@@ -92,10 +105,46 @@ impl PartyAssociations {
     /// same currency, or one of the two is for no currency in particular, which means for all.
     #[must_use]
     pub fn is_taken(&self, fsp: &str, currency: Option<&str>) -> bool {
-        self.associations.iter().any(|existing| {
-            let theirs = existing.currency.as_deref();
-            existing.fsp != fsp && (theirs == currency || theirs.is_none() || currency.is_none())
-        })
+        self.associations
+            .iter()
+            .any(|existing| existing.fsp != fsp && overlap(existing.currency.as_deref(), currency))
+    }
+
+    /// Whether a part of this business that is with another FSP stands in the way of associating
+    /// the whole for this currency.
+    #[must_use]
+    pub fn has_parts_elsewhere(&self, fsp: &str, currency: Option<&str>) -> bool {
+        self.parts
+            .iter()
+            .any(|parts| parts.fsp != fsp && overlap(parts.currency.as_deref(), currency))
+    }
+
+    /// A part of this business had these associations before, and has those after.
+    pub fn part_changed(&mut self, before: &[Association], after: &[Association]) {
+        let same = |a: &Association, b: &Association| a.fsp == b.fsp && a.currency == b.currency;
+        let missing_in =
+            |there: &[Association], one: &Association| !there.iter().any(|other| same(one, other));
+        for ended in before.iter().filter(|one| missing_in(after, one)) {
+            if let Some(parts) = self.parts_with(ended) {
+                parts.count = parts.count.saturating_sub(1);
+            }
+        }
+        for begun in after.iter().filter(|one| missing_in(before, one)) {
+            match self.parts_with(begun) {
+                Some(parts) => parts.count += 1,
+                None => self.parts.push(Parts {
+                    fsp: begun.fsp.clone(),
+                    currency: begun.currency.clone(),
+                    count: 1,
+                }),
+            }
+        }
+        self.parts.retain(|parts| parts.count > 0);
+    }
+
+    fn parts_with(&mut self, association: &Association) -> Option<&mut Parts> {
+        let mut all = self.parts.iter_mut();
+        all.find(|parts| parts.fsp == association.fsp && parts.currency == association.currency)
     }
 
     /// The FSP to ask: the one for the currency, else the one for no currency in particular, else,
@@ -134,6 +183,12 @@ impl PartyAssociations {
         });
         self.associations.len() < before
     }
+}
+
+/// Whether associations for these two currencies get in each other's way: one for no currency in
+/// particular is for all.
+fn overlap(one: Option<&str>, other: Option<&str>) -> bool {
+    one == other || one.is_none() || other.is_none()
 }
 
 /// The queries for one party that wait for an answer.

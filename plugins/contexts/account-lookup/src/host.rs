@@ -2,7 +2,7 @@
 
 use crate::Component;
 use crate::bindings::exports::rialto::fsp_interop_api as asked;
-use crate::bindings::exports::rialto::host::reminder_handler;
+use crate::bindings::exports::rialto::host::{reminder_handler, settings_handler};
 use crate::bindings::rialto::account_lookup as events;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_info::get_participant_info;
 use crate::documents::{PartyAssociations, WaitingQueries};
@@ -62,7 +62,7 @@ impl Surroundings for Host {
     }
 
     fn store_associations(&mut self, party_key: &str, associations: &PartyAssociations) {
-        if associations.associations.is_empty() {
+        if associations.is_empty() {
             ASSOCIATIONS.delete(party_key);
         } else {
             ASSOCIATIONS.put(party_key, associations);
@@ -158,6 +158,8 @@ impl asked::party_info_available::Guest for Component {
         queries::answer(&mut Host, event);
     }
 }
+
+rialto_sdk::judges_settings!(settings_handler, Component, Settings);
 
 impl reminder_handler::Guest for Component {
     fn reminder_due(id: String, _due: u64, payload: String) {

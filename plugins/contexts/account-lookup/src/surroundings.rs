@@ -44,7 +44,8 @@ pub trait Surroundings {
     fn associations(&self, party_key: &str) -> Option<PartyAssociations>;
     /// The same, in order to change it.
     fn associations_for_update(&self, party_key: &str) -> Option<PartyAssociations>;
-    /// Store the FSPs that a party is with; a party that is with nobody is forgotten.
+    /// Store the FSPs that a party is with; a party that is with nobody, nor a part of it, is
+    /// forgotten.
     fn store_associations(&mut self, party_key: &str, associations: &PartyAssociations);
     /// The queries that wait for a party, in order to change them.
     fn waiting_for_update(&self, party_key: &str) -> Option<WaitingQueries>;

@@ -38,8 +38,12 @@ impl Surroundings for World {
         self.associations(party_key)
     }
     fn store_associations(&mut self, party_key: &str, associations: &PartyAssociations) {
-        self.associations
-            .insert(party_key.to_owned(), associations.clone());
+        if associations.is_empty() {
+            self.associations.remove(party_key);
+        } else {
+            self.associations
+                .insert(party_key.to_owned(), associations.clone());
+        }
     }
     fn waiting_for_update(&self, party_key: &str) -> Option<WaitingQueries> {
         self.waiting.get(party_key).cloned()
@@ -305,6 +309,112 @@ fn a_part_of_a_business_goes_with_the_business_and_a_personal_id_has_no_parts() 
         let own = world.associate_party(party(Some("x")), "payeefsp", "payeefsp", Some("USD"));
         assert_eq!(own, "payeefsp associated", "{id_type}");
     }
+}
+
+fn business(sub_id: Option<&str>) -> PartyId {
+    PartyId {
+        id_type: "BUSINESS".to_owned(),
+        identifier: "acme".to_owned(),
+        sub_id_or_type: sub_id.map(str::to_owned),
+    }
+}
+
+#[test]
+fn who_has_a_part_of_a_business_and_who_wants_the_whole_are_one_fsp() {
+    let mut world = World::new();
+    let shop = business(Some("shop-7"));
+    let tries = |world: &mut World, party: &PartyId, fsp: &str, currency: Option<&str>| {
+        world.associate_party(party.clone(), fsp, fsp, currency)
+    };
+    assert_eq!(
+        tries(&mut world, &shop, "otherfsp", Some("USD")),
+        "otherfsp associated"
+    );
+    // Again, which counts once.
+    assert_eq!(
+        tries(&mut world, &shop, "otherfsp", Some("USD")),
+        "otherfsp associated"
+    );
+    let whole = business(None);
+    assert_eq!(
+        tries(&mut world, &whole, "payeefsp", None),
+        "3003 for payeefsp"
+    );
+    assert_eq!(
+        tries(&mut world, &whole, "payeefsp", Some("USD")),
+        "3003 for payeefsp"
+    );
+    assert_eq!(
+        tries(&mut world, &whole, "payeefsp", Some("RWF")),
+        "payeefsp associated"
+    );
+    assert_eq!(
+        tries(&mut world, &whole, "otherfsp", Some("USD")),
+        "otherfsp associated"
+    );
+    // Parts of what is with nobody may be with several.
+    let other = PartyId {
+        identifier: "other".to_owned(),
+        ..business(Some("a"))
+    };
+    assert_eq!(
+        tries(&mut world, &other, "payeefsp", None),
+        "payeefsp associated"
+    );
+    let other = PartyId {
+        identifier: "other".to_owned(),
+        ..business(Some("b"))
+    };
+    assert_eq!(
+        tries(&mut world, &other, "otherfsp", None),
+        "otherfsp associated"
+    );
+}
+
+#[test]
+fn a_business_is_free_when_the_last_of_its_parts_is() {
+    let mut world = World::new();
+    // The first one twice, which counts once.
+    for shop in ["1", "1", "2"] {
+        let shop = business(Some(shop));
+        world.associate_party(shop, "otherfsp", "otherfsp", None);
+    }
+    for (shop, outcome) in [("1", "3003 for payeefsp"), ("2", "payeefsp associated")] {
+        let event = asked::participant_disassociate_request_received::Event {
+            requester_fsp: "otherfsp".to_owned(),
+            party: business(Some(shop)),
+            currency: None,
+            message: message("DELETE", "otherfsp"),
+        };
+        associations::disassociate(&mut world, event);
+        assert_eq!(world.last(), "otherfsp disassociated");
+        let whole = business(None);
+        let found = world.associate_party(whole, "payeefsp", "payeefsp", None);
+        assert_eq!(found, outcome, "without shop {shop}");
+    }
+}
+
+#[test]
+fn where_takeover_is_allowed_parts_and_whole_are_parties_of_their_own() {
+    let mut world = World::new();
+    world.settings.takeover = Takeover::Allow;
+    for (sub_id, fsp) in [
+        (Some("1"), "otherfsp"),
+        (None, "payeefsp"),
+        (Some("1"), "payeefsp"),
+        (Some("2"), "otherfsp"),
+    ] {
+        let found = world.associate_party(business(sub_id), fsp, fsp, None);
+        assert_eq!(found, format!("{fsp} associated"));
+    }
+    // The part that was taken over no longer counts for the one who had it.
+    let whole = &world.associations["BUSINESS/acme"];
+    let parts: Vec<_> = whole
+        .parts
+        .iter()
+        .map(|p| (p.fsp.as_str(), p.count))
+        .collect();
+    assert_eq!(parts, [("payeefsp", 1), ("otherfsp", 1)]);
 }
 
 #[test]
