@@ -52,6 +52,7 @@ pub struct World {
     /// The host. It ends before its folder goes away.
     pub host: RunningHost,
     fsps: BTreeMap<String, Fsp>,
+    settings: BTreeMap<String, FspSettings>,
     parties: BTreeMap<String, Vec<PartyId>>,
     /// The scheme's folder.
     pub scheme: TestScheme,
@@ -76,6 +77,7 @@ impl World {
         let hub = host.url("fsps")?.to_owned();
         let mut fsps = BTreeMap::new();
         let mut parties = BTreeMap::new();
+        let mut all_settings = BTreeMap::new();
         for (place, (id, port)) in scheme.callbacks().iter().enumerate() {
             let of_fsp: Vec<PartyId> = (0..options.parties_each)
                 .map(|n| {
@@ -91,7 +93,8 @@ impl World {
             settings.expires_in_ms = milliseconds(options.expires_in);
             settings.callback_attempts = options.callback_attempts;
             settings.query_on_timeout = options.query_on_timeout;
-            let fsp = Fsp::start(settings).await?;
+            let fsp = Fsp::start(settings.clone()).await?;
+            all_settings.insert(id.clone(), settings);
             for party in &of_fsp {
                 let associated = fsp.associate(party, None).await;
                 associated.with_context(|| format!("associating {party} with {id}"))?;
@@ -102,9 +105,22 @@ impl World {
         Ok(Self {
             host,
             fsps,
+            settings: all_settings,
             parties,
             scheme,
         })
+    }
+
+    /// Start an FSP that was stopped again, at its address and with its parties, as one that has
+    /// forgotten everything.
+    ///
+    /// # Errors
+    /// When the scheme has no such participant, or its address is taken.
+    pub async fn start_again(&mut self, id: &str) -> anyhow::Result<()> {
+        let settings = self.settings.get(id).context("a participant")?;
+        let fsp = Fsp::start(settings.clone()).await?;
+        self.fsps.insert(id.to_owned(), fsp);
+        Ok(())
     }
 
     /// The FSP of a participant.

@@ -24,6 +24,8 @@ const RULE: &str = "amount-limits";
 const OTHER_RULE: &str = "transfer-matches-quote";
 /// How often it is swapped.
 const SWAPS: usize = 20;
+/// How often a release is rolled back to.
+const ROLLBACKS: usize = 8;
 /// Every so many swaps, the offer is a broken one.
 const BROKEN_EVERY: usize = 4;
 /// Payments in flight meanwhile.
@@ -279,6 +281,75 @@ async fn a_rule_is_swapped_under_load_and_no_payment_suffers() {
         outcomes.len()
     );
     assert_eq!(seen.len(), 16, "every release has judged: {seen:?}");
+}
+
+/// Releases 1 and 2 take turns being current while payments go on: none of them notices, and each
+/// receipt names the build that its release had, however often that has been left and come back to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rollback_under_load_is_noticed_by_no_payment() {
+    let options = WorldOptions {
+        parties_each: IN_FLIGHT + 1,
+        ..WorldOptions::default()
+    };
+    let world = World::of(TestScheme::demo().unwrap(), &options)
+        .await
+        .unwrap();
+    // Payments that take a while span rollbacks.
+    world
+        .payee_behaves(r#"{"transfer":{"delay":"250ms"}}"#)
+        .unwrap();
+    let first = Build {
+        digest: digest(&world.scheme.component(RULE)).unwrap(),
+        code: "4200",
+    };
+    let builds = [first, swap(&world, 1)];
+    assert_ne!(builds[0].code, builds[1].code, "a verdict tells the build");
+    let load = Load::start(&world);
+    load.payments(PAYMENTS_EACH).await;
+    let mut refusals = Vec::new();
+    for turn in 0..ROLLBACKS {
+        let (number, build) = (1 + turn % 2, &builds[turn % 2]);
+        let rollback = ["release", "rollback", &number.to_string()];
+        world.host.cli(&rollback).unwrap().success().unwrap();
+        assert_eq!(current(&world.host), number as u64);
+        refusals.push((build, above_the_limit(&world, build).await));
+        load.payments(PAYMENTS_EACH).await;
+    }
+    let outcomes = load.stop().await;
+    for outcome in &outcomes {
+        committed(outcome).unwrap();
+    }
+    assert_eq!(
+        releases(&world.host).len(),
+        2,
+        "a rollback is no new release"
+    );
+    for (build, quote) in refusals {
+        let receipts = receipts(&world.host, &quote, Ask::Again);
+        assert_eq!(receipts.len(), 1, "{receipts:?}");
+        let verdict = format!("refuse {}", build.code);
+        check_receipt(&receipts[0], RULE, &build.digest, &verdict);
+    }
+    let mut seen = [0; 2];
+    for outcome in &outcomes {
+        for id in [&outcome.quote_id, &outcome.transfer_id] {
+            for receipt in receipts(&world.host, id, Ask::Not) {
+                if receipt["receipt"]["rule"] == RULE {
+                    let release = receipt["receipt"]["release"].as_u64().unwrap();
+                    let place = usize::try_from(release).unwrap() - 1;
+                    check_receipt(&receipt, RULE, &builds[place].digest, "allow");
+                    seen[place] += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(seen.iter().sum::<usize>(), 2 * outcomes.len(), "{seen:?}");
+    assert!(seen.iter().all(|&count| count > 0), "both judged: {seen:?}");
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.problems().unwrap(), Vec::<String>::new());
+    world.no_complaints().unwrap();
+    let letters = world.host.cli(&["dead-letters"]).unwrap();
+    assert_eq!(letters.success().unwrap(), "", "deliveries were given up");
 }
 
 /// Whether rules are asked again.

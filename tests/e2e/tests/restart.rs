@@ -1,16 +1,20 @@
 //! What a host finds when it starts again: reminders that came due while it was away, a release that
-//! was being made current when it ended.
+//! was being made current when it ended, and work that queries must not overtake.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::time::{Duration, Instant};
 
+use http::{Method, StatusCode};
 use rialto_simulator::fsp::Step;
+use rialto_simulator::{Direction, Fsp, Recorded};
 use rialto_store_sqlite::SqliteStore;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;
+use rialto_tests::world::PAYEE;
 use rialto_tests::{TestScheme, World, WorldOptions};
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 /// Longer than any message takes.
 const SOON: Duration = Duration::from_secs(30);
@@ -112,5 +116,78 @@ async fn a_release_that_was_being_made_current_when_the_host_ended_is_current_af
     committed(&world.pay("40", "USD").await).unwrap();
     world.host.restart().unwrap();
     assert_eq!(current(&world), (2, 2), "the mark is gone");
+    world.no_complaints().unwrap();
+}
+
+/// Transfers that are pending when the host ends, each with a rule that takes its time.
+const PENDING: usize = 6;
+
+/// A query that is sent as soon as the host takes one at all.
+async fn asked_at_once(payer: Fsp, path: String) -> Recorded {
+    let begun = Instant::now();
+    loop {
+        match payer.raw(Method::GET, &path).send().await {
+            Ok(answer) if answer.status == StatusCode::ACCEPTED => break,
+            Ok(answer) => panic!("a query should be taken or not be answered: {answer:?}"),
+            Err(error) => assert!(begun.elapsed() < SOON, "the host takes no query: {error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let about = move |m: &Recorded| m.direction == Direction::In && m.path.starts_with(&path);
+    let told = payer.recorder().expect(about).within(SOON).await;
+    told.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_query_after_a_restart_does_not_overtake_what_was_accepted_before() {
+    let scheme = TestScheme::demo().unwrap();
+    // A rule that uses up its fuel: that takes long, and means that it allows.
+    scheme.add_rule("hostile-rule").unwrap();
+    let slow = "settings = { do = \"loop\" }\non-failure = \"allow\"";
+    scheme
+        .add_step("transfer-prepare-check", "hostile-rule", slow)
+        .unwrap();
+    scheme.lock().unwrap();
+    let mut world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+    world
+        .payee_behaves(r#"{"transfer":{"silent":"100%"}}"#)
+        .unwrap();
+    let payer = world.payer().clone();
+    let mut orders = Vec::new();
+    for _ in 0..PENDING {
+        let (found, _) = payer.lookup(world.party(PAYEE)).await.unwrap();
+        let order = payer.quote_order(&world.request("5", "USD"), &found);
+        let (quote, _) = payer.quote(&order.unwrap()).await.unwrap();
+        orders.push(payer.transfer_order(&quote));
+    }
+    let mut sent = JoinSet::new();
+    for order in &orders {
+        let (payer, body) = (payer.clone(), order.body());
+        sent.spawn(async move {
+            let request = payer.raw(Method::POST, "/transfers").to(PAYEE).body(body);
+            request.send().await.unwrap().status
+        });
+    }
+    let accepted = sent.join_all().await;
+    world.host.kill().unwrap();
+    assert_eq!(accepted, [StatusCode::ACCEPTED; PENDING]);
+
+    let asked = orders.iter().map(|order| {
+        let path = format!("/transfers/{}", order.transfer_id);
+        tokio::spawn(asked_at_once(payer.clone(), path))
+    });
+    let asked: Vec<_> = asked.collect();
+    tokio::task::block_in_place(|| world.host.restart()).unwrap();
+    let log = world.host.log();
+    assert!(
+        log.contains("going on where the host stopped"),
+        "nothing was pending:\n{log}"
+    );
+    for told in asked {
+        let told = told.await.unwrap();
+        let body = told.json();
+        assert!(!told.path.ends_with("/error"), "{}: {body}", told.path);
+        assert_eq!(body["transferState"], "RESERVED", "{body}");
+    }
     world.no_complaints().unwrap();
 }
