@@ -49,8 +49,19 @@ pub struct Pool {
 pub(crate) struct LastWords(pub String);
 
 impl Instance {
+    /// Call it, and let a failure tell the last that it said.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub(crate) fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut Self) -> wasmtime::Result<T>,
+    ) -> wasmtime::Result<T> {
+        call(self).map_err(|error| self.with_last_words(error))
+    }
+
     /// The error of a call, with what the component said as an error before it gave up.
-    pub(crate) fn with_last_words(&mut self, error: wasmtime::Error) -> wasmtime::Error {
+    fn with_last_words(&mut self, error: wasmtime::Error) -> wasmtime::Error {
         let gave_up = error.downcast_ref::<Trap>() == Some(&Trap::UnreachableCodeReached);
         match self.store.data_mut().last_error.take() {
             Some(said) if gave_up => error.context(LastWords(said)),

@@ -215,8 +215,7 @@ pub(crate) fn call_in_turn(
     instance.store.data_mut().active = Some(active);
     let outcome = member
         .arm(&mut instance.store)
-        .and_then(|()| member.invoke(&mut instance, export, params, results))
-        .map_err(|error| instance.with_last_words(error));
+        .and_then(|()| instance.call(|i| member.invoke(i, export, params, results)));
     let active = instance.store.data_mut().active.take();
     if outcome.is_ok() {
         member.give_back(instance);

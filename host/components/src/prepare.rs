@@ -11,7 +11,7 @@ use wasmtime::component::{Component, InstancePre};
 use crate::bindings::exports::rialto::host as handlers;
 use crate::digest::Digest;
 use crate::guest::{Guest, Identity};
-use crate::instance::Pool;
+use crate::instance::{Instance, Pool};
 use crate::introspect::Shape;
 use crate::link;
 use crate::names::{CHECK_FUNCTION, RULES_PACKAGE};
@@ -226,11 +226,15 @@ fn look_inside(member: &mut Member) -> Result<(), Problem> {
 type Itself = (Option<RuleDescription>, Option<Arc<str>>);
 
 fn ask_itself(member: &Member) -> wasmtime::Result<Itself> {
-    let mut instance = member.instantiate(&member.identity)?;
+    let mut made = member.instantiate(&member.identity)?;
+    made.call(|instance| itself(member, instance))
+}
+
+fn itself(member: &Member, instance: &mut Instance) -> wasmtime::Result<Itself> {
     let openapi = match member.handlers.http {
         None => None,
         Some(_) => {
-            let handler = member.http(&mut instance)?;
+            let handler = member.http(instance)?;
             Some(handler.call_openapi(&mut instance.store)?.into())
         }
     };
@@ -270,10 +274,11 @@ fn judge_own_settings(member: &Member) -> Vec<Problem> {
         });
         return unread.into_iter().collect();
     };
-    let judged = member.instantiate(&member.identity).and_then(|instance| {
-        let mut instance = instance;
-        let handler = indices.load(&mut instance.store, &instance.instance)?;
-        handler.call_validate_settings(&mut instance.store, &member.identity.settings)
+    let judged = member.instantiate(&member.identity).and_then(|mut made| {
+        made.call(|instance| {
+            let handler = indices.load(&mut instance.store, &instance.instance)?;
+            handler.call_validate_settings(&mut instance.store, &member.identity.settings)
+        })
     });
     match judged {
         Ok(judged) => {
@@ -380,14 +385,15 @@ fn judge_settings(
     member: &Member,
     identity: &Arc<Identity>,
 ) -> wasmtime::Result<Vec<(String, String)>> {
-    let mut instance = member.instantiate(identity)?;
     let indices = member
         .handlers
         .rule
         .as_ref()
         .ok_or_else(|| wasmtime::format_err!("is no rule"))?;
-    let rule = indices.load(&mut instance.store, &instance.instance)?;
-    let judged = rule.call_validate_settings(&mut instance.store, &identity.settings)?;
+    let judged = member.instantiate(identity)?.call(|instance| {
+        let rule = indices.load(&mut instance.store, &instance.instance)?;
+        rule.call_validate_settings(&mut instance.store, &identity.settings)
+    })?;
     let errors = judged.err().unwrap_or_default();
     Ok(errors.into_iter().map(|e| (e.pointer, e.message)).collect())
 }

@@ -286,8 +286,7 @@ impl Member {
             }
         };
         let mut results = [Val::Bool(false)];
-        let called = self.invoke(&mut instance, export, params, &mut results);
-        let called = called.map_err(|error| instance.with_last_words(error));
+        let called = instance.call(|i| self.invoke(i, export, params, &mut results));
         let fuel = limit.saturating_sub(instance.store.get_fuel().unwrap_or_default());
         let outcome = match called {
             Ok(()) => self.read_verdict(&results[0]).map_err(Unjudged::Failed),

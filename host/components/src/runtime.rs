@@ -27,6 +27,8 @@ use crate::values::decode;
 
 /// The interface and function that components export for reminders.
 pub const REMINDER: (&str, &str) = ("rialto:host/reminder-handler@0.1.0", "reminder-due");
+/// What history calls the part of a component in an activation.
+const ACTIVATED: &str = "activation-handler.release-activated";
 /// The interface and function that components export for delivery reports.
 pub const REPORT: (&str, &str) = ("rialto:host/http-report-handler@0.1.0", "report");
 
@@ -96,8 +98,10 @@ impl Runtime {
     ) -> Result<Response, CallFailed> {
         let refused = member.lease().and_then(|mut instance| {
             let worded = member.arm(&mut instance.store).and_then(|()| {
-                let handler = member.http(&mut instance)?;
-                handler.call_refuse(&mut instance.store, head, violation)
+                instance.call(|instance| {
+                    let handler = member.http(instance)?;
+                    handler.call_refuse(&mut instance.store, head, violation)
+                })
             });
             match &worded {
                 Ok(_) => member.give_back(instance),
@@ -109,36 +113,27 @@ impl Runtime {
     }
 
     fn request(&self, component: &Name, argument: &Argument, turn: Turn) -> Handled {
-        let release = match argument {
-            Argument::Activation(release) => Some(release.clone()),
-            Argument::Http(_) => self.current(),
-        };
-        let Some(release) = release else {
+        match argument {
+            Argument::Http(request) => self.serve(component, request, turn),
+            Argument::Activation(release) => activate(release, turn),
+        }
+    }
+
+    fn serve(&self, component: &Name, request: &Request, turn: Turn) -> Handled {
+        let Some(release) = self.current() else {
             return failed(Some(turn), component, "no release is current".into());
         };
-        match argument {
-            Argument::Http(request) => in_member(&release, component, turn, |member, instance| {
-                let handler = member.http(instance)?;
-                let response = handler.call_handle(&mut instance.store, request)?;
-                note(
-                    instance,
-                    Step::Answered {
-                        status: response.status,
-                    },
-                )?;
-                Ok(Box::new(response) as Reply)
-            }),
-            Argument::Activation(_) => {
-                let number = release.number;
-                in_member(&release, component, turn, |member, instance| {
-                    let indices = member.handlers.activation.as_ref();
-                    let handler = indices.ok_or_else(missing)?;
-                    let handler = handler.load(&mut instance.store, &instance.instance)?;
-                    handler.call_release_activated(&mut instance.store, number)?;
-                    Ok(Box::new(()) as Reply)
-                })
-            }
-        }
+        in_member(&release, component, turn, |member, instance| {
+            let handler = member.http(instance)?;
+            let response = handler.call_handle(&mut instance.store, request)?;
+            note(
+                instance,
+                Step::Answered {
+                    status: response.status,
+                },
+            )?;
+            Ok(Box::new(response) as Reply)
+        })
     }
 
     fn delivery(&self, delivery: &Delivery, turn: Turn) -> Handled {
@@ -228,6 +223,45 @@ impl Member {
     }
 }
 
+/// Have each component that wants to do so do what it has to do when its release becomes current: in
+/// one turn, so that either all of it is done or nothing.
+fn activate(release: &Arc<Release>, mut turn: Turn) -> Handled {
+    turn.set_release(release.number);
+    for member in release.members.iter().filter(|m| m.wants_activation()) {
+        let started_us = turn.monotonic_us();
+        let (after, outcome) = run_in(member, release, turn, |member, instance| {
+            let handler = member.handlers.activation.as_ref().ok_or_else(missing)?;
+            let handler = handler.load(&mut instance.store, &instance.instance)?;
+            handler.call_release_activated(&mut instance.store, release.number)
+        });
+        turn = match (after, outcome) {
+            (Some(after), Ok(())) => after,
+            (after, Err(error)) => {
+                return Handled {
+                    turn: after,
+                    outcome: Err(failure(member, error)),
+                };
+            }
+            (None, Ok(())) => {
+                return failed(None, &member.identity.name, "the turn was lost".into());
+            }
+        };
+        let took = turn.monotonic_us().saturating_sub(started_us);
+        let called = turn.note(Step::Called {
+            component: member.identity.name.clone(),
+            function: ACTIVATED.into(),
+            took_us: u32::try_from(took).unwrap_or(u32::MAX),
+        });
+        if let Err(error) = called {
+            return failed(Some(turn), &member.identity.name, error.to_string());
+        }
+    }
+    Handled {
+        turn: Some(turn),
+        outcome: Ok(Box::new(())),
+    }
+}
+
 /// Run a turn in a member's instance.
 fn in_member(
     release: &Arc<Release>,
@@ -240,9 +274,23 @@ fn in_member(
         let reason = format!("release {} has no such component", release.number);
         return failed(Some(turn), component, reason);
     };
+    let (turn, outcome) = run_in(member, release, turn, run);
+    Handled {
+        turn,
+        outcome: outcome.map_err(|error| failure(member, error)),
+    }
+}
+
+/// Lend a turn to an instance of a member. The turn comes back, also when the call fails.
+fn run_in<T>(
+    member: &Member,
+    release: &Arc<Release>,
+    turn: Turn,
+    run: impl FnOnce(&Member, &mut Instance) -> wasmtime::Result<T>,
+) -> (Option<Turn>, wasmtime::Result<T>) {
     let mut instance = match member.lease() {
         Ok(instance) => instance,
-        Err(error) => return failed(Some(turn), component, member.explain(&error).reason),
+        Err(error) => return (Some(turn), Err(error)),
     };
     instance.store.data_mut().active = Some(Active {
         turn,
@@ -251,17 +299,13 @@ fn in_member(
     });
     let outcome = member
         .arm(&mut instance.store)
-        .and_then(|()| run(member, &mut instance))
-        .map_err(|error| instance.with_last_words(error));
+        .and_then(|()| instance.call(|instance| run(member, instance)));
     let turn = instance.store.data_mut().active.take().map(|a| a.turn);
     match &outcome {
         Ok(_) => member.give_back(instance),
         Err(_) => member.let_go(None),
     }
-    Handled {
-        turn,
-        outcome: outcome.map_err(|error| failure(member, error)),
-    }
+    (turn, outcome)
 }
 
 fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled {

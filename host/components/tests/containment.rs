@@ -12,15 +12,16 @@ use rialto_components::rules::{Outcome, Unjudged};
 use rialto_components::{Failing, Limits};
 use world::{
     FAILURE_CODE, PREPARE, QUOTE, Ready, World, asker, at, built, friend, hostile, release, rule,
-    rule_of, wide,
+    rule_of, wide, without_place,
 };
 
-const PANIC: &str =
-    "trapped: it reached code that it calls unreachable (a panic, in most languages)";
+const RULE_PANIC: &str = "trapped: panicked: the rule traps, as it was told";
+const CONTEXT_PANIC: &str = "trapped: panicked: the context traps, as it was told";
+const FRIEND_PANIC: &str = "trapped: panicked: the friend traps, as it was told";
 
 /// Each way to misbehave, and the reason that the receipt gives.
 const MISBEHAVIOURS: [(&str, &str); 9] = [
-    ("trap", PANIC),
+    ("trap", RULE_PANIC),
     ("loop", "used up its fuel of 100000000 instructions"),
     ("recurse", "recursed beyond its stack"),
     ("huge", "gave the host more than 8388608 bytes in one call"),
@@ -58,11 +59,8 @@ fn each_misbehaviour_of_a_rule_is_a_failure_with_its_reason_and_the_next_rule_wo
     let components = vec![asker(), rule("hostile-rule"), rule("amount-limits")];
     let ready = Ready::new(&release(components, steps));
     for (place, (behaviour, reason)) in MISBEHAVIOURS.iter().enumerate() {
-        assert_eq!(
-            ready.verdict(place),
-            Err((*reason).to_owned()),
-            "{behaviour}"
-        );
+        let failed = ready.verdict(place).unwrap_err();
+        assert_eq!(without_place(&failed), *reason, "{behaviour}");
         let good = MISBEHAVIOURS.len();
         assert_eq!(ready.verdict(good), Ok(Outcome::Allow), "after {behaviour}");
         assert_eq!(
@@ -116,11 +114,10 @@ fn on_failure_means_what_it_says_for_every_misbehaviour() {
             // A refusal ends the asking; a failure that allows does not.
             assert_eq!(receipts.len(), if refused { 1 } else { 2 }, "{about}");
             let failed = &receipts[0];
-            let verdict = Outcome::Failed {
-                reason: reason.to_owned(),
-                means: failing,
+            let Outcome::Failed { reason: why, means } = &failed.verdict else {
+                panic!("{about}: {:?}", failed.verdict)
             };
-            assert_eq!(failed.verdict, verdict, "{about}");
+            assert_eq!((without_place(why), *means), (reason, failing), "{about}");
             assert_eq!(failed.flagged, failing == Failing::AllowAndFlag, "{about}");
             assert_eq!(&*failed.rule, "hostile-rule");
             // The good rules of this and of the other step are asked as if nothing had been.
@@ -185,17 +182,21 @@ fn lonely(deadline_ms: u64) -> World {
 fn a_context_that_misbehaves_loses_its_turn_and_what_it_wrote_and_the_next_request_works() {
     let world = lonely(200);
     let cases = [
-        ("trap", PANIC),
+        ("trap", CONTEXT_PANIC),
         ("loop", "ran past its deadline of 200 ms"),
         (
             "recurse",
             "touched memory that it does not have (a stack that grew too large, in most languages)",
         ),
-        ("dance", PANIC),
+        ("dance", "trapped: panicked: \"dance\" is no order"),
     ];
     for (order, reason) in cases {
         let (component, found) = world.failure(&format!("write-then {order}"));
-        assert_eq!((&*component, &*found), ("asker", reason), "{order}");
+        assert_eq!(
+            (&*component, without_place(&found)),
+            ("asker", reason),
+            "{order}"
+        );
         assert_eq!(world.order("nothing").unwrap(), "done", "after {order}");
         assert_eq!(world.store.ids(), [""; 0], "{order} left something behind");
     }
@@ -212,7 +213,10 @@ fn a_context_that_misbehaves_loses_its_turn_and_what_it_wrote_and_the_next_reque
 fn a_failure_in_a_called_component_ends_the_turn_of_its_caller_too() {
     let world = lonely(200);
     let (component, reason) = world.failure("write-then call trap");
-    assert_eq!((&*component, &*reason), ("friend", PANIC));
+    assert_eq!(
+        (&*component, without_place(&reason)),
+        ("friend", FRIEND_PANIC)
+    );
     let (component, reason) = world.failure("write-then call loop");
     let deadline = "ran past its deadline of 200 ms";
     assert_eq!((&*component, &*reason), ("friend", deadline));
@@ -231,9 +235,33 @@ fn an_event_whose_consumer_fails_for_good_is_parked_and_its_publisher_is_not_tou
     let letters = world.store.dead_letters.lock().unwrap();
     assert_eq!(letters.len(), 1);
     assert_eq!(letters[0].attempts, 2);
-    assert!(letters[0].error.contains(PANIC), "{}", letters[0].error);
+    assert!(
+        letters[0].error.contains(CONTEXT_PANIC),
+        "{}",
+        letters[0].error
+    );
     assert_eq!(world.store.ids(), ["written"]);
     drop(letters);
     assert_eq!(world.order("publish write a {}").unwrap(), "done");
     world.wait_until("the event's turn", |world| world.store.ids().len() == 2);
+}
+
+#[test]
+fn an_activation_is_done_by_all_components_or_by_none() {
+    let world = World::new(&release(vec![asker()], vec![]), 16);
+    world.order("call trap-when-activated").unwrap();
+    let refused = world.activate().unwrap_err().to_string();
+    let why = "friend failed: trapped: panicked: the friend does not want release 1 (";
+    assert!(refused.starts_with(why), "{refused}");
+    assert_eq!(activated(&world), 0);
+
+    world.order("call be-good-when-activated").unwrap();
+    world.activate().unwrap();
+    assert_eq!(activated(&world), 2);
+}
+
+/// How many components have noted an activation.
+fn activated(world: &World) -> usize {
+    let ids = world.store.ids();
+    ids.iter().filter(|id| *id == "activated").count()
 }

@@ -2,12 +2,11 @@
 //!
 //! A change is prepared beside the release that serves (compiled, wired, instantiated once, rules'
 //! settings judged, APIs read). What does not fit is refused, and nothing was changed. Then it is stored,
-//! with a mark that its activation has begun; its components do what they want done (activation turns,
-//! each of which commits on its own); then one statement makes it current and takes the mark away, and
-//! new turns run on it by one pointer change. If an activation turn fails, the release before serves on:
-//! the new one keeps its number, which its turns bear, and what they have done stays done. If the host
-//! ends in between, its next start finds the mark and activates the release again, as its components
-//! must be ready for.
+//! with a mark that its activation has begun; its components do what they want done, all in one turn;
+//! then one statement makes it current and takes the mark away, and new turns run on it by one pointer
+//! change. If that turn fails, nothing of it remains and the release before serves on; the new one keeps
+//! its number. If the host ends in between, its next start finds the mark and activates the release
+//! again, as its components must be ready for.
 //!
 //! Changes happen one at a time, each made from the release that is current then. Who has looked at a
 //! release may say which, and is refused if another one is current meanwhile.
@@ -20,7 +19,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use rialto_components::runtime::Argument;
 use rialto_components::wiring::Problem;
-use rialto_components::{Digest, Release, ReleaseSpec, Runtime};
+use rialto_components::{Digest, Member, Release, ReleaseSpec, Runtime};
 use rialto_edge::Api;
 use rialto_engine::{Clock, Engine, Failure};
 use rialto_manifest::scheme::SchemeDocument;
@@ -30,6 +29,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan;
 use crate::spec;
+
+/// What the history calls the turn of an activation: it is of no component, but of all that want it.
+const ACTIVATION: &str = "release";
 
 /// Why a release was not made current. The old one serves on.
 #[derive(Debug, thiserror::Error)]
@@ -408,25 +410,26 @@ impl Releases {
         Ok(release)
     }
 
-    /// Run the activation turns, one after the other.
+    /// Run the activation turn, if any component wants one.
     fn activate(&self, engine: &Engine, release: &Arc<Release>) -> Result<(), Refused> {
-        for member in release.members.iter().filter(|m| m.wants_activation()) {
-            let (sender, receiver) = std::sync::mpsc::channel();
-            let name = member.identity.name.clone();
-            engine.submit_activation(
-                name.clone(),
-                Arc::new(Argument::Activation(release.clone())),
-                Box::new(move |outcome| {
-                    let _ = sender.send(outcome.map(|_| ()));
-                }),
-            );
-            let outcome = receiver.recv().context("the engine has stopped")?;
-            outcome.map_err(|failure| match failure {
-                Failure::Shutdown => Refused::Failed(anyhow::anyhow!("the engine has stopped")),
-                failure => Refused::Unfit(vec![format!("{name} could not activate it: {failure}")]),
-            })?;
+        if !release.members.iter().any(Member::wants_activation) {
+            return Ok(());
         }
-        Ok(())
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        engine.submit_activation(
+            ACTIVATION.into(),
+            Arc::new(Argument::Activation(release.clone())),
+            Box::new(move |outcome| {
+                let _ = sender.send(outcome.map(|_| ()));
+            }),
+        );
+        let outcome = receiver.recv().context("the engine has stopped")?;
+        outcome.map_err(|failure| match failure {
+            Failure::Shutdown => Refused::Failed(anyhow::anyhow!("the engine has stopped")),
+            failure => Refused::Unfit(vec![format!(
+                "it cannot be activated, and nothing of it was done: {failure}"
+            )]),
+        })
     }
 
     fn publish(&self, release: Arc<Release>) -> Result<(), Refused> {

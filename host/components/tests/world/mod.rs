@@ -94,7 +94,7 @@ pub fn asker() -> ComponentSpec {
         digest: Digest::of(&bytes),
         bytes,
         grants: Grants {
-            host: texts(&["storage"]),
+            host: texts(&["storage", "logging"]),
             calls: texts(&["hostile-context/echo"]),
             publishes: texts(&["hostile-context/happened"]),
             rules: texts(&[PREPARE, QUOTE]),
@@ -120,7 +120,7 @@ pub fn friend() -> ComponentSpec {
         digest: Digest::of(&bytes),
         bytes,
         grants: Grants {
-            host: vec!["storage".into()],
+            host: vec!["storage".into(), "logging".into()],
             ..Grants::default()
         },
         listener: None,
@@ -231,6 +231,14 @@ impl Ready {
     }
 }
 
+/// A failure's reason without the line of the plugin's code at its end.
+pub fn without_place(reason: &str) -> &str {
+    let place = reason
+        .rfind(" (")
+        .filter(|&at| reason[at..].contains(".rs:"));
+    place.map_or(reason, |at| &reason[..at])
+}
+
 /// The input of the step for transfers: an amount of USD in minor units.
 pub fn transfer(units: u64) -> String {
     serde_json::json!({
@@ -336,6 +344,20 @@ impl World {
         let answer = wait.recv_timeout(PATIENCE).expect("an answer in time")?;
         let response = answer.downcast::<Response>().expect("a response");
         Ok(response.body.unwrap_or_default())
+    }
+
+    /// Run the activation turn of the release that is current.
+    pub fn activate(&self) -> Result<(), Failure> {
+        let release = self.runtime.current().unwrap();
+        let (told, wait) = mpsc::channel();
+        self.engine.submit_activation(
+            "release".into(),
+            Arc::new(Argument::Activation(release)),
+            Box::new(move |answer| {
+                let _ = told.send(answer.map(|_| ()));
+            }),
+        );
+        wait.recv_timeout(PATIENCE).expect("an answer in time")
     }
 
     /// The component and reason of an order's failure.

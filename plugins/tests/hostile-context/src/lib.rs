@@ -20,6 +20,7 @@ pub mod bindings {
             "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
             "rialto:rules/types@0.1.0": rialto_sdk::bindings::rialto::rules::types,
             "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
+            "rialto:host/logging@0.1.0": rialto_sdk::bindings::rialto::host::logging,
         },
         generate_all,
     });
@@ -30,7 +31,7 @@ pub mod bindings {
 mod component {
     //! The exports.
 
-    use crate::bindings::exports::rialto::host::http_handler;
+    use crate::bindings::exports::rialto::host::{activation_handler, http_handler};
     use crate::bindings::exports::rialto::hostile_context::happened;
     use crate::bindings::rialto::hostile_context as own;
     use crate::orders::{Order, eat_memory, endless, recurse};
@@ -91,6 +92,12 @@ mod component {
                 headers: Vec::new(),
                 body: Some(violation.detail),
             }
+        }
+    }
+
+    impl activation_handler::Guest for HostileContext {
+        fn release_activated(release: u64) {
+            storage::put(COLLECTION, "activated", &release.to_string());
         }
     }
 
