@@ -348,5 +348,9 @@ fn all_problems_are_told_at_once() {
     hungry.grants.host.clear();
     let found = problems(&release(vec![context, hungry], Vec::new()));
     let about: Vec<&str> = found.iter().map(|p| p.about.as_str()).collect();
-    assert_eq!(about, ["asker", "asker", "asker", "hungry", "hungry"], "{found:?}");
+    assert_eq!(
+        about,
+        ["asker", "asker", "asker", "hungry", "hungry"],
+        "{found:?}"
+    );
 }

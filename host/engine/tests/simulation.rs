@@ -9,7 +9,6 @@
 
 mod world;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -29,8 +28,8 @@ struct Run {
     seed: u64,
     rng: SmallRng,
     world: World,
-    /// What the outside was told of each payment.
-    told: BTreeMap<String, Answer>,
+    /// What the outside was told of payments, each time that it asked.
+    told: Vec<(String, Answer)>,
     payments: Vec<Pay>,
     crashes: usize,
     /// Dead letters at the end, before they were tried again.
@@ -51,7 +50,7 @@ impl Run {
             seed,
             rng: SmallRng::seed_from_u64(seed),
             world,
-            told: BTreeMap::new(),
+            told: Vec::new(),
             payments: Vec::new(),
             crashes: 0,
             parked: 0,
@@ -112,7 +111,7 @@ impl Run {
             pay
         };
         let answer = self.world.ask(Ask::Pay(pay.clone()));
-        self.told.insert(pay.id, answer);
+        self.told.push((pay.id, answer));
     }
 
     /// As an operator in a hurry: each twice.
@@ -163,13 +162,11 @@ impl Run {
         let payments = self.world.all("payments");
         for (id, answer) in &self.told {
             if let Some(Ok(taken)) = &*answer.lock() {
-                let state = payments.get(id).map(String::as_str);
-                let known = match state {
-                    Some("\"refused\"") => true,
-                    Some(_) => *taken || state.is_some(),
-                    None => false,
+                let Some(state) = payments.get(id) else {
+                    panic!("{id} was answered and is lost, seed {}", self.seed)
                 };
-                assert!(known, "{id} was answered and is lost, seed {}", self.seed);
+                let was_taken = state != "\"refused\"";
+                assert_eq!(*taken, was_taken, "{id} is {state}, seed {}", self.seed);
             }
         }
     }

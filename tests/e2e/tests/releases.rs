@@ -131,7 +131,7 @@ fn reason(broken: Broken) -> &'static str {
         Broken::Truncated | Broken::CoreModule | Broken::PlainText => {
             "amount-limits: is no component that this host can run"
         }
-        Broken::NoRule => "amount-limits: ",
+        Broken::NoRule => "amount-limits: is no rule: it does not export rialto:rules/rule",
         Broken::OtherCodes => "4299",
     }
 }

@@ -385,9 +385,10 @@ impl Bank {
                 Ok(Box::new(true))
             }
             Ask::Pay(pay) => {
-                // A repeat of the same payment does nothing: clients may not know how it ended.
+                // A repeat of the same payment does nothing but tell how it stands.
                 if !turn.insert_if_absent(BANK, "payments", &pay.id, "\"held\"")? {
-                    return Ok(Box::new(true));
+                    let state = turn.read(BANK, "payments", &pay.id)?;
+                    return Ok(Box::new(state.as_deref() != Some("\"refused\"")));
                 }
                 let left = number(turn.read(BANK, "accounts", &pay.from)?) - pay.amount;
                 if left < 0 {
