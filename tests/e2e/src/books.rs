@@ -26,6 +26,7 @@ pub struct Account {
     debit_balance: String,
     credit_balance: String,
     debit_limit: String,
+    net_debit_cap: Option<String>,
 }
 
 impl Account {
@@ -60,6 +61,7 @@ struct Reservation {
 #[serde(rename_all = "camelCase")]
 struct ReservationAccounts {
     payer_position: String,
+    payee_liquidity: Option<String>,
 }
 
 /// A transfer's document, as far as the tests look at it.
@@ -147,6 +149,7 @@ impl Books {
         self.postings(&mut problems)?;
         self.reserved(&mut problems)?;
         self.limits(&mut problems)?;
+        self.caps(&mut problems)?;
         self.endings(&mut problems);
         Ok(problems)
     }
@@ -228,6 +231,32 @@ impl Books {
             let (balance, limit) = (account.balance()?, units(&account.debit_limit)?);
             if balance + limit < 0 {
                 problems.push(format!("{id} stands at {balance}, its limit is {limit}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What each payer has reserved and paid, less what it has received, is within its net debit
+    /// cap. Nothing is settled yet, so all that was ever paid counts.
+    fn caps(&self, problems: &mut Vec<String>) -> anyhow::Result<()> {
+        for (id, account) in &self.accounts {
+            let Some(cap) = &account.net_debit_cap else {
+                continue;
+            };
+            let position = id.replace(":LIQUIDITY", ":POSITION");
+            let mut used = 0;
+            for reservation in self.reservations.values().filter(|r| r.state != "released") {
+                let amount = units(&reservation.amount)?;
+                if reservation.accounts.payer_position == position {
+                    used += amount;
+                }
+                if reservation.accounts.payee_liquidity.as_ref() == Some(id) {
+                    used -= amount;
+                }
+            }
+            let cap = units(cap)?;
+            if used > cap {
+                problems.push(format!("{id} has used {used}, its net debit cap is {cap}"));
             }
         }
         Ok(())
