@@ -1,6 +1,8 @@
 //! What is kept for good: history, receipts, releases and their components. Read by operators'
 //! commands, also while a host runs; releases are written by the host itself.
 
+use std::sync::atomic::Ordering;
+
 use rialto_engine::Timestamp;
 use rialto_engine::history::Record;
 use rialto_engine::store::{Receipt, StoreError};
@@ -8,6 +10,7 @@ use sqlx::{Row, SqlitePool};
 
 use crate::journal::Verdict;
 use crate::rows::unsigned;
+use crate::slices::{Bound, Slices};
 use crate::{SqliteStore, failed, unreadable};
 
 /// The first byte of a page of history: tells the layout of what follows.
@@ -256,66 +259,58 @@ impl SqliteStore {
 
     /// Keep a component.
     pub fn add_component(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let mut writer = self.inner.writer.lock();
-        let query = sqlx::query("INSERT OR IGNORE INTO components (digest, bytes) VALUES (?, ?)")
-            .bind(digest)
-            .bind(bytes);
-        self.inner
-            .runtime
-            .block_on(query.execute(&mut *writer))
-            .map(|_| ())
-            .map_err(failed)
+        let mut bound = Bound::default();
+        bound.add(digest.to_owned())?;
+        bound.add(bytes.to_vec())?;
+        self.change(
+            "INSERT OR IGNORE INTO components (digest, bytes) VALUES (?, ?)",
+            bound,
+        )
     }
 
     /// Keep a release; it is not current by that.
     pub fn add_release(&self, release: &StoredRelease) -> Result<(), StoreError> {
-        let mut writer = self.inner.writer.lock();
-        let number = i64::try_from(release.number).map_err(|e| unreadable("a number", e))?;
-        let at = i64::try_from(release.created_at.0).unwrap_or(i64::MAX);
-        let query = sqlx::query(
+        let mut bound = Bound::default();
+        bound.number(release.number)?;
+        bound.add(release.digest.clone())?;
+        bound.add(release.document.clone())?;
+        bound.add(i64::try_from(release.created_at.0).unwrap_or(i64::MAX))?;
+        bound.add(release.note.clone())?;
+        self.change(
             "INSERT INTO releases (number, digest, document, created_at, note)
              VALUES (?, ?, ?, ?, ?)",
+            bound,
         )
-        .bind(number)
-        .bind(&release.digest)
-        .bind(&release.document)
-        .bind(at)
-        .bind(&release.note);
-        self.inner
-            .runtime
-            .block_on(query.execute(&mut *writer))
-            .map(|_| ())
-            .map_err(failed)
     }
 
     /// Write down that a release's activation begins; 0 when it is given up.
     pub fn set_activating_release(&self, number: u64) -> Result<(), StoreError> {
-        let mut writer = self.inner.writer.lock();
-        let number = i64::try_from(number).map_err(|e| unreadable("a number", e))?;
-        let query =
-            sqlx::query("INSERT OR REPLACE INTO meta (key, value) VALUES ('activating', ?)")
-                .bind(number);
-        self.inner
-            .runtime
-            .block_on(query.execute(&mut *writer))
-            .map(|_| ())
-            .map_err(failed)
+        let mut bound = Bound::default();
+        bound.number(number)?;
+        self.change(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('activating', ?)",
+            bound,
+        )
     }
 
     /// Make a release the current one: its activation, if that was under way, is done.
     pub fn set_current_release(&self, number: u64) -> Result<(), StoreError> {
-        let mut writer = self.inner.writer.lock();
-        let number = i64::try_from(number).map_err(|e| unreadable("a number", e))?;
+        let mut bound = Bound::default();
+        bound.number(number)?;
         // One statement, so that both change together.
-        let query = sqlx::query(
+        self.change(
             "UPDATE meta SET value = CASE key WHEN 'release' THEN ? ELSE 0 END
              WHERE key IN ('release', 'activating')",
+            bound,
         )
-        .bind(number);
-        self.inner
-            .runtime
-            .block_on(query.execute(&mut *writer))
-            .map(|_| ())
-            .map_err(failed)
+    }
+
+    /// Change what is kept, durably; as with groups, only the newest writer's token may.
+    fn change(&self, text: &str, bound: Bound) -> Result<(), StoreError> {
+        let inner = &self.inner;
+        let fence = inner.fence.load(Ordering::Acquire);
+        let mut slices = Slices::new(&inner.runtime, &inner.writer, fence);
+        slices.statement(text, bound, 1)?;
+        slices.finish()
     }
 }

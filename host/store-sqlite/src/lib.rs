@@ -204,12 +204,18 @@ impl Drop for SqliteStore {
 impl Inner {
     fn fold_as_they_come(&self) {
         while self.unfolded.due() {
-            if let Err(error) = self.fold_all() {
-                tracing::error!(%error, "the store's journal could not be brought into its tables; trying again");
-                self.unfolded.failed(error);
-                if self.unfolded.pause(FOLD_RETRY) {
-                    return;
-                }
+            let Err(error) = self.fold_all() else {
+                continue;
+            };
+            self.unfolded.failed(error.clone());
+            if error == StoreError::Fenced {
+                // The other host has folded what was in the journal, and nothing more gets there.
+                tracing::error!(%error, "the store's journal belongs to another host now");
+                return;
+            }
+            tracing::error!(%error, "the store's journal could not be brought into its tables; trying again");
+            if self.unfolded.pause(FOLD_RETRY) {
+                return;
             }
         }
         // What this leaves behind, the next start takes up.
@@ -289,5 +295,56 @@ pub(crate) fn collection(id: u32, component: &str, name: &str) -> Collection {
         id: CollectionId(id),
         component: component.into(),
         name: name.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use std::time::Instant;
+
+    use rialto_engine::store::{DocumentWrite, Group, Store as _};
+
+    use super::*;
+
+    /// Longer than a thread takes to end.
+    const SOON: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn a_store_that_was_taken_over_folds_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let when = Folding {
+            // Longer than it takes to open the second one.
+            after: Duration::from_millis(1_500),
+            ..Folding::default()
+        };
+        let older = SqliteStore::open_with(folder.path(), when).unwrap();
+        older.recover().unwrap();
+        older
+            .write(&Group {
+                lsn: rialto_engine::Lsn(1),
+                documents: vec![DocumentWrite {
+                    collection: CollectionId(1),
+                    id: "a".into(),
+                    version: 1,
+                    body: Some("1".into()),
+                }],
+                ..Group::default()
+            })
+            .unwrap();
+        // What keeps a second host out has failed: only the token is left.
+        std::fs::remove_file(folder.path().join("lock")).unwrap();
+        let newer = SqliteStore::open(folder.path()).unwrap();
+        newer.recover().unwrap();
+        let folding = older.folding.as_ref().unwrap();
+        let began = Instant::now();
+        while !folding.is_finished() {
+            assert!(began.elapsed() < SOON, "it goes on folding");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let seen = |store: &SqliteStore| store.read(CollectionId(1), "a").unwrap().unwrap().version;
+        assert_eq!((seen(&older), seen(&newer)), (1, 1));
+        assert_eq!(older.write(&Group::default()), Err(StoreError::Fenced));
     }
 }

@@ -4,9 +4,11 @@
 
 use std::time::Duration;
 
-use rialto_engine::store::Store;
-use rialto_store_sqlite::{Folding, OpenError, SqliteStore};
+use rialto_engine::Timestamp;
+use rialto_engine::store::{Store, StoreError};
+use rialto_store_sqlite::{Folding, OpenError, SqliteStore, StoredRelease};
 use rialto_store_suite::Place;
+use rialto_store_suite::releases::{Change, Kept, Releases};
 use tempfile::TempDir;
 
 /// Fold whatever there is.
@@ -36,7 +38,40 @@ impl Place for Folder {
     }
 }
 
+impl Releases for Folder {
+    fn change(store: &SqliteStore, change: Change) -> Result<(), StoreError> {
+        match change {
+            Change::Component(digest) => store.add_component(digest, b"\0asm"),
+            Change::Release(number) => store.add_release(&StoredRelease {
+                number,
+                digest: format!("sha256:{number}"),
+                document: "{}".to_owned(),
+                created_at: Timestamp(number),
+                note: String::new(),
+            }),
+            Change::Activating(number) => store.set_activating_release(number),
+            Change::Current(number) => store.set_current_release(number),
+        }
+    }
+
+    fn kept(store: &SqliteStore, digests: &[&'static str]) -> Result<Kept, StoreError> {
+        let mut kept = Kept {
+            releases: store.releases()?.iter().map(|r| r.number).collect(),
+            activating: store.activating_release()?,
+            current: store.current_release()?,
+            ..Kept::default()
+        };
+        for digest in digests {
+            if store.component(digest)?.is_some() {
+                kept.components.push(digest);
+            }
+        }
+        Ok(kept)
+    }
+}
+
 rialto_store_suite::suite!(Folder);
+rialto_store_suite::releases_suite!(Folder);
 
 /// The same while the journal is folded all the time, beside readers and writers.
 mod folding {

@@ -2,7 +2,8 @@
 //!
 //! A backend says in a [`Place`] how a store of its own is made and opened again, and calls
 //! [`suite!`] in one of its test files. The tests see a store through the trait only. What it should
-//! give back is what [`model::Model`] gives back, which is as simple as it can be.
+//! give back is what [`model::Model`] gives back, which is as simple as it can be. A backend that keeps
+//! releases too says how, and calls [`releases_suite!`].
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +13,7 @@ pub mod groups;
 pub mod model;
 pub mod random;
 pub mod recovery;
+pub mod releases;
 pub mod samples;
 pub mod session;
 
@@ -32,6 +34,17 @@ pub trait Place: Sized {
     /// Open it although another one is open, as if what keeps a second host out had failed. Only the
     /// fencing token stands between the two.
     fn intrude(&self) -> Self::Store;
+}
+
+/// One `#[test]` for each behaviour of a store that keeps [`releases`], on this place.
+#[macro_export]
+macro_rules! releases_suite {
+    ($place:ty) => {
+        $crate::suite!(@ $place;
+            releases::what_is_kept_is_as_it_was_changed_last,
+            releases::a_store_that_was_taken_over_keeps_nothing_more,
+        );
+    };
 }
 
 /// One `#[test]` for each behaviour, on this [`Place`].

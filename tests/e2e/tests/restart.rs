@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use http::{Method, StatusCode};
+use rialto_engine::store::Store as _;
 use rialto_simulator::fsp::Step;
 use rialto_simulator::{Direction, Fsp, Recorded};
 use rialto_store_sqlite::SqliteStore;
@@ -106,6 +107,7 @@ async fn a_release_that_was_being_made_current_when_the_host_ended_is_current_af
     let state = world.scheme.path().join("state");
     let mark = move || {
         let store = SqliteStore::open(&state).unwrap();
+        store.recover().unwrap();
         assert_eq!(store.activating_release().unwrap(), 0);
         store.set_activating_release(2).unwrap();
     };
