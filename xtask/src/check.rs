@@ -18,7 +18,7 @@ pub fn check() -> Result<()> {
             failed.push(name.to_owned());
         }
     };
-    step("tidy", tidy::tidy());
+    step("tidy", tidy::tidy(false));
     for (name, folder) in [("host", &root), ("plugins", &plugins)] {
         let cargo = || cargo_in(folder);
         let label = |what: &str| format!("{what} ({name})");

@@ -28,7 +28,11 @@ enum Verb {
     /// Check formatting, lints, documentation and the project's own rules; changes nothing
     Check,
     /// Check only the project's own rules, which takes a moment
-    Tidy,
+    Tidy {
+        /// Take the contracts in wit/ as they are now: writes wit/frozen.toml
+        #[arg(long)]
+        accept_wit: bool,
+    },
     /// Build, then run the plugins' tests and the workspace's, and print totals
     Test {
         /// Run only tests whose names contain this
@@ -52,7 +56,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
         Verb::Build => build::build(),
         Verb::Check => check::check(),
-        Verb::Tidy => tidy::tidy(),
+        Verb::Tidy { accept_wit } => tidy::tidy(accept_wit),
         Verb::Test { filter } => test::test(filter.as_deref()),
         Verb::Demo { arguments } => host::demo(&arguments),
         Verb::Bench { arguments } => host::bench(&arguments),

@@ -9,8 +9,10 @@ use crate::{process, repository};
 
 mod edges;
 mod files;
+mod frozen;
 mod grants;
 mod sources;
+mod words;
 mod worlds;
 
 /// A rule that a file breaks.
@@ -34,17 +36,24 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Check the project's own rules.
-pub fn tidy() -> Result<()> {
+/// Check the project's own rules; before that, take the contracts as they are now, if told to.
+pub fn tidy(accept_wit: bool) -> Result<()> {
     process::say("the project's own rules");
     let root = repository::root();
+    if accept_wit {
+        frozen::accept(&root)?;
+    }
     let files = files::all(&root)?;
     let mut findings = Vec::new();
     let tests = sources::test_modules(&files);
     for file in &files {
         findings.extend(sources::findings(file, &tests));
         findings.extend(worlds::findings(file));
+        if !tests.contains(&file.path) {
+            findings.extend(words::findings(file));
+        }
     }
+    findings.extend(frozen::findings(&files));
     findings.extend(edges::findings(&root)?);
     findings.extend(grants::findings(&files)?);
     for finding in &findings {

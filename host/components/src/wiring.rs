@@ -419,7 +419,7 @@ impl<'a> Wirer<'a> {
             self.problem(
                 &component.name,
                 "is no rule: it does not export rialto:rules/rule".into(),
-                "build it against a world of wit/rules, for example `transfer-prepare-rule`".into(),
+                "build it against one of the worlds of wit/rules".into(),
             );
         }
     }

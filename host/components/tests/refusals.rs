@@ -131,7 +131,7 @@ fn a_rule_sees_its_input_and_its_settings_and_nothing_else_whatever_it_is_grante
         problem(
             "asker",
             "is no rule: it does not export rialto:rules/rule",
-            "build it against a world of wit/rules, for example `transfer-prepare-rule`",
+            "build it against one of the worlds of wit/rules",
         ),
     ];
     expected.sort();

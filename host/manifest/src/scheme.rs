@@ -154,6 +154,18 @@ pub struct Authentication {
     pub fsps: FspAuthentication,
 }
 
+impl Authentication {
+    /// What makes the scheme a sandbox, in capitals and in words; none if nothing does.
+    #[must_use]
+    pub const fn sandbox(&self) -> Option<&'static str> {
+        match self.fsps {
+            FspAuthentication::None => Some(
+                "THIS IS A SANDBOX: FSPs are not authenticated, anybody who reaches the listener can move money (`authentication.fsps = \"none\"`)",
+            ),
+        }
+    }
+}
+
 /// How participants prove who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -17,7 +17,6 @@ use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
 use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
-use rialto_manifest::scheme::FspAuthentication;
 use rialto_manifest::values::Size;
 use rialto_manifest::{Manifest, Operator};
 use rialto_store_sqlite::SqliteStore;
@@ -269,11 +268,8 @@ fn catch_up(shared: &Shared) {
 }
 
 fn warn_of_sandbox(manifest: &Manifest) {
-    if manifest.scheme().authentication.fsps == FspAuthentication::None {
-        tracing::warn!(
-            scheme = %manifest.scheme().name,
-            "THIS IS A SANDBOX: FSPs are not authenticated, anybody who reaches the listener can move money (`authentication.fsps = \"none\"`)"
-        );
+    if let Some(sandbox) = manifest.scheme().authentication.sandbox() {
+        tracing::warn!(scheme = %manifest.scheme().name, "{sandbox}");
     }
 }
 

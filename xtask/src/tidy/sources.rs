@@ -126,7 +126,7 @@ fn forbidden(file: &TextFile) -> Vec<Finding> {
 }
 
 /// Whether the module of tests, which ends a file, begins at this line.
-fn begins_tests(text: &str, n: usize, line: &str) -> bool {
+pub fn begins_tests(text: &str, n: usize, line: &str) -> bool {
     let next = text.lines().nth(n + 1).unwrap_or("");
     line == "#[cfg(test)]" && next.starts_with("mod ") && next.ends_with('{')
 }
