@@ -68,4 +68,11 @@ impl Api {
         let found = served.find_map(|s| Some((s, Some(s.document.find(path)?))));
         found.or_else(|| self.served.first().map(|s| (s, None)))
     }
+
+    /// The path of an operation as its document has it, `/transfers/{ID}`.
+    pub fn route<'a>(&'a self, path: &'a str, method: &str) -> Option<&'a str> {
+        let (_, found) = self.find(path)?;
+        let operation = found?.operations.get(method)?;
+        Some(&operation.path)
+    }
 }

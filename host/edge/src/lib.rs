@@ -4,16 +4,19 @@
 
 pub mod api;
 pub mod body;
+pub mod exporter;
 pub mod json;
 pub mod openapi;
 pub mod outbound;
 pub mod peers;
 pub mod server;
 pub mod service;
+mod spans;
 pub mod validate;
 
 pub use api::Api;
 pub use body::Memory;
+pub use exporter::Exporter;
 pub use outbound::{Outbound, OutboundLimits};
 pub use server::{Listener, ServerLimits};
 pub use service::{Service, ServiceLimits};

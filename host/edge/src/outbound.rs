@@ -20,15 +20,17 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
-use rialto_engine::Clock;
 use rialto_engine::network::{
     FailureKind, Network, OutboundRequest, OutboundResponse, Outcome, Report,
 };
-use rialto_telemetry::Metrics;
+use rialto_engine::{Clock, Trace};
 use rialto_telemetry::metrics::DeliveryLabels;
+use rialto_telemetry::{Metrics, Spans};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
+
+use crate::spans::Open;
 
 /// Bytes of an answer's body that are kept for the report.
 const ANSWER_BYTES_MAX: usize = 4 << 10;
@@ -50,6 +52,7 @@ struct Inner {
     limits: OutboundLimits,
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
+    spans: Option<Spans>,
 }
 
 /// The engine's network over HTTP/1.1.
@@ -67,12 +70,13 @@ struct Miss {
 }
 
 impl Outbound {
-    /// A network whose tasks run on this runtime.
+    /// A network whose tasks run on this runtime, with a span for each request where there are spans.
     pub fn new(
         runtime: Handle,
         limits: OutboundLimits,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
+        spans: Option<Spans>,
     ) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -89,6 +93,7 @@ impl Outbound {
                 limits,
                 clock,
                 metrics,
+                spans,
             }),
             runtime,
         }
@@ -106,7 +111,7 @@ impl Network for Outbound {
             traceparent = request.traceparent,
         );
         let delivery = async move {
-            let report = inner.deliver(&request).await;
+            let report = inner.traced(&request).await;
             done(report);
         };
         self.runtime.spawn(delivery.instrument(span));
@@ -114,9 +119,21 @@ impl Network for Outbound {
 }
 
 impl Inner {
-    async fn deliver(&self, request: &OutboundRequest) -> Report {
+    /// Deliver a request, in a span of its own if somebody wants one.
+    async fn traced(&self, request: &OutboundRequest) -> Report {
+        let spans = self.spans.as_ref();
+        let Some(span) = spans.and_then(|spans| Open::outbound(spans, request)) else {
+            return self.deliver(request, None).await;
+        };
+        let mut report = self.deliver(request, Some(span.trace)).await;
+        report.span = Some(span.trace.parent);
+        span.reported(request, &report);
+        report
+    }
+
+    async fn deliver(&self, request: &OutboundRequest, trace: Option<Trace>) -> Report {
         let started = Instant::now();
-        let (outcome, attempts, destination) = match built(request) {
+        let (outcome, attempts, destination) = match built(request, trace) {
             Ok(built) => {
                 let destination = built.uri().authority().map(ToString::to_string);
                 let destination = destination.unwrap_or_default();
@@ -145,6 +162,7 @@ impl Inner {
             correlation: request.correlation.clone(),
             attempts,
             outcome,
+            span: None,
         }
     }
 
@@ -251,7 +269,7 @@ fn miss(kind: FailureKind, reason: String) -> Miss {
 }
 
 /// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -279,8 +297,15 @@ async fn received(response: Response<Incoming>) -> Result<OutboundResponse, Miss
     })
 }
 
-/// The request as hyper sends it; the host sets what belongs to the connection, and the trace.
-fn built(request: &OutboundRequest) -> Result<Request<Full<Bytes>>, String> {
+/// Host and port of an absolute URL.
+pub(crate) fn destination(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+}
+
+/// The request as hyper sends it; the host sets what belongs to the connection, and the trace: the
+/// one of the request's own span, or else that of the turn that sent it.
+fn built(request: &OutboundRequest, trace: Option<Trace>) -> Result<Request<Full<Bytes>>, String> {
     let uri: Uri = request.url.parse().map_err(|e| format!("its URL: {e}"))?;
     if uri.scheme_str() != Some("http") {
         return Err("its URL is not http".into());
@@ -309,7 +334,11 @@ fn built(request: &OutboundRequest) -> Result<Request<Full<Bytes>>, String> {
         let value = value.map_err(|e| format!("the header {name}: {e}"))?;
         headers.append(name, value);
     }
-    if let Ok(value) = HeaderValue::from_str(&request.traceparent) {
+    let traceparent = match trace {
+        Some(trace) => trace.to_string(),
+        None => request.traceparent.clone(),
+    };
+    if let Ok(value) = HeaderValue::from_str(&traceparent) {
         headers.insert("traceparent", value);
     }
     Ok(built)

@@ -16,14 +16,15 @@ use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
 use rialto_components::runtime::Argument;
 use rialto_engine::{Engine, Failure, Trace};
-use rialto_telemetry::Metrics;
 use rialto_telemetry::metrics::RequestLabels;
+use rialto_telemetry::{Metrics, Spans};
 use tokio::sync::{Semaphore, oneshot};
 use tracing::Instrument as _;
 
 use crate::api::{Api, Served};
 use crate::body::{Inbound, Memory, Room};
 use crate::openapi::Operation;
+use crate::spans::{Open, trace_of};
 use crate::validate::{self, Pairs};
 
 /// Refusals that components word at a time: each takes an instance and a thread, which turns need
@@ -53,6 +54,7 @@ pub struct Service {
     runtime: Arc<Runtime>,
     api: Arc<ArcSwap<Api>>,
     metrics: Arc<Metrics>,
+    spans: Option<Spans>,
     limits: ServiceLimits,
     wording: Semaphore,
 }
@@ -65,12 +67,14 @@ struct Judged {
 }
 
 impl Service {
-    /// A service over the APIs in `api`, which may be replaced at any time.
+    /// A service over the APIs in `api`, which may be replaced at any time, with a span for each
+    /// request where there are spans.
     pub fn new(
         engine: Engine,
         runtime: Arc<Runtime>,
         api: Arc<ArcSwap<Api>>,
         metrics: Arc<Metrics>,
+        spans: Option<Spans>,
         limits: ServiceLimits,
     ) -> Self {
         Self {
@@ -78,6 +82,7 @@ impl Service {
             runtime,
             api,
             metrics,
+            spans,
             limits,
             wording: Semaphore::new(WORDED_AT_A_TIME),
         }
@@ -89,7 +94,7 @@ impl Service {
             "request",
             method = %request.method(),
             path = request.uri().path(),
-            trace = format_args!("{:032x}", trace(request.headers()).id),
+            trace = format_args!("{:032x}", trace_of(request.headers()).id),
         );
         self.answered(request).instrument(span).await
     }
@@ -111,10 +116,14 @@ impl Service {
         let Some((served, _)) = api.find(head.uri.path()) else {
             return plain(StatusCode::NOT_FOUND, "nothing is served here");
         };
+        let span = self.spans.as_ref();
+        let span = span.map(|spans| Open::inbound(spans, &head.headers));
         let (operation, response) = match self.request(&api, served, head, body).await {
             Ok((request, _room)) => {
                 let id = request.operation_id.clone();
-                (id, self.turn(served, head, request).await)
+                let trace = span.as_ref().map(|span| span.trace);
+                let trace = trace.unwrap_or_else(|| trace_of(&head.headers));
+                (id, self.turn(served, head, request, trace).await)
             }
             Err(violation) => {
                 let response = self.refuse(served, head, violation).await;
@@ -129,6 +138,10 @@ impl Service {
         self.metrics
             .request_seconds
             .observe(started.elapsed().as_secs_f64());
+        if let Some(span) = span {
+            let route = api.route(head.uri.path(), head.method.as_str());
+            span.answered(head, route, response.status().as_u16());
+        }
         response
     }
 
@@ -213,6 +226,7 @@ impl Service {
         served: &Served,
         head: &Parts,
         request: wit::Request,
+        trace: Trace,
     ) -> Response<Full<Bytes>> {
         let label = format!("{} {}", request.method, request.path);
         let (sender, receiver) = oneshot::channel();
@@ -220,7 +234,7 @@ impl Service {
             served.component.clone(),
             label.into(),
             Arc::new(Argument::Http(request)),
-            trace(&head.headers),
+            trace,
             Box::new(move |outcome| {
                 let _ = sender.send(outcome);
             }),
@@ -314,13 +328,6 @@ fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
         .iter()
         .map(|(name, value)| (name.as_str().to_owned(), text(value)))
         .collect()
-}
-
-fn trace(headers: &HeaderMap) -> Trace {
-    headers
-        .get("traceparent")
-        .and_then(|value| Trace::parse(value.to_str().ok()?))
-        .unwrap_or_default()
 }
 
 /// A component's answer as HTTP. Headers that cannot be sent are left out, with a word to the log.

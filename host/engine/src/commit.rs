@@ -15,6 +15,7 @@ use crate::history::Record;
 use crate::ids::{DocumentKey, Lsn, Name};
 use crate::network::OutboundRequest;
 use crate::reminders::ReminderChange;
+use crate::spans::TurnSpan;
 use crate::stimulus::{Cause, Delivery, Failure, Reply, Waiter};
 use crate::store::{DeadLetter, DocumentWrite, Group, Receipt};
 
@@ -31,6 +32,8 @@ pub(crate) struct Executed {
     pub dead_letters: Vec<DeadLetter>,
     pub dead_letters_removed: Vec<u64>,
     pub history: Option<Arc<Record>>,
+    /// For the tracing system, if it wants the turn.
+    pub span: Option<TurnSpan>,
 }
 
 /// Who waits for a turn, and what to say.

@@ -22,6 +22,7 @@ use crate::operate::Counters;
 use crate::outlets::Outlets;
 use crate::queue::{Delayed, Job, Queue};
 use crate::reminders::Reminders;
+use crate::spans::Spans;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace, Waiter};
 use crate::store::{Store, StoreError, StoredReminder};
 use crate::suspects::Suspects;
@@ -39,6 +40,8 @@ pub struct Environment {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
+    /// What is told about turns that are on disk, if anything is.
+    pub spans: Option<Arc<dyn Spans>>,
 }
 
 /// What came of a handler's run.
@@ -184,7 +187,7 @@ impl Engine {
             component,
             function,
             argument,
-            trace: self.begun(trace),
+            trace: self.shared.begun(trace),
         };
         self.submit_stimulus(stimulus, waiter);
         Ok(())
@@ -202,7 +205,7 @@ impl Engine {
             component,
             function: "release-activated".into(),
             argument,
-            trace: self.begun(Trace::default()),
+            trace: self.shared.begun(Trace::default()),
         };
         self.submit_stimulus(stimulus, waiter);
     }
@@ -218,19 +221,6 @@ impl Engine {
             && let Some(waiter) = job.waiter.take()
         {
             waiter(Err(Failure::Shutdown));
-        }
-    }
-
-    /// A trace that came from outside, or a fresh one.
-    fn begun(&self, trace: Trace) -> Trace {
-        if trace.id != 0 {
-            return trace;
-        }
-        let mut bytes = [0; 16];
-        self.shared.environment.entropy.fill(&mut bytes);
-        Trace {
-            id: u128::from_be_bytes(bytes).max(1),
-            ..trace
         }
     }
 
@@ -334,7 +324,7 @@ fn reminder_delivery(shared: &Shared, reminder: &StoredReminder) -> Delivery {
         function,
         payload: Payload::Live(Arc::new(reminder.clone())),
         by: None,
-        trace: Trace::default(),
+        trace: shared.begun(reminder.trace),
         subjects: reminder.subjects.clone(),
         hops: 0,
         starts: 0,

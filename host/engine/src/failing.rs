@@ -88,7 +88,7 @@ impl Engine {
             None => Ended::Failed(reason.clone()),
         };
         let record = self.record(&probe, &job.stimulus, &mut staged, took_us, ended);
-        executed.history = Some(Arc::new(record));
+        let record = Arc::new(record);
         if let Some(delivery) = parked {
             if let Some(reminders) = &mut reminders {
                 handled_reminder(reminders, &job.stimulus, &mut executed.reminders);
@@ -96,6 +96,8 @@ impl Engine {
             self.park(delivery, job.attempts, reason, &mut executed);
         }
         let now_us = shared.environment.clock.monotonic_us();
+        executed.span = shared.span(job.stimulus.trace(), &record, now_us);
+        executed.history = Some(record);
         let appended = shared.log.append(executed, None, now_us);
         drop(reminders);
         if let Err(refused) = appended {

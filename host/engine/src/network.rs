@@ -102,6 +102,9 @@ pub struct Report {
     pub attempts: u32,
     /// How it ended.
     pub outcome: Outcome,
+    /// The request's own span, if it has one: what caused the report.
+    #[serde(skip)]
+    pub span: Option<u64>,
 }
 
 impl Report {

@@ -48,6 +48,10 @@ impl Engine {
             waiter(Ok(reply));
         }
         self.send_more();
+        if let Some(spans) = &shared.environment.spans {
+            let ended = batch.turns.iter().filter_map(|turn| turn.span.as_ref());
+            ended.for_each(|span| spans.ended(span));
+        }
         shared.documents.trim(batch.lsn);
         Ok(group.turns)
     }
@@ -113,6 +117,11 @@ impl Engine {
         let shared = &self.shared;
         shared.outlets.ended(request);
         let (interface, function) = shared.handler.report_function();
+        let sent_by = Trace::parse(&request.traceparent).unwrap_or_default();
+        let trace = Trace {
+            parent: report.span.unwrap_or(sent_by.parent),
+            ..sent_by
+        };
         self.enqueue_delivery(Arc::new(Delivery {
             id: shared.fresh_id(),
             cause: Cause::Report { id: request.id },
@@ -121,7 +130,7 @@ impl Engine {
             function,
             payload: Payload::Live(Arc::new(report)),
             by: None,
-            trace: Trace::parse(&request.traceparent).unwrap_or_default(),
+            trace,
             subjects: request.subjects.clone(),
             hops: 0,
             starts: 0,

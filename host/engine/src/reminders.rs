@@ -118,6 +118,7 @@ impl LivePayload for StoredReminder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stimulus::Trace;
 
     fn reminder(id: &str, due: u64, generation: u64) -> Arc<StoredReminder> {
         Arc::new(StoredReminder {
@@ -127,6 +128,7 @@ mod tests {
             generation,
             payload: String::new(),
             subjects: vec![],
+            trace: Trace::default(),
         })
     }
 

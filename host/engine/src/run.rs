@@ -156,6 +156,7 @@ impl Engine {
         }
         let mut staged = std::mem::take(&mut turn.staged);
         let record = self.record(&turn, &job.stimulus, &mut staged, took_us, Ended::Executed);
+        let record = Arc::new(record);
         let deliveries = staged.deliveries.clone();
         let mut executed = Executed {
             writes: writes(&turn),
@@ -163,7 +164,6 @@ impl Engine {
             reminders: staged.reminders,
             outbound: staged.outbound,
             receipts: staged.receipts,
-            history: Some(Arc::new(record)),
             ..Executed::default()
         };
         for write in &executed.writes {
@@ -178,6 +178,8 @@ impl Engine {
         }
         let answer = job.waiter.take().map(|waiter| (waiter, reply));
         let now_us = shared.environment.clock.monotonic_us();
+        executed.span = shared.span(job.stimulus.trace(), &record, now_us);
+        executed.history = Some(record);
         let appended = shared.log.append(executed, answer, now_us);
         drop(reminders);
         let lsn = match appended {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::history::Record;
 use crate::ids::{CollectionId, Lsn, Name};
 use crate::network::OutboundRequest;
-use crate::stimulus::Delivery;
+use crate::stimulus::{Delivery, Trace};
 use crate::time::Timestamp;
 
 /// Why the store could not do what was asked.
@@ -72,6 +72,9 @@ pub struct StoredReminder {
     pub payload: String,
     /// What the turn that set it was about.
     pub subjects: Vec<Name>,
+    /// The trace in which it was set, with that turn as the parent.
+    #[serde(default)]
+    pub trace: Trace,
 }
 
 /// A delivery that has been given up until an operator decides.

@@ -138,7 +138,7 @@ impl Turn {
     /// The trace, with this turn as the parent of what it causes.
     pub fn trace(&self) -> Trace {
         Trace {
-            parent: self.id.0.max(1),
+            parent: self.shared.span_id(self.id),
             ..self.trace
         }
     }
@@ -312,6 +312,7 @@ impl Turn {
             generation: self.shared.fresh_id(),
             payload,
             subjects: self.staged.subjects.clone(),
+            trace: self.trace(),
         };
         self.note(Step::Reminded {
             id: id.to_owned(),

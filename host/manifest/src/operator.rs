@@ -12,7 +12,7 @@ use crate::diagnostics::Diagnostics;
 use crate::document::Document;
 use crate::schema;
 use crate::source::Source;
-use crate::values::{Duration, FilePath, ListenAddress, Name, OriginPattern, Size};
+use crate::values::{BaseUrl, Duration, FilePath, ListenAddress, Name, OriginPattern, Size};
 
 /// The operator's document.
 pub const FILE_NAME: &str = "rialto.toml";
@@ -88,6 +88,9 @@ pub struct OperatorFile {
     /// What the host writes to its log.
     #[serde(default)]
     pub log: Log,
+    /// Where traces go; none are made unless this table is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<Telemetry>,
 }
 
 /// An address that the host listens on.
@@ -340,4 +343,28 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// Where traces go, and which.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Telemetry {
+    /// The base URL of an OpenTelemetry collector that takes OTLP over HTTP in JSON; `/v1/traces` is appended. The host has no TLS, so it is `http`: a collector beside the host sends on over TLS.
+    pub endpoint: BaseUrl,
+    /// The part of traces that is recorded, from 0 to 1. A trace's id decides, so that hosts with the same ratio record the same traces; the sender's own flag does not count.
+    #[serde(default = "all")]
+    #[schemars(range(min = 0, max = 1))]
+    pub sampling_ratio: f64,
+    /// What the host is called in traces.
+    #[serde(default = "rialto")]
+    #[schemars(length(min = 1, max = 255))]
+    pub service_name: String,
+}
+
+const fn all() -> f64 {
+    1.0
+}
+
+fn rialto() -> String {
+    "rialto".to_owned()
 }

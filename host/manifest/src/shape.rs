@@ -77,6 +77,15 @@ impl<'a> Walk<'a> {
                 self.text(node, text, shape, path)
             }
             (Value::Integer(number), "integer") => self.integer(node, *number, shape, path),
+            (Value::Float(number), "number") => self.number(node, *number, shape, path),
+            (Value::Integer(number), "number") => {
+                #[allow(
+                    clippy::cast_precision_loss,
+                    reason = "it is beyond the range long before"
+                )]
+                let number = *number as f64;
+                self.number(node, number, shape, path)
+            }
             (Value::Boolean(yes), "boolean") => Json::Bool(*yes),
             (Value::Unusable, _) => self.repair(shape, path),
             _ => {
@@ -212,6 +221,19 @@ impl<'a> Walk<'a> {
         self.repair(shape, path)
     }
 
+    fn number(&mut self, node: &Node, number: f64, shape: &'a Json, path: &str) -> Json {
+        let min = shape["minimum"].as_f64().unwrap_or(f64::MIN);
+        let max = shape["maximum"].as_f64().unwrap_or(f64::MAX);
+        // What is no number is in no range.
+        if (min..=max).contains(&number) {
+            return Json::from(number);
+        }
+        let message = format!("`{number}` is out of range");
+        let help = format!("`{}` goes from {min} to {max}.", last(path));
+        self.problem(&node.span, Code::BadValue, message, &help);
+        self.repair(shape, path)
+    }
+
     /// A value of that shape, and a note that it stands for one that was wrong.
     fn repair(&mut self, shape: &'a Json, path: &str) -> Json {
         self.shaped.repaired.insert(path.to_owned());
@@ -228,7 +250,7 @@ impl<'a> Walk<'a> {
                 .map(|key| (key.to_owned(), self.example(&shape["properties"][key])))
                 .collect(),
             Some("array") => Json::Array(Vec::new()),
-            Some("integer") => shape.get("minimum").cloned().unwrap_or_else(|| 0.into()),
+            Some("integer" | "number") => shape.get("minimum").cloned().unwrap_or_else(|| 0.into()),
             Some("boolean") => Json::Bool(false),
             _ => shape["examples"]
                 .get(0)
@@ -311,6 +333,7 @@ fn what(shape: &Json) -> String {
         Some("object") => "a table",
         Some("array") => "an array",
         Some("integer") => "a whole number",
+        Some("number") => "a number",
         Some("boolean") => "true or false",
         _ => "a text",
     }

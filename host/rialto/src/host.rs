@@ -20,7 +20,7 @@ use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
 use rialto_manifest::values::Size;
 use rialto_manifest::{Manifest, Operator};
 use rialto_store_sqlite::SqliteStore;
-use rialto_telemetry::Metrics;
+use rialto_telemetry::{Metrics, Spans};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -28,6 +28,7 @@ use tokio::task::JoinHandle;
 use crate::metrics::EngineCollector;
 use crate::ops;
 use crate::releases::Releases;
+use crate::spans::{Exporting, TurnSpans};
 
 /// The listener of the operators' own API.
 pub const OPERATORS: &str = "operators";
@@ -59,6 +60,8 @@ pub struct Shared {
     pub releases: Releases,
     /// Metrics.
     pub metrics: Arc<Metrics>,
+    /// Spans, where the operator wants them.
+    pub spans: Option<Spans>,
     /// What operators must show.
     pub token: String,
 }
@@ -71,6 +74,7 @@ pub struct Host {
     addresses: BTreeMap<String, SocketAddr>,
     stop: watch::Sender<bool>,
     servers: Vec<JoinHandle<()>>,
+    exporting: Option<Exporting>,
     handle: Handle,
 }
 
@@ -90,17 +94,25 @@ impl Host {
         let metrics = Arc::new(Metrics::default());
         let runtime = Arc::new(components(operator, folder, &*entropy)?);
         let token = token(folder, &*entropy)?;
+        let telemetry = operator.telemetry.as_ref();
+        let spans = telemetry.map(|wanted| Spans::new(wanted.sampling_ratio, &metrics));
         let outbound = Outbound::new(
             handle.clone(),
             outbound_limits(operator),
             clock.clone(),
             metrics.clone(),
+            spans.clone(),
         );
+        let turn_spans = spans.clone().map(|spans| {
+            let turns = TurnSpans::new(spans, clock.clone(), entropy.clone());
+            Arc::new(turns) as Arc<dyn rialto_engine::Spans>
+        });
         let environment = Environment {
             store: store.clone(),
             network: Arc::new(outbound),
             clock: clock.clone(),
             entropy,
+            spans: turn_spans,
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
             .context("reading the store back")?;
@@ -112,8 +124,13 @@ impl Host {
             store,
             releases,
             metrics,
+            spans,
             token,
         });
+        let exporting = match (telemetry, &shared.spans) {
+            (Some(wanted), Some(spans)) => Some(Exporting::start(wanted, spans.clone(), handle)?),
+            _ => None,
+        };
         // A release before threads: what is overdue fires with the timer's first look.
         let resumed = shared.releases.resume()?;
         let threads =
@@ -127,6 +144,7 @@ impl Host {
             addresses: BTreeMap::new(),
             stop,
             servers: Vec::new(),
+            exporting,
             handle: handle.clone(),
         };
         host.listen(operator, |name| name == OPERATORS)?;
@@ -150,6 +168,10 @@ impl Host {
         }
         if let Some(threads) = self.threads.take() {
             threads.stop();
+        }
+        // Now nothing ends any more: these are the last spans.
+        if let Some(exporting) = self.exporting.take() {
+            exporting.finish(&self.handle);
         }
     }
 
@@ -202,6 +224,7 @@ impl Host {
             shared.runtime.clone(),
             api.unwrap_or_default(),
             shared.metrics.clone(),
+            shared.spans.clone(),
             limits,
         )
     }

@@ -12,5 +12,6 @@ pub mod ops;
 pub mod plan;
 pub mod releases;
 pub mod replay;
+pub mod spans;
 pub mod spec;
 pub mod words;

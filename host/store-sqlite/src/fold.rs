@@ -160,14 +160,15 @@ fn deliveries(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreE
 fn reminders(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
     let (kept, removed) = split(&merged.reminders);
     let head = "INSERT OR REPLACE INTO reminders
-                (component, id, due, generation, payload, subjects) VALUES";
-    slices.rows(head, "(?,?,?,?,?,?)", "", &kept, |b, r| {
+                (component, id, due, generation, payload, subjects, trace) VALUES";
+    slices.rows(head, "(?,?,?,?,?,?,?)", "", &kept, |b, r| {
         b.add(r.component.clone())?;
         b.add(r.id.clone())?;
         b.add(i64::try_from(r.due.0).unwrap_or(i64::MAX))?;
         b.number(r.generation)?;
         b.add(r.payload.clone())?;
-        b.add(json(&r.subjects)?)
+        b.add(json(&r.subjects)?)?;
+        b.add(r.trace.to_string())
     })?;
     let head = "DELETE FROM reminders WHERE (component, id) IN (VALUES";
     slices.rows(head, "(?,?)", ")", &removed, |b, (component, id)| {

@@ -139,11 +139,12 @@ fn delivery(row: &SqliteRow) -> Result<Delivery, StoreError> {
 pub(crate) async fn reminders(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<StoredReminder>, StoreError> {
-    let rows =
-        sqlx::query("SELECT component, id, due, generation, payload, subjects FROM reminders")
-            .fetch_all(connection)
-            .await
-            .map_err(failed)?;
+    let rows = sqlx::query(
+        "SELECT component, id, due, generation, payload, subjects, trace FROM reminders",
+    )
+    .fetch_all(connection)
+    .await
+    .map_err(failed)?;
     rows.iter()
         .map(|row| {
             Ok(StoredReminder {
@@ -153,6 +154,7 @@ pub(crate) async fn reminders(
                 generation: unsigned(get(row, 3)?)?,
                 payload: get(row, 4)?,
                 subjects: parse("a reminder's subjects", get(row, 5)?)?,
+                trace: Trace::parse(get(row, 6)?).unwrap_or_default(),
             })
         })
         .collect()

@@ -106,11 +106,7 @@ pub fn delivery(id: u64) -> Arc<Delivery> {
         function: format!("happened-{id}").into(),
         payload,
         by: (!id.is_multiple_of(4)).then_some(TurnId(id)),
-        trace: Trace {
-            id: u128::MAX - u128::from(id),
-            parent: u64::MAX - id,
-            sampled: id.is_multiple_of(2),
-        },
+        trace: trace(id),
         subjects: subjects(id),
         hops: u32::MAX - id as u32,
         starts: 0,
@@ -132,6 +128,15 @@ pub fn reminder(component: &str, id: &str, generation: u64) -> StoredReminder {
         generation,
         payload: format!("{AWKWARD} {generation}"),
         subjects: subjects(generation),
+        trace: trace(generation),
+    }
+}
+
+fn trace(id: u64) -> Trace {
+    Trace {
+        id: u128::MAX - u128::from(id),
+        parent: u64::MAX - id,
+        sampled: id.is_multiple_of(2),
     }
 }
 

@@ -94,6 +94,22 @@ impl Metrics {
         add(&mut registry);
     }
 
+    /// Count spans: only a host that exports them has these two.
+    pub(crate) fn add_span_counters(&self, exported: &Counter, lost: &Counter) {
+        self.register(|registry| {
+            registry.register(
+                "spans_exported",
+                "Spans that the collector took",
+                exported.clone(),
+            );
+            registry.register(
+                "spans_lost",
+                "Spans that the collector did not take, or for which there was no room",
+                lost.clone(),
+            );
+        });
+    }
+
     /// Show a collector's metrics too.
     pub fn add_collector(&self, collector: Box<dyn Collector>) {
         self.register(|registry| registry.register_collector(collector));

@@ -125,6 +125,7 @@ impl Network for NoNetwork {
                 reason: "there is no network in these tests".into(),
                 response: None,
             },
+            span: None,
         });
     }
 }

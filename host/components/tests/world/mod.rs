@@ -299,6 +299,7 @@ impl World {
             network: Arc::new(memory::NoNetwork),
             clock: Arc::new(SystemClock::default()),
             entropy: Arc::new(SystemEntropy),
+            spans: None,
         };
         let (engine, _) = Engine::open(environment, runtime.clone(), limits).unwrap();
         let threads = Threads::start(&engine, 4).unwrap();

@@ -33,7 +33,7 @@ use rialto_engine::store::{
 use rialto_engine::turn::Send as SendRequest;
 use rialto_engine::{
     Clock, CollectionId, Delivery, Engine, Entropy, Environment, Failure, Interrupt, Limits, Lsn,
-    Name, Payload, Reply, Stimulus, Timestamp, Trace, Turn,
+    Name, Payload, Reply, Spans, Stimulus, Timestamp, Trace, Turn,
 };
 
 /// What the store has on disk, and what is to go wrong.
@@ -260,6 +260,11 @@ impl Network for Wire {
 impl Wire {
     /// Answer the request at this place. Answers whether there was one.
     pub fn answer(&self, place: usize) -> bool {
+        self.answer_in(place, None)
+    }
+
+    /// The same; the request was on its way in a span of its own.
+    pub fn answer_in(&self, place: usize, span: Option<u64>) -> bool {
         let taken = {
             let mut pending = self.pending.lock();
             (place < pending.len()).then(|| pending.remove(place))
@@ -276,6 +281,7 @@ impl Wire {
                 headers: vec![],
                 body: String::new(),
             }),
+            span,
         });
         true
     }
@@ -560,6 +566,20 @@ impl World {
     }
 
     pub fn on(store: Arc<MemoryStore>, clock: Arc<TestClock>, limits: Limits) -> Self {
+        Self::with(store, clock, limits, None)
+    }
+
+    /// With a tracing system.
+    pub fn traced(spans: Arc<dyn Spans>) -> Self {
+        Self::with(Arc::default(), Arc::default(), limits(), Some(spans))
+    }
+
+    fn with(
+        store: Arc<MemoryStore>,
+        clock: Arc<TestClock>,
+        limits: Limits,
+        spans: Option<Arc<dyn Spans>>,
+    ) -> Self {
         let wire = Arc::new(Wire::default());
         let bank = Arc::new(Bank::default());
         let environment = Environment {
@@ -567,6 +587,7 @@ impl World {
             network: wire.clone(),
             clock: clock.clone(),
             entropy: Arc::new(Fixed),
+            spans,
         };
         let (engine, recovery) = Engine::open(environment, bank.clone(), limits).unwrap();
         engine.learn_keys().unwrap();
@@ -586,6 +607,14 @@ impl World {
         let clock = self.clock.clone();
         drop(self);
         Self::on(store, clock, limits())
+    }
+
+    /// The same, with a tracing system.
+    pub fn crashed_traced(self, spans: Arc<dyn Spans>) -> Self {
+        let store = self.store.reopened();
+        let clock = self.clock.clone();
+        drop(self);
+        Self::with(store, clock, limits(), Some(spans))
     }
 
     /// Ask the bank. The answer comes with the commit.
@@ -679,6 +708,7 @@ impl World {
             network: Arc::new(Wire::default()),
             clock: self.clock.clone(),
             entropy: Arc::new(Fixed),
+            spans: None,
         };
         let writer = Writer(collection.into(), id.into(), body.into());
         let (engine, _) = Engine::open(environment, Arc::new(writer), limits()).unwrap();

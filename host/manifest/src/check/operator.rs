@@ -3,6 +3,7 @@
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
 use crate::operator::OperatorFile;
+use crate::values::UrlScheme;
 
 /// Check the operator's document by itself.
 pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
@@ -62,6 +63,20 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
                 engine.retry_initial, engine.retry_max
             ),
             "The first pause between attempts is the shortest.",
+        );
+    }
+    if let Some(telemetry) = &file.telemetry
+        && telemetry.endpoint.origin().scheme == UrlScheme::Https
+    {
+        document.problem(
+            problems,
+            "telemetry/endpoint",
+            Code::BadValue,
+            format!(
+                "`{}` is https, and the host has no TLS",
+                telemetry.endpoint
+            ),
+            "Name a collector beside the host, such as `http://127.0.0.1:4318`; it sends on over TLS.",
         );
     }
 }

@@ -22,6 +22,7 @@ fn what_is_left_out_has_its_documented_default() {
     assert_eq!(manifest.operator().http.body_max.bytes(), 5 << 20);
     assert_eq!(manifest.operator().engine.workers, None);
     assert_eq!(manifest.operator().grants.outbound, []);
+    assert_eq!(manifest.operator().telemetry, None);
     assert_eq!(
         manifest.scheme_json(),
         r#"{"name":"test","hub":"Hub","currencies":[],"participants":[],"errors":[]}"#
@@ -35,6 +36,10 @@ fn every_key_reaches_the_host() {
     let operator = manifest.operator();
     assert_eq!(operator.engine.workers, Some(2));
     assert_eq!(operator.engine.retry_max.millis(), 60_000);
+    let telemetry = operator.telemetry.as_ref().expect("a table");
+    assert_eq!(telemetry.endpoint.to_string(), "http://127.0.0.1:4318/otlp");
+    assert!((telemetry.sampling_ratio - 0.25).abs() < f64::EPSILON);
+    assert_eq!(telemetry.service_name, "hub");
     let quoting = &manifest.scheme().contexts["quoting"];
     assert_eq!(quoting.limits.fuel, Some(100_000_000));
     assert_eq!(

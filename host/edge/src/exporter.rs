@@ -1,0 +1,196 @@
+//! Takes spans to an OpenTelemetry collector: OTLP over HTTP, in JSON.
+//!
+//! What waits is taken in batches, twice a second. A batch that the collector cannot take now (no
+//! connection, no answer in time, 429, 502, 503, 504) is kept and tried again after a pause that doubles
+//! from one second to half a minute; meanwhile spans wait, as far as there is room for them. Any other
+//! refusal loses the batch: sent again it would be refused again. The log has a line when the trouble
+//! begins and one when it is over. Nobody waits for any of this.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Uri};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rialto_telemetry::Spans;
+use rialto_telemetry::otlp::{self, Resource};
+use rialto_telemetry::spans::Span;
+use tokio::sync::watch;
+
+use crate::outbound::chain;
+
+/// Spans of one export.
+const BATCH: usize = 512;
+/// The time between two looks at what waits.
+const PERIOD: Duration = Duration::from_millis(500);
+/// How long a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long the collector may take for a batch.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The pause after the first failure; it doubles.
+const PAUSE_INITIAL: Duration = Duration::from_secs(1);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// How long a host that stops waits for the last spans to be taken.
+const LAST: Duration = Duration::from_secs(2);
+/// Bytes of an answer that are read.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// See the module's documentation.
+pub struct Exporter {
+    spans: Spans,
+    resource: Resource,
+    url: Uri,
+    client: Client<HttpConnector, Full<Bytes>>,
+    /// A batch that is to be sent again.
+    kept: Vec<Span>,
+    /// Spans of the batch that is on its way.
+    under_way: usize,
+    /// The pause since the last failure; none when all is well.
+    pause: Option<Duration>,
+}
+
+/// Why a batch was not taken.
+struct Refused {
+    reason: String,
+    worth_another: bool,
+}
+
+impl Exporter {
+    /// An exporter to the collector at this URL, `http://host:port` with or without a path.
+    ///
+    /// # Errors
+    /// When that is no URL.
+    pub fn new(
+        spans: Spans,
+        resource: Resource,
+        collector: &str,
+    ) -> Result<Self, http::uri::InvalidUri> {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        Ok(Self {
+            spans,
+            resource,
+            url: format!("{collector}{}", otlp::PATH).parse()?,
+            client,
+            kept: Vec::new(),
+            under_way: 0,
+            pause: None,
+        })
+    }
+
+    /// Export until told to stop, then what is left, if the collector takes it soon.
+    pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        loop {
+            let rest = self.pause.unwrap_or(PERIOD);
+            let stopping = tokio::select! {
+                () = tokio::time::sleep(rest) => false,
+                _ = stop.wait_for(|stop| *stop) => true,
+            };
+            let in_time = tokio::select! {
+                () = self.drain() => true,
+                () = soon_after(&mut stop) => false,
+            };
+            if stopping || !in_time {
+                break;
+            }
+        }
+        let waiting = self.spans.take(usize::MAX).len();
+        let lost = self.under_way + self.kept.len() + waiting;
+        if lost > 0 {
+            self.spans.lost(lost);
+            tracing::warn!(url = %self.url, lost, "the collector did not take the last spans");
+        }
+    }
+
+    /// Send what waits, until nothing does or the collector cannot take more now.
+    async fn drain(&mut self) {
+        loop {
+            let batch = if self.kept.is_empty() {
+                self.spans.take(BATCH)
+            } else {
+                std::mem::take(&mut self.kept)
+            };
+            if batch.is_empty() {
+                return;
+            }
+            self.under_way = batch.len();
+            let exported = self.export(&batch).await;
+            self.under_way = 0;
+            match exported {
+                Ok(()) => {
+                    self.spans.exported(batch.len());
+                    if self.pause.take().is_some() {
+                        let lost = self.spans.lost_so_far();
+                        tracing::info!(url = %self.url, lost, "the collector takes spans again");
+                    }
+                }
+                Err(refused) if refused.worth_another => {
+                    self.kept = batch;
+                    self.wait_longer(&refused.reason);
+                    return;
+                }
+                Err(Refused { reason, .. }) => {
+                    let lost = batch.len();
+                    self.spans.lost(lost);
+                    tracing::warn!(url = %self.url, %reason, lost, "the collector refused spans");
+                }
+            }
+        }
+    }
+
+    fn wait_longer(&mut self, reason: &str) {
+        self.pause = Some(match self.pause {
+            Some(pause) => (pause * 2).min(PAUSE_MAX),
+            None => {
+                tracing::warn!(url = %self.url, %reason, "the collector takes no spans; they wait, as far as there is room");
+                PAUSE_INITIAL
+            }
+        });
+    }
+
+    async fn export(&self, batch: &[Span]) -> Result<(), Refused> {
+        let again = |reason: String| Refused {
+            reason,
+            worth_another: true,
+        };
+        let body = otlp::encode(&self.resource, batch);
+        let mut request = Request::new(Full::new(Bytes::from(body)));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.url.clone();
+        request.headers_mut().insert(
+            http::header::CONTENT_TYPE,
+            HeaderValue::from_static(otlp::MEDIA_TYPE),
+        );
+        let answered = tokio::time::timeout(EXPORT_TIMEOUT, async {
+            let answered = self.client.request(request).await;
+            let (head, body) = answered.map_err(|e| again(chain(&e)))?.into_parts();
+            // Read to its end, so that the connection serves again; what it says is not needed.
+            let _ = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+            Ok(head.status)
+        });
+        let status = answered
+            .await
+            .map_err(|_| again(format!("no answer within {} s", EXPORT_TIMEOUT.as_secs())))??;
+        if status.is_success() {
+            return Ok(());
+        }
+        Err(Refused {
+            reason: format!("answered {status}"),
+            worth_another: [429, 502, 503, 504].contains(&status.as_u16()),
+        })
+    }
+}
+
+/// Wait until the host stops, and a moment longer.
+async fn soon_after(stop: &mut watch::Receiver<bool>) {
+    // Without its sender the host is gone.
+    let _ = stop.wait_for(|stop| *stop).await;
+    tokio::time::sleep(LAST).await;
+}

@@ -1,0 +1,124 @@
+//! The spans of HTTP requests: one for each request from the outside, one for each to the outside with
+//! all its attempts. Where no spans are exported, nothing of this is made.
+
+use std::time::{Instant, SystemTime};
+
+use http::HeaderMap;
+use rialto_engine::Trace;
+use rialto_engine::network::{OutboundRequest, Outcome, Report};
+use rialto_telemetry::Spans;
+use rialto_telemetry::spans::{Kind, Span, Value};
+
+use crate::outbound::destination;
+
+/// The trace context of a request: none that can be read is a trace without an id.
+pub(crate) fn trace_of(headers: &HeaderMap) -> Trace {
+    headers
+        .get("traceparent")
+        .and_then(|value| Trace::parse(value.to_str().ok()?))
+        .unwrap_or_default()
+}
+
+/// A request that is under way, and how it looks in its trace.
+pub(crate) struct Open<'s> {
+    spans: &'s Spans,
+    /// What caused it; 0 for nothing known.
+    parent: u64,
+    began: SystemTime,
+    started: Instant,
+    /// For what it causes: its trace, with it as the parent.
+    pub trace: Trace,
+}
+
+impl<'s> Open<'s> {
+    /// A request from the outside: in the sender's trace, or in one of its own.
+    pub fn inbound(spans: &'s Spans, headers: &HeaderMap) -> Self {
+        let mut cause = trace_of(headers);
+        if cause.id == 0 {
+            cause.id = rand::random::<u128>().max(1);
+        }
+        // The sender's flag says what the sender records.
+        cause.sampled = spans.records(cause.id);
+        Self::begin(spans, cause)
+    }
+
+    /// A request to the outside, if its trace is recorded.
+    pub fn outbound(spans: &'s Spans, request: &OutboundRequest) -> Option<Self> {
+        let cause = Trace::parse(&request.traceparent).filter(|trace| trace.sampled)?;
+        Some(Self::begin(spans, cause))
+    }
+
+    fn begin(spans: &'s Spans, cause: Trace) -> Self {
+        Self {
+            spans,
+            parent: cause.parent,
+            began: SystemTime::now(),
+            started: Instant::now(),
+            trace: Trace {
+                parent: rand::random::<u64>().max(1),
+                ..cause
+            },
+        }
+    }
+
+    fn end(
+        self,
+        name: String,
+        kind: Kind,
+        attributes: Vec<(&'static str, Value)>,
+        error: Option<String>,
+    ) {
+        self.spans.add(Span {
+            trace: self.trace.id,
+            id: self.trace.parent,
+            parent: self.parent,
+            name,
+            kind,
+            began: self.began,
+            took: self.started.elapsed(),
+            attributes,
+            error,
+        });
+    }
+
+    /// The answer to a request from the outside. `route` is its path as the API has it.
+    pub fn answered(self, head: &http::request::Parts, route: Option<&str>, status: u16) {
+        if !self.trace.sampled {
+            return;
+        }
+        let method = head.method.as_str();
+        let mut attributes = vec![
+            ("http.request.method", method.into()),
+            ("url.path", head.uri.path().into()),
+            ("http.response.status_code", u64::from(status).into()),
+        ];
+        attributes.extend(route.map(|route| ("http.route", route.into())));
+        let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
+        let error = (status >= 500).then(|| format!("answered {status}"));
+        self.end(name, Kind::Server, attributes, error);
+    }
+
+    /// The end of a request to the outside.
+    pub fn reported(self, request: &OutboundRequest, report: &Report) {
+        let server = destination(&request.url);
+        let mut attributes: Vec<(&'static str, Value)> = vec![
+            ("http.request.method", request.method.as_str().into()),
+            ("url.full", request.url.as_str().into()),
+            ("server.address", server.into()),
+            ("rialto.request", request.id.into()),
+            ("rialto.component", request.component.clone().into()),
+            ("rialto.subjects", Value::Texts(request.subjects.clone())),
+            ("rialto.attempts", u64::from(report.attempts).into()),
+        ];
+        let (response, error) = match &report.outcome {
+            Outcome::Delivered(response) => (Some(response), None),
+            Outcome::Failed {
+                reason, response, ..
+            } => (response.as_ref(), Some(reason.clone())),
+        };
+        let status = response.map(|response| u64::from(response.status));
+        attributes.extend(status.map(|status| ("http.response.status_code", status.into())));
+        let name = format!("{} {server}", request.method);
+        self.end(name, Kind::Client, attributes, error);
+    }
+}

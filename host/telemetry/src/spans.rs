@@ -1,0 +1,253 @@
+//! Spans that wait to be exported, and which traces are recorded at all.
+//!
+//! Whoever ends a span leaves it here and goes on: nothing waits for a collector. There is room for
+//! so many spans; what comes while there is none is counted and lost, and so a collector that is slow
+//! or away costs spans, never a payment.
+//!
+//! **Sampling.** A trace's id decides, by its last seven bytes, as OpenTelemetry's consistent
+//! probability sampling has it: hosts with the same ratio record the same traces. What a sender's own
+//! flag says does not count, for it is the operator's collector that pays.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use prometheus_client::metrics::counter::Counter;
+use serde::{Serialize, Serializer};
+
+use crate::Metrics;
+
+/// Spans that wait for the exporter: two seconds' worth of a very busy host, some 20 MB.
+const WAITING_MAX: usize = 32_768;
+/// The bits of a trace's id that are random by its definition.
+const RANDOM_BITS: u32 = 56;
+
+/// What a span stands for, as OTLP numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Something inside the host.
+    Internal = 1,
+    /// A request from the outside.
+    Server = 2,
+    /// A request to the outside.
+    Client = 3,
+}
+
+/// What an attribute says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum Value {
+    /// A text.
+    #[serde(rename = "stringValue")]
+    Text(Arc<str>),
+    /// A number; OTLP's JSON writes 64 bits as text.
+    #[serde(rename = "intValue", serialize_with = "as_text")]
+    Number(u64),
+    /// Texts.
+    #[serde(rename = "arrayValue", serialize_with = "as_array")]
+    Texts(Vec<Arc<str>>),
+}
+
+impl From<Arc<str>> for Value {
+    fn from(text: Arc<str>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn as_text<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(number)
+}
+
+fn as_array<S: Serializer>(texts: &[Arc<str>], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Values {
+        values: Vec<Value>,
+    }
+    let values = texts.iter().cloned().map(Value::Text).collect();
+    Values { values }.serialize(serializer)
+}
+
+/// Something that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The trace.
+    pub trace: u128,
+    /// Unique in the trace.
+    pub id: u64,
+    /// The span that caused it; 0 for none.
+    pub parent: u64,
+    /// Few different ones: no ids.
+    pub name: String,
+    /// What it stands for.
+    pub kind: Kind,
+    /// When it began.
+    pub began: SystemTime,
+    /// How long it took.
+    pub took: Duration,
+    /// What is known about it.
+    pub attributes: Vec<(&'static str, Value)>,
+    /// What went wrong, if something did.
+    pub error: Option<String>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// Traces are recorded whose random bits are at least this.
+    threshold: u64,
+    waiting: Mutex<VecDeque<Span>>,
+    waiting_max: usize,
+    exported: Counter,
+    lost: Counter,
+}
+
+/// See the module's documentation. A clone is another handle.
+#[derive(Clone, Debug)]
+pub struct Spans {
+    inner: Arc<Inner>,
+}
+
+impl Spans {
+    /// Record this part of all traces, from 0 to 1, and count spans in these metrics.
+    #[must_use]
+    pub fn new(ratio: f64, metrics: &Metrics) -> Self {
+        Self::with_room(ratio, metrics, WAITING_MAX)
+    }
+
+    fn with_room(ratio: f64, metrics: &Metrics, waiting_max: usize) -> Self {
+        let spans = Self {
+            inner: Arc::new(Inner {
+                threshold: threshold(ratio),
+                waiting: Mutex::default(),
+                waiting_max,
+                exported: Counter::default(),
+                lost: Counter::default(),
+            }),
+        };
+        metrics.add_span_counters(&spans.inner.exported, &spans.inner.lost);
+        spans
+    }
+
+    /// Whether a trace is recorded.
+    #[must_use]
+    pub fn records(&self, trace: u128) -> bool {
+        let low = u64::try_from(trace & u128::from(u64::MAX)).unwrap_or(0);
+        low & ((1 << RANDOM_BITS) - 1) >= self.inner.threshold
+    }
+
+    /// Leave a span for the exporter.
+    pub fn add(&self, span: Span) {
+        let mut waiting = self.waiting();
+        if waiting.len() < self.inner.waiting_max {
+            waiting.push_back(span);
+        } else {
+            drop(waiting);
+            self.lost(1);
+        }
+    }
+
+    /// Take the oldest spans that wait, so many at most.
+    #[must_use]
+    pub fn take(&self, most: usize) -> Vec<Span> {
+        let mut waiting = self.waiting();
+        let end = most.min(waiting.len());
+        waiting.drain(..end).collect()
+    }
+
+    /// So many are with the collector.
+    pub fn exported(&self, count: usize) {
+        self.inner.exported.inc_by(count as u64);
+    }
+
+    /// So many never will be.
+    pub fn lost(&self, count: usize) {
+        self.inner.lost.inc_by(count as u64);
+    }
+
+    /// How many were lost so far.
+    #[must_use]
+    pub fn lost_so_far(&self) -> u64 {
+        self.inner.lost.get()
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<Span>> {
+        // A push or a drain that panicked leaves a list all the same.
+        let waiting = self.inner.waiting.lock();
+        waiting.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The least random bits of a trace that is recorded.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a part of 2^56, to the precision that a ratio has"
+)]
+fn threshold(ratio: f64) -> u64 {
+    let all = (1_u64 << RANDOM_BITS) as f64;
+    ((1.0 - ratio.clamp(0.0, 1.0)) * all) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(id: u64) -> Span {
+        Span {
+            trace: 1,
+            id,
+            parent: 0,
+            name: "x".to_owned(),
+            kind: Kind::Internal,
+            began: SystemTime::UNIX_EPOCH,
+            took: Duration::ZERO,
+            attributes: Vec::new(),
+            error: None,
+        }
+    }
+
+    fn ids(spans: &[Span]) -> Vec<u64> {
+        spans.iter().map(|span| span.id).collect()
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_counted_and_lost() {
+        let metrics = Metrics::default();
+        let spans = Spans::with_room(1.0, &metrics, 3);
+        for id in 1..=5 {
+            spans.add(span(id));
+        }
+        assert_eq!(ids(&spans.take(2)), [1, 2]);
+        spans.exported(2);
+        spans.add(span(6));
+        assert_eq!(ids(&spans.take(10)), [3, 6]);
+        assert!(spans.take(10).is_empty());
+        let text = metrics.render();
+        assert!(text.contains("rialto_spans_exported_total 2\n"), "{text}");
+        assert!(text.contains("rialto_spans_lost_total 2\n"), "{text}");
+    }
+
+    #[test]
+    fn the_id_of_a_trace_decides_whether_it_is_recorded() {
+        let records = |ratio, trace: u128| Spans::new(ratio, &Metrics::default()).records(trace);
+        let (least, most) = (u128::MAX << RANDOM_BITS, (1_u128 << RANDOM_BITS) - 1);
+        assert!(records(1.0, least) && records(1.0, most));
+        assert!(!records(0.0, least) && !records(0.0, most));
+        // A quarter is recorded: those above three quarters.
+        let three_quarters = 3_u128 << (RANDOM_BITS - 2);
+        assert!(records(0.25, three_quarters) && records(0.25, most));
+        assert!(!records(0.25, three_quarters - 1) && !records(0.25, least));
+    }
+}
