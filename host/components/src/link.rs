@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rialto_engine::history::Step;
 use rialto_engine::stimulus::LivePayload;
-use rialto_engine::{Name, Payload};
+use rialto_engine::{Interrupt, Name, Payload};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, LinkerInstance, Val};
 
@@ -174,12 +174,13 @@ fn call(
     })
 }
 
-/// Keep what interrupted a turn as it is; put everything else into words with the component's name.
+/// Keep what interrupted a turn from outside as it is; put everything else into words with the name
+/// of the component whose fault it is.
 pub(crate) fn explain(member: &Member, error: wasmtime::Error) -> wasmtime::Error {
-    if error.downcast_ref::<rialto_engine::Interrupt>().is_some() {
-        return error;
+    match error.downcast_ref::<Interrupt>() {
+        Some(Interrupt::Conflict | Interrupt::Store(_)) => error,
+        Some(Interrupt::Misuse(_)) | None => member.explain(&error).into(),
     }
-    member.explain(&error).into()
 }
 
 /// Take the turn out of a component's store, to hand it to another.

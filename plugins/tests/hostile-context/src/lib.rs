@@ -3,7 +3,7 @@
 //!
 //! An order is words: `nothing`, `write ID BODY`, `trap`, `loop`, `eat-memory`, `recurse`,
 //! `prepare UNITS` and `quote UNITS` (ask the rules of a step about an amount), `call ORDER` (have
-//! hostile-friend do it), `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A
+//! hostile-friend do it), `calls COUNT ORDER` (so many times in one turn), `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A
 //! request's body is an order, the response's body what came of it.
 
 pub mod orders;
@@ -62,6 +62,12 @@ mod component {
             Order::Prepare(units) => payments::ask_prepare(units),
             Order::Quote(units) => payments::ask_quote(units),
             Order::Call(next) => own::echo::echo(next),
+            Order::Calls(count, next) => {
+                for _ in 0..count {
+                    own::echo::echo(next);
+                }
+                "done".to_owned()
+            }
             Order::Publish(next) => {
                 own::happened::happened(next);
                 "done".to_owned()

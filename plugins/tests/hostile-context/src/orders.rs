@@ -33,6 +33,8 @@ pub enum Order<'a> {
     Quote(u64),
     /// Call the friend with an order.
     Call(&'a str),
+    /// Call the friend with an order, so many times.
+    Calls(u32, &'a str),
     /// Publish an event whose consumer obeys an order.
     Publish(&'a str),
 }
@@ -51,6 +53,10 @@ impl<'a> Order<'a> {
             "prepare" => return rest.parse().ok().map(Self::Prepare),
             "quote" => return rest.parse().ok().map(Self::Quote),
             "call" => return Some(Self::Call(rest)),
+            "calls" => {
+                let (count, next) = rest.split_once(' ')?;
+                return Some(Self::Calls(count.parse().ok()?, next));
+            }
             "publish" => return Some(Self::Publish(rest)),
             "nothing" => Self::Nothing,
             "trap" => Self::Trap,
@@ -110,6 +116,10 @@ mod tests {
             Some(Order::Call("publish trap"))
         );
         assert_eq!(Order::read("prepare 12"), Some(Order::Prepare(12)));
+        assert_eq!(
+            Order::read("calls 3 nothing"),
+            Some(Order::Calls(3, "nothing"))
+        );
         for wrong in ["", "trap now", "prepare", "prepare x", "write a", "dance"] {
             assert_eq!(Order::read(wrong), None, "{wrong}");
         }

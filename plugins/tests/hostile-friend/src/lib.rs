@@ -2,7 +2,10 @@
 //! calls.
 //!
 //! An order is words: `nothing`, `trap`, `loop`, `write-then ORDER`, `trap-when-activated` and
-//! `be-good-when-activated`.
+//! `be-good-when-activated`, `log COUNT BYTES` (so many lines of that length), `fill FROM TO BYTES`
+//! (documents of that length, numbered so), and `scan LIMIT PREFIX CURSOR` (one page; `*` for no prefix
+//! or no cursor), which is answered with the number of documents, the first and the last one's id, and
+//! the cursor to go on with.
 
 /// Bindings generated from `world.wit`.
 #[allow(missing_docs)]
@@ -27,7 +30,8 @@ mod component {
 
     use crate::bindings::exports::rialto::host::activation_handler;
     use crate::bindings::exports::rialto::hostile_context::echo;
-    use rialto_sdk::bindings::rialto::host::storage;
+    use rialto_sdk::bindings::rialto::host::logging;
+    use rialto_sdk::bindings::rialto::host::storage::{self, Document, Page, Range};
 
     struct HostileFriend;
 
@@ -35,22 +39,58 @@ mod component {
     const COLLECTION: &str = "marks";
     /// The document that says that the next activation is to fail.
     const WHEN_ACTIVATED: &str = "when-activated";
+    /// Where `fill` writes, and what `scan` reads.
+    const PILE: &str = "pile";
 
-    fn obey(order: &str) {
-        match order.split_once(' ').unwrap_or((order, "")) {
-            ("nothing", "") => {}
-            ("trap", "") => panic!("the friend traps, as it was told"),
-            ("loop", "") => endless(),
-            ("trap-when-activated", "") => storage::put(COLLECTION, WHEN_ACTIVATED, "\"trap\""),
-            ("be-good-when-activated", "") => {
+    fn obey(order: &str) -> String {
+        let words: Vec<&str> = order.split(' ').collect();
+        match words.as_slice() {
+            ["nothing"] => {}
+            ["trap"] => panic!("the friend traps, as it was told"),
+            ["loop"] => endless(),
+            ["trap-when-activated"] => storage::put(COLLECTION, WHEN_ACTIVATED, "\"trap\""),
+            ["be-good-when-activated"] => {
                 storage::delete(COLLECTION, WHEN_ACTIVATED);
             }
-            ("write-then", next) => {
+            ["write-then", ..] => {
                 storage::put(COLLECTION, "written", "{}");
-                obey(next);
+                return obey(&order["write-then ".len()..]);
+            }
+            ["log", count, bytes] => {
+                let line = "x".repeat(number(bytes) as usize);
+                for _ in 0..number(count) {
+                    logging::log(logging::Level::Info, &line);
+                }
+            }
+            ["fill", from, to, bytes] => {
+                let body = format!("\"{}\"", "x".repeat(number(bytes) as usize - 2));
+                for at in number(from)..number(to) {
+                    storage::put(PILE, &format!("{at:04}"), &body);
+                }
+            }
+            ["scan", limit, prefix, cursor] => {
+                let range = named(prefix).map_or(Range::All, |p| Range::Prefix(p.to_owned()));
+                return page(&storage::scan(PILE, &range, named(cursor), number(limit)));
             }
             _ => panic!("{order:?} is no order"),
         }
+        "done".to_owned()
+    }
+
+    fn number(word: &str) -> u32 {
+        word.parse()
+            .unwrap_or_else(|_| panic!("{word:?} is no number"))
+    }
+
+    fn named(word: &str) -> Option<&str> {
+        Some(word).filter(|word| *word != "*")
+    }
+
+    fn page(page: &Page) -> String {
+        let id = |document: Option<&Document>| document.map_or("-", |d| d.id.as_str()).to_owned();
+        let (first, last) = (id(page.documents.first()), id(page.documents.last()));
+        let cursor = page.cursor.as_deref().unwrap_or("*");
+        format!("{} {first} {last} {cursor}", page.documents.len())
     }
 
     fn endless() -> ! {
@@ -72,8 +112,7 @@ mod component {
 
     impl echo::Guest for HostileFriend {
         fn echo(order: String) -> String {
-            obey(&order);
-            "done".to_owned()
+            obey(&order)
         }
     }
 

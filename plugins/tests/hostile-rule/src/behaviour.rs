@@ -49,9 +49,11 @@ pub enum Behaviour {
     TooManyViolations,
     /// Refuse with a message that tells how often this instance was asked.
     Count,
+    /// Write lines to the log without end.
+    Chatter,
 }
 
-const ALL: [(&str, Behaviour); 14] = [
+const ALL: [(&str, Behaviour); 15] = [
     ("allow", Behaviour::Allow),
     ("refuse", Behaviour::Refuse),
     ("trap", Behaviour::Trap),
@@ -66,6 +68,7 @@ const ALL: [(&str, Behaviour); 14] = [
     ("many-violations", Behaviour::ManyViolations),
     ("too-many-violations", Behaviour::TooManyViolations),
     ("count", Behaviour::Count),
+    ("chatter", Behaviour::Chatter),
 ];
 
 /// The names of all behaviours, as settings give them.
@@ -111,7 +114,14 @@ impl Behaviour {
             Self::ManyViolations => Verdict::Refuse(reasons(TOO_MANY - 1)),
             Self::TooManyViolations => Verdict::Refuse(reasons(TOO_MANY)),
             Self::Count => refuse(DECLARED, count().to_string()),
+            Self::Chatter => chatter(),
         }
+    }
+}
+
+fn chatter() -> ! {
+    loop {
+        rialto_sdk::info!("the rule chatters, as it was told");
     }
 }
 
