@@ -122,7 +122,9 @@ async fn a_release_that_was_being_made_current_when_the_host_ended_is_current_af
 }
 
 /// Transfers that are pending when the host ends, each with a rule that takes its time.
-const PENDING: usize = 6;
+const PENDING: usize = 4;
+/// What that rule may use up: some tenths of a second.
+const FUEL: &str = "2_000_000_000";
 
 /// A query that is sent as soon as the host takes one at all.
 async fn asked_at_once(payer: Fsp, path: String) -> Recorded {
@@ -144,7 +146,19 @@ async fn asked_at_once(payer: Fsp, path: String) -> Recorded {
 async fn a_query_after_a_restart_does_not_overtake_what_was_accepted_before() {
     let scheme = TestScheme::demo().unwrap();
     // A rule that uses up its fuel: that takes long, and means that it allows.
+    let ceilings = format!("deadline = \"20 s\"\nfuel = {FUEL}");
+    let demo = "deadline = \"1 s\"\nfuel = 100_000_000";
+    scheme.replace("rialto.toml", demo, &ceilings).unwrap();
     scheme.add_rule("hostile-rule").unwrap();
+    let rule = "component = \"components/hostile-rule.wasm\"\n";
+    let limits = format!("{rule}limits = {{ deadline = \"20 s\", fuel = {FUEL} }}\n");
+    scheme
+        .edit_with(|text| {
+            let (before, after) = text.split_once(rule).unwrap();
+            let after = after.replacen("limits = { deadline = \"1 s\" }\n", "", 1);
+            format!("{before}{limits}{after}")
+        })
+        .unwrap();
     let slow = "settings = { do = \"loop\" }\non-failure = \"allow\"";
     scheme
         .add_step("transfer-prepare-check", "hostile-rule", slow)
@@ -190,6 +204,19 @@ async fn a_query_after_a_restart_does_not_overtake_what_was_accepted_before() {
         let body = told.json();
         assert!(!told.path.ends_with("/error"), "{}: {body}", told.path);
         assert_eq!(body["transferState"], "RESERVED", "{body}");
+    }
+    for order in &orders {
+        let turns = turns(&world, &order.transfer_id);
+        let prepared = turns.iter().find(|turn| turn["component"] == "transfers");
+        let asked = turns.iter().rfind(|turn| turn["kind"] == "Request");
+        let (prepared, asked) = (prepared.unwrap(), asked.unwrap());
+        let number = |turn: &Value, member: &str| turn[member].as_u64().unwrap();
+        // A turn's beginning is in whole milliseconds.
+        let done = number(prepared, "at") + number(prepared, "took_us") / 1_000;
+        assert!(
+            number(asked, "at") >= done,
+            "{asked:#} came before the end of {prepared:#}"
+        );
     }
     world.no_complaints().unwrap();
 }
