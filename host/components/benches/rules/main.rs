@@ -1,5 +1,9 @@
 //! What WebAssembly costs where Rialto uses it: a verdict of a rule, kept and fresh instances,
-//! beside the same check native; a call and an event between components.
+//! beside the same check native; a call and an event between components, beside the same function
+//! native. A table at the end sums up.
+//!
+//! One call and one event are far below what a turn costs and how much that varies. So they are
+//! measured in turns with many of them and in turns with none, and told apart by the difference.
 //!
 //! `cargo bench -p rialto-components` (needs what `cargo xtask build` makes). With
 //! `cargo bench --workspace --profile dev --bench rules` nothing is compiled twice: the dev profile
@@ -11,16 +15,18 @@
     reason = "a failed unwrap in a benchmark is a failed benchmark"
 )]
 
-#[path = "../tests/world/mod.rs"]
+mod table;
+#[path = "../../tests/world/mod.rs"]
 mod world;
 
 use std::hint::black_box;
 use std::time::Duration;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group};
 use rialto_components::Failing;
 use rialto_components::rules::Outcome;
 use rialto_components::values::decode;
+use table::Sampled as _;
 use wasmtime::component::Val;
 use world::{PREPARE, Ready, World, asker, at, release, rule, transfer};
 
@@ -29,7 +35,9 @@ const SETTINGS: &str = r#"{"otherwise":"refuse","limits":[
     {"currency":"RWF","scenario":"*","minimum":"1","maximum":"10000000"},
     {"currency":"USD","scenario":"*","minimum":"0.01","maximum":"10000"}]}"#;
 /// Events of one chain, each published by the consumer of the one before.
-const EVENTS: usize = 64;
+const EVENTS: usize = 256;
+/// Calls of one turn.
+const CALLS: usize = 1_024;
 
 /// The check of `amount-limits`, in plain Rust: what a host without plugins would compile in.
 mod native {
@@ -57,6 +65,15 @@ mod native {
         read.collect()
     }
 
+    /// What hostile-friend does with `nothing`.
+    #[inline(never)]
+    pub fn echo(order: &str) -> String {
+        match order {
+            "nothing" => "done".to_owned(),
+            other => panic!("{other:?} is no order"),
+        }
+    }
+
     pub fn check(limits: &[Limit], currency: &str, units: u128) -> Result<(), String> {
         let found = limits.iter().find(|limit| limit.currency == currency);
         let Some(limit) = found else {
@@ -79,54 +96,46 @@ fn verdicts(c: &mut Criterion) {
     let input = decode(&member.exports[bound.export].params[1], &input).unwrap();
     let params = [Val::String("T1".into()), input];
     let mut group = c.benchmark_group("verdict on an amount");
-    group.bench_function("native, limits read before", |b| {
-        let limits = native::limits(SETTINGS, 2);
-        b.iter(|| native::check(black_box(&limits), black_box("USD"), black_box(100)).unwrap());
+    let limits = native::limits(SETTINGS, 2);
+    group.sampled(table::NATIVE_VERDICT, || {
+        native::check(black_box(&limits), black_box("USD"), black_box(100)).unwrap();
     });
-    group.bench_function("native, limits read each time", |b| {
-        b.iter(|| {
-            let limits = native::limits(black_box(SETTINGS), 2);
-            native::check(&limits, black_box("USD"), black_box(100)).unwrap();
-        });
+    group.sampled(table::NATIVE_VERDICT_WITH_SETTINGS, || {
+        let limits = native::limits(black_box(SETTINGS), 2);
+        native::check(&limits, black_box("USD"), black_box(100)).unwrap();
     });
-    group.bench_function("component, instance kept", |b| {
-        let mut instance = member.instantiate(&bound.identity).unwrap();
-        b.iter(|| {
-            member.arm(&mut instance.store).unwrap();
-            let mut results = [Val::Bool(false)];
-            let called = member.invoke(&mut instance, bound.export, &params, &mut results);
-            called.unwrap();
-            results
-        });
+    let mut instance = member.instantiate(&bound.identity).unwrap();
+    group.sampled(table::KEPT_VERDICT, || {
+        member.arm(&mut instance.store).unwrap();
+        let mut results = [Val::Bool(false)];
+        let called = member.invoke(&mut instance, bound.export, &params, &mut results);
+        called.unwrap();
+        black_box(&results);
     });
-    group.bench_function("component, fresh instance (as the host asks rules)", |b| {
-        b.iter(|| {
-            let judgement = member.judge(&bound.identity, bound.export, &params);
-            assert_eq!(judgement.outcome, Ok(Outcome::Allow));
-        });
+    group.sampled(table::FRESH_VERDICT, || {
+        let judgement = member.judge(&bound.identity, bound.export, &params);
+        assert_eq!(judgement.outcome, Ok(Outcome::Allow));
     });
     group.finish();
+}
+
+/// The turns of an order and of all that it causes.
+fn to_its_end(world: &World, order: &str) {
+    world.order(order).unwrap();
+    world.wait_until("the last turn", |w| w.engine.load().turns_active == 0);
 }
 
 fn hops(c: &mut Criterion) {
     let world = World::new(&release(vec![asker()], Vec::new()), 64);
     let mut group = c.benchmark_group("between components");
-    group.bench_function("a request's turn that does nothing", |b| {
-        b.iter(|| world.order("nothing").unwrap());
+    group.sampled(table::NATIVE_CALL, || {
+        black_box(native::echo(black_box("nothing")));
     });
-    group.bench_function("a request's turn with one call to another component", |b| {
-        b.iter(|| world.order("call nothing").unwrap());
-    });
-    group.throughput(Throughput::Elements(EVENTS as u64));
-    group.bench_function("64 events, each caused by the one before", |b| {
-        let order = format!("{}nothing", "publish ".repeat(EVENTS));
-        b.iter(|| {
-            world.order(&order).unwrap();
-            world.wait_until("the last event's turn", |w| {
-                w.engine.load().turns_active == 0
-            });
-        });
-    });
+    group.sampled(table::TURN, || to_its_end(&world, "nothing"));
+    let calls = format!("calls {CALLS} nothing");
+    group.sampled(table::TURN_WITH_CALLS, || to_its_end(&world, &calls));
+    let events = format!("{}nothing", "publish ".repeat(EVENTS));
+    group.sampled(table::TURN_WITH_EVENTS, || to_its_end(&world, &events));
     group.finish();
 }
 
@@ -143,4 +152,9 @@ criterion_group! {
     config = short();
     targets = verdicts, hops
 }
-criterion_main!(benches);
+
+fn main() {
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+    table::print(CALLS, EVENTS);
+}
