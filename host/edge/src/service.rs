@@ -90,11 +90,13 @@ impl Service {
 
     /// Answer a request.
     pub async fn answer(&self, request: http::Request<Incoming>) -> Response<Full<Bytes>> {
+        let trace = trace_of(request.headers()).id;
         let span = tracing::debug_span!(
             "request",
             method = %request.method(),
             path = request.uri().path(),
-            trace = format_args!("{:032x}", trace_of(request.headers()).id),
+            // Without one from the client the engine draws one: its turn tells which.
+            trace = (trace != 0).then(|| format!("{trace:032x}")),
         );
         self.answered(request).instrument(span).await
     }
@@ -127,7 +129,7 @@ impl Service {
             }
             Err(violation) => {
                 let response = self.refuse(served, head, violation).await;
-                (String::new(), response)
+                (operation_meant(&api, head), response)
             }
         };
         let labels = RequestLabels {
@@ -208,7 +210,11 @@ impl Service {
             return Err(wit::Violation {
                 kind: ViolationKind::MethodNotAllowed,
                 location: "method".into(),
-                detail: format!("this path takes {}", allowed.join(", ")),
+                detail: if allowed.is_empty() {
+                    "this path is of messages that the switch sends; it takes none".to_owned()
+                } else {
+                    format!("this path takes {}", allowed.join(", "))
+                },
                 allowed,
             });
         };
@@ -316,6 +322,13 @@ impl Service {
             _ => plain(StatusCode::INTERNAL_SERVER_ERROR, "internal error"),
         }
     }
+}
+
+/// The operation that a refused request is of; empty if it is of none.
+fn operation_meant(api: &Api, head: &Parts) -> String {
+    let found = api.find(head.uri.path()).and_then(|(_, found)| found);
+    let operation = found.and_then(|found| found.operations.get(head.method.as_str()));
+    operation.map_or_else(String::new, |operation| operation.id.clone())
 }
 
 /// Header values as text; bytes beyond ASCII as Latin-1, as HTTP once had it.

@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 
+use http::{Method, StatusCode};
 use rialto_tests::{World, binaries};
 
 /// The documents that name commands.
@@ -72,6 +73,9 @@ fn each_command_has_the_help_that_it_had() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_metrics_have_the_names_that_they_had() {
     let world = World::demo().await.unwrap();
+    let refused = world.payer().raw(Method::POST, "/quotes").body("{}".to_owned());
+    let refused = refused.send().await.unwrap();
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     let url = world.host.url("operators").unwrap();
     let address = url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address).unwrap();
@@ -80,6 +84,8 @@ async fn the_metrics_have_the_names_that_they_had() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let counted = "rialto_requests_total{operation=\"requestQuote\",status=\"400\"} 1";
+    assert!(answer.lines().any(|line| line == counted), "{answer}");
     let described = answer.lines().filter(|line| line.starts_with("# "));
     let described: Vec<&str> = described.filter(|line| *line != "# EOF").collect();
     insta::assert_snapshot!(described.join("\n"));
