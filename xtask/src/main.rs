@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 mod build;
 mod check;
+mod foreign;
 mod guests;
 mod host;
 mod process;
@@ -37,6 +38,9 @@ enum Verb {
     Test {
         /// Run only tests whose names contain this
         filter: Option<String>,
+        /// Instead, build a rule with cargo-component and run the tests that need it
+        #[arg(long, conflicts_with = "filter")]
+        foreign: bool,
     },
     /// Build, then run the demonstration scheme with one payment and tell its story
     Demo {
@@ -57,7 +61,8 @@ fn main() -> ExitCode {
         Verb::Build => build::build(),
         Verb::Check => check::check(),
         Verb::Tidy { accept_wit } => tidy::tidy(accept_wit),
-        Verb::Test { filter } => test::test(filter.as_deref()),
+        Verb::Test { foreign: true, .. } => foreign::test(),
+        Verb::Test { filter, .. } => test::test(filter.as_deref()),
         Verb::Demo { arguments } => host::demo(&arguments),
         Verb::Bench { arguments } => host::bench(&arguments),
     };

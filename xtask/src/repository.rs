@@ -26,6 +26,11 @@ pub fn guest_target() -> PathBuf {
     root().join("target/guest")
 }
 
+/// What another project's tool makes.
+pub fn foreign() -> PathBuf {
+    root().join("target/foreign")
+}
+
 /// The plugins' target folder for this machine: their tests and lints.
 pub fn native_target() -> PathBuf {
     root().join("target/plugins-native")

@@ -66,6 +66,25 @@ pub fn test(filter: Option<&str>) -> Result<()> {
     Ok(())
 }
 
+/// Run the tests that need a component of another project's tool.
+pub fn of_foreign() -> Result<()> {
+    let mut command = process::cargo();
+    command.current_dir(repository::root()).args([
+        "test",
+        "--workspace",
+        "--test",
+        "foreign",
+        "--",
+        "--ignored",
+    ]);
+    let (totals, success) = counted(&mut command)?;
+    println!("total: {} passed, {} failed", totals.passed, totals.failed);
+    if !success || totals.passed == 0 {
+        bail!("tests of the foreign rule failed, or none was run");
+    }
+    Ok(())
+}
+
 /// Run a test command, pass on what it writes, and add up its results.
 fn counted(command: &mut Command) -> Result<(Totals, bool)> {
     let words = process::words(command);

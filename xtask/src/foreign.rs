@@ -1,0 +1,74 @@
+//! `cargo xtask test --foreign`: a rule that another project's tool builds, judged with by the host.
+//!
+//! It is no part of `cargo xtask test`, because installing that tool takes minutes.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{build, process, repository, test};
+
+/// The tool, which is run by its own name.
+const TOOL: &str = "cargo-component";
+/// What to do when it is not there. The version is the last one that the rule was built with.
+const INSTALL: &str = "cargo install --locked cargo-component --version 0.21.1";
+/// The rule, and its folder's name.
+const RULE: &str = "whole-amounts";
+/// What the tool compiles for unless it is told.
+const TARGET: &str = "wasm32-wasip1";
+/// Variables that speak of the compiler that built this, or of how the host is compiled.
+const NOT_INHERITED: [&str; 5] = [
+    "CARGO",
+    "RUSTC",
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_BUILD_TARGET",
+];
+
+/// Build the rule, and run the tests that need it.
+pub fn test() -> Result<()> {
+    build::build()?;
+    if process::output(Command::new(TOOL).arg("--version")).is_none() {
+        bail!("there is no {TOOL}: run `{INSTALL}` (it takes about ten minutes), then try again");
+    }
+    process::say(&format!("building {RULE} with {TOOL}"));
+    let folder = repository::foreign().join(RULE);
+    copy(&repository::plugins().join("foreign").join(RULE), &folder)?;
+    let target = repository::foreign().join("target");
+    let mut command = Command::new(TOOL);
+    for name in NOT_INHERITED {
+        command.env_remove(name);
+    }
+    process::run(
+        command
+            .current_dir(&folder)
+            .env("CARGO_TARGET_DIR", &target)
+            .args(["build", "--release", "--locked"]),
+    )?;
+    let made = format!("{TARGET}/release/{}.wasm", RULE.replace('-', "_"));
+    let component = repository::foreign().join(format!("{RULE}.wasm"));
+    fs::copy(target.join(&made), &component)
+        .with_context(|| format!("{TOOL} made no {made}, or {component:?} cannot be written"))?;
+    test::of_foreign()
+}
+
+/// Copy a folder: the tool writes bindings beside the sources. What was there goes first.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    if to.exists() {
+        fs::remove_dir_all(to).with_context(|| format!("cannot remove {to:?}"))?;
+    }
+    fs::create_dir_all(to).with_context(|| format!("cannot create {to:?}"))?;
+    let entries = fs::read_dir(from).with_context(|| format!("cannot list {from:?}"))?;
+    for entry in entries {
+        let entry = entry?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            copy(&from, &to)?;
+        } else {
+            fs::copy(&from, &to).with_context(|| format!("cannot copy {from:?}"))?;
+        }
+    }
+    Ok(())
+}
