@@ -1,0 +1,176 @@
+//! Comparing values of which nothing is known but their shape, and lists whose entries have a name.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// The lines of a plan.
+#[derive(Debug, Default)]
+pub(super) struct Words(Vec<String>);
+
+impl Words {
+    pub fn lines(self) -> Vec<String> {
+        self.0
+    }
+
+    pub fn came(&mut self, what: impl std::fmt::Display) {
+        self.0.push(format!("+ {what}"));
+    }
+
+    pub fn went(&mut self, what: impl std::fmt::Display) {
+        self.0.push(format!("- {what}"));
+    }
+
+    pub fn changed(&mut self, what: &str, how: &str) {
+        self.0.push(format!("~ {what}: {how}"));
+    }
+
+    /// Everything in which two values of `whose` differ, each by its path.
+    pub fn differences(&mut self, whose: &str, path: &str, old: &Value, new: &Value) {
+        match (old, new) {
+            (old, new) if old == new => {}
+            (Value::Object(was), Value::Object(is)) => {
+                for (name, old) in was {
+                    match is.get(name) {
+                        Some(new) => self.differences(whose, &member(path, name), old, new),
+                        None => self.gone(whose, &member(path, name), old),
+                    }
+                }
+                for (name, new) in is.iter().filter(|(name, _)| !was.contains_key(*name)) {
+                    self.new(whose, &member(path, name), new);
+                }
+            }
+            (Value::Array(was), Value::Array(is)) => self.items(whose, path, was, is),
+            // What is not there at all.
+            (Value::Null, new) if path.is_empty() => self.new(whose, path, new),
+            (old, new) => self.changed(whose, &format!("{}{old} → {new}", named(path))),
+        }
+    }
+
+    /// Items by their place; what is the same before and behind a change is left out first, so that
+    /// one item more is not told as a change of all behind it.
+    fn items(&mut self, whose: &str, path: &str, was: &[Value], is: &[Value]) {
+        let shorter = was.len().min(is.len());
+        let head = was.iter().zip(is).take_while(|(a, b)| a == b).count();
+        let behind = was.iter().rev().zip(is.iter().rev());
+        let tail = behind.take_while(|(a, b)| a == b).count();
+        let tail = tail.min(shorter - head);
+        let (was, is) = (&was[head..was.len() - tail], &is[head..is.len() - tail]);
+        for n in 0..was.len().max(is.len()) {
+            let place = format!("{path}[{}]", head + n);
+            match (was.get(n), is.get(n)) {
+                // Of lists of different length nobody can say which item is which.
+                (Some(old), Some(new)) if was.len() == is.len() => {
+                    self.differences(whose, &place, old, new);
+                }
+                (old, new) => {
+                    if let Some(old) = old {
+                        self.gone(whose, &place, old);
+                    }
+                    if let Some(new) = new {
+                        self.new(whose, &place, new);
+                    }
+                }
+            }
+        }
+    }
+
+    fn new(&mut self, whose: &str, path: &str, value: &Value) {
+        self.came(format!("{whose}: {}{value}", named(path)));
+    }
+
+    fn gone(&mut self, whose: &str, path: &str, value: &Value) {
+        self.went(format!("{whose}: {}{value}", named(path)));
+    }
+}
+
+/// `path = `, or nothing for the value as such.
+fn named(path: &str) -> String {
+    if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path} = ")
+    }
+}
+
+fn member(path: &str, name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let name = if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        Value::from(name).to_string()
+    };
+    if path.is_empty() {
+        name
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
+/// An entry of a list before and after.
+pub(super) enum Compared<'a> {
+    Came(&'a Value),
+    Went,
+    Stayed(&'a Value, &'a Value),
+}
+
+/// Two lists, by the names of their entries.
+pub(super) struct Entries<'a> {
+    /// Each entry with its name: those that were there in their order, then those that came.
+    pub both: Vec<(String, Compared<'a>)>,
+    /// How those that stayed are ordered now, if that is another order.
+    pub reordered: Option<String>,
+}
+
+/// Compare two lists by the names of their entries; none if they are no lists, or if an entry has no
+/// name or one that another entry has.
+pub(super) fn compared<'a>(
+    old: &'a Value,
+    new: &'a Value,
+    name: impl Fn(&Value) -> Option<String>,
+) -> Option<Entries<'a>> {
+    let (old, new) = (by_name(old, &name)?, by_name(new, &name)?);
+    let find = |entries: &[(String, &'a Value)]| -> BTreeMap<String, &'a Value> {
+        entries.iter().cloned().collect()
+    };
+    let (was, is) = (find(&old), find(&new));
+    if was.len() < old.len() || is.len() < new.len() {
+        return None;
+    }
+    let stayed = |entries: &[(String, &'a Value)]| -> Vec<String> {
+        let names = entries.iter().map(|(name, _)| name);
+        let stayed = names.filter(|name| was.contains_key(*name) && is.contains_key(*name));
+        stayed.cloned().collect()
+    };
+    let (before, after) = (stayed(&old), stayed(&new));
+    let mut both = Vec::new();
+    for (name, value) in old {
+        let compared = match is.get(&name) {
+            Some(new) => Compared::Stayed(value, new),
+            None => Compared::Went,
+        };
+        both.push((name, compared));
+    }
+    for (name, value) in new {
+        if !was.contains_key(&name) {
+            both.push((name, Compared::Came(value)));
+        }
+    }
+    Some(Entries {
+        both,
+        reordered: (before != after).then(|| after.join(", ")),
+    })
+}
+
+fn by_name<'a>(
+    list: &'a Value,
+    name: &impl Fn(&Value) -> Option<String>,
+) -> Option<Vec<(String, &'a Value)>> {
+    let entries = match list {
+        Value::Null => return Some(Vec::new()),
+        Value::Array(entries) => entries,
+        _ => return None,
+    };
+    let named = entries.iter().map(|entry| Some((name(entry)?, entry)));
+    named.collect()
+}
