@@ -47,6 +47,8 @@ pub enum Code {
     DigestMismatch,
     /// `scheme.lock` pins something that needs no pin.
     StaleLock,
+    /// What somebody else found who looked further, by the code that it has there.
+    Found(&'static str),
 }
 
 impl fmt::Display for Code {
@@ -68,6 +70,7 @@ impl fmt::Display for Code {
             Self::Unpinned => "unpinned",
             Self::DigestMismatch => "digest-mismatch",
             Self::StaleLock => "stale-lock",
+            Self::Found(code) => code,
         })
     }
 }
@@ -103,23 +106,56 @@ impl Problem {
     }
 }
 
-impl Diagnostic for Problem {
+impl Problem {
+    /// Whether there is something to be seen at its place. What a document lacks as a whole has no
+    /// place in it, and a document that cannot be read has no lines.
+    fn has_lines(&self) -> bool {
+        let Some(span) = &self.span else {
+            return false;
+        };
+        let lacking = self.code == Code::MissingKey && span.is_empty();
+        !lacking && !self.source_text.line(span.start).trim().is_empty()
+    }
+}
+
+/// A problem as a person sees it.
+#[derive(Debug)]
+struct Shown<'a> {
+    problem: &'a Problem,
+    /// With the lines around it; if not, its file is named beside the message.
+    framed: bool,
+    /// With what to do.
+    helps: bool,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.framed {
+            write!(f, "{}: ", self.problem.source_text.name())?;
+        }
+        f.write_str(&self.problem.message)
+    }
+}
+
+impl std::error::Error for Shown<'_> {}
+
+impl Diagnostic for Shown<'_> {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.code))
+        Some(Box::new(self.problem.code))
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(&self.help))
+        let help = Some(&self.problem.help).filter(|_| self.helps);
+        help.map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        self.span
-            .as_ref()
-            .map(|_| &self.source_text as &dyn miette::SourceCode)
+        self.framed
+            .then_some(&self.problem.source_text as &dyn miette::SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let span = self.span.clone()?;
+        let span = self.problem.span.clone().filter(|_| self.framed)?;
         let label = LabeledSpan::new_primary_with_span(Some("here".to_owned()), span);
         Some(Box::new(std::iter::once(label)))
     }
@@ -138,18 +174,30 @@ impl Diagnostics {
         &self.problems
     }
 
-    /// One problem a line, each followed by what to do; no colours, no width, no paths.
+    /// One problem a line, followed by what to do, once for several in a row; no colours, no width,
+    /// no paths.
     #[must_use]
     pub fn plain(&self) -> String {
         let mut text = String::new();
-        for problem in &self.problems {
+        for (n, problem) in self.problems.iter().enumerate() {
             let _ = writeln!(text, "{}: {}", problem.place(), problem.message);
-            let _ = writeln!(text, "    help: {}", problem.help);
+            if self.helps(n) {
+                let _ = writeln!(text, "    help: {}", problem.help);
+            }
         }
         text
     }
 
-    /// For a person: each problem with the lines of the document around it.
+    /// Problems that somebody else found, in the order of the documents.
+    #[must_use]
+    pub fn of(problems: Vec<Problem>) -> Self {
+        let mut diagnostics = Self { problems };
+        diagnostics.sort();
+        diagnostics
+    }
+
+    /// For a person: each problem with the lines of the document around it, a blank line between two.
+    /// What helps against several problems in a row is said once, behind the last of them.
     #[must_use]
     pub fn render(&self, colours: bool, width: usize) -> String {
         let theme = if colours {
@@ -161,10 +209,16 @@ impl Diagnostics {
             .with_width(width)
             .with_links(false);
         let mut text = String::new();
-        for problem in &self.problems {
-            if handler.render_report(&mut text, problem).is_err() {
+        for (n, problem) in self.problems.iter().enumerate() {
+            let shown = Shown {
+                problem,
+                framed: problem.has_lines(),
+                helps: self.helps(n),
+            };
+            if handler.render_report(&mut text, &shown).is_err() {
                 let _ = writeln!(text, "{}: {}", problem.place(), problem.message);
             }
+            text.push('\n');
         }
         let _ = writeln!(text, "{}", self.summary());
         text
@@ -175,6 +229,14 @@ impl Diagnostics {
     pub fn render_for(&self, stream: &impl IsTerminal, width: usize) -> String {
         let colours = stream.is_terminal() && std::env::var_os("NO_COLOR").is_none();
         self.render(colours, width)
+    }
+
+    /// Whether what to do is said behind this problem: behind the last of several for which it is the
+    /// same.
+    fn helps(&self, n: usize) -> bool {
+        let help = self.problems.get(n).map_or("", |problem| &problem.help);
+        let next = self.problems.get(n + 1).map(|next| next.help.as_str());
+        !help.is_empty() && next != Some(help)
     }
 
     /// How many problems there are.

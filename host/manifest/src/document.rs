@@ -55,7 +55,7 @@ impl<T> Document<T> {
     }
 
     /// Where a value stands, or the nearest one around it that is written.
-    fn place(&self, path: &str) -> Range<usize> {
+    pub fn place(&self, path: &str) -> Range<usize> {
         let mut path = path;
         loop {
             if let Some(span) = self.shaped.places.get(path) {

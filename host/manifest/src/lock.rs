@@ -85,6 +85,7 @@ pub struct Lock {
 /// When `scheme.toml` is wrong, a component cannot be read, or the lock cannot be written.
 pub fn lock(folder: impl AsRef<Path>) -> Result<Lock, Diagnostics> {
     let folder = folder.as_ref();
+    manifest::is_folder(folder)?;
     let mut problems = Diagnostics::default();
     let scheme = manifest::read_text(folder, crate::scheme::FILE_NAME, &mut problems)
         .and_then(|text| Scheme::read(&text, &mut problems));

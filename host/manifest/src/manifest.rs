@@ -70,6 +70,7 @@ impl Manifest {
     pub fn load(folder: impl AsRef<Path>) -> Result<Self, Diagnostics> {
         let folder = folder.as_ref();
         let mut problems = Diagnostics::default();
+        is_folder(folder)?;
         let operator = read_text(folder, operator::FILE_NAME, &mut problems)
             .and_then(|text| Operator::read(&text, &mut problems));
         let scheme = read_text(folder, scheme::FILE_NAME, &mut problems)
@@ -288,6 +289,29 @@ fn read_lock(
         }
     }
     Some(lock)
+}
+
+/// Say once that there is no folder, instead of missing each document in it.
+pub(crate) fn is_folder(folder: &Path) -> Result<(), Diagnostics> {
+    let message = match std::fs::metadata(folder) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "it is a file, and a scheme is a folder".to_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            "there is no such folder".to_owned()
+        }
+        Err(error) => format!("the folder cannot be read: {error}"),
+    };
+    Err(Diagnostics::of(vec![Problem {
+        source_text: Source::new(&folder.display().to_string(), ""),
+        span: None,
+        code: Code::Unreadable,
+        message,
+        help: format!(
+            "Name a scheme's folder: it holds {} and {}, as schemes/demo does.",
+            operator::FILE_NAME,
+            scheme::FILE_NAME
+        ),
+    }]))
 }
 
 /// Read a document's text.

@@ -3,6 +3,7 @@
 //! What a context or a rule is given is in [`component`]; the rest is here.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,19 @@ impl Scheme {
     #[must_use]
     pub fn text(&self) -> &str {
         self.document.source().text()
+    }
+
+    /// The document with its file's name, for problems that somebody else finds in it.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        self.document.source()
+    }
+
+    /// Where a value stands, by its keys with slashes between them, or the nearest one around it that
+    /// is written.
+    #[must_use]
+    pub fn place(&self, path: &str) -> Range<usize> {
+        self.document.place(path)
     }
 
     /// The settings of a context as a JSON object; none if there is no such context.

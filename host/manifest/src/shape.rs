@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
             } else if shape["additionalProperties"] == Json::Bool(false) {
                 self.unknown_key(member, shape);
             } else {
-                self.shaped.places.insert(inner, member.node.span.clone());
+                self.places_within(&member.node, inner);
                 json.insert(member.key.clone(), free(&member.node));
             }
         }
@@ -134,6 +134,24 @@ impl<'a> Walk<'a> {
             }
         }
         Json::Object(json)
+    }
+
+    /// Places in what no schema describes.
+    fn places_within(&mut self, node: &Node, path: String) {
+        match &node.value {
+            Value::Table(members) => {
+                for member in members {
+                    self.places_within(&member.node, join(&path, &member.key));
+                }
+            }
+            Value::Array(nodes) => {
+                for (n, node) in nodes.iter().enumerate() {
+                    self.places_within(node, join(&path, &n.to_string()));
+                }
+            }
+            _ => {}
+        }
+        self.shaped.places.insert(path, node.span.clone());
     }
 
     fn is_name(&mut self, member: &Member) -> bool {

@@ -1,11 +1,14 @@
 //! Every folder in `tests/broken` is a scheme with something wrong in it; `expected.txt` is what
-//! the operator reads. `UPDATE=1` writes the files.
+//! logs and programs get, `seen.txt` what a person at a terminal sees. `UPDATE=1` writes the files.
 
 use std::fs;
 
 use rialto_manifest::Manifest;
 
 use crate::support;
+
+/// Columns that no line reaches: where lines break would depend on the name of a folder.
+const UNBROKEN: usize = 10_000;
 
 #[test]
 fn every_broken_scheme_is_reported_with_its_exact_message() {
@@ -25,6 +28,10 @@ fn every_broken_scheme_is_reported_with_its_exact_message() {
             .plain()
             .replace(&folder.path().display().to_string(), "DIR");
         support::compare(&case.join("expected.txt"), &text);
+        let seen = problems
+            .render(false, UNBROKEN)
+            .replace(&folder.path().display().to_string(), "DIR");
+        support::compare(&case.join("seen.txt"), &seen);
     }
 }
 
@@ -39,4 +46,22 @@ fn a_person_sees_the_lines_around_a_problem() {
     );
     assert!(problems.render(true, 80).contains('\u{1b}'));
     assert!(!problems.render(false, 80).contains('\u{1b}'));
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_one_problem_with_its_name() {
+    let seen = |folder: &str| {
+        let problems = Manifest::load(folder).expect_err("there is nothing");
+        assert_eq!(problems.problems().len(), 1);
+        let locked = rialto_manifest::lock(folder).expect_err("there is nothing");
+        assert_eq!(locked.plain(), problems.plain());
+        problems.render(false, 100)
+    };
+    let words = seen("not/there");
+    assert!(
+        words.contains("not/there: there is no such folder"),
+        "{words}"
+    );
+    let words = seen("Cargo.toml");
+    assert!(words.contains("Cargo.toml: it is a file"), "{words}");
 }
