@@ -19,6 +19,7 @@ pub mod link;
 pub mod names;
 mod prepare;
 mod private;
+pub mod problem;
 pub mod release;
 pub mod rules;
 pub mod runtime;

@@ -17,8 +17,8 @@ use crate::link;
 use crate::names::{CHECK_FUNCTION, RULES_PACKAGE};
 use crate::release::{BoundRule, Export, Handlers, Member, Release, RuleDescription};
 use crate::runtime::Runtime;
-use crate::spec::{ComponentSpec, ReleaseSpec, Role, StepSpec};
-use crate::wiring::{Problem, Wiring, wire};
+use crate::spec::{ComponentSpec, ReleaseSpec, Role};
+use crate::wiring::{Part, Place, Problem, Wiring, wire};
 
 impl Runtime {
     /// Make a release ready to become current.
@@ -45,8 +45,8 @@ impl Runtime {
             .map(|(at, member)| (member.identity.name.clone(), at))
             .collect();
         let mut steps: HashMap<Name, Vec<BoundRule>> = HashMap::new();
-        for step in &spec.steps {
-            match bind(spec, step, &members, &by_name) {
+        for (at, step) in spec.steps.iter().enumerate() {
+            match bind(spec, at, &members, &by_name) {
                 Ok(bound) => steps.entry(step.step.clone()).or_default().push(bound),
                 Err(found) => problems.extend(found),
             }
@@ -71,24 +71,18 @@ impl Runtime {
         for c in &spec.components {
             let actual = Digest::of(&c.bytes);
             if actual != c.digest {
-                problems.push(Problem {
-                    about: c.name.to_string(),
-                    what: format!("its bytes have the digest {actual}, not {}", c.digest),
-                    help: "the file was changed after it was pinned; run `rialto lock` if it should have been".into(),
-                });
+                problems.push(Problem::new(
+                    "digest-mismatch",
+                    Place::File(c.name.to_string()),
+                    format!("its bytes have the digest {actual}, not {}", c.digest),
+                    "the file was changed after it was pinned; run `rialto lock` if it should have been",
+                ));
                 continue;
             }
             let engine = self.engine(c.limits.fuel.is_some());
             match self.cache.component(engine, c.digest, &c.bytes) {
                 Ok(component) => components.push(component),
-                Err(error) => problems.push(Problem {
-                    about: c.name.to_string(),
-                    what: format!(
-                        "is no component that this host can run: {}",
-                        first_line(&error)
-                    ),
-                    help: not_a_component(&c.bytes).into(),
-                }),
+                Err(error) => problems.push(not_a_component(c, &error)),
             }
         }
         if problems.is_empty() {
@@ -114,11 +108,12 @@ impl Runtime {
                 .and_then(|pre| member(engine, spec, c, component, &shapes[at], pre));
             match linked {
                 Ok(member) => members.push(member),
-                Err(error) => problems.push(Problem {
-                    about: c.name.to_string(),
-                    what: format!("cannot be linked: {}", error_line(&error)),
-                    help: String::new(),
-                }),
+                Err(error) => problems.push(Problem::new(
+                    "cannot-link",
+                    Place::Component(c.name.to_string()),
+                    format!("cannot be linked: {}", error_line(&error)),
+                    "",
+                )),
             }
         }
         if problems.is_empty() {
@@ -211,13 +206,14 @@ fn exports(component: &Component, shape: &Shape) -> wasmtime::Result<Vec<Export>
 
 /// Instantiate the component once and ask what it says about itself.
 fn look_inside(member: &mut Member) -> Result<(), Problem> {
-    let asked = ask_itself(member).map_err(|error| Problem {
-        about: member.identity.name.to_string(),
-        what: format!(
-            "fails when it is started: {}",
-            member.explain(&error).reason
-        ),
-        help: String::new(),
+    let asked = ask_itself(member).map_err(|error| {
+        let why = member.explain(&error).reason;
+        Problem::new(
+            "fails-to-start",
+            Place::Component(member.identity.name.to_string()),
+            format!("fails when it is started: {why}"),
+            "",
+        )
     })?;
     (member.description, member.openapi) = asked;
     Ok(())
@@ -258,16 +254,17 @@ fn itself(member: &Member, instance: &mut Instance) -> wasmtime::Result<Itself> 
 /// What a component finds wrong with its own settings. A rule has settings at its steps only: they
 /// are judged where it is bound.
 fn judge_own_settings(member: &Member) -> Vec<Problem> {
-    let problem = |what: String, help: &str| Problem {
-        about: member.identity.name.to_string(),
-        what,
-        help: help.to_owned(),
+    let problem = |code: &'static str, pointer: &str, what: String, help: &str| {
+        let name = member.identity.name.to_string();
+        Problem::new(code, Place::Settings(name, pointer.to_owned()), what, help)
     };
     let Some(indices) = &member.handlers.settings else {
         let has_any = member.role == Role::Context && &*member.identity.settings != "{}";
         let unread = has_any.then(|| {
             let export = "it does not export rialto:host/settings-handler@0.1.0";
             problem(
+                "needless-settings",
+                "",
                 format!("has settings, and takes none: {export}"),
                 "remove its `settings` from scheme.toml",
             )
@@ -285,14 +282,14 @@ fn judge_own_settings(member: &Member) -> Vec<Problem> {
             let errors = judged.err().unwrap_or_default().into_iter();
             let problems = errors.map(|e| {
                 let what = format!("settings{}: {}", e.pointer, e.message);
-                problem(
-                    what,
-                    "change it in the component's `settings` of scheme.toml",
-                )
+                let help = "change it in the component's `settings` of scheme.toml";
+                problem("bad-settings", &e.pointer, what, help)
             });
             problems.collect()
         }
         Err(error) => vec![problem(
+            "fails-to-judge",
+            "",
             format!(
                 "fails when it judges its settings: {}",
                 member.explain(&error).reason
@@ -305,21 +302,18 @@ fn judge_own_settings(member: &Member) -> Vec<Problem> {
 /// Bind a rule to its step: its codes must be the scheme's, its settings must please it.
 fn bind(
     spec: &ReleaseSpec,
-    step: &StepSpec,
+    nth: usize,
     members: &[Member],
     by_name: &HashMap<Name, usize>,
 ) -> Result<BoundRule, Vec<Problem>> {
-    let about = format!("step {}, rule {}", step.step, step.rule);
-    let problem = |what: String, help: &str| {
-        vec![Problem {
-            about: about.clone(),
-            what,
-            help: help.to_owned(),
-        }]
+    let step = &spec.steps[nth];
+    let place = |part: Part| Place::Bound(spec.bound(nth), part);
+    let problem = |code: &'static str, part: Part, what: &str| {
+        vec![Problem::new(code, place(part), what, "")]
     };
     let at = by_name.get(&step.rule).copied();
     let Some((at, member)) = at.map(|at| (at, &members[at])) else {
-        return Err(problem("there is no such rule".into(), ""));
+        return Err(problem("rule-unknown", Part::Rule, "there is no such rule"));
     };
     let export = member.exports.iter().position(|e| {
         let interface = crate::names::InterfaceName::parse(&e.interface);
@@ -327,26 +321,25 @@ fn bind(
             && &*e.function == CHECK_FUNCTION
     });
     let Some(export) = export else {
-        return Err(problem("the rule does not serve this step".into(), ""));
+        let what = "the rule does not serve this step";
+        return Err(problem("rule-elsewhere", Part::Rule, what));
     };
     let identity = Arc::new(Identity {
         settings: step.settings.clone(),
         ..(*member.identity).clone()
     });
-    let mut problems = undeclared_codes(spec, step, member, &about);
+    let mut problems = undeclared_codes(spec, nth, member);
     match judge_settings(member, &identity) {
-        Ok(errors) => problems.extend(errors.into_iter().map(|(pointer, message)| Problem {
-            about: about.clone(),
-            what: format!("settings{pointer}: {message}"),
-            help: String::new(),
+        Ok(errors) => problems.extend(errors.into_iter().map(|(pointer, message)| {
+            let what = format!("settings{pointer}: {message}");
+            Problem::new("bad-settings", place(Part::Settings(pointer)), what, "")
         })),
-        Err(error) => problems.extend(problem(
-            format!(
-                "fails when it judges its settings: {}",
-                member.explain(&error).reason
-            ),
-            "",
-        )),
+        Err(error) => {
+            let why = member.explain(&error).reason;
+            let what = format!("fails when it judges its settings: {why}");
+            let part = Part::Settings(String::new());
+            problems.extend(problem("fails-to-judge", part, &what));
+        }
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -361,22 +354,25 @@ fn bind(
     })
 }
 
-fn undeclared_codes(
-    spec: &ReleaseSpec,
-    step: &StepSpec,
-    member: &Member,
-    about: &str,
-) -> Vec<Problem> {
+fn undeclared_codes(spec: &ReleaseSpec, at: usize, member: &Member) -> Vec<Problem> {
+    let step = &spec.steps[at];
     let said = member.description.iter().flat_map(|d| &d.codes);
-    let codes = said.map(|code| (code.as_str(), "may return"));
-    let failure = std::iter::once((&*step.failure_code, "has the failure code"));
+    let codes = said.map(|code| (code.as_str(), Part::Rule, "may return"));
+    let failure = (
+        &*step.failure_code,
+        Part::FailureCode,
+        "has the failure code",
+    );
     codes
-        .chain(failure)
-        .filter(|(code, _)| !spec.codes.iter().any(|known| known == code))
-        .map(|(code, does)| Problem {
-            about: about.to_owned(),
-            what: format!("{does} {code}, which the scheme does not declare"),
-            help: format!("add [[errors]] with code = \"{code}\" to scheme.toml"),
+        .chain(std::iter::once(failure))
+        .filter(|(code, _, _)| !spec.codes.iter().any(|known| known == code))
+        .map(|(code, part, does)| {
+            Problem::new(
+                "undeclared-code",
+                Place::Bound(spec.bound(at), part),
+                format!("{does} {code}, which the scheme does not declare"),
+                format!("add [[errors]] with code = \"{code}\" to scheme.toml"),
+            )
         })
         .collect()
 }
@@ -409,12 +405,20 @@ fn error_line(error: &wasmtime::Error) -> String {
     causes.join(": ")
 }
 
-fn not_a_component(bytes: &[u8]) -> &'static str {
-    match bytes {
-        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => {
-            "it is a core module: wrap it into a component, for example with cargo-component"
-        }
-        [0, b'a', b's', b'm', ..] => "",
-        _ => "it is no WebAssembly at all",
-    }
+/// What is wrong with bytes that cannot be compiled. What the compiler says of bytes that are no
+/// WebAssembly is about the text format, which nobody meant.
+fn not_a_component(c: &ComponentSpec, error: &wasmtime::Error) -> Problem {
+    let (why, help) = match &*c.bytes {
+        [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => (
+            first_line(error),
+            "it is a core module: wrap it into a component, for example with cargo-component",
+        ),
+        [0, b'a', b's', b'm', ..] => (first_line(error), ""),
+        _ => (
+            "it is no WebAssembly at all".to_owned(),
+            "a component begins with the bytes `\\0asm`; name the file that the build made",
+        ),
+    };
+    let what = format!("is no component that this host can run: {why}");
+    Problem::new("no-component", Place::File(c.name.to_string()), what, help)
 }

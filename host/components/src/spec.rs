@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rialto_engine::Name;
 
 use crate::digest::Digest;
+use crate::problem::Bound;
 
 /// What a component is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,4 +122,16 @@ pub struct ReleaseSpec {
     pub scheme: Arc<str>,
     /// Error codes that the scheme declares.
     pub codes: Vec<String>,
+}
+
+impl ReleaseSpec {
+    /// Which rule at which step this one of `steps` is.
+    pub(crate) fn bound(&self, at: usize) -> Bound {
+        let StepSpec { step, rule, .. } = &self.steps[at];
+        Bound {
+            step: step.to_string(),
+            number: self.steps[..at].iter().filter(|s| s.step == *step).count(),
+            rule: rule.to_string(),
+        }
+    }
 }

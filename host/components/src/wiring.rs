@@ -5,31 +5,10 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::introspect::{Function, Interface, Shape};
 use crate::names::{CHECK_FUNCTION, InterfaceName, RULE_INTERFACE, grant_covers};
+pub use crate::problem::{Bound, Part, Place, Problem};
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
 use crate::surfaces::{RULE_SURFACES, SURFACES};
 use crate::wasi::{self, Needs};
-
-/// Something that keeps a release from going live.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    /// The component or step that it is about.
-    pub about: String,
-    /// What is wrong.
-    pub what: String,
-    /// What to do about it.
-    pub help: String,
-}
-
-impl std::fmt::Display for Problem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.about, self.what)?;
-        if self.help.is_empty() {
-            Ok(())
-        } else {
-            write!(f, "\n  help: {}", self.help)
-        }
-    }
-}
 
 /// What an import is joined to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,12 +90,8 @@ pub fn wire(spec: &ReleaseSpec, shapes: &[Shape]) -> Result<Wiring, Vec<Problem>
 }
 
 impl<'a> Wirer<'a> {
-    fn problem(&mut self, about: &str, what: String, help: String) {
-        self.problems.push(Problem {
-            about: about.to_owned(),
-            what,
-            help,
-        });
+    fn problem(&mut self, code: &'static str, place: Place, what: String, help: String) {
+        self.problems.push(Problem::new(code, place, what, help));
     }
 
     fn component(&mut self, at: usize) {
@@ -124,7 +99,8 @@ impl<'a> Wirer<'a> {
         let shape = &self.shapes[at];
         for name in &shape.strange_imports {
             self.problem(
-                &component.name,
+                "strange-import",
+                Place::Component(component.name.to_string()),
                 format!("imports `{name}`, which is no interface"),
                 "components import interfaces such as `rialto:host/storage`".into(),
             );
@@ -153,17 +129,13 @@ impl<'a> Wirer<'a> {
             return self.surface(component, import);
         }
         if component.role == Role::Rule {
-            self.problem(
-                &component.name,
-                format!("is a rule and imports {}", import.name),
+            self.problem("rule-imports", Place::Component(component.name.to_string()), format!("is a rule and imports {}", import.name),
                 "a rule sees its input and its settings; it imports `configuration` and `logging` at most".into(),
             );
             return None;
         }
         if let Some(bad) = import.functions.iter().find(|f| !f.is_plain()) {
-            self.problem(
-                &component.name,
-                format!(
+            self.problem("not-plain", Place::Component(component.name.to_string()), format!(
                     "imports {}, whose function `{}` is async or takes resources, streams or futures",
                     import.name, bad.name
                 ),
@@ -180,7 +152,8 @@ impl<'a> Wirer<'a> {
             self.call(component, import)
         } else {
             self.problem(
-                &component.name,
+                "mixed-interface",
+                Place::Component(component.name.to_string()),
                 format!(
                     "imports {}, which has functions with and without a result",
                     import.name
@@ -205,9 +178,7 @@ impl<'a> Wirer<'a> {
                 None
             }
             Needs::Refused => {
-                self.problem(
-                    &component.name,
-                    format!("imports {}, which this host does not have", import.name),
+                self.problem("no-such-import", Place::Component(component.name.to_string()), format!("imports {}, which this host does not have", import.name),
                     "of WASI there are cli, clocks, filesystem, io and random, in their versions 0.2; a context sends requests with `rialto:host/http`".into(),
                 );
                 None
@@ -219,16 +190,15 @@ impl<'a> Wirer<'a> {
         let surface = import.name.interface.as_str();
         if !SURFACES.contains(&surface) {
             self.problem(
-                &component.name,
+                "no-such-import",
+                Place::Component(component.name.to_string()),
                 format!("imports {}, which this host does not have", import.name),
                 format!("the surfaces are {}", SURFACES.join(", ")),
             );
             return None;
         }
         if component.role == Role::Rule && !RULE_SURFACES.contains(&surface) {
-            self.problem(
-                &component.name,
-                format!("is a rule and imports {}", import.name),
+            self.problem("rule-imports", Place::Component(component.name.to_string()), format!("is a rule and imports {}", import.name),
                 "a verdict depends on the rule's input and settings alone: only `configuration` and `logging` can be had".into(),
             );
             return None;
@@ -244,11 +214,12 @@ impl<'a> Wirer<'a> {
         &mut self,
         component: &ComponentSpec,
         interface: &InterfaceName,
-        list: &str,
+        list: &'static str,
         grant: &str,
     ) {
         self.problem(
-            &component.name,
+            "not-granted",
+            Place::Grants(component.name.to_string(), list),
             format!("imports {interface} and is not granted it"),
             format!(
                 "add \"{grant}\" to its `grants.{list}`, or use a component without this import"
@@ -256,7 +227,12 @@ impl<'a> Wirer<'a> {
         );
     }
 
-    fn granted(&mut self, component: &ComponentSpec, import: &Interface, list: &str) -> bool {
+    fn granted(
+        &mut self,
+        component: &ComponentSpec,
+        import: &Interface,
+        list: &'static str,
+    ) -> bool {
         let grants = match list {
             "calls" => &component.grants.calls,
             "publishes" => &component.grants.publishes,
@@ -280,7 +256,8 @@ impl<'a> Wirer<'a> {
             && import.functions[0].results.len() == 1;
         if !has_check {
             self.problem(
-                &component.name,
+                "no-step",
+                Place::Component(component.name.to_string()),
                 format!("imports {}, which is no step", import.name),
                 "a step has one function: check: func(subject: string, input: …) -> verdict".into(),
             );
@@ -298,7 +275,12 @@ impl<'a> Wirer<'a> {
         if subscribers.is_empty() {
             let what = format!("publishes {}, which nobody consumes", import.name);
             let help = self.nearest(&import.name);
-            self.problem(&component.name, what, help);
+            self.problem(
+                "no-subscriber",
+                Place::Component(component.name.to_string()),
+                what,
+                help,
+            );
             return None;
         }
         for &subscriber in &subscribers {
@@ -315,7 +297,12 @@ impl<'a> Wirer<'a> {
             [] => {
                 let what = format!("imports {}, which nobody exports", import.name);
                 let help = self.nearest(&import.name);
-                self.problem(&component.name, what, help);
+                self.problem(
+                    "no-provider",
+                    Place::Component(component.name.to_string()),
+                    what,
+                    help,
+                );
                 None
             }
             [provider] => {
@@ -328,7 +315,8 @@ impl<'a> Wirer<'a> {
                     .map(|&at| &*self.spec.components[at].name)
                     .collect();
                 self.problem(
-                    &component.name,
+                    "several-providers",
+                    Place::Component(component.name.to_string()),
                     format!(
                         "imports {}, which {} export",
                         import.name,
@@ -376,9 +364,7 @@ impl<'a> Wirer<'a> {
                 Some(other) => differing(function, other),
                 None => format!("`{}` is not there", function.name),
             };
-            self.problem(
-                &component.name,
-                format!("imports {name}, and what `{exporter_name}` exports under this name differs: {what}"),
+            self.problem("types-differ", Place::Component(component.name.to_string()), format!("imports {name}, and what `{exporter_name}` exports under this name differs: {what}"),
                 "build both against the same wit/".into(),
             );
         }
@@ -392,7 +378,8 @@ impl<'a> Wirer<'a> {
         for (surface, handler, does) in pairs {
             if shape.imports_host(surface) && !shape.exports_host(handler) {
                 self.problem(
-                    &component.name,
+                    "no-handler",
+                    Place::Component(component.name.to_string()),
                     format!("{does} and does not export rialto:host/{handler}"),
                     format!("add `export rialto:host/{handler}@0.1.0;` to its world"),
                 );
@@ -400,12 +387,14 @@ impl<'a> Wirer<'a> {
         }
         match (shape.exports_host("http-handler"), &component.listener) {
             (true, None) => self.problem(
-                &component.name,
+                "no-listener",
+                Place::Component(component.name.to_string()),
                 "serves HTTP and has no listener".into(),
                 "name one of rialto.toml's listeners with `listener = \"…\"`".into(),
             ),
             (false, Some(listener)) => self.problem(
-                &component.name,
+                "no-http",
+                Place::Listener(component.name.to_string()),
                 format!("has the listener `{listener}` and serves no HTTP"),
                 "leave `listener` out, or export rialto:host/http-handler@0.1.0".into(),
             ),
@@ -417,7 +406,8 @@ impl<'a> Wirer<'a> {
         let is_rule = |i: &&Interface| i.name.is_rules() && i.name.interface == RULE_INTERFACE;
         if !shape.exports.iter().any(|i| is_rule(&i)) {
             self.problem(
-                &component.name,
+                "no-rule",
+                Place::Component(component.name.to_string()),
                 "is no rule: it does not export rialto:rules/rule".into(),
                 "build it against one of the worlds of wit/rules".into(),
             );
@@ -434,30 +424,38 @@ impl<'a> Wirer<'a> {
                 }
             }
         }
-        for bound in &self.spec.steps {
-            let about = format!("step {}", bound.step);
+        for (at, bound) in self.spec.steps.iter().enumerate() {
+            let place = || self.spec.bound(at);
             let Some((asker, check)) = asked.get(&*bound.step) else {
                 let known: Vec<&str> = asked.keys().map(String::as_str).collect();
                 let help = format!("the contexts of this scheme ask {}", known.join(", "));
-                self.problem(&about, "is asked by no context".into(), help);
+                self.problem(
+                    "step-unasked",
+                    Place::Bound(place(), Part::Step),
+                    "is asked by no context".into(),
+                    help,
+                );
                 continue;
             };
             let mut rules = self.spec.components.iter().zip(self.shapes);
             let rule = rules.find(|(c, _)| c.role == Role::Rule && c.name == bound.rule);
             let Some((_, shape)) = rule else {
-                let what = format!("names the rule `{}`, which there is not", bound.rule);
-                self.problem(&about, what, "add it under [rules]".into());
+                let what = "there is no such rule".to_owned();
+                self.problem(
+                    "rule-unknown",
+                    Place::Bound(place(), Part::Rule),
+                    what,
+                    "add it under [rules]".into(),
+                );
                 continue;
             };
             let mut exports = shape.exports.iter();
             let export = exports.find(|e| e.name.is_rules() && *e.name.interface == *bound.step);
             match export.and_then(|e| e.function(CHECK_FUNCTION)) {
                 None => self.problem(
-                    &about,
-                    format!(
-                        "names the rule `{}`, which does not serve this step",
-                        bound.rule
-                    ),
+                    "rule-elsewhere",
+                    Place::Bound(place(), Part::Rule),
+                    "does not serve this step".to_owned(),
                     format!("a rule for it exports rialto:rules/{}", bound.step),
                 ),
                 Some(other) if other.fits(check) => {}
@@ -468,7 +466,12 @@ impl<'a> Wirer<'a> {
                         bound.rule,
                         differing(check, other)
                     );
-                    self.problem(&about, what, "build both against the same wit/".into());
+                    self.problem(
+                        "types-differ",
+                        Place::Bound(place(), Part::Rule),
+                        what,
+                        "build both against the same wit/".into(),
+                    );
                 }
             }
         }
@@ -497,7 +500,8 @@ impl<'a> Wirer<'a> {
                 .collect();
             names.push(&component.name);
             self.problem(
-                &component.name,
+                "circle",
+                Place::Component(component.name.to_string()),
                 format!("calls itself in a circle: {}", names.join(" → ")),
                 "let one of them publish an event instead of calling".into(),
             );

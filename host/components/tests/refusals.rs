@@ -9,12 +9,26 @@ mod world;
 
 use std::sync::Arc;
 
-use rialto_components::wiring::Problem;
+use rialto_components::problem::{Bound, Part, Place, Problem};
 use rialto_components::{ComponentSpec, Digest, Failing, Role};
 use world::{Ready, asker, at, built, hostile, problems, release, rule, rule_of, wide};
 
-fn problem(about: &str, what: &str, help: &str) -> Problem {
-    Problem {
+/// What a problem says to people.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Said {
+    about: String,
+    what: String,
+    help: String,
+}
+
+impl PartialEq<Said> for Problem {
+    fn eq(&self, said: &Said) -> bool {
+        (&self.about, &self.what, &self.help) == (&said.about, &said.what, &said.help)
+    }
+}
+
+fn problem(about: &str, what: &str, help: &str) -> Said {
+    Said {
         about: about.into(),
         what: what.into(),
         help: help.into(),
@@ -92,7 +106,10 @@ fn each_grant_has_its_twin_the_same_component_without_it() {
                 "add \"{grant}\" to its `grants.{list}`, or use a component without this import"
             ),
         );
-        assert_eq!(alone(context), [expected]);
+        let found = alone(context);
+        assert_eq!(found, [expected]);
+        assert_eq!(found[0].code, "not-granted");
+        assert_eq!(found[0].place, Place::Grants("asker".into(), list));
     }
 }
 
@@ -156,8 +173,8 @@ fn what_is_no_component_is_refused_with_what_it_is_instead() {
         b"\x7fELF\x02\x01\x01\0",
         &[0xff; 64],
     ] {
-        let (_, help) = no_component(other);
-        assert_eq!(help, "it is no WebAssembly at all", "{other:?}");
+        let (reason, _) = no_component(other);
+        assert_eq!(reason, "it is no WebAssembly at all", "{other:?}");
     }
 }
 
@@ -301,8 +318,8 @@ fn a_rule_must_be_asked_serve_its_step_and_like_its_settings() {
     assert_eq!(problems(&spec(vec![unasked])), [expected]);
     let nobody = at(world::PREPARE, "nobody", "{}", refuse);
     let expected = problem(
-        "step transfer-prepare-check",
-        "names the rule `nobody`, which there is not",
+        "step transfer-prepare-check, rule nobody",
+        "there is no such rule",
         "add it under [rules]",
     );
     assert_eq!(problems(&spec(vec![nobody])), [expected]);
@@ -312,6 +329,13 @@ fn a_rule_must_be_asked_serve_its_step_and_like_its_settings() {
         found[0].about,
         "step transfer-prepare-check, rule hostile-rule"
     );
+    let bound = Bound {
+        step: world::PREPARE.into(),
+        number: 0,
+        rule: "hostile-rule".into(),
+    };
+    let place = Place::Bound(bound, Part::Settings("/do".into()));
+    assert_eq!((found[0].code, &found[0].place), ("bad-settings", &place));
     assert!(
         found[0]
             .what
