@@ -223,6 +223,20 @@ impl SqliteStore {
         self.inner.runtime.block_on(releases(&self.inner.readers))
     }
 
+    /// The numbers of the releases that are current or were. The others were refused when they were to
+    /// be activated, or are being activated now.
+    pub fn releases_once_current(&self) -> Result<Vec<u64>, StoreError> {
+        let numbers: Vec<i64> = self
+            .inner
+            .runtime
+            .block_on(
+                sqlx::query_scalar("SELECT number FROM releases WHERE was_current ORDER BY number")
+                    .fetch_all(&self.inner.readers),
+            )
+            .map_err(failed)?;
+        numbers.into_iter().map(unsigned).collect()
+    }
+
     /// The number of the current release; 0 before the first.
     pub fn current_release(&self) -> Result<u64, StoreError> {
         let number: i64 = self
