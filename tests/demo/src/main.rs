@@ -1,23 +1,26 @@
 //! The demonstration: a host on an embedded store, two simulated FSPs, one payment, and its story:
 //! every HTTP message, every turn with the component that ran it, the ledger before and after.
 
+mod kept;
 mod ledger;
 mod payment;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use clap::Parser;
 use rialto::host::Host;
 use rialto::ops::Story;
-use rialto::words;
+use rialto::{out, words};
 use rialto_manifest::Manifest;
 use rialto_simulator::PaymentOutcome;
 use rialto_simulator::transcript::{Style, Transcript};
 use rialto_telemetry::logs::{self, Format};
 use serde_json::json;
 
+use kept::Kept;
 use ledger::Ledger;
 use payment::{Order, Scene};
 
@@ -46,12 +49,15 @@ struct Arguments {
     amount: String,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+fn main() -> anyhow::Result<ExitCode> {
+    Ok(out::quietly(run(&Arguments::parse()))?.into())
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     let manifest = match Manifest::load(&arguments.scheme) {
         Ok(manifest) => manifest,
         Err(problems) => {
-            eprint!("{}", problems.render_for(&std::io::stderr(), 100));
+            out::note(problems.render_for(&std::io::stderr(), 100).trim_end());
             bail!("the scheme in {} cannot be run", arguments.scheme.display());
         }
     };
@@ -64,29 +70,20 @@ fn main() -> anyhow::Result<()> {
     };
     let runtime = tokio::runtime::Runtime::new()?;
     let host = Host::start(&manifest, &state, runtime.handle())?;
-    let told = tell(&arguments, &manifest, &host, &runtime);
+    let told = tell(arguments, &manifest, &host, &state, &runtime);
     if arguments.keep && told.is_ok() {
-        for (name, address) in host.addresses() {
-            println!("{name:<12} http://{address}");
-        }
-        println!("store        {}", state.display());
-        println!(
-            "look with    rialto events <id> --at {} --state {}",
-            arguments.scheme.display(),
-            state.display()
-        );
-        println!("stop with Ctrl-C");
         runtime.block_on(tokio::signal::ctrl_c())?;
     }
     host.stop();
     drop(runtime);
-    told
+    told.map(|()| 0)
 }
 
 fn tell(
     arguments: &Arguments,
     manifest: &Manifest,
     host: &Host,
+    state: &Path,
     runtime: &tokio::runtime::Runtime,
 ) -> anyhow::Result<()> {
     let order = Order {
@@ -100,10 +97,15 @@ fn tell(
     let after = Ledger::read(host)?;
     let stories = stories(host, &scene, &outcome)?;
     let messages = Transcript::new(scene.recordings()).of_payment(&outcome);
+    let ledgers = (&before, &after);
+    let kept = arguments.keep.then(|| Kept::of(host, &scene, state));
     if arguments.json {
-        print_json(&messages, &stories, &before, &after, &outcome)?;
+        print_json(&messages, &stories, ledgers, kept.as_ref(), &outcome)?;
     } else {
-        print_story(&messages, &stories, &before, &after, &outcome)?;
+        print_story(&messages, &stories, ledgers, &outcome)?;
+        if let Some(kept) = kept {
+            kept.print(&arguments.scheme)?;
+        }
     }
     if !arguments.keep {
         runtime.block_on(scene.close());
@@ -145,7 +147,11 @@ fn stories(host: &Host, scene: &Scene, outcome: &PaymentOutcome) -> anyhow::Resu
             .history(&subject)
             .context("reading the history")?;
         if !turns.is_empty() {
-            stories.push(Story { subject, turns });
+            stories.push(Story {
+                subject,
+                turns,
+                earlier: 0,
+            });
         }
     }
     Ok(stories)
@@ -154,45 +160,49 @@ fn stories(host: &Host, scene: &Scene, outcome: &PaymentOutcome) -> anyhow::Resu
 fn print_story(
     messages: &Transcript,
     stories: &[Story],
-    before: &Ledger,
-    after: &Ledger,
+    (before, after): (&Ledger, &Ledger),
     outcome: &PaymentOutcome,
 ) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    println!("\nWhat the FSPs saw: every HTTP message\n");
-    messages.write(&mut out, Style::for_people(&std::io::stdout()))?;
-    println!("\nWhat the host did: every turn, and the component that ran it\n");
+    out::line("\nWhat the FSPs saw: every HTTP message\n")?;
+    let mut text = Vec::new();
+    messages.write(&mut text, Style::for_people(&std::io::stdout()))?;
+    out::text(String::from_utf8_lossy(&text))?;
+    out::line("\nWhat the host did: every turn, and the component that ran it\n")?;
     for story in stories {
-        println!("{}", words::story(story, words::colours()));
+        out::line(words::story(story, words::colours()))?;
     }
-    println!("The ledger, before and after\n");
-    print!("{}", before.beside(after));
-    println!(
+    out::line("The ledger, before and after\n")?;
+    out::text(before.beside(after))?;
+    out::line(format_args!(
         "\ntransfer {} is {} after {:.1} ms",
         outcome.transfer_id,
         outcome.transfer_state.as_deref().unwrap_or("not there"),
         outcome.total_ms
-    );
+    ))?;
     Ok(())
 }
 
 fn print_json(
     messages: &Transcript,
     stories: &[Story],
-    before: &Ledger,
-    after: &Ledger,
+    (before, after): (&Ledger, &Ledger),
+    kept: Option<&Kept>,
     outcome: &PaymentOutcome,
 ) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    messages.write_json_lines(&mut out)?;
-    drop(out);
+    let mut text = Vec::new();
+    messages.write_json_lines(&mut text)?;
+    out::text(String::from_utf8_lossy(&text))?;
     for story in stories {
         for turn in &story.turns {
-            println!("{}", json!({"subject": story.subject, "turn": turn}));
+            out::json(&json!({"subject": story.subject, "turn": turn}))?;
         }
     }
-    println!("{}", json!({"ledgerBefore": before.json()}));
-    println!("{}", json!({"ledgerAfter": after.json()}));
-    println!("{}", serde_json::to_string(outcome)?);
+    out::json(&json!({"ledgerBefore": before.json()}))?;
+    out::json(&json!({"ledgerAfter": after.json()}))?;
+    if let Some(kept) = kept {
+        out::json(&kept.json())?;
+    }
+    // The last line in any case: who waits for the outcome waits for it.
+    out::json(outcome)?;
     Ok(())
 }

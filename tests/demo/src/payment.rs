@@ -82,6 +82,13 @@ impl Scene {
             .into()
     }
 
+    /// Both FSPs, with where they are called back and told what to do.
+    pub fn urls(&self) -> Vec<(String, String)> {
+        let both = [&self.payer, &self.payee];
+        both.map(|fsp| (fsp.id().to_string(), fsp.url().to_string()))
+            .into()
+    }
+
     /// Stop both.
     pub async fn close(&self) {
         self.payer.stop().await;

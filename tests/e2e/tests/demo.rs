@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
 use rialto_tests::binaries::rialto_demo;
 use rialto_tests::{CliOutput, TestScheme};
 use serde_json::Value;
@@ -77,4 +81,92 @@ fn the_demonstration_tells_people_of_every_context_and_of_the_ledger() {
             "{account}: {row:?}"
         );
     }
+}
+
+/// A demonstration that runs on; it ends with this value.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A demonstration that is kept, and the lines that it prints until one that is the last.
+fn kept(options: &[&str], last: impl Fn(&str) -> bool) -> (Running, TestScheme, Vec<String>) {
+    let scheme = TestScheme::demo().unwrap();
+    let child = Command::new(rialto_demo().unwrap())
+        .arg(scheme.path())
+        .arg("--keep")
+        .args(options)
+        .env("NO_COLOR", "1")
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut running = Running(child.unwrap());
+    let out = running.0.stdout.take().unwrap();
+    let mut lines = Vec::new();
+    for line in BufReader::new(out).lines() {
+        lines.push(line.unwrap());
+        if last(&lines[lines.len() - 1]) {
+            return (running, scheme, lines);
+        }
+    }
+    panic!("the demonstration ended before its last line: {lines:#?}");
+}
+
+/// Whether somebody takes connections at this base address.
+fn answers(url: &str) -> bool {
+    TcpStream::connect(url.trim_start_matches("http://").trim_end_matches('/')).is_ok()
+}
+
+#[test]
+fn a_kept_demonstration_names_its_host_and_both_fsps_and_they_answer() {
+    let (_running, scheme, lines) = kept(&[], |line| line == "stop with Ctrl-C");
+    for name in ["fsps", "operators", "payerfsp", "payeefsp"] {
+        let prefix = format!("{name:<12} http://");
+        let line = lines.iter().find(|line| line.starts_with(&prefix));
+        let line = line.unwrap_or_else(|| panic!("{name} is not named: {lines:#?}"));
+        let url = line.split_whitespace().nth(1).unwrap();
+        assert!(answers(url), "nobody is at {url}");
+        if let Some(port) = scheme.callbacks().get(name) {
+            assert!(url.contains(&format!(":{port}")), "{url}");
+        }
+    }
+}
+
+#[test]
+fn a_kept_demonstration_as_json_is_an_object_a_line_and_its_last_has_the_outcome() {
+    let (mut running, _scheme, lines) = kept(&["--json"], |line| {
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        assert!(line.is_object(), "{line}");
+        line.get("transferState").is_some()
+    });
+    let last: Value = serde_json::from_str(&lines[lines.len() - 1]).unwrap();
+    assert_eq!(last["transferState"], "COMMITTED", "{last}");
+    let before: Value = serde_json::from_str(&lines[lines.len() - 2]).unwrap();
+    for group in ["listeners", "fsps"] {
+        let urls = before["kept"][group].as_object().unwrap();
+        assert_eq!(urls.len(), 2, "{before}");
+        assert!(urls.values().all(|url| answers(url.as_str().unwrap())));
+    }
+    assert!(running.0.try_wait().unwrap().is_none(), "it runs on");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_demonstration_quietly() {
+    let scheme = TestScheme::demo().unwrap();
+    let mut child = Command::new(rialto_demo().unwrap())
+        .arg(scheme.path())
+        .arg("--json")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut errors = String::new();
+    let mut stderr = child.stderr.take().unwrap();
+    stderr.read_to_string(&mut errors).unwrap();
+    assert!(child.wait().unwrap().success(), "{errors}");
+    assert!(!errors.contains("panicked"), "{errors}");
 }

@@ -1,0 +1,52 @@
+//! What runs on after the demonstration, and how to reach it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rialto::host::Host;
+use rialto::out;
+use serde_json::{Value, json};
+
+use crate::payment::Scene;
+
+/// See the module's documentation.
+pub struct Kept {
+    listeners: BTreeMap<String, String>,
+    fsps: Vec<(String, String)>,
+    store: PathBuf,
+}
+
+impl Kept {
+    /// A host on this store and its FSPs.
+    pub fn of(host: &Host, scene: &Scene, store: &Path) -> Self {
+        let listeners = host.addresses().iter();
+        let listeners = listeners.map(|(name, at)| (name.clone(), format!("http://{at}")));
+        Self {
+            listeners: listeners.collect(),
+            fsps: scene.urls(),
+            store: store.to_owned(),
+        }
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let fsps: BTreeMap<_, _> = self.fsps.iter().cloned().collect();
+        json!({"kept": {"listeners": self.listeners, "fsps": fsps, "store": self.store}})
+    }
+
+    /// For a person, with what to do next.
+    pub fn print(&self, scheme: &Path) -> Result<(), out::Unwritten> {
+        out::line("")?;
+        let listeners = self.listeners.iter().map(|(name, url)| (name, url));
+        let fsps = self.fsps.iter().map(|(name, url)| (name, url));
+        for (name, url) in listeners.chain(fsps) {
+            out::line(format_args!("{name:<12} {url}"))?;
+        }
+        let (scheme, store) = (scheme.display(), self.store.display());
+        out::line(format_args!("store        {store}"))?;
+        out::line(format_args!(
+            "look with    rialto events <id> --at {scheme} --state {store}"
+        ))?;
+        out::line("stop with Ctrl-C")
+    }
+}
