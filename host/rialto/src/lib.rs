@@ -4,11 +4,16 @@
 //! Start reading at [`host::Host::start`], then [`releases`] (how what runs is changed) and
 //! [`cli`].
 
+// One place writes, and it bears a reader that goes away: `out`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod cli;
 pub mod client;
 pub mod host;
+pub mod located;
 pub mod metrics;
 pub mod ops;
+pub mod out;
 pub mod plan;
 pub mod releases;
 pub mod replay;

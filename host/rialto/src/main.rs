@@ -9,7 +9,7 @@ fn main() -> std::process::ExitCode {
     match rialto::cli::run(rialto::cli::Cli::parse()) {
         Ok(code) => code.into(),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            rialto::out::note(format_args!("error: {error:#}"));
             1.into()
         }
     }

@@ -18,15 +18,15 @@ use anyhow::Context as _;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use rialto_components::runtime::Argument;
-use rialto_components::wiring::Problem;
 use rialto_components::{Digest, Member, Release, ReleaseSpec, Runtime};
 use rialto_edge::Api;
 use rialto_engine::{Clock, Engine, Failure};
 use rialto_manifest::scheme::SchemeDocument;
-use rialto_manifest::{ComponentKind, Operator};
+use rialto_manifest::{ComponentKind, Diagnostics, Operator};
 use rialto_store_sqlite::{SqliteStore, StoredRelease};
 use serde::{Deserialize, Serialize};
 
+use crate::located::located;
 use crate::plan;
 use crate::spec;
 
@@ -67,8 +67,8 @@ fn lines(problems: &[String]) -> String {
     problems.join("\n")
 }
 
-fn unfit(problems: Vec<Problem>) -> Refused {
-    Refused::Unfit(problems.iter().map(ToString::to_string).collect())
+fn unfit(problems: &Diagnostics) -> Refused {
+    Refused::Unfit(vec![problems.plain()])
 }
 
 /// A release as `rialto release list` shows it.
@@ -85,6 +85,9 @@ pub struct Summary {
     pub note: String,
     /// Whether new turns run on it.
     pub current: bool,
+    /// Whether it is current or was; if not, it was refused when it was to be activated.
+    #[serde(default)]
+    pub was_current: bool,
 }
 
 /// What was done, in words.
@@ -361,8 +364,13 @@ impl Releases {
             .current_release()
             .context("reading the releases")?;
         let stored = self.store.releases().context("reading the releases")?;
+        let were_current = self
+            .store
+            .releases_once_current()
+            .context("reading the releases")?;
         let summaries = stored.into_iter().map(|r| Summary {
             current: r.number == current,
+            was_current: were_current.contains(&r.number),
             number: r.number,
             digest: r.digest,
             created_at: r.created_at.0,
@@ -393,17 +401,15 @@ impl Releases {
     }
 
     fn prepare(&self, number: u64, document: &SchemeDocument) -> Result<Release, Refused> {
-        let scheme = document
-            .scheme()
-            .map_err(|problems| Refused::Unfit(vec![problems.plain()]))?;
-        rialto_manifest::admit(&self.operator, &scheme)
-            .map_err(|problems| Refused::Unfit(vec![problems.plain()]))?;
+        let scheme = document.scheme().map_err(|problems| unfit(&problems))?;
+        rialto_manifest::admit(&self.operator, &scheme).map_err(|problems| unfit(&problems))?;
         let spec: ReleaseSpec = spec::release(number, document, |digest| {
             let bytes = self.store.component(&digest.to_string()).ok().flatten();
             bytes.map(Into::into)
         })
         .map_err(|error| Refused::Unfit(vec![error.to_string()]))?;
-        let release = self.runtime.prepare(&spec).map_err(unfit)?;
+        let release = self.runtime.prepare(&spec);
+        let release = release.map_err(|problems| unfit(&located(&scheme, &problems)))?;
         for name in self.apis.keys() {
             Api::of(&release, name).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         }

@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 
-use rialto_components::wiring::Target;
-use rialto_components::{Release, Role};
 use rialto_engine::TurnId;
 use rialto_engine::history::{Ended, Kind, Record, Step};
 
-use crate::ops::{FiledReceipt, Story};
+use crate::ops::Story;
+
+mod receipts;
+mod wiring;
+
+pub use receipts::receipts;
+pub use wiring::{scheme, wiring};
 
 /// Whether standard output takes colours.
 pub fn colours() -> bool {
@@ -165,158 +169,4 @@ pub fn instant(milliseconds: u64) -> String {
         || milliseconds.to_string(),
         |instant| instant.strftime("%Y-%m-%d %H:%M:%S%.3fZ").to_string(),
     )
-}
-
-/// A release's wiring as a table: who imports what from whom.
-pub fn wiring(release: &Release, colours: bool) -> String {
-    let paint = Paint(colours);
-    let mut text = String::new();
-    let name = |at: usize| &*release.members[at].identity.name;
-    for (at, member) in release.members.iter().enumerate() {
-        let role = match member.role {
-            Role::Context => "context",
-            Role::Rule => "rule",
-        };
-        let digest = member.digest.hex();
-        let _ = writeln!(
-            text,
-            "{} {}  {}",
-            paint.dim(role),
-            paint.bold(name(at)),
-            paint.dim(&format!("sha256:{}…", &digest[..12]))
-        );
-        if let Some(listener) = &member.listener {
-            let _ = writeln!(text, "    serves     HTTP on the listener {listener}");
-        }
-        let links = release.wiring.links.iter().filter(|l| l.importer == at);
-        let mut surfaces = Vec::new();
-        let mut rows = Vec::new();
-        for link in links {
-            let short = link.interface.short();
-            match &link.target {
-                Target::Surface => surfaces.push(link.interface.interface.clone()),
-                Target::Wasi => surfaces.push(format!("{} (gives nothing)", link.interface)),
-                Target::Provider(p) => rows.push(("calls", short, name(*p).to_owned())),
-                Target::Subscribers(s) => {
-                    let to: Vec<&str> = s.iter().map(|&s| name(s)).collect();
-                    rows.push(("publishes", short, to.join(", ")));
-                }
-                Target::Step => {
-                    let step = release.steps.get(link.interface.interface.as_str());
-                    let rules = step.into_iter().flatten();
-                    let rules: Vec<&str> = rules.map(|r| &*r.identity.name).collect();
-                    let rules = if rules.is_empty() {
-                        "no rule: everything is allowed".to_owned()
-                    } else {
-                        rules.join(", then ")
-                    };
-                    rows.push(("asks", link.interface.interface.clone(), rules));
-                }
-            }
-        }
-        if !surfaces.is_empty() {
-            let _ = writeln!(text, "    uses       {}", surfaces.join(", "));
-        }
-        let width = rows
-            .iter()
-            .map(|(_, what, _)| what.len())
-            .max()
-            .unwrap_or(0);
-        for (verb, what, whom) in rows {
-            let _ = writeln!(text, "    {verb:<10} {what:<width$} → {whom}");
-        }
-        if let Some(rule) = &member.description {
-            let _ = writeln!(
-                text,
-                "    is         {} {}: {}",
-                rule.name, rule.version, rule.summary
-            );
-            let _ = writeln!(text, "    may return {}", rule.codes.join(", "));
-        }
-    }
-    for (at, event) in &release.wiring.unheard {
-        let _ = writeln!(
-            text,
-            "{}",
-            paint.dim(&format!(
-                "note: {} consumes {event}, which nothing here publishes",
-                name(*at)
-            ))
-        );
-    }
-    text
-}
-
-/// Receipts, each in a few lines.
-pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
-    let paint = Paint(colours);
-    let mut text = String::new();
-    for FiledReceipt {
-        id,
-        at,
-        receipt,
-        again,
-    } in filed
-    {
-        let verdict = verdict_words(&receipt.verdict);
-        let verdict = if verdict == "allow" {
-            paint.green(&verdict)
-        } else {
-            paint.red(&verdict)
-        };
-        let _ = writeln!(
-            text,
-            "{} {} at {}: {verdict}",
-            paint.dim(&format!("{id} {}", instant(*at))),
-            paint.bold(&receipt.rule),
-            receipt.step
-        );
-        let mut row = |name: &str, value: String| {
-            let _ = writeln!(text, "    {name:<10} {value}");
-        };
-        row("about", receipt.subject.clone());
-        row(
-            "component",
-            format!("{} (version {})", receipt.digest, receipt.rule_version),
-        );
-        row("settings", receipt.settings_digest.to_string());
-        row(
-            "input",
-            format!("{} {}", receipt.input_digest, receipt.input.get()),
-        );
-        row(
-            "cost",
-            format!(
-                "{} of {} fuel, {} µs",
-                receipt.fuel, receipt.fuel_limit, receipt.took_us
-            ),
-        );
-        row("release", receipt.release.to_string());
-        if receipt.flagged {
-            row("flagged", "the rule failed and the request went on".into());
-        }
-        if let Some(again) = again {
-            let same = if again.same { "the same" } else { "DIFFERENT" };
-            row(
-                "again",
-                format!("{same}: {}, {} fuel", again.verdict, again.fuel),
-            );
-        }
-    }
-    text
-}
-
-fn verdict_words(outcome: &rialto_components::rules::Outcome) -> String {
-    use rialto_components::rules::Outcome;
-    match outcome {
-        Outcome::Allow => "allow".into(),
-        Outcome::Refuse { violations } => {
-            let all: Vec<String> = violations
-                .iter()
-                .map(|v| format!("{} {}", v.code, v.message))
-                .collect();
-            format!("refuse: {}", all.join("; "))
-        }
-        Outcome::Failed { reason, .. } => format!("{}: {reason}", outcome.short()),
-    }
 }

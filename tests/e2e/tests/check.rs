@@ -44,7 +44,26 @@ fn remove(scheme: &TestScheme, from: &str, up_to: &str) {
 fn a_good_scheme_has_its_wiring_printed() {
     let output = check(&TestScheme::demo().unwrap());
     assert_eq!(output.code, 0, "{output}");
-    insta::assert_snapshot!(without_digests(&output.stdout));
+    let text = without_digests(&output.stdout);
+    let widest = text
+        .lines()
+        .max_by_key(|line| line.chars().count())
+        .unwrap();
+    assert!(widest.chars().count() <= 120, "{widest}");
+    // Ports are drawn anew for each test.
+    let address = "127.0.0.1:";
+    let mut parts = text.split(address);
+    let mut plain = parts.next().unwrap().to_owned();
+    for part in parts {
+        let port = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        let mark = if port.len() < part.len() {
+            "[port]"
+        } else {
+            ""
+        };
+        plain += &format!("{address}{mark}{port}");
+    }
+    insta::assert_snapshot!(plain);
 }
 
 #[test]
@@ -172,4 +191,65 @@ fn a_component_that_was_changed_after_it_was_pinned_is_refused() {
         words.contains("If the new file is meant, run `rialto lock"),
         "{text}"
     );
+}
+
+#[test]
+fn a_refusal_is_json_too_where_a_script_asks_for_it() {
+    let scheme = TestScheme::demo().unwrap();
+    let of = || {
+        let output = scheme.rialto(&["check", "--json"]).unwrap();
+        let said: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+        (output.code, said)
+    };
+    let (code, said) = of();
+    assert_eq!((code, &said["fits"]), (0, &true.into()), "{said}");
+    let wrong = "otherwise = \"refused\"";
+    scheme.edit("otherwise = \"refuse\"", wrong).unwrap();
+    let (code, said) = of();
+    assert_eq!((code, &said["fits"]), (2, &false.into()), "{said}");
+    let text = std::fs::read_to_string(scheme.path().join("scheme.toml")).unwrap();
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| *line == wrong).map(|(n, _)| n + 1);
+    let lines: Vec<usize> = lines.collect();
+    let problems = said["problems"].as_array().unwrap();
+    let told: Vec<u64> = problems
+        .iter()
+        .map(|p| p["line"].as_u64().unwrap())
+        .collect();
+    assert_eq!(
+        told,
+        lines.iter().map(|&n| n as u64).collect::<Vec<_>>(),
+        "{said}"
+    );
+    assert!(
+        problems
+            .iter()
+            .all(|p| p["code"] == "bad-settings" && p["file"] == "scheme.toml")
+    );
+    // A document that cannot be read at all.
+    scheme.edit("name = \"demo\"", "name = demo").unwrap();
+    let (code, said) = of();
+    assert_eq!((code, &said["problems"][0]["code"]), (2, &"syntax".into()));
+}
+
+#[test]
+fn a_file_that_is_no_webassembly_is_said_to_be_none() {
+    let text = refusal(|scheme| {
+        std::fs::write(scheme.component("amount-limits"), "not a component").unwrap();
+        scheme.lock().unwrap();
+    });
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named_once_by_every_command_that_takes_one() {
+    for command in ["check", "bench", "simulate", "serve", "lock"] {
+        let output = CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |c| {
+            c.args([command, "not/there"]);
+        });
+        let output = output.unwrap();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{output}");
+        let said = output.stderr.matches("not/there: there is no such folder");
+        assert_eq!(said.count(), 1, "{command}: {output}");
+    }
 }

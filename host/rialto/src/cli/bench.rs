@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::{load, simulate};
 use crate::host::OPERATORS;
+use crate::out;
 
 mod place;
 
@@ -73,9 +74,9 @@ impl Bench {
         let mut figures = self.measure(&manifest, state)?;
         figures["conditions"] = conditions;
         if self.json {
-            println!("{figures}");
+            out::line(&figures)?;
         } else {
-            print_table(&figures);
+            print_table(&figures)?;
         }
         Ok(u8::from(figures["payments"] == 0))
     }
@@ -134,7 +135,7 @@ impl Bench {
         let associated = runtime.block_on(crate::client::post(&order, &json!({})));
         associated.context("associating the payees")?;
         let result = runtime.block_on(run(&settings, !self.json, &sampler))?;
-        Ok(figures(&result))
+        figures(&result)
     }
 
     /// Settings of the FSPs: the second participant owns the parties that are paid.
@@ -203,9 +204,12 @@ impl Sampler {
 }
 
 impl Sample {
-    fn counter(&self, name: &str) -> f64 {
+    /// A counter without labels. One that is not there has another name now: a figure made of nothing
+    /// would look like a measured zero.
+    fn counter(&self, name: &str) -> anyhow::Result<f64> {
         let full = format!("rialto_{name}_total");
-        self.counters.get(&full).copied().unwrap_or_default()
+        let value = self.counters.get(&full).copied();
+        value.with_context(|| format!("the host has no counter `{full}`"))
     }
 }
 
@@ -246,13 +250,13 @@ async fn run(settings: &BenchSettings, show: bool, sampler: &Sampler) -> anyhow:
     })
 }
 
-fn figures(measured: &Measured) -> Value {
+fn figures(measured: &Measured) -> anyhow::Result<Value> {
     let Measured {
         result,
         before,
         after,
     } = measured;
-    let delta = |name: &str| after.counter(name) - before.counter(name);
+    let delta = |name: &str| anyhow::Ok(after.counter(name)? - before.counter(name)?);
     // All payments between the two samples, warm-up included.
     let requests = |s: &Sample| -> f64 {
         let of = s.counters.iter();
@@ -264,14 +268,14 @@ fn figures(measured: &Measured) -> Value {
         .sum()
     };
     let all = (requests(after) - requests(before)).max(1.0);
-    let commits = delta("commits");
+    let commits = delta("commits")?;
     let cpu = |name: &str| {
         let process = result.cpu.iter().find(|p| p.name == name);
         process.map_or(0.0, |p| p.ms_per_payment)
     };
-    let shares = shares(result, delta("http_json_nanoseconds"), all);
+    let shares = shares(result, delta("http_json_nanoseconds")?, all);
     let elapsed = after.at.duration_since(before.at).as_secs_f64();
-    json!({
+    Ok(json!({
         "payments": result.payments,
         "failed": result.failed,
         "failures": result.failures,
@@ -286,15 +290,15 @@ fn figures(measured: &Measured) -> Value {
         "generator_cpu_ms_per_payment": cpu("generator"),
         "bytes_written_per_payment": (after.bytes_written - before.bytes_written) / all,
         "commits_per_second": commits / elapsed,
-        "turns_per_commit": delta("turns_committed") / commits.max(1.0),
-        "turns_per_payment": delta("turns_executed") / all,
-        "documents_per_payment": delta("documents_written") / all,
-        "conflicts_per_payment": delta("turn_conflicts") / all,
+        "turns_per_commit": delta("turns_committed")? / commits.max(1.0),
+        "turns_per_payment": delta("turns_executed")? / all,
+        "documents_per_payment": delta("documents_written")? / all,
+        "conflicts_per_payment": delta("turn_conflicts")? / all,
         "host_share": shares,
         "load": result.load,
         "seconds": result.seconds,
         "per_second": result.per_second,
-    })
+    }))
 }
 
 /// What the figures were measured under: the machine's cores, and how busy they were before.
@@ -331,17 +335,18 @@ fn shares(result: &BenchResult, json_ns: f64, all: f64) -> Value {
     })
 }
 
-fn print_table(figures: &Value) {
+fn print_table(figures: &Value) -> Result<(), out::Unwritten> {
     let Some(figures) = figures.as_object() else {
-        return;
+        return Ok(());
     };
     for (name, value) in figures {
         match value {
             Value::Number(n) => {
                 let n = n.as_f64().unwrap_or_default();
-                println!("{name:<30} {n:>12.3}");
+                out::line(format_args!("{name:<30} {n:>12.3}"))?;
             }
-            other => println!("{name:<30} {other}"),
+            other => out::line(format_args!("{name:<30} {other}"))?,
         }
     }
+    Ok(())
 }

@@ -9,10 +9,12 @@ use rialto_components::{Digest, Release, Runtime};
 use rialto_edge::Api;
 use rialto_engine::Entropy as _;
 use rialto_engine::time::SystemEntropy;
-use rialto_manifest::Manifest;
+use rialto_manifest::{Diagnostics, Manifest};
 use serde_json::json;
 
-use super::load;
+use super::show;
+use crate::located::{located, of_all};
+use crate::out;
 use crate::spec;
 use crate::words;
 
@@ -36,39 +38,64 @@ pub(super) struct Lock {
 
 impl Check {
     pub fn run(self) -> anyhow::Result<u8> {
-        let Some(manifest) = load(&self.scheme)? else {
-            return Ok(UNFIT);
+        let manifest = match Manifest::load(&self.scheme) {
+            Ok(manifest) => manifest,
+            Err(problems) => return self.refuse(&problems),
         };
         let release = match prepare(&manifest)? {
             Ok(release) => release,
-            Err(problems) => {
-                for problem in &problems {
-                    eprintln!("{problem}");
-                }
-                let count = problems.len();
-                let plural = if count == 1 { "problem" } else { "problems" };
-                eprintln!("{count} {plural}: the scheme would be refused");
-                return Ok(UNFIT);
-            }
+            Err(problems) => return self.refuse(&problems),
         };
         if self.json {
-            println!("{}", summary(&manifest, &release));
+            out::line(summary(&manifest, &release))?;
         } else {
-            print!("{}", words::wiring(&release, words::colours()));
-            println!(
-                "scheme {}: {} components fit together, {} links, release digest {}",
+            let colours = words::colours();
+            out::text(words::wiring(&release, colours))?;
+            out::text(words::scheme(&manifest, colours))?;
+            out::line(format_args!(
+                "scheme {}: {} components fit together, {} links\nrelease digest {}",
                 manifest.scheme().name,
                 release.members.len(),
                 release.wiring.links.len(),
                 release.digest
-            );
+            ))?;
         }
         Ok(0)
     }
+
+    /// Say what is wrong; as JSON too where a script asks for it.
+    fn refuse(&self, problems: &Diagnostics) -> anyhow::Result<u8> {
+        if self.json {
+            out::json(&refusal(problems))?;
+        } else {
+            show(problems);
+        }
+        Ok(UNFIT)
+    }
+}
+
+/// Why a scheme would be refused.
+fn refusal(problems: &Diagnostics) -> serde_json::Value {
+    let problems = problems.problems().iter().map(|problem| {
+        let source = &problem.source_text;
+        let at = problem
+            .span
+            .as_ref()
+            .map(|s| source.line_and_column(s.start));
+        json!({
+            "code": problem.code.to_string(),
+            "file": source.name(),
+            "line": at.map(|(line, _)| line),
+            "column": at.map(|(_, column)| column),
+            "message": problem.message,
+            "help": problem.help,
+        })
+    });
+    json!({ "fits": false, "problems": problems.collect::<Vec<_>>() })
 }
 
 /// Everything that `serve` would do with a scheme short of serving it.
-fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Vec<String>>> {
+fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> {
     // Of a name that nobody can foresee: native code is loaded from it.
     let folder = tempfile::Builder::new()
         .prefix("rialto-check-")
@@ -88,11 +115,11 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Vec<String>>> 
     })?;
     let release = match runtime.prepare(&spec) {
         Ok(release) => release,
-        Err(problems) => return Ok(Err(problems.iter().map(ToString::to_string).collect())),
+        Err(problems) => return Ok(Err(located(manifest.scheme(), &problems))),
     };
     for name in manifest.operator().listeners.keys() {
         if let Err(error) = Api::of(&release, name.as_str()) {
-            return Ok(Err(vec![error.to_string()]));
+            return Ok(Err(of_all("bad-api", error.to_string())));
         }
     }
     Ok(Ok(release))
@@ -108,6 +135,7 @@ fn summary(manifest: &Manifest, release: &Release) -> serde_json::Value {
         })
     });
     json!({
+        "fits": true,
         "scheme": manifest.scheme().name.as_str(),
         "digest": release.digest.to_string(),
         "links": release.wiring.links.len(),
@@ -120,12 +148,12 @@ impl Lock {
         match rialto_manifest::lock(&self.scheme) {
             Ok(lock) => {
                 for (kind, name, digest) in lock.digests.iter() {
-                    println!("{kind:<8} {name:<34} {digest}");
+                    out::line(format_args!("{kind:<8} {name:<34} {digest}"))?;
                 }
                 Ok(0)
             }
             Err(problems) => {
-                eprint!("{}", problems.render_for(&std::io::stderr(), 100));
+                show(&problems);
                 Ok(UNFIT)
             }
         }

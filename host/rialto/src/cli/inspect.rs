@@ -2,6 +2,7 @@
 
 use super::At;
 use crate::ops::{FiledReceipt, Shown, ShownLetter, Story};
+use crate::out;
 use crate::words;
 
 #[derive(Debug, clap::Args)]
@@ -11,6 +12,9 @@ pub(super) struct Events {
     /// Print one JSON object a turn.
     #[arg(long)]
     json: bool,
+    /// At most so many turns of each subject: the latest
+    #[arg(long, value_name = "TURNS", default_value_t = 500)]
+    last: u32,
     #[command(flatten)]
     at: At,
 }
@@ -41,6 +45,9 @@ pub(super) struct Documents {
     /// At most so many.
     #[arg(long, default_value_t = 100)]
     limit: u32,
+    /// Print one JSON object a document.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     at: At,
 }
@@ -49,6 +56,9 @@ pub(super) struct Documents {
 pub(super) struct DeadLetters {
     #[command(subcommand)]
     verb: Option<Verb>,
+    /// Print one JSON object a dead letter.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     at: At,
 }
@@ -69,21 +79,27 @@ enum Verb {
 
 impl Events {
     pub fn run(self) -> anyhow::Result<u8> {
-        let stories: Vec<Story> = self
-            .at
-            .client()?
-            .get(&format!("/events/{}", path(&self.id)))?;
+        let path = format!("/events/{}?last={}", path(&self.id), self.last);
+        let stories: Vec<Story> = self.at.client()?.get(&path)?;
         if stories.is_empty() {
-            eprintln!("nothing is known of {}", self.id);
+            out::note(format_args!("nothing is known of {}", self.id));
             return Ok(1);
         }
         for story in &stories {
             if self.json {
                 for turn in &story.turns {
-                    println!("{}", serde_json::to_string(turn)?);
+                    out::json(turn)?;
                 }
             } else {
-                println!("{}", words::story(story, words::colours()));
+                out::line(words::story(story, words::colours()))?;
+            }
+            if story.earlier > 0 {
+                out::note(format_args!(
+                    "{}: the last {} turns; there are {} before them, which a higher --last shows",
+                    story.subject,
+                    story.turns.len(),
+                    story.earlier
+                ));
             }
         }
         Ok(0)
@@ -95,15 +111,15 @@ impl Receipts {
         let path = format!("/receipts/{}?again={}", path(&self.id), self.again);
         let filed: Vec<FiledReceipt> = self.at.client()?.get(&path)?;
         if filed.is_empty() {
-            eprintln!("there is no receipt about {}", self.id);
+            out::note(format_args!("there is no receipt about {}", self.id));
             return Ok(1);
         }
         if self.json {
             for receipt in &filed {
-                println!("{}", serde_json::to_string(receipt)?);
+                out::json(receipt)?;
             }
         } else {
-            print!("{}", words::receipts(&filed, words::colours()));
+            out::text(words::receipts(&filed, words::colours()))?;
         }
         let differs = |filed: &FiledReceipt| filed.again.as_ref().is_some_and(|a| !a.same);
         Ok(u8::from(filed.iter().any(differs)))
@@ -120,8 +136,24 @@ impl Documents {
             self.limit
         );
         let shown: Vec<Shown> = self.at.client()?.get(&path)?;
-        for document in shown {
-            println!("{} v{} {}", document.id, document.version, document.body);
+        if shown.is_empty() {
+            let (component, collection) = (&self.component, &self.collection);
+            let whose = match self.prefix.as_str() {
+                "" => String::new(),
+                prefix => format!(" whose id begins with `{prefix}`"),
+            };
+            out::note(format_args!(
+                "there is no such document: `{component}` has none in `{collection}`{whose}"
+            ));
+            return Ok(1);
+        }
+        for document in &shown {
+            if self.json {
+                out::json(document)?;
+            } else {
+                let Shown { id, version, body } = document;
+                out::line(format_args!("{id} v{version} {body}"))?;
+            }
         }
         Ok(0)
     }
@@ -135,22 +167,30 @@ impl DeadLetters {
             Some(Verb::Drop { id }) => client.tell(&format!("/dead-letters/{id}/drop"))?,
             None => {
                 let letters: Vec<ShownLetter> = client.get("/dead-letters")?;
-                for letter in letters {
-                    println!(
-                        "{} {} {} {} after {} attempts: {} [{}]",
-                        letter.id,
-                        words::instant(letter.at),
-                        letter.component,
-                        letter.interface,
-                        letter.attempts,
-                        letter.error,
-                        letter.subjects.join(", ")
-                    );
+                for letter in &letters {
+                    if self.json {
+                        out::json(letter)?;
+                    } else {
+                        out::line(in_a_line(letter))?;
+                    }
                 }
             }
         }
         Ok(0)
     }
+}
+
+fn in_a_line(letter: &ShownLetter) -> String {
+    format!(
+        "{} {} {} {} after {} attempts: {} [{}]",
+        letter.id,
+        words::instant(letter.at),
+        letter.component,
+        letter.interface,
+        letter.attempts,
+        letter.error,
+        letter.subjects.join(", ")
+    )
 }
 
 /// A text as one segment of a path or one value of a query.

@@ -14,6 +14,7 @@ use clap::{Parser, Subcommand};
 use rialto_manifest::Manifest;
 
 use crate::client::Client;
+use crate::out;
 
 /// A host for payment schemes: every bounded context and every scheme rule is a sandboxed
 /// WebAssembly component, wired by a manifest and replaceable while money flows.
@@ -23,6 +24,9 @@ pub struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+/// Columns of what is shown about documents.
+const WIDTH: usize = 100;
 
 /// Which running host is meant.
 #[derive(Clone, Debug, clap::Args)]
@@ -76,7 +80,11 @@ enum Command {
 /// # Errors
 /// What the user is to be told, with its causes.
 pub fn run(cli: Cli) -> anyhow::Result<u8> {
-    match cli.command {
+    out::quietly(done(cli.command))
+}
+
+fn done(command: Command) -> anyhow::Result<u8> {
+    match command {
         Command::Serve(serve) => serve.run(),
         Command::Check(check) => check.run(),
         Command::Lock(lock) => lock.run(),
@@ -89,7 +97,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Simulate(simulate) => simulate.run(),
         Command::Bench(bench) => bench.run(),
         Command::Version => {
-            println!("rialto {}", env!("CARGO_PKG_VERSION"));
+            out::line(format_args!("rialto {}", env!("CARGO_PKG_VERSION")))?;
             Ok(0)
         }
     }
@@ -124,8 +132,14 @@ fn load(scheme: &Path) -> anyhow::Result<Option<Manifest>> {
     match Manifest::load(scheme) {
         Ok(manifest) => Ok(Some(manifest)),
         Err(problems) => {
-            eprint!("{}", problems.render_for(&std::io::stderr(), 100));
+            show(&problems);
             Ok(None)
         }
     }
+}
+
+/// Show what is wrong with a scheme's documents to the person at the terminal.
+fn show(problems: &rialto_manifest::Diagnostics) {
+    let text = problems.render_for(&std::io::stderr(), WIDTH);
+    out::note(text.trim_end());
 }

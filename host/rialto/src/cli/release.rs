@@ -8,6 +8,7 @@ use rialto_manifest::Manifest;
 use super::{At, load};
 use crate::client::Client;
 use crate::ops::{Proposal, Rollback, Swap};
+use crate::out::{self, Unwritten};
 use crate::releases::{Applied, Summary};
 use crate::words;
 
@@ -17,6 +18,9 @@ pub(super) enum Release {
     Plan {
         /// The folder with the new scheme.
         scheme: PathBuf,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
         #[command(flatten)]
         at: At,
     },
@@ -30,10 +34,13 @@ pub(super) enum Release {
         /// Only if the release of this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
         #[command(flatten)]
         at: At,
     },
-    /// List all releases
+    /// List all releases: * is current, x was refused when it was to be activated
     List {
         /// Print JSON.
         #[arg(long)]
@@ -48,6 +55,9 @@ pub(super) enum Release {
         /// Only if the release of this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
         #[command(flatten)]
         at: At,
     },
@@ -64,6 +74,9 @@ pub(super) enum Plugin {
         /// Only if the release of this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
         #[command(flatten)]
         at: At,
     },
@@ -72,18 +85,20 @@ pub(super) enum Plugin {
 impl Release {
     pub fn run(self) -> anyhow::Result<u8> {
         match self {
-            Self::Plan { scheme, at } => {
+            Self::Plan { scheme, json, at } => {
                 let Some(manifest) = load(&scheme)? else {
                     return Ok(2);
                 };
                 let client = at.or(&scheme).client()?;
                 let planned: Applied =
                     client.post("/releases/plan", &proposal(&client, &manifest, "")?)?;
-                if planned.changes.is_empty() {
-                    println!("nothing would change");
+                if json {
+                    out::json(&planned)?;
+                } else if planned.changes.is_empty() {
+                    out::line("nothing would change")?;
                 } else {
-                    println!("release {} would change:", planned.number);
-                    print_changes(&planned);
+                    out::line(format_args!("release {} would change:", planned.number))?;
+                    print_changes(&planned)?;
                 }
                 Ok(0)
             }
@@ -91,6 +106,7 @@ impl Release {
                 scheme,
                 note,
                 expect,
+                json,
                 at,
             } => {
                 let Some(manifest) = load(&scheme)? else {
@@ -102,22 +118,27 @@ impl Release {
                     ..proposal(&client, &manifest, &note)?
                 };
                 let applied: Applied = client.post("/releases", &proposal)?;
-                print_applied(&applied);
+                print_applied(&applied, json)?;
                 Ok(0)
             }
             Self::List { json, at } => {
                 let releases: Vec<Summary> = at.client()?.get("/releases")?;
                 if json {
-                    println!("{}", serde_json::to_string(&releases)?);
+                    out::json(&releases)?;
                 } else {
-                    releases.iter().for_each(print_summary);
+                    releases.iter().try_for_each(print_summary)?;
                 }
                 Ok(0)
             }
-            Self::Rollback { number, expect, at } => {
+            Self::Rollback {
+                number,
+                expect,
+                json,
+                at,
+            } => {
                 let path = format!("/releases/{number}/rollback");
                 let applied: Applied = at.client()?.post(&path, &Rollback { expected: expect })?;
-                print_applied(&applied);
+                print_applied(&applied, json)?;
                 Ok(0)
             }
         }
@@ -130,6 +151,7 @@ impl Plugin {
             name,
             file,
             expect,
+            json,
             at,
         } = self;
         let bytes = std::fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
@@ -141,7 +163,7 @@ impl Plugin {
             expected: expect,
         };
         let applied: Applied = client.post(&path, &swap)?;
-        print_applied(&applied);
+        print_applied(&applied, json)?;
         Ok(0)
     }
 }
@@ -171,24 +193,34 @@ fn proposal(client: &Client, manifest: &Manifest, note: &str) -> anyhow::Result<
     })
 }
 
-fn print_changes(applied: &Applied) {
-    for change in &applied.changes {
-        println!("  {change}");
+fn print_changes(applied: &Applied) -> Result<(), Unwritten> {
+    let mut changes = applied.changes.iter();
+    changes.try_for_each(|change| out::line(format_args!("  {change}")))
+}
+
+fn print_applied(applied: &Applied, json: bool) -> Result<(), Unwritten> {
+    if json {
+        return out::json(applied);
     }
+    let Applied { number, digest, .. } = applied;
+    out::line(format_args!("release {number} is current ({digest})"))?;
+    print_changes(applied)
 }
 
-fn print_applied(applied: &Applied) {
-    println!("release {} is current ({})", applied.number, applied.digest);
-    print_changes(applied);
-}
-
-fn print_summary(release: &Summary) {
-    let mark = if release.current { "*" } else { " " };
-    println!(
+fn print_summary(release: &Summary) -> Result<(), Unwritten> {
+    // Kept ones can be made current again as they were; `x` never served.
+    let mark = match release {
+        Summary { current: true, .. } => "*",
+        Summary {
+            was_current: true, ..
+        } => " ",
+        _ => "x",
+    };
+    out::line(format_args!(
         "{mark} {:>4}  {}  {}  {}",
         release.number,
         words::instant(release.created_at),
         release.digest.chars().take(19).collect::<String>(),
         release.note
-    );
+    ))
 }

@@ -8,6 +8,7 @@ use rialto_telemetry::logs::{self, Format};
 
 use super::load;
 use crate::host::Host;
+use crate::out;
 
 /// Threads that serve HTTP.
 const HTTP_THREADS: usize = 2;
@@ -41,9 +42,10 @@ impl Serve {
         let folder = self.state.unwrap_or_else(|| manifest.store_path());
         let host = Host::start(&manifest, &folder, runtime.handle())?;
         for (name, address) in host.addresses() {
-            println!("{name} http://{address}");
+            // A host whose starter does not listen serves all the same.
+            let _ = out::line(format_args!("{name} http://{address}"));
         }
-        println!("ready");
+        let _ = out::line("ready");
         let failed = runtime.block_on(until_stopped(&host))?;
         host.stop();
         Ok(u8::from(failed))

@@ -8,6 +8,7 @@ use rialto_manifest::Manifest;
 use rialto_simulator::{Fsp, FspId, FspSettings, PartyId};
 
 use super::load;
+use crate::out;
 
 /// Threads of the simulated FSPs.
 const THREADS: usize = 2;
@@ -54,10 +55,10 @@ impl Simulate {
             let mut fsps = Vec::new();
             for settings in all {
                 let fsp = Fsp::start(settings).await.context("starting an FSP")?;
-                println!("{} {}", fsp.id(), fsp.url());
+                out::line(format_args!("{} {}", fsp.id(), fsp.url()))?;
                 fsps.push(fsp);
             }
-            println!("ready");
+            out::line("ready")?;
             tokio::signal::ctrl_c().await.context("waiting for Ctrl-C")
         })?;
         Ok(0)

@@ -20,6 +20,9 @@ pub struct Story {
     pub subject: String,
     /// The turns in log order.
     pub turns: Vec<Record>,
+    /// How many there are before these, which were not asked for.
+    #[serde(default)]
+    pub earlier: usize,
 }
 
 /// A verdict's receipt with its id and time.
@@ -93,6 +96,12 @@ const fn hundred() -> u32 {
 }
 
 #[derive(Deserialize)]
+pub(super) struct Latest {
+    /// Turns of each subject; all of them if it is not said.
+    last: Option<usize>,
+}
+
+#[derive(Deserialize)]
 pub(super) struct Ask {
     #[serde(default)]
     again: bool,
@@ -101,14 +110,23 @@ pub(super) struct Ask {
 pub(super) async fn events(
     State(shared): Host,
     Path(id): Path<String>,
+    Query(wanted): Query<Latest>,
 ) -> Result<Json<Vec<Story>>, Problem> {
     blocking(move || {
         let mut stories = Vec::new();
         for subject in shared.store.subjects_of(&id)? {
-            let turns = shared.store.history(&subject)?;
-            if !turns.is_empty() {
-                stories.push(Story { subject, turns });
+            let mut turns = shared.store.history(&subject)?;
+            if turns.is_empty() {
+                continue;
             }
+            let last = wanted.last.unwrap_or(usize::MAX);
+            let earlier = turns.len().saturating_sub(last);
+            turns.drain(..earlier);
+            stories.push(Story {
+                subject,
+                turns,
+                earlier,
+            });
         }
         Ok(Json(stories))
     })

@@ -1,0 +1,128 @@
+//! Receipts for people: each in a few rows, an input once.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use serde_json::value::RawValue;
+
+use super::{Paint, instant};
+use crate::ops::FiledReceipt;
+
+/// Lines of one input that are shown.
+const LINES_MAX: usize = 80;
+
+/// Receipts, each in a few lines.
+pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
+    let paint = Paint(colours);
+    let mut text = String::new();
+    // The rules of a step judge one input: it is shown with the first of them.
+    let mut shown = HashSet::new();
+    for FiledReceipt {
+        id,
+        at,
+        receipt,
+        again,
+    } in filed
+    {
+        let verdict = verdict_words(&receipt.verdict);
+        let verdict = if verdict == "allow" {
+            paint.green(&verdict)
+        } else {
+            paint.red(&verdict)
+        };
+        let _ = writeln!(
+            text,
+            "{} {} at {}: {verdict}",
+            paint.dim(&format!("{id} {}", instant(*at))),
+            paint.bold(&receipt.rule),
+            receipt.step
+        );
+        let mut row = |name: &str, value: String| {
+            let line = format!("    {name:<10} {value}");
+            let _ = writeln!(text, "{}", line.trim_end());
+        };
+        row("about", receipt.subject.clone());
+        row(
+            "component",
+            format!("{} (version {})", receipt.digest, receipt.rule_version),
+        );
+        row("settings", receipt.settings_digest.to_string());
+        if shown.insert(receipt.input_digest) {
+            row("input", receipt.input_digest.to_string());
+            row("", pretty(&receipt.input));
+        } else {
+            row("input", format!("{}, as above", receipt.input_digest));
+        }
+        row(
+            "cost",
+            format!(
+                "{} of {} fuel, {} µs",
+                receipt.fuel, receipt.fuel_limit, receipt.took_us
+            ),
+        );
+        row("release", receipt.release.to_string());
+        if receipt.flagged {
+            row("flagged", "the rule failed and the request went on".into());
+        }
+        if let Some(again) = again {
+            let same = if again.same { "the same" } else { "DIFFERENT" };
+            row(
+                "again",
+                format!("{same}: {}, {} fuel", again.verdict, again.fuel),
+            );
+        }
+    }
+    text
+}
+
+fn verdict_words(outcome: &rialto_components::rules::Outcome) -> String {
+    use rialto_components::rules::Outcome;
+    match outcome {
+        Outcome::Allow => "allow".into(),
+        Outcome::Refuse { violations } => {
+            let all: Vec<String> = violations
+                .iter()
+                .map(|v| format!("{} {}", v.code, v.message))
+                .collect();
+            format!("refuse: {}", all.join("; "))
+        }
+        Outcome::Failed { reason, .. } => format!("{}: {reason}", outcome.short()),
+    }
+}
+
+/// An input on lines of its own, which stand under each other in a row.
+fn pretty(input: &RawValue) -> String {
+    let value: Result<serde_json::Value, _> = serde_json::from_str(input.get());
+    let written = value.and_then(|value| serde_json::to_string_pretty(&value));
+    let text = written.unwrap_or_else(|_| input.get().to_owned());
+    let count = text.lines().count();
+    let mut lines: Vec<&str> = text.lines().take(LINES_MAX).collect();
+    let cut = format!(
+        "… and {} lines more: see --json",
+        count.saturating_sub(LINES_MAX)
+    );
+    if count > LINES_MAX {
+        lines.push(&cut);
+    }
+    lines.join(&format!("\n{:15}", ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(input: &str) -> String {
+        pretty(&RawValue::from_string(input.to_owned()).unwrap())
+    }
+
+    #[test]
+    fn an_input_has_a_line_for_each_member_and_a_long_one_is_cut() {
+        insta::assert_snapshot!(of(
+            r#"{"subject":"quote:1","input":{"amount":{"units":"1"}}}"#
+        ));
+        let long: Vec<u32> = (0..1_000).collect();
+        let long = of(&serde_json::to_string(&long).unwrap());
+        assert_eq!(long.lines().count(), LINES_MAX + 1);
+        assert!(long.ends_with("lines more: see --json"), "{long}");
+    }
+}

@@ -1,0 +1,246 @@
+//! A checked scheme for people: each component with what it is given and whom it is joined to, then
+//! where the host listens, and the scheme's facts.
+
+use std::fmt::Write as _;
+
+use rialto_components::release::{BoundRule, Member};
+use rialto_components::wiring::{Link, Target};
+use rialto_components::{Failing, Isolation, Release, Role};
+use rialto_manifest::Manifest;
+
+use super::Paint;
+
+/// Columns that no line goes beyond for want of a break.
+const WIDTH: usize = 120;
+/// Columns before what a row says: four, the row's name, and a space.
+const INDENT: usize = 15;
+
+/// A release's wiring as a table: who imports what from whom, within which bounds.
+pub fn wiring(release: &Release, colours: bool) -> String {
+    let paint = Paint(colours);
+    let mut text = String::new();
+    for (at, member) in release.members.iter().enumerate() {
+        component(&mut text, release, at, member, &paint);
+    }
+    for (at, event) in &release.wiring.unheard {
+        let name = &release.members[*at].identity.name;
+        let note = format!("note: {name} consumes {event}, which nothing here publishes");
+        let _ = writeln!(text, "{}", paint.dim(&note));
+    }
+    text
+}
+
+fn component(text: &mut String, release: &Release, at: usize, member: &Member, paint: &Paint) {
+    let role = match member.role {
+        Role::Context => "context",
+        Role::Rule => "rule",
+    };
+    let digest = member.digest.hex();
+    let _ = writeln!(
+        text,
+        "{} {}  {}",
+        paint.dim(role),
+        paint.bold(&member.identity.name),
+        paint.dim(&format!("sha256:{}…", &digest[..12]))
+    );
+    if let Some(listener) = &member.listener {
+        row(text, "serves", [format!("HTTP on the listener {listener}")]);
+    }
+    row(text, "limits", limits(member));
+    let links: Vec<&Link> = release
+        .wiring
+        .links
+        .iter()
+        .filter(|l| l.importer == at)
+        .collect();
+    row(text, "uses", links.iter().filter_map(|link| surface(link)));
+    row(text, "sends to", member.identity.outbound.iter().cloned());
+    let joined: Vec<_> = links
+        .iter()
+        .flat_map(|link| joined(release, link))
+        .collect();
+    for (verb, what, whom) in &joined {
+        let alike = joined
+            .iter()
+            .filter(|(other, _, _)| kind(other) == kind(verb));
+        let width = alike.map(|(_, what, _)| what.len()).max().unwrap_or(0);
+        let line = format!("    {verb:<10} {what:<width$} → {whom}");
+        if line.chars().count() <= WIDTH {
+            let _ = writeln!(text, "{line}");
+        } else {
+            let _ = writeln!(text, "    {verb:<10} {what}\n{:INDENT$}→ {whom}", "");
+        }
+    }
+    if let Some(rule) = &member.description {
+        row(text, "is", [format!("{} {}", rule.name, rule.version)]);
+        let words = rule.summary.split_whitespace().map(str::to_owned);
+        rows(text, "", "", words);
+        row(text, "may return", rule.codes.iter().cloned());
+    }
+}
+
+/// Verbs whose interfaces stand under each other.
+fn kind(verb: &str) -> &str {
+    verb.trim_start_matches("then ")
+}
+
+/// A row of several things; none if there are none.
+fn row(text: &mut String, name: &str, items: impl IntoIterator<Item = String>) {
+    rows(text, name, ",", items);
+}
+
+/// As `row`, with what stands between two of them.
+fn rows(text: &mut String, name: &str, between: &str, items: impl IntoIterator<Item = String>) {
+    let mut line = format!("    {name:<10} ");
+    let mut filled = 0;
+    for item in items {
+        if filled > 0 {
+            line.push_str(between);
+            if line.chars().count() + 1 + item.chars().count() > WIDTH {
+                let _ = writeln!(text, "{line}");
+                line = " ".repeat(INDENT);
+            } else {
+                line.push(' ');
+            }
+        }
+        line.push_str(&item);
+        filled += 1;
+    }
+    if filled > 0 {
+        let _ = writeln!(text, "{line}");
+    }
+}
+
+fn limits(member: &Member) -> Vec<String> {
+    let limits = &member.limits;
+    let fuel = match limits.fuel {
+        Some(fuel) => format!("{fuel} fuel"),
+        None => "no bound of fuel".into(),
+    };
+    let mut said = vec![
+        bytes(limits.memory_bytes),
+        format!("{} ms", limits.deadline_ms),
+        fuel,
+    ];
+    match member.isolation {
+        // A rule's instances are as many as the verdicts that are under way.
+        Isolation::Fresh if member.role == Role::Rule => {}
+        _ => said.push(format!("{} instances", limits.instances)),
+    }
+    said.push(match member.isolation {
+        Isolation::Fresh => "a fresh one for each call".into(),
+        Isolation::Pooled { turns_per_instance } => {
+            format!("replaced after {turns_per_instance} turns")
+        }
+    });
+    said
+}
+
+fn bytes(bytes: usize) -> String {
+    const KIB: usize = 1 << 10;
+    const MIB: usize = 1 << 20;
+    if bytes.is_multiple_of(MIB) {
+        format!("{} MiB", bytes / MIB)
+    } else if bytes.is_multiple_of(KIB) {
+        format!("{} KiB", bytes / KIB)
+    } else {
+        format!("{bytes} bytes")
+    }
+}
+
+/// What a component has of the host.
+fn surface(link: &Link) -> Option<String> {
+    match link.target {
+        Target::Surface => Some(link.interface.interface.clone()),
+        Target::Wasi => Some(format!("{} (gives nothing)", link.interface)),
+        _ => None,
+    }
+}
+
+/// What a link does, with which interface, and with whom.
+fn joined(release: &Release, link: &Link) -> Vec<(&'static str, String, String)> {
+    let name = |at: usize| release.members[at].identity.name.to_string();
+    let short = link.interface.short();
+    match &link.target {
+        Target::Surface | Target::Wasi => Vec::new(),
+        Target::Provider(provider) => vec![("calls", short, name(*provider))],
+        Target::Subscribers(all) => {
+            let to: Vec<String> = all.iter().map(|&at| name(at)).collect();
+            vec![("publishes", short, to.join(", "))]
+        }
+        Target::Step => {
+            let step = link.interface.interface.clone();
+            let rules = release
+                .steps
+                .get(step.as_str())
+                .map_or(&[][..], Vec::as_slice);
+            if rules.is_empty() {
+                return vec![("asks", step, "no rule: everything is allowed".into())];
+            }
+            let verbs = std::iter::once("asks").chain(std::iter::repeat("then asks"));
+            let asked = verbs.zip(rules);
+            asked
+                .map(|(verb, rule)| (verb, step.clone(), bound(rule)))
+                .collect()
+        }
+    }
+}
+
+/// A rule at a step, with what its failure means.
+fn bound(rule: &BoundRule) -> String {
+    let failing = match rule.failing {
+        Failing::Refuse => format!("refuse with {}", rule.failure_code),
+        Failing::Allow => "allow".into(),
+        Failing::AllowAndFlag => "allow and flag".into(),
+    };
+    format!("{}; if it fails: {failing}", rule.identity.name)
+}
+
+/// Where the host listens, and the scheme's facts.
+pub fn scheme(manifest: &Manifest, colours: bool) -> String {
+    let paint = Paint(colours);
+    let mut text = String::new();
+    for (name, listener) in &manifest.operator().listeners {
+        let _ = writeln!(
+            text,
+            "{} {}  http://{}",
+            paint.dim("listener"),
+            paint.bold(name.as_str()),
+            listener.address
+        );
+    }
+    let scheme = manifest.scheme();
+    for participant in &scheme.participants {
+        let _ = writeln!(
+            text,
+            "{} {}  {}",
+            paint.dim("participant"),
+            paint.bold(participant.id.as_str()),
+            participant.name
+        );
+        let url = participant.callback_base_url.to_string();
+        row(&mut text, "callbacks", [url]);
+        for account in &participant.accounts {
+            let cap = match &account.net_debit_cap {
+                Some(cap) => format!("net debit cap {cap}"),
+                None => "no net debit cap".into(),
+            };
+            let opening = format!("opening liquidity {}", account.opening_liquidity);
+            row(
+                &mut text,
+                "account",
+                [format!("{} with {opening}", account.currency), cap],
+            );
+        }
+    }
+    let currencies = scheme.currencies.iter();
+    let currencies = currencies.map(|c| format!("{} with {} decimals", c.code, c.scale));
+    let currencies: Vec<String> = currencies.collect();
+    let _ = writeln!(
+        text,
+        "{} {}",
+        paint.dim("currencies"),
+        currencies.join(", ")
+    );
+    text
+}
