@@ -23,6 +23,14 @@ pub fn rialto_demo() -> anyhow::Result<PathBuf> {
     find("rialto-demo")
 }
 
+/// The project's verbs, `cargo xtask`.
+///
+/// # Errors
+/// When it has not been built.
+pub fn xtask() -> anyhow::Result<PathBuf> {
+    find("xtask")
+}
+
 /// A component that was built, also one that no scheme uses.
 ///
 /// # Errors

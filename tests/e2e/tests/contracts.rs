@@ -92,15 +92,15 @@ async fn the_metrics_have_the_names_that_they_had() {
 }
 
 /// Commands that a document tells people to run: indented lines that begin with `rialto`, and
-/// `rialto …` in backquotes.
-fn told(document: &str) -> Vec<String> {
+/// `rialto …` in backquotes; of another program as well.
+fn told(document: &str, program: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read_to_string(root.join(document)).unwrap();
     let blocks = text.lines().filter_map(|line| line.strip_prefix("    "));
     let spans = text.split('`').skip(1).step_by(2);
     let named = blocks.chain(spans).map(str::trim);
     named
-        .filter(|command| command.starts_with("rialto "))
+        .filter(|command| command.starts_with(&format!("{program} ")))
         .map(|command| {
             command
                 .split('#')
@@ -117,7 +117,7 @@ fn every_command_in_the_documents_exists_with_its_options() {
     let known: BTreeSet<Vec<String>> = all().into_iter().collect();
     let mut looked_at = 0;
     for document in DOCUMENTS {
-        for line in told(document) {
+        for line in told(document, "rialto") {
             let words: Vec<&str> = line.split_whitespace().skip(1).collect();
             // `release plan|apply`, `plan …`: what stands for several commands is looked at as such.
             let first = words.first().copied().unwrap_or_default();
@@ -152,4 +152,52 @@ fn every_command_in_the_documents_exists_with_its_options() {
         }
     }
     assert!(looked_at > 20, "only {looked_at} commands were found");
+}
+
+#[test]
+fn every_verb_of_the_project_in_the_documents_exists() {
+    let mut command = Command::new(binaries::xtask().unwrap());
+    let output = command.arg("--help").output().unwrap();
+    let known = commands(&String::from_utf8(output.stdout).unwrap());
+    assert!(known.len() > 4, "{known:?}");
+    let mut looked_at = 0;
+    for document in DOCUMENTS.into_iter().chain(["ARCHITECTURE.md"]) {
+        for line in told(document, "cargo xtask") {
+            let verb = line.split_whitespace().nth(2).unwrap_or_default();
+            assert!(
+                verb == "help" || verb == "…" || known.iter().any(|name| name == verb),
+                "{document}: `{line}`: there is no verb `{verb}`"
+            );
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 8, "only {looked_at} verbs were found");
+}
+
+/// The tests that the README names by a part of their names.
+#[test]
+fn every_test_that_the_readme_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = std::fs::read_dir(root.join("tests")).unwrap();
+    let files = files.map(|file| file.unwrap().path());
+    let tests = files.filter(|path| path.extension().is_some_and(|e| e == "rs"));
+    let tests: String = tests
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let names = tests.lines().filter_map(|line| {
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        line.strip_prefix("fn ")?.split('(').next()
+    });
+    let filters = told("README.md", "cargo xtask test");
+    let filters: Vec<&str> = filters
+        .iter()
+        .filter_map(|line| line.split_whitespace().nth(3))
+        .collect();
+    assert!(filters.len() >= 2, "{filters:?}");
+    for filter in filters {
+        assert!(
+            names.clone().any(|name| name.contains(filter)),
+            "no test is named like `{filter}`"
+        );
+    }
 }

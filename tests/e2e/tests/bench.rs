@@ -1,0 +1,73 @@
+//! `rialto bench`: each figure that it promises is there, and measured.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use rialto_tests::TestScheme;
+use serde_json::Value;
+
+/// What cannot be zero when payments were made.
+const MEASURED: [&str; 14] = [
+    "payments",
+    "payments_per_second",
+    "p50_ms",
+    "p95_ms",
+    "p99_ms",
+    "p999_ms",
+    "max_ms",
+    "host_cpu_ms_per_payment",
+    "fsp_cpu_ms_per_payment",
+    "commits_per_second",
+    "turns_per_commit",
+    "turns_per_payment",
+    "documents_per_payment",
+    "seconds",
+];
+/// What can.
+const THERE: [&str; 9] = [
+    "failed",
+    "failures",
+    "generator_cpu_ms_per_payment",
+    "bytes_written_per_payment",
+    "conflicts_per_payment",
+    "host_share",
+    "load",
+    "per_second",
+    "conditions",
+];
+
+#[test]
+fn two_seconds_of_payments_have_every_figure() {
+    let scheme = TestScheme::demo().unwrap();
+    let options = ["--seconds", "2", "--warm-up", "1", "--concurrency", "8"];
+    let output = rialto_tests::CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |c| {
+        c.arg("bench")
+            .arg(scheme.path())
+            .arg("--json")
+            .args(options);
+    });
+    let output = output.unwrap();
+    assert_eq!(output.code, 0, "{output}");
+    assert_eq!(output.stdout.lines().count(), 1, "{output}");
+    let figures: Value = serde_json::from_str(&output.stdout).unwrap();
+    for key in MEASURED {
+        let figure = figures[key].as_f64();
+        assert!(
+            figure.is_some_and(|f| f > 0.0),
+            "{key} is {figure:?}: {figures}"
+        );
+    }
+    let figures = figures.as_object().unwrap();
+    for key in THERE {
+        assert!(
+            figures.get(key).is_some_and(|f| !f.is_null()),
+            "{key} is missing"
+        );
+    }
+    assert_eq!(figures["failed"], 0, "{figures:?}");
+    let known = MEASURED.len() + THERE.len();
+    assert_eq!(
+        figures.len(),
+        known,
+        "a figure that this test does not know: {figures:?}"
+    );
+}
