@@ -241,6 +241,8 @@ fn releases_and_components_are_kept_and_one_release_is_current() {
     let check = |store: &SqliteStore| {
         assert_eq!(store.current_release().unwrap(), 1);
         assert_eq!(store.releases().unwrap(), [1, 2, 3].map(release));
+        // The third was kept and never made current, as one that is refused at its activation.
+        assert_eq!(store.releases_once_current().unwrap(), [1, 2]);
         assert!(store.component("sha256:1").unwrap().unwrap() == bytes);
         assert_eq!(store.component("sha256:2").unwrap().unwrap(), b"\0asm");
         assert_eq!(store.component("sha256:3").unwrap(), None);

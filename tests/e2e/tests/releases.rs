@@ -472,10 +472,15 @@ async fn a_folder_that_does_not_fit_is_refused_and_the_old_release_serves_on() {
     for verb in ["plan", "apply"] {
         let output = world.host.cli(&["release", verb, folder]).unwrap();
         assert_eq!(output.code, 1, "{output}");
-        assert!(
-            output.stderr.contains("imports rialto:host/random"),
-            "{output}"
-        );
+        let what = "fsp-interop-api: imports rialto:host/random";
+        let line = output.stderr.lines().find(|line| line.contains(what));
+        let line = line.unwrap_or_else(|| panic!("{output}"));
+        // The line of scheme.toml in which the grant is missing.
+        let place = line.split("scheme.toml:").nth(1).unwrap_or_default();
+        let number: usize = place.split(':').next().unwrap().parse().unwrap();
+        let text = std::fs::read_to_string(twin.path().join("scheme.toml")).unwrap();
+        let found = text.lines().nth(number - 1).unwrap();
+        assert!(found.starts_with("host = [\"configuration\""), "{found}");
     }
     let no_rule = world.scheme.component("scheduling");
     let unknown = world
