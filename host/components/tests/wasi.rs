@@ -102,14 +102,15 @@ fn a_context_that_would_wait_fails_its_turn_at_once_and_the_next_one_works() {
     assert_eq!(world.order("environment").unwrap(), "0 0");
 }
 
-fn not_granted(interface: &str, grant: &str) -> Problem {
-    Problem {
-        about: "asker".into(),
-        what: format!("imports wasi:{interface}@0.2.0 and is not granted it"),
-        help: format!(
-            "add \"{grant}\" to its `grants.host`, or use a component without this import"
-        ),
-    }
+/// What a problem of the asker says.
+fn not_granted(interface: &str, grant: &str) -> String {
+    let help =
+        format!("add \"{grant}\" to its `grants.host`, or use a component without this import");
+    format!("asker: imports wasi:{interface}@0.2.0 and is not granted it\n  help: {help}")
+}
+
+fn said(problems: &[Problem]) -> Vec<String> {
+    problems.iter().map(Problem::to_string).collect()
 }
 
 /// The twin of each grant: the same context without it.
@@ -119,7 +120,7 @@ fn a_context_needs_the_grants_of_the_host_s_clock_and_randomness_for_those_of_wa
     let without = |surface: &str| {
         let mut context = as_context();
         context.grants.host.retain(|grant| grant != surface);
-        problems(&release(vec![context], Vec::new()))
+        said(&problems(&release(vec![context], Vec::new())))
     };
     assert_eq!(
         without("clock"),
@@ -150,11 +151,10 @@ fn what_of_wasi_would_give_something_cannot_be_imported() {
         context.digest = Digest::of(&bytes);
         context.bytes = bytes;
         context.listener = None;
-        let expected = Problem {
-            about: "asker".into(),
-            what: format!("imports {interface}, which this host does not have"),
-            help: "of WASI there are cli, clocks, filesystem, io and random, in their versions 0.2; a context sends requests with `rialto:host/http`".into(),
-        };
-        assert_eq!(problems(&release(vec![context], Vec::new())), [expected]);
+        let help = "of WASI there are cli, clocks, filesystem, io and random, in their versions 0.2; a context sends requests with `rialto:host/http`";
+        let expected =
+            format!("asker: imports {interface}, which this host does not have\n  help: {help}");
+        let found = problems(&release(vec![context], Vec::new()));
+        assert_eq!(said(&found), [expected]);
     }
 }

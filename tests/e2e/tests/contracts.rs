@@ -73,7 +73,10 @@ fn each_command_has_the_help_that_it_had() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_metrics_have_the_names_that_they_had() {
     let world = World::demo().await.unwrap();
-    let refused = world.payer().raw(Method::POST, "/quotes").body("{}".to_owned());
+    let refused = world
+        .payer()
+        .raw(Method::POST, "/quotes")
+        .body("{}".to_owned());
     let refused = refused.send().await.unwrap();
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     let url = world.host.url("operators").unwrap();

@@ -47,7 +47,7 @@ const NOT_MEANT: [&str; 3] = [
 ];
 
 /// Files and folders that may have some of the words, each with the reason.
-const EXCEPTIONS: [(&str, &[&str], &str); 4] = [
+const EXCEPTIONS: [(&str, &[&str], &str); 5] = [
     (
         "host/manifest/src",
         &[
@@ -65,9 +65,26 @@ const EXCEPTIONS: [(&str, &[&str], &str); 4] = [
          messages and schemas give examples of names",
     ),
     (
-        "host/rialto/src/plan.rs",
-        &["currency"],
-        "a plan tells the entries of the document's lists apart by it",
+        "host/rialto/src/plan",
+        &[
+            "currencies",
+            "currency",
+            "liquidity",
+            "participant",
+            "participants",
+        ],
+        "a plan says in words what differs between two of a scheme's documents",
+    ),
+    (
+        "host/rialto/src/words/wiring.rs",
+        &[
+            "currencies",
+            "currency",
+            "liquidity",
+            "participant",
+            "participants",
+        ],
+        "shows what a scheme's document says",
     ),
     (
         "host/rialto/src/cli/simulate.rs",
