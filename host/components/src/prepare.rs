@@ -36,7 +36,7 @@ impl Runtime {
         let mut members = self.link(spec, &components, &shapes, &wiring)?;
         let mut problems = Vec::new();
         for member in &mut members {
-            problems.extend(look_inside(member).err());
+            problems.extend(look_inside(member));
             problems.extend(judge_own_settings(member));
         }
         let by_name: HashMap<Name, usize> = members
@@ -204,19 +204,23 @@ fn exports(component: &Component, shape: &Shape) -> wasmtime::Result<Vec<Export>
     Ok(exports)
 }
 
-/// Instantiate the component once and ask what it says about itself.
-fn look_inside(member: &mut Member) -> Result<(), Problem> {
-    let asked = ask_itself(member).map_err(|error| {
-        let why = member.explain(&error).reason;
-        Problem::new(
-            "fails-to-start",
-            Place::Component(member.identity.name.to_string()),
-            format!("fails when it is started: {why}"),
-            "",
-        )
-    })?;
-    (member.description, member.openapi) = asked;
-    Ok(())
+/// Instantiate the component once and ask what it says about itself. Answers what keeps it from that.
+fn look_inside(member: &mut Member) -> Option<Problem> {
+    match ask_itself(member) {
+        Ok(asked) => {
+            (member.description, member.openapi) = asked;
+            None
+        }
+        Err(error) => {
+            let why = member.explain(&error).reason;
+            Some(Problem::new(
+                "fails-to-start",
+                Place::Component(member.identity.name.to_string()),
+                format!("fails when it is started: {why}"),
+                "",
+            ))
+        }
+    }
 }
 
 type Itself = (Option<RuleDescription>, Option<Arc<str>>);

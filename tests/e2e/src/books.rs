@@ -329,6 +329,7 @@ pub fn documents<T: DeserializeOwned>(
             &limit,
             "--prefix",
             &prefix,
+            "--json",
         ];
         let text = host.cli(&command)?.success()?;
         if text.lines().count() == LISTED_MAX {
@@ -336,21 +337,19 @@ pub fn documents<T: DeserializeOwned>(
             prefixes.extend(ID_CHARACTERS.chars().map(|next| format!("{prefix}{next}")));
         }
         for line in text.lines() {
-            let (id, document) =
-                document(line).with_context(|| format!("the document `{line}`"))?;
-            documents.insert(id, document);
+            let shown: Shown<T> =
+                serde_json::from_str(line).with_context(|| format!("the document `{line}`"))?;
+            documents.insert(shown.id, shown.body);
         }
     }
     Ok(documents)
 }
 
-/// Read id and body from `id version body`. Only the body may hold a space.
-fn document<T: DeserializeOwned>(line: &str) -> anyhow::Result<(String, T)> {
-    let mut parts = line.splitn(3, ' ');
-    let id = parts.next().context("an id")?;
-    let _version = parts.next().context("a version")?;
-    let body = serde_json::from_str(parts.next().context("a body")?)?;
-    Ok((id.to_owned(), body))
+/// One document as the command line shows it in JSON.
+#[derive(Deserialize)]
+struct Shown<T> {
+    id: String,
+    body: T,
 }
 
 fn units(text: &str) -> anyhow::Result<i128> {

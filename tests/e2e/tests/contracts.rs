@@ -87,7 +87,7 @@ async fn the_metrics_have_the_names_that_they_had() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    let counted = "rialto_requests_total{operation=\"requestQuote\",status=\"400\"} 1";
+    let counted = "rialto_http_requests_total{operation=\"requestQuote\",status=\"400\"} 1";
     assert!(answer.lines().any(|line| line == counted), "{answer}");
     let described = answer.lines().filter(|line| line.starts_with("# "));
     let described: Vec<&str> = described.filter(|line| *line != "# EOF").collect();

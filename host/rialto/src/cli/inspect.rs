@@ -136,7 +136,7 @@ impl Documents {
             self.limit
         );
         let shown: Vec<Shown> = self.at.client()?.get(&path)?;
-        if shown.is_empty() {
+        if shown.is_empty() && !self.json {
             let (component, collection) = (&self.component, &self.collection);
             let whose = match self.prefix.as_str() {
                 "" => String::new(),
