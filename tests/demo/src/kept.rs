@@ -37,9 +37,8 @@ impl Kept {
     /// For a person, with what to do next.
     pub fn print(&self, scheme: &Path) -> Result<(), out::Unwritten> {
         out::line("")?;
-        let listeners = self.listeners.iter().map(|(name, url)| (name, url));
         let fsps = self.fsps.iter().map(|(name, url)| (name, url));
-        for (name, url) in listeners.chain(fsps) {
+        for (name, url) in self.listeners.iter().chain(fsps) {
             out::line(format_args!("{name:<12} {url}"))?;
         }
         let (scheme, store) = (scheme.display(), self.store.display());

@@ -65,7 +65,7 @@ impl Span {
     }
 
     fn is_turn_of(&self, component: &str) -> bool {
-        self.text("rialto.kind") != "" && self.text("rialto.component") == component
+        !self.text("rialto.kind").is_empty() && self.text("rialto.component") == component
     }
 }
 

@@ -37,12 +37,12 @@ impl Words {
                     }
                 }
                 for (name, new) in is.iter().filter(|(name, _)| !was.contains_key(*name)) {
-                    self.new(whose, &member(path, name), new);
+                    self.came_with(whose, &member(path, name), new);
                 }
             }
             (Value::Array(was), Value::Array(is)) => self.items(whose, path, was, is),
             // What is not there at all.
-            (Value::Null, new) if path.is_empty() => self.new(whose, path, new),
+            (Value::Null, new) if path.is_empty() => self.came_with(whose, path, new),
             (old, new) => self.changed(whose, &format!("{}{old} → {new}", named(path))),
         }
     }
@@ -68,14 +68,14 @@ impl Words {
                         self.gone(whose, &place, old);
                     }
                     if let Some(new) = new {
-                        self.new(whose, &place, new);
+                        self.came_with(whose, &place, new);
                     }
                 }
             }
         }
     }
 
-    fn new(&mut self, whose: &str, path: &str, value: &Value) {
+    fn came_with(&mut self, whose: &str, path: &str, value: &Value) {
         self.came(format!("{whose}: {}{value}", named(path)));
     }
 
