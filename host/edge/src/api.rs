@@ -6,6 +6,7 @@ use rialto_components::Release;
 use rialto_engine::Name;
 
 use crate::openapi::{BadDocument, Document, Found};
+use crate::page;
 
 /// One component's API.
 pub struct Served {
@@ -15,6 +16,8 @@ pub struct Served {
     pub document: Document,
     /// The document's text, to be served.
     pub text: Arc<str>,
+    /// The document as a page for people.
+    pub page: Arc<str>,
 }
 
 /// All APIs on a listener.
@@ -53,10 +56,12 @@ impl Api {
                 component: component.clone(),
                 source,
             })?;
+            let page = page::render(&document.root, &format!("{component}.yaml"));
             api.served.push(Served {
                 component,
                 document,
                 text: text.clone(),
+                page: page.into(),
             });
         }
         Ok(api)

@@ -4,10 +4,12 @@
 
 pub mod api;
 pub mod body;
+mod documents;
 pub mod exporter;
 pub mod json;
 pub mod openapi;
 pub mod outbound;
+mod page;
 pub mod peers;
 pub mod server;
 pub mod service;

@@ -104,6 +104,8 @@ pub struct Operation {
 pub struct Document {
     /// The document's own title.
     pub title: String,
+    /// The document itself.
+    pub root: Value,
     /// Body bytes that are taken.
     pub body_bytes_max: usize,
     /// Header bytes that are taken.
@@ -144,6 +146,7 @@ impl Document {
             body_bytes_max: limit("body", BODY_BYTES),
             header_bytes_max: limit("headers", HEADER_BYTES),
             router: matchit::Router::new(),
+            root: Value::Null,
         };
         let paths = root["paths"].as_object();
         for (path, item) in paths.ok_or_else(|| bad("paths", "there are none"))? {
@@ -158,6 +161,7 @@ impl Document {
             let inserted = document.router.insert(path.as_str(), operations);
             inserted.map_err(|e| bad(format!("paths {path}"), e))?;
         }
+        document.root = root;
         Ok(document)
     }
 

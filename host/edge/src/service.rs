@@ -23,6 +23,7 @@ use tracing::Instrument as _;
 
 use crate::api::{Api, Served};
 use crate::body::{Inbound, Memory, Room};
+use crate::documents;
 use crate::openapi::Operation;
 use crate::spans::{Open, trace_of};
 use crate::validate::{self, Pairs};
@@ -112,7 +113,7 @@ impl Service {
     async fn response(&self, head: &Parts, body: &mut Inbound) -> Response<Full<Bytes>> {
         let started = Instant::now();
         let api = self.api.load_full();
-        if let Some(document) = openapi_document(&api, head) {
+        if let Some(document) = documents::serve(&api, head) {
             return document;
         }
         let Some((served, _)) = api.find(head.uri.path()) else {
@@ -364,7 +365,7 @@ fn answered(response: wit::Response) -> Response<Full<Bytes>> {
     answer
 }
 
-fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
     *response.status_mut() = status;
     let media_type = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -381,21 +382,4 @@ fn busy() -> Response<Full<Bytes>> {
         .headers_mut()
         .insert(http::header::RETRY_AFTER, RETRY_AFTER_SECONDS);
     response
-}
-
-/// `GET /openapi/<component>.yaml`: the document of a component that serves on this listener.
-fn openapi_document(api: &Api, head: &Parts) -> Option<Response<Full<Bytes>>> {
-    let name = head.uri.path().strip_prefix("/openapi/")?;
-    let name = name.strip_suffix(".yaml")?;
-    let served = api.served.iter().find(|s| &*s.component == name)?;
-    if head.method != http::Method::GET {
-        return Some(plain(StatusCode::METHOD_NOT_ALLOWED, "GET only"));
-    }
-    let body = Bytes::copy_from_slice(served.text.as_bytes());
-    let mut response = Response::new(Full::new(body));
-    let media_type = HeaderValue::from_static("application/yaml");
-    response
-        .headers_mut()
-        .insert(http::header::CONTENT_TYPE, media_type);
-    Some(response)
 }

@@ -15,6 +15,8 @@
 
 pub mod bindings;
 pub mod callback_reports;
+#[cfg(test)]
+mod catalogue;
 pub mod delivery;
 pub mod headers;
 mod http;

@@ -1,0 +1,239 @@
+//! An OpenAPI document as a page for people: operations with their parameters, bodies and answers,
+//! the types that they name, and the errors that the API sends. Plain HTML with its own style: no
+//! script, nothing loaded from elsewhere.
+//!
+//! Extension of Rialto: `x-rialto-errors` on the document, a list of `{code, name, when}`.
+
+mod html;
+mod schema;
+
+use serde_json::Value;
+
+use html::Html;
+
+/// How the page looks.
+const STYLE: &str = include_str!("page/style.css");
+/// Methods of a path item, in the order in which people look for them.
+const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+
+/// The page of a document that was found usable. `yaml` is where the document itself is.
+pub fn render(root: &Value, yaml: &str) -> String {
+    let info = &root["info"];
+    let title = info["title"].as_str().unwrap_or("API");
+    let mut page = Html::default();
+    page.raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
+    page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+    page.element("title", title);
+    page.raw("<style>")
+        .raw(STYLE)
+        .raw("</style></head><body><main>");
+    page.element("h1", title);
+    page.raw("<p class=\"lead\">").text(word(info, "summary"));
+    page.raw(" Version ").text(word(info, "version")).raw(". ");
+    page.link(yaml, "The document itself").raw(".</p>");
+    page.prose(word(info, "description"));
+    contents(&mut page, root);
+    for (path, method, operation) in operations(root) {
+        one(&mut page, root, path, method, operation);
+    }
+    errors(&mut page, root);
+    schema::all(&mut page, root);
+    page.raw("</main></body></html>");
+    page.done()
+}
+
+/// A member that is a text; nothing if it is none.
+fn word<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_default()
+}
+
+/// All operations, by path.
+fn operations(root: &Value) -> impl Iterator<Item = (&str, &'static str, &Value)> {
+    let paths = root["paths"].as_object().into_iter().flatten();
+    paths.flat_map(|(path, item)| {
+        let methods = METHODS.into_iter();
+        methods.filter_map(move |method| Some((path.as_str(), method, item.get(method)?)))
+    })
+}
+
+/// What a reference within the document stands for; a value that is none stands for itself.
+fn resolved<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
+    /// References that lead to references, at most.
+    const HOPS: usize = 8;
+    let mut value = value;
+    for _ in 0..HOPS {
+        let Some(pointer) = value["$ref"].as_str().and_then(|r| r.strip_prefix('#')) else {
+            return value;
+        };
+        value = root.pointer(pointer).unwrap_or(&Value::Null);
+    }
+    value
+}
+
+fn anchor(operation: &Value, method: &str, path: &str) -> String {
+    match word(operation, "operationId") {
+        "" => format!("{method} {path}"),
+        id => id.to_owned(),
+    }
+}
+
+fn contents(page: &mut Html, root: &Value) {
+    page.element("h2", "Operations");
+    page.raw("<table><thead><tr><th>Method</th><th>Path</th><th>What for</th></tr></thead><tbody>");
+    for (path, method, operation) in operations(root) {
+        page.raw("<tr><td>")
+            .code(&method.to_uppercase())
+            .raw("</td><td>");
+        let target = format!("#{}", anchor(operation, method, path));
+        page.link(&target, path).raw("</td><td>");
+        page.text(word(operation, "summary")).raw("</td></tr>");
+    }
+    page.raw("</tbody></table>");
+}
+
+fn one(page: &mut Html, root: &Value, path: &str, method: &str, operation: &Value) {
+    page.heading(
+        "h3",
+        &anchor(operation, method, path),
+        &format!("{} {path}", method.to_uppercase()),
+    );
+    page.prose(word(operation, "summary"));
+    page.prose(word(operation, "description"));
+    let parameters: Vec<&Value> = items(&operation["parameters"])
+        .map(|parameter| resolved(root, parameter))
+        .collect();
+    if !parameters.is_empty() {
+        page.raw("<table><thead><tr><th>Parameter</th><th>In</th><th>Type</th><th>Meaning</th></tr></thead><tbody>");
+        for parameter in parameters {
+            page.raw("<tr><td>").code(word(parameter, "name"));
+            page.required(parameter["required"] == true);
+            page.raw("</td><td>")
+                .text(word(parameter, "in"))
+                .raw("</td><td>");
+            schema::inline(page, &parameter["schema"]);
+            page.raw("</td><td>").text(word(parameter, "description"));
+            example(page, &parameter["example"]);
+            page.raw("</td></tr>");
+        }
+        page.raw("</tbody></table>");
+    }
+    let body = resolved(root, &operation["requestBody"]);
+    for (media_type, content) in body["content"].as_object().into_iter().flatten() {
+        page.raw("<p>Body, ").code(media_type).raw(": ");
+        schema::inline(page, &content["schema"]);
+        page.raw("</p>");
+        example(page, &content["example"]);
+    }
+    page.raw("<p>Answers: ");
+    for (n, (status, answer)) in operation["responses"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        page.raw(if n == 0 { "" } else { "; " })
+            .code(status)
+            .raw(" ");
+        page.text(word(resolved(root, answer), "description").trim_end_matches('.'));
+    }
+    page.raw(".</p>");
+}
+
+fn example(page: &mut Html, example: &Value) {
+    match example {
+        Value::Null => {}
+        Value::String(text) => {
+            page.raw(" For example ").code(text);
+        }
+        other => {
+            page.raw(" For example ").code(&other.to_string());
+        }
+    }
+}
+
+fn errors(page: &mut Html, root: &Value) {
+    let mut errors = items(&root["x-rialto-errors"]).peekable();
+    if errors.peek().is_none() {
+        return;
+    }
+    page.heading("h2", "errors", "Errors");
+    page.raw("<table><thead><tr><th>Code</th><th>Name</th><th>Sent when</th></tr></thead><tbody>");
+    for error in errors {
+        page.raw("<tr><td>")
+            .code(word(error, "code"))
+            .raw("</td><td>");
+        page.text(word(error, "name")).raw("</td><td>");
+        page.text(word(error, "when")).raw("</td></tr>");
+    }
+    page.raw("</tbody></table>");
+}
+
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(text: &str) -> String {
+        render(&serde_saphyr::from_str(text).unwrap(), "/openapi/x.yaml")
+    }
+
+    const SMALL: &str = r#"
+openapi: 3.1.0
+info: {title: Small <API>, version: '1', summary: Does little., description: "One `code` word.\n\nAnother paragraph."}
+x-rialto-errors: [{code: '3100', name: Generic, when: something is wrong}]
+paths:
+  /things/{ID}:
+    get:
+      operationId: getThing
+      summary: Get a thing.
+      parameters: [{$ref: '#/components/parameters/ID'}]
+      responses: {'200': {description: The thing.}, 4XX: {description: Refused.}}
+    put:
+      operationId: putThing
+      summary: Put a thing.
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Thing'}}}}
+      responses: {'200': {description: Taken.}}
+components:
+  parameters:
+    ID: {name: ID, in: path, required: true, description: Which., schema: {type: string, minLength: 1, maxLength: 36}}
+  schemas:
+    Thing: {type: object, required: [name], properties: {name: {type: string, enum: [a, b]}, parts: {type: array, items: {$ref: '#/components/schemas/Thing'}, maxItems: 3}}}
+"#;
+
+    #[test]
+    fn what_a_document_says_is_on_its_page() {
+        let page = page(SMALL);
+        for expected in [
+            "<title>Small &lt;API&gt;</title>",
+            "<p>One <code>code</code> word.</p><p>Another paragraph.</p>",
+            "<a href=\"#getThing\">/things/{ID}</a>",
+            "<h3 id=\"putThing\">PUT /things/{ID}</h3>",
+            "<code>ID</code> <b>required</b></td><td>path</td><td>string, 1 to 36 characters</td><td>Which.",
+            "<a href=\"#schema-Thing\">Thing</a>",
+            "<code>name</code> <b>required</b></td><td>string: <code>a</code>, <code>b</code>",
+            "list of <a href=\"#schema-Thing\">Thing</a>, at most 3",
+            "<code>200</code> The thing; <code>4XX</code> Refused.",
+            "<code>3100</code></td><td>Generic</td><td>something is wrong",
+            "<a href=\"/openapi/x.yaml\">",
+        ] {
+            assert!(page.contains(expected), "{expected}\nis not in\n{page}");
+        }
+    }
+
+    #[test]
+    fn a_document_cannot_bring_in_markup() {
+        let text = SMALL.replace("Get a thing.", "'<script>alert(1)</script>'");
+        let page = page(&text);
+        assert!(!page.contains("<script"), "{page}");
+        assert!(page.contains("&lt;script&gt;"), "{page}");
+    }
+
+    #[test]
+    fn a_reference_to_itself_ends() {
+        let root = serde_json::json!({"a": {"$ref": "#/a"}});
+        assert!(resolved(&root, &root["a"]).is_object());
+    }
+}

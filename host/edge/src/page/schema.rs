@@ -1,0 +1,109 @@
+//! Types: in a word or two where they are used, and as tables of their members at the end.
+
+use serde_json::Value;
+
+use super::html::Html;
+use super::{items, word};
+
+/// Where references to types point.
+const SCHEMAS: &str = "#/components/schemas/";
+
+/// All types that have a name.
+pub(super) fn all(page: &mut Html, root: &Value) {
+    let schemas = root["components"]["schemas"].as_object();
+    let Some(schemas) = schemas.filter(|schemas| !schemas.is_empty()) else {
+        return;
+    };
+    page.heading("h2", "types", "Types");
+    for (name, schema) in schemas {
+        page.heading("h3", &format!("schema-{name}"), name);
+        page.prose(word(schema, "description"));
+        match schema["properties"].as_object() {
+            Some(members) => {
+                let required: Vec<&str> = items(&schema["required"])
+                    .filter_map(Value::as_str)
+                    .collect();
+                page.raw("<table><thead><tr><th>Member</th><th>Type</th><th>Meaning</th></tr></thead><tbody>");
+                for (name, member) in members {
+                    page.raw("<tr><td>").code(name);
+                    page.required(required.contains(&name.as_str()));
+                    page.raw("</td><td>");
+                    inline(page, member);
+                    page.raw("</td><td>");
+                    page.text(word(member, "description")).raw("</td></tr>");
+                }
+                page.raw("</tbody></table>");
+            }
+            None => {
+                page.raw("<p>");
+                inline(page, schema);
+                page.raw("</p>");
+            }
+        }
+    }
+}
+
+/// A type in a word or two.
+pub(super) fn inline(page: &mut Html, schema: &Value) {
+    if let Some(name) = schema["$ref"]
+        .as_str()
+        .and_then(|r| r.strip_prefix(SCHEMAS))
+    {
+        page.link(&format!("#schema-{name}"), name);
+        return;
+    }
+    let kind = word(schema, "type");
+    if kind == "array" {
+        page.raw("list of ");
+        inline(page, &schema["items"]);
+    } else {
+        let combined = ["oneOf", "anyOf", "allOf"]
+            .into_iter()
+            .find(|how| schema[how].is_array());
+        match combined {
+            Some(how) => {
+                let between = if how == "allOf" { " and " } else { " or " };
+                for (n, one) in items(&schema[how]).enumerate() {
+                    page.raw(if n == 0 { "" } else { between });
+                    inline(page, one);
+                }
+            }
+            None => {
+                page.text(if kind.is_empty() { "any value" } else { kind });
+            }
+        }
+    }
+    for (n, value) in items(&schema["enum"]).enumerate() {
+        page.raw(if n == 0 { ": " } else { ", " });
+        page.code(value.as_str().map_or(&value.to_string(), |text| text));
+    }
+    bounds(page, schema);
+}
+
+fn bounds(page: &mut Html, schema: &Value) {
+    let number = |name: &str| schema[name].as_u64();
+    for (least, most, what) in [
+        ("minLength", "maxLength", " characters"),
+        ("minItems", "maxItems", ""),
+        ("minimum", "maximum", ""),
+    ] {
+        match (number(least), number(most)) {
+            (Some(least), Some(most)) => {
+                page.text(&format!(", {least} to {most}{what}"));
+            }
+            (Some(least), None) => {
+                page.text(&format!(", at least {least}{what}"));
+            }
+            (None, Some(most)) => {
+                page.text(&format!(", at most {most}{what}"));
+            }
+            (None, None) => {}
+        }
+    }
+    if let Some(format) = schema["format"].as_str() {
+        page.text(", ").text(format);
+    }
+    if let Some(pattern) = schema["pattern"].as_str() {
+        page.text(", as ").code(pattern);
+    }
+}

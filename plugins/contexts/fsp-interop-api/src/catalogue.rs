@@ -1,0 +1,65 @@
+//! A test: the errors that the OpenAPI document lists are those that the switch sends, by the names
+//! that the API definition gives them.
+
+use rialto_sdk::errors;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Code and name of each error that the document lists.
+fn listed() -> Vec<(&'static str, &'static str)> {
+    let document = include_str!("../openapi.yaml");
+    let entries = document
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- {code: '"));
+    let mut listed = Vec::new();
+    for entry in entries {
+        let (code, rest) = entry.split_once("', name: ").expect(entry);
+        let (name, _) = rest.split_once(", when: '").expect(entry);
+        listed.push((code, name));
+    }
+    listed
+}
+
+/// All Rust sources of the contexts and the rules, without their tests.
+fn sources() -> Vec<String> {
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut folders: Vec<PathBuf> = ["contexts", "rules"].map(|kind| plugins.join(kind)).into();
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let is_test = name.starts_with("tests") || name == "catalogue.rs";
+            if path.is_dir() && !is_test {
+                folders.push(path);
+            } else if name.ends_with(".rs") && !is_test {
+                let text = fs::read_to_string(path).unwrap();
+                // Tests within a file stand at its end.
+                let tests = "#[cfg(test)]\nmod tests {";
+                let code = text.split(tests).next().unwrap_or_default();
+                sources.push(code.to_owned());
+            }
+        }
+    }
+    sources
+}
+
+/// What looks like an error code: four digits as a text of their own.
+fn codes(source: &str) -> impl Iterator<Item = &str> {
+    let is_code = |text: &&str| text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit());
+    source.split('"').filter(is_code)
+}
+
+#[test]
+fn the_document_lists_each_error_that_the_switch_sends_and_no_other() {
+    let listed = listed();
+    let sources = sources();
+    let sent: BTreeSet<&str> = sources.iter().flat_map(|source| codes(source)).collect();
+    let codes: Vec<&str> = listed.iter().map(|(code, _)| *code).collect();
+    assert_eq!(codes, sent.into_iter().collect::<Vec<_>>());
+    for (code, name) in listed {
+        let described = errors::error(code, "").description;
+        assert_eq!(described, name, "{code}");
+    }
+}
