@@ -84,15 +84,15 @@ fn get(url: &str, path: &str) -> String {
 async fn an_api_is_served_with_its_document_and_a_page_to_read() {
     let world = World::demo().await.unwrap();
     let fsps = world.host.url("fsps").unwrap();
-    let document = get(&fsps, "/openapi/fsp-interop-api.yaml");
+    let document = get(fsps, "/openapi/fsp-interop-api.yaml");
     assert!(document.contains("content-type: application/yaml"));
     assert!(document.contains("operationId: requestTransfer"));
-    let page = get(&fsps, "/openapi/fsp-interop-api");
+    let page = get(fsps, "/openapi/fsp-interop-api");
     assert!(page.contains("content-type: text/html; charset=utf-8"));
     assert!(page.contains("<h3 id=\"requestTransfer\">POST /transfers</h3>"));
     assert!(page.contains("<code>4001</code></td><td>Payer FSP insufficient liquidity</td>"));
     assert!(!page.contains("<script"));
-    let nothing = get(&fsps, "/openapi/other");
+    let nothing = get(fsps, "/openapi/other");
     assert!(nothing.starts_with("HTTP/1.1 404"), "{nothing}");
 }
 
@@ -105,7 +105,7 @@ async fn the_metrics_have_the_names_that_they_had() {
         .body("{}".to_owned());
     let refused = refused.send().await.unwrap();
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
-    let answer = get(&world.host.url("operators").unwrap(), "/metrics");
+    let answer = get(world.host.url("operators").unwrap(), "/metrics");
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let counted = "rialto_http_requests_total{operation=\"requestQuote\",status=\"400\"} 1";
     assert!(answer.lines().any(|line| line == counted), "{answer}");
