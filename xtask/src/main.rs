@@ -36,7 +36,7 @@ enum Verb {
     },
     /// Build, then run the plugins' tests and the workspace's, and print totals
     Test {
-        /// Run only tests whose names contain this
+        /// Run only tests whose names contain this; `conformance` runs the conformance suite alone
         filter: Option<String>,
         /// Instead, build a rule with cargo-component and run the tests that need it
         #[arg(long, conflicts_with = "filter")]

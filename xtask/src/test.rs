@@ -1,4 +1,4 @@
-//! `cargo xtask test`: both workspaces' tests, with one total.
+//! `cargo xtask test`: both workspaces' tests, with one total, and which interfaces they saw work.
 
 use std::io::{BufRead, BufReader};
 use std::ops::AddAssign;
@@ -24,10 +24,47 @@ impl AddAssign for Totals {
     }
 }
 
-/// Build, test the plugins on this machine, test the workspace.
+/// What runs the conformance suite alone.
+const CONFORMANCE: &str = "conformance";
+/// How the lines begin in which the conformance suite counts interfaces.
+const INTERFACES: &str = "interfaces: ";
+
+/// What tests wrote.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Report {
+    totals: Totals,
+    /// How many interfaces were seen to work, in one line for each section.
+    interfaces: Vec<String>,
+}
+
+impl Report {
+    fn read(&mut self, line: &str) {
+        self.totals += result(line).unwrap_or_default();
+        if line.starts_with(INTERFACES) {
+            self.interfaces.push(line.trim_end().to_owned());
+        }
+    }
+
+    fn print(&self) {
+        for line in &self.interfaces {
+            println!("{line}");
+        }
+        let Totals {
+            passed,
+            failed,
+            ignored,
+        } = self.totals;
+        println!("total: {passed} passed, {failed} failed, {ignored} ignored");
+    }
+}
+
+/// Build, test the plugins on this machine, test the workspace; or only the conformance suite.
 pub fn test(filter: Option<&str>) -> Result<()> {
     build::build()?;
-    let mut totals = Totals::default();
+    if filter == Some(CONFORMANCE) {
+        return conformance();
+    }
+    let mut report = Report::default();
     let mut failed = Vec::new();
     for (name, folder) in [
         ("plugins", repository::plugins()),
@@ -42,26 +79,33 @@ pub fn test(filter: Option<&str>) -> Result<()> {
         if folder == repository::plugins() {
             command.env("CARGO_TARGET_DIR", repository::native_target());
         }
-        let (part, success) = counted(&mut command)?;
-        totals += part;
-        if !success {
+        if !counted(&mut command, &mut report)? {
             failed.push(name);
         }
     }
-    let Totals {
-        passed,
-        failed: failures,
-        ignored,
-    } = totals;
-    println!("total: {passed} passed, {failures} failed, {ignored} ignored");
+    report.print();
     if !failed.is_empty() {
         bail!("tests failed: {}", failed.join(", "));
     }
-    if passed == 0 {
+    if report.totals.passed == 0 {
         bail!(
             "no test was run{}",
             filter.map_or(String::new(), |f| format!(": none is named like `{f}`"))
         );
+    }
+    Ok(())
+}
+
+fn conformance() -> Result<()> {
+    let mut command = process::cargo();
+    command
+        .current_dir(repository::root())
+        .args(["test", "--workspace", "--test", CONFORMANCE]);
+    let mut report = Report::default();
+    let success = counted(&mut command, &mut report)?;
+    report.print();
+    if !success || report.totals.passed == 0 {
+        bail!("the conformance suite failed");
     }
     Ok(())
 }
@@ -77,22 +121,22 @@ pub fn of_foreign() -> Result<()> {
         "--",
         "--ignored",
     ]);
-    let (totals, success) = counted(&mut command)?;
-    println!("total: {} passed, {} failed", totals.passed, totals.failed);
-    if !success || totals.passed == 0 {
+    let mut report = Report::default();
+    let success = counted(&mut command, &mut report)?;
+    report.print();
+    if !success || report.totals.passed == 0 {
         bail!("tests of the foreign rule failed, or none was run");
     }
     Ok(())
 }
 
-/// Run a test command, pass on what it writes, and add up its results.
-fn counted(command: &mut Command) -> Result<(Totals, bool)> {
+/// Run a test command, pass on what it writes, and add up its results. Answers whether it succeeded.
+fn counted(command: &mut Command, report: &mut Report) -> Result<bool> {
     let words = process::words(command);
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot run `{words}`"))?;
-    let mut totals = Totals::default();
     let stdout = child.stdout.take().context("standard output is piped")?;
     let mut reader = BufReader::new(stdout);
     let mut line = Vec::new();
@@ -100,10 +144,10 @@ fn counted(command: &mut Command) -> Result<(Totals, bool)> {
     while reader.read_until(b'\n', &mut line)? > 0 {
         let text = String::from_utf8_lossy(&line);
         print!("{text}");
-        totals += result(&text).unwrap_or_default();
+        report.read(&text);
         line.clear();
     }
-    Ok((totals, child.wait()?.success()))
+    Ok(child.wait()?.success())
 }
 
 /// `test result: ok. 29 passed; 0 failed; 0 ignored; …`
@@ -135,5 +179,22 @@ mod tests {
         };
         assert_eq!(result(line), Some(totals));
         assert_eq!(result("running 3 tests"), None);
+    }
+
+    #[test]
+    fn interfaces_are_told_again_at_the_end() {
+        let mut report = Report::default();
+        for line in [
+            "interfaces: section A: 15 of 15 rows seen\n",
+            "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured\n",
+            "other\n",
+        ] {
+            report.read(line);
+        }
+        assert_eq!(
+            report.interfaces,
+            ["interfaces: section A: 15 of 15 rows seen"]
+        );
+        assert_eq!(report.totals.passed, 3);
     }
 }

@@ -11,6 +11,7 @@ use rialto_simulator::client::Answer;
 use rialto_simulator::fsp::RawRequest;
 use rialto_tests::World;
 use rialto_tests::books::documents;
+use rialto_tests::messages::{quote, transfer};
 use rialto_tests::world::{PAYEE, PAYER};
 use serde_json::{Value, json};
 
@@ -48,13 +49,13 @@ impl Scene {
 
     /// A request for a transfer, changed.
     fn transfer(&self, change: impl FnOnce(&mut Value)) -> RawRequest<'_> {
-        let body = transfer(&self.world.payer().new_id(), change);
+        let body = transfer(&self.world.payer().new_id(), change).to_string();
         self.payer(Method::POST, "/transfers").to(PAYEE).body(body)
     }
 
     /// A request for a quote, changed.
     fn quote(&self, change: impl FnOnce(&mut Value)) -> RawRequest<'_> {
-        let body = quote(&self.world.payer().new_id(), change);
+        let body = quote(&self.world.payer().new_id(), change).to_string();
         self.payer(Method::POST, "/quotes").to(PAYEE).body(body)
     }
 
@@ -110,47 +111,6 @@ fn error_code(body: &[u8]) -> String {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let code = body["errorInformation"]["errorCode"].as_str();
     code.unwrap_or_default().to_owned()
-}
-
-fn transfer(id: &str, change: impl FnOnce(&mut Value)) -> String {
-    let mut body = json!({
-        "transferId": id,
-        "payerFsp": PAYER,
-        "payeeFsp": PAYEE,
-        "amount": { "currency": "USD", "amount": "12.5" },
-        "ilpPacket": "AQAAAAAAAADIEHByaXZhdGUucGF5ZWVmc3A",
-        "condition": "A".repeat(43),
-        "expiration": in_an_hour(),
-    });
-    change(&mut body);
-    body.to_string()
-}
-
-/// To come, and not so far ahead that the scheme refuses it.
-fn in_an_hour() -> String {
-    rialto_simulator::time::datetime_in(Duration::from_secs(3_600))
-}
-
-fn quote(id: &str, change: impl FnOnce(&mut Value)) -> String {
-    let party = |fsp: &str, identifier: &str| {
-        json!({ "partyIdInfo": {
-            "partyIdType": "MSISDN", "partyIdentifier": identifier, "fspId": fsp,
-        } })
-    };
-    let mut body = json!({
-        "quoteId": id,
-        "transactionId": id,
-        "payer": party(PAYER, "27713803901"),
-        "payee": party(PAYEE, "27713803900"),
-        "amountType": "SEND",
-        "amount": { "currency": "USD", "amount": "12.5" },
-        "transactionType": {
-            "scenario": "TRANSFER", "initiator": "PAYER", "initiatorType": "CONSUMER",
-        },
-        "expiration": in_an_hour(),
-    });
-    change(&mut body);
-    body.to_string()
 }
 
 fn remove(member: &'static str) -> impl FnOnce(&mut Value) {
@@ -284,7 +244,7 @@ async fn bodies_that_cannot_be_read_are_refused() {
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
     // Whoever reads such a body after the host might take the other value.
     let id = scene.world.payer().new_id();
-    let whole = transfer(&id, |_| ());
+    let whole = transfer(&id, |_| ()).to_string();
     let twice = |name: &str| whole.replacen('{', &format!("{{\"{name}\":\"{id}\","), 1);
     let hidden = json!({ "$serde_json::private::RawValue": whole }).to_string();
     let bodies: [(&str, Vec<u8>, &str); 12] = [
@@ -327,7 +287,7 @@ async fn what_is_too_large_is_refused_and_what_is_just_not_is_read() {
         .payer(Method::POST, "/transfers")
         .body(vec![b' '; BODY_MAX + 1]);
     refused!(scene, "a body of one byte more", request, 400, "3104");
-    let full = transfer("not-an-id", |_| ());
+    let full = transfer("not-an-id", |_| ()).to_string();
     let full = format!("{full}{}", " ".repeat(BODY_MAX - full.len()));
     let request = scene.payer(Method::POST, "/transfers").body(full);
     refused!(scene, "a body of the greatest size", request, 400, "3101");
@@ -465,6 +425,7 @@ async fn what_needs_the_schemes_state_is_refused_by_a_callback() {
             change(t);
             destination = t["payeeFsp"].as_str().unwrap().to_owned();
         });
+        let body = body.to_string();
         let request = payer
             .raw(Method::POST, "/transfers")
             .to(&destination)
@@ -472,13 +433,14 @@ async fn what_needs_the_schemes_state_is_refused_by_a_callback() {
         callback(what, request, format!("/transfers/{id}"), code).await;
     }
     let id = payer.new_id();
-    let body = quote(&id, |q| q["expiration"] = LONG_AGO.into());
+    let body = quote(&id, |q| q["expiration"] = LONG_AGO.into()).to_string();
     let request = payer.raw(Method::POST, "/quotes").to(PAYEE).body(body);
     callback("an expired quote", request, format!("/quotes/{id}"), "3302").await;
     let id = payer.new_id();
     let body = quote(&id, |q| {
         q["payee"]["partyIdInfo"]["fspId"] = "nobody".into()
     });
+    let body = body.to_string();
     let request = payer.raw(Method::POST, "/quotes").to("nobody").body(body);
     callback(
         "a quote of an unknown FSP",
@@ -520,7 +482,7 @@ async fn who_asks_an_fsp_without_a_callback_endpoint_is_told_that_it_cannot_be_r
             payer
                 .raw(Method::POST, "/quotes")
                 .to(PAYEE)
-                .body(quote(&id, |_| ())),
+                .body(quote(&id, |_| ()).to_string()),
             format!("/quotes/{id}/error"),
         ),
         (payer.raw(Method::GET, &party), format!("{party}/error")),
@@ -546,7 +508,11 @@ async fn a_stranger_gets_no_further_than_the_door() {
     let payer = scene.world.payer();
     let stranger = "stranger";
     let id = payer.new_id();
-    let body = transfer(&id, |t| t["payerFsp"] = stranger.into());
+    let body = transfer(&id, |t| t["payerFsp"] = stranger.into()).to_string();
+    let stranger_quote = quote(&id, |q| {
+        q["payer"]["partyIdInfo"]["fspId"] = stranger.into();
+    });
+    let stranger_quote = stranger_quote.to_string();
     let requests = [
         payer.raw(Method::POST, "/transfers").to(PAYEE).body(body),
         payer.raw(Method::GET, &format!("/transfers/{id}")),
@@ -554,9 +520,7 @@ async fn a_stranger_gets_no_further_than_the_door() {
         payer
             .raw(Method::POST, "/quotes")
             .to(PAYEE)
-            .body(quote(&id, |q| {
-                q["payer"]["partyIdInfo"]["fspId"] = stranger.into();
-            })),
+            .body(stranger_quote),
     ];
     // Whether a participant sends it takes state to know, so it is taken; and then dropped.
     for request in requests {

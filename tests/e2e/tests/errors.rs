@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::Method;
-use rialto_engine::Lsn;
-use rialto_engine::store::{DocumentWrite, Group, Store as _};
 use rialto_simulator::fsp::RawRequest;
 use rialto_simulator::{Direction, Fsp, Recorded};
-use rialto_store_sqlite::SqliteStore;
+use rialto_tests::barred::bar;
 use rialto_tests::waiting::until;
 use rialto_tests::world::{PAYEE, PAYER};
 use rialto_tests::{TestScheme, World, WorldOptions};
@@ -148,36 +146,9 @@ async fn world() -> World {
     scheme.add_participant(BARRED, "10").unwrap();
     let mut world = World::of(scheme, &WorldOptions::default()).await.unwrap();
     world.host.kill().unwrap();
-    let state = world.scheme.path().join("state");
-    tokio::task::spawn_blocking(move || bar(&SqliteStore::open(&state).unwrap()))
-        .await
-        .unwrap();
+    bar(&world.scheme, BARRED).await.unwrap();
     world.host.restart().unwrap();
     world
-}
-
-fn bar(store: &SqliteStore) {
-    let recovered = store.recover().unwrap();
-    let mut collections = recovered.collections.iter();
-    let participants = collections
-        .find(|c| &*c.component == "participant-lifecycle-management" && &*c.name == "participants")
-        .unwrap();
-    let document = store.read(participants.id, BARRED).unwrap().unwrap();
-    let body = document.body.replace("\"APPROVED\"", "\"DISABLED\"");
-    assert_ne!(body, *document.body, "a participant is approved at first");
-    let write = DocumentWrite {
-        collection: participants.id,
-        id: document.id,
-        version: document.version + 1,
-        body: Some(body.into()),
-    };
-    let group = Group {
-        lsn: Lsn(recovered.lsn.0 + 1),
-        next_id: recovered.next_id,
-        documents: vec![write],
-        ..Group::default()
-    };
-    store.write(&group).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

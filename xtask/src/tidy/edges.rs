@@ -10,7 +10,7 @@ use crate::process;
 
 /// Crates and those they may use. Only `rialto-components` knows wasmtime, only `rialto-edge`
 /// knows HTTP, and backends know neither.
-const ALLOWED: [(&str, &[&str]); 12] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
     ("rialto-engine", &[]),
     ("rialto-manifest", &[]),
     ("rialto-telemetry", &[]),
@@ -46,8 +46,15 @@ const ALLOWED: [(&str, &[&str]); 12] = [
     ),
     (
         "rialto-tests",
-        &["rialto", "rialto-manifest", "rialto-simulator"],
+        &[
+            "rialto",
+            "rialto-engine",
+            "rialto-manifest",
+            "rialto-simulator",
+            "rialto-store-sqlite",
+        ],
     ),
+    ("rialto-conformance", &["rialto-simulator", "rialto-tests"]),
     ("xtask", &["rialto-manifest"]),
 ];
 

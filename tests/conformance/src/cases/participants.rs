@@ -1,0 +1,307 @@
+//! Which FSP a party is with: associate, query, disassociate.
+
+use anyhow::Result;
+use http::Method;
+use rialto_tests::world::{PAYEE, PAYER};
+use serde_json::json;
+
+use crate::case;
+use crate::case::Case;
+use crate::payment::events;
+use crate::stage::{BARRED, NOBODY, STRANGER, Stage};
+
+pub(super) const CASES: [Case; 10] = [
+    case!(
+        "participants/associate",
+        "section A: POST /participants/{Type}/{ID}, answered by PUT",
+        associate
+    ),
+    case!(
+        "participants/query",
+        "section A: GET /participants/{Type}/{ID}, answered by PUT",
+        query
+    ),
+    case!(
+        "participants/disassociate",
+        "section A: DELETE /participants/{Type}/{ID}, answered by PUT",
+        disassociate
+    ),
+    case!(
+        "participants/sub-id",
+        "1.7: POST, GET and DELETE with {SubId}",
+        sub_id
+    ),
+    case!(
+        "participants/currency",
+        "1.7: ?currency= on GET and DELETE, currency in POST",
+        currency
+    ),
+    case!(
+        "participants/query-unknown",
+        "3.4: party not registered, 3204 on the error twin",
+        query_unknown
+    ),
+    case!(
+        "participants/disassociate-anothers",
+        "3.4: DELETE by an FSP that does not own it, 3204",
+        disassociate_anothers
+    ),
+    case!(
+        "participants/associate-anothers",
+        "3.4: add failed, 3003",
+        associate_anothers
+    ),
+    case!(
+        "participants/barred-source",
+        "3.4: source FSP may not take part, 3200",
+        barred_source
+    ),
+    case!(
+        "participants/unknown-source",
+        "3.4: source FSP unknown: nobody can be told",
+        unknown_source
+    ),
+];
+
+fn path(party: &str) -> String {
+    format!("/participants/{party}")
+}
+
+fn subject(party: &str) -> String {
+    format!("party:{party}")
+}
+
+fn answered(asked: &'static str, outcome: &'static str) -> Vec<&'static str> {
+    [&[asked, outcome][..], &events::told("")].concat()
+}
+
+/// Associate a party with an FSP, which is told.
+async fn associated(stage: &Stage, fsp: &str, party: &str) -> Result<()> {
+    let body = json!({ "fspId": fsp });
+    stage
+        .sends(fsp, Method::POST, &path(party))
+        .json(&body)
+        .accepted()
+        .await?;
+    stage
+        .hub_tells(fsp, Method::PUT, &path(party), &body)
+        .await?;
+    Ok(())
+}
+
+/// An FSP asks for a party, and is told this FSP.
+async fn is_with(stage: &Stage, asks: &str, party: &str, fsp: &str) -> Result<()> {
+    stage
+        .sends(asks, Method::GET, &path(party))
+        .accepted()
+        .await?;
+    stage
+        .hub_tells(asks, Method::PUT, &path(party), &json!({ "fspId": fsp }))
+        .await?;
+    Ok(())
+}
+
+/// An FSP asks for a party, and is told that it is with nobody.
+async fn is_with_nobody(stage: &Stage, asks: &str, party: &str) -> Result<()> {
+    stage
+        .sends(asks, Method::GET, &path(party))
+        .accepted()
+        .await?;
+    stage.hub_refuses(asks, &path(party), "3204").await
+}
+
+async fn associate(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    associated(stage, PAYEE, &party).await?;
+    let events = answered(
+        "participant-association-request-received",
+        "participant-association-created",
+    );
+    stage.events(&subject(&party), &events).await?;
+    // Again: it creates and it updates.
+    associated(stage, PAYEE, &party).await?;
+    stage
+        .events(&subject(&party), &[&events[..], &events].concat())
+        .await?;
+    is_with(stage, PAYER, &party, PAYEE).await
+}
+
+async fn query(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    associated(stage, PAYEE, &party).await?;
+    let before = answered(
+        "participant-association-request-received",
+        "participant-association-created",
+    );
+    for asks in [PAYER, PAYEE, STRANGER] {
+        is_with(stage, asks, &party, PAYEE).await?;
+    }
+    let one = answered("participant-query-received", "participant-query-response");
+    stage
+        .events(&subject(&party), &[&before[..], &one, &one, &one].concat())
+        .await
+}
+
+async fn disassociate(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    associated(stage, PAYEE, &party).await?;
+    stage
+        .sends(PAYEE, Method::DELETE, &path(&party))
+        .accepted()
+        .await?;
+    stage
+        .hub_tells(PAYEE, Method::PUT, &path(&party), &json!({}))
+        .await?;
+    let events = [
+        answered(
+            "participant-association-request-received",
+            "participant-association-created",
+        ),
+        answered(
+            "participant-disassociate-request-received",
+            "participant-association-removed",
+        ),
+    ];
+    stage.events(&subject(&party), &events.concat()).await?;
+    is_with_nobody(stage, PAYER, &party).await?;
+    // Free for others.
+    associated(stage, STRANGER, &party).await?;
+    is_with(stage, PAYER, &party, STRANGER).await
+}
+
+async fn sub_id(stage: &Stage) -> Result<()> {
+    let number = stage.party().replace("MSISDN/", "");
+    let (whole, part) = (
+        format!("BUSINESS/shop{number}"),
+        format!("BUSINESS/shop{number}/till1"),
+    );
+    associated(stage, PAYEE, &part).await?;
+    let events = answered(
+        "participant-association-request-received",
+        "participant-association-created",
+    );
+    stage.events(&subject(&part), &events).await?;
+    is_with(stage, PAYER, &part, PAYEE).await?;
+    is_with_nobody(stage, PAYER, &whole).await?;
+    stage
+        .sends(PAYEE, Method::DELETE, &path(&part))
+        .accepted()
+        .await?;
+    stage
+        .hub_tells(PAYEE, Method::PUT, &path(&part), &json!({}))
+        .await?;
+    is_with_nobody(stage, PAYER, &part).await
+}
+
+async fn currency(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    let body = json!({ "fspId": PAYEE, "currency": "USD" });
+    stage
+        .sends(PAYEE, Method::POST, &path(&party))
+        .json(&body)
+        .accepted()
+        .await?;
+    let with_payee = json!({ "fspId": PAYEE });
+    stage
+        .hub_tells(PAYEE, Method::PUT, &path(&party), &with_payee)
+        .await?;
+    let asks = |currency: &str| format!("{}?currency={currency}&unknown=1", path(&party));
+    stage
+        .sends(PAYER, Method::GET, &asks("USD"))
+        .accepted()
+        .await?;
+    stage
+        .hub_tells(PAYER, Method::PUT, &path(&party), &with_payee)
+        .await?;
+    for (method, asks) in [(Method::GET, asks("RWF")), (Method::DELETE, asks("RWF"))] {
+        stage.sends(PAYEE, method, &asks).accepted().await?;
+        stage.hub_refuses(PAYEE, &path(&party), "3204").await?;
+    }
+    stage
+        .sends(PAYEE, Method::DELETE, &asks("USD"))
+        .accepted()
+        .await?;
+    stage
+        .hub_tells(PAYEE, Method::PUT, &path(&party), &json!({}))
+        .await?;
+    is_with_nobody(stage, PAYER, &party).await?;
+    let strange = format!("{}?currency=EUR", path(&party));
+    stage
+        .sends(PAYER, Method::GET, &strange)
+        .refused(400, "3100")
+        .await?;
+    let wrong = format!("{}?currency=dollars", path(&party));
+    stage
+        .sends(PAYER, Method::GET, &wrong)
+        .refused(400, "3101")
+        .await?;
+    Ok(())
+}
+
+async fn query_unknown(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    is_with_nobody(stage, PAYER, &party).await?;
+    let events = answered("participant-query-received", "account-lookup-failed");
+    stage.events(&subject(&party), &events).await?;
+    let part = format!("BUSINESS/{}/till1", party.replace("MSISDN/", ""));
+    is_with_nobody(stage, PAYER, &part).await
+}
+
+async fn disassociate_anothers(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    associated(stage, PAYEE, &party).await?;
+    stage
+        .sends(STRANGER, Method::DELETE, &path(&party))
+        .accepted()
+        .await?;
+    stage.hub_refuses(STRANGER, &path(&party), "3204").await?;
+    is_with(stage, PAYER, &party, PAYEE).await
+}
+
+async fn associate_anothers(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    associated(stage, PAYEE, &party).await?;
+    // Somebody else's party, and a party in the name of somebody else.
+    for fsp in [STRANGER, PAYER] {
+        let body = json!({ "fspId": fsp });
+        stage
+            .sends(STRANGER, Method::POST, &path(&party))
+            .json(&body)
+            .accepted()
+            .await?;
+        stage.hub_refuses(STRANGER, &path(&party), "3003").await?;
+    }
+    is_with(stage, PAYER, &party, PAYEE).await
+}
+
+async fn barred_source(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    let body = json!({ "fspId": BARRED });
+    stage
+        .sends(BARRED, Method::POST, &path(&party))
+        .json(&body)
+        .accepted()
+        .await?;
+    stage.hub_refuses(BARRED, &path(&party), "3200").await?;
+    for method in [Method::GET, Method::DELETE] {
+        stage
+            .sends(BARRED, method, &path(&party))
+            .accepted()
+            .await?;
+        stage.hub_refuses(BARRED, &path(&party), "3200").await?;
+    }
+    is_with_nobody(stage, PAYER, &party).await
+}
+
+async fn unknown_source(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    let body = json!({ "fspId": NOBODY });
+    let asks = stage.sends(PAYER, Method::POST, &path(&party)).json(&body);
+    asks.header("fspiop-source", NOBODY).accepted().await?;
+    let events = [
+        "participant-association-request-received",
+        "account-lookup-failed",
+    ];
+    stage.events(&subject(&party), &events).await?;
+    is_with_nobody(stage, PAYER, &party).await
+}

@@ -1,0 +1,257 @@
+//! Who a party is: the question goes to the party's FSP, and its answer to the one who asked.
+
+use anyhow::{Result, ensure};
+use http::Method;
+use rialto_simulator::Recorded;
+use rialto_tests::world::{PAYEE, PAYER};
+use serde_json::{Value, json};
+
+use crate::case;
+use crate::case::Case;
+use crate::payment::events;
+use crate::stage::{BARRED, GONE, NOBODY, STRANGER, Stage, fsp_error};
+
+pub(super) const CASES: [Case; 11] = [
+    case!(
+        "parties/query",
+        "section A: GET /parties forwarded, PUT /parties to the requester",
+        query
+    ),
+    case!("parties/sub-id", "1.7: GET and PUT with {SubId}", sub_id),
+    case!(
+        "parties/known-destination",
+        "2.5: FSPIOP-Destination given: straight to it",
+        known_destination
+    ),
+    case!(
+        "parties/refused",
+        "1.8: PUT …/error of the party's FSP is relayed",
+        refused
+    ),
+    case!(
+        "parties/refused-sub-id",
+        "1.8: PUT …/{SubId}/error is relayed",
+        refused_sub_id
+    ),
+    case!(
+        "parties/unknown",
+        "3.4: party not registered, 3204",
+        unknown
+    ),
+    case!(
+        "parties/unknown-destination",
+        "3.4: given destination unknown or barred, 3201",
+        unknown_destination
+    ),
+    case!(
+        "parties/unreachable",
+        "3.4: payee FSP unreachable, 1001",
+        unreachable
+    ),
+    case!(
+        "parties/no-answer",
+        "3.4: no answer from the payee FSP in time, 2004",
+        no_answer
+    ),
+    case!(
+        "parties/strangers-answer",
+        "an answer of an FSP that was not asked is dropped",
+        strangers_answer
+    ),
+    case!(
+        "parties/two-at-once",
+        "questions of two FSPs for one party have their own answers",
+        two_at_once
+    ),
+];
+
+const ASKED: [&str; 2] = ["party-query-received", "party-info-requested"];
+const ANSWERED: [&str; 2] = ["party-info-available", "party-query-response"];
+
+fn path(party: &str) -> String {
+    format!("/parties/{party}")
+}
+
+/// The body of PUT /parties.
+fn person(party: &str, fsp: &str) -> Value {
+    let mut parts = party.split('/');
+    let mut next = || parts.next().unwrap_or_default();
+    let mut id = json!({ "partyIdType": next(), "partyIdentifier": next(), "fspId": fsp });
+    if let Some(sub_id) = parts.next() {
+        id["partySubIdOrType"] = sub_id.into();
+    }
+    json!({ "party": { "partyIdInfo": id, "name": "Zoë", "unknownMember": [1, 2.50] } })
+}
+
+/// A party of the case's own, with the payee.
+async fn associated(stage: &Stage, party: &str) -> Result<()> {
+    let (path, body) = (format!("/participants/{party}"), json!({ "fspId": PAYEE }));
+    stage
+        .sends(PAYEE, Method::POST, &path)
+        .json(&body)
+        .accepted()
+        .await?;
+    stage.hub_tells(PAYEE, Method::PUT, &path, &body).await?;
+    Ok(())
+}
+
+async fn mine(stage: &Stage) -> Result<String> {
+    let party = stage.party();
+    associated(stage, &party).await?;
+    Ok(party)
+}
+
+/// An FSP asks for a party, and the payee is asked. Gives the question as the payee got it.
+async fn asked(stage: &Stage, asks: &str, party: &str) -> Result<Recorded> {
+    let sent = stage
+        .sends(asks, Method::GET, &path(party))
+        .accepted()
+        .await?;
+    let found = stage.forwarded(&sent, PAYEE).await?;
+    ensure!(found.body.is_empty(), "a GET with a body");
+    Ok(found)
+}
+
+/// The payee says who a party is, and the one who asked is told.
+async fn answered(stage: &Stage, asks: &str, party: &str) -> Result<()> {
+    let answer = stage.sends(PAYEE, Method::PUT, &path(party)).to(asks);
+    let sent = answer.json(&person(party, PAYEE)).accepted().await?;
+    stage.forwarded(&sent, asks).await?;
+    Ok(())
+}
+
+/// The events of an association and of one question with its answer.
+fn whole() -> Vec<&'static str> {
+    let associated = [
+        "participant-association-request-received",
+        "participant-association-created",
+    ];
+    let told = events::told("");
+    [&associated[..], &told, &ASKED, &told, &ANSWERED, &told].concat()
+}
+
+async fn query(stage: &Stage) -> Result<()> {
+    let party = mine(stage).await?;
+    asked(stage, PAYER, &party).await?;
+    answered(stage, PAYER, &party).await?;
+    stage.events(&format!("party:{party}"), &whole()).await
+}
+
+async fn sub_id(stage: &Stage) -> Result<()> {
+    let party = format!("BUSINESS/{}/till1", stage.party().replace("MSISDN/", ""));
+    associated(stage, &party).await?;
+    asked(stage, PAYER, &party).await?;
+    answered(stage, PAYER, &party).await?;
+    stage.events(&format!("party:{party}"), &whole()).await
+}
+
+async fn known_destination(stage: &Stage) -> Result<()> {
+    // No association is needed.
+    let party = stage.party();
+    let sent = stage
+        .sends(PAYER, Method::GET, &path(&party))
+        .to(PAYEE)
+        .accepted()
+        .await?;
+    stage.forwarded(&sent, PAYEE).await?;
+    answered(stage, PAYER, &party).await?;
+    let told = events::told("");
+    let events = [&ASKED[..], &told, &ANSWERED, &told].concat();
+    stage.events(&format!("party:{party}"), &events).await
+}
+
+async fn relayed_refusal(stage: &Stage, party: &str) -> Result<()> {
+    associated(stage, party).await?;
+    asked(stage, PAYER, party).await?;
+    let error = format!("{}/error", path(party));
+    let refusal = stage.sends(PAYEE, Method::PUT, &error).to(PAYER);
+    let sent = refusal.json(&fsp_error("3204")).accepted().await?;
+    stage.forwarded(&sent, PAYER).await?;
+    stage.events(&format!("party:{party}"), &whole()).await
+}
+
+async fn refused(stage: &Stage) -> Result<()> {
+    relayed_refusal(stage, &stage.party()).await
+}
+
+async fn refused_sub_id(stage: &Stage) -> Result<()> {
+    let party = format!("BUSINESS/{}/till1", stage.party().replace("MSISDN/", ""));
+    relayed_refusal(stage, &party).await
+}
+
+async fn unknown(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    stage
+        .sends(PAYER, Method::GET, &path(&party))
+        .accepted()
+        .await?;
+    stage.hub_refuses(PAYER, &path(&party), "3204").await?;
+    let events = [
+        &["party-query-received", "account-lookup-failed"][..],
+        &events::told(""),
+    ];
+    stage
+        .events(&format!("party:{party}"), &events.concat())
+        .await
+}
+
+async fn unknown_destination(stage: &Stage) -> Result<()> {
+    let party = mine(stage).await?;
+    for destination in [NOBODY, BARRED] {
+        stage
+            .sends(PAYER, Method::GET, &path(&party))
+            .to(destination)
+            .accepted()
+            .await?;
+        stage.hub_refuses(PAYER, &path(&party), "3201").await?;
+    }
+    Ok(())
+}
+
+async fn unreachable(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    stage
+        .sends(PAYER, Method::GET, &path(&party))
+        .to(GONE)
+        .accepted()
+        .await?;
+    stage.hub_refuses(PAYER, &path(&party), "1001").await?;
+    let told = events::told("");
+    let events = [&ASKED[..], &told, &ANSWERED, &told].concat();
+    stage.events(&format!("party:{party}"), &events).await
+}
+
+async fn no_answer(stage: &Stage) -> Result<()> {
+    let party = mine(stage).await?;
+    asked(stage, PAYER, &party).await?;
+    stage.hub_refuses(PAYER, &path(&party), "2004").await?;
+    // Too late: nobody waits any more.
+    let answer = stage.sends(PAYEE, Method::PUT, &path(&party)).to(PAYER);
+    answer.json(&person(&party, PAYEE)).accepted().await?;
+    let associated = [
+        "participant-association-request-received",
+        "participant-association-created",
+    ];
+    let told = events::told("");
+    let late = ["account-lookup-failed", "party-info-available"];
+    let events = [&associated[..], &told, &ASKED, &told, &late, &told].concat();
+    stage.events(&format!("party:{party}"), &events).await
+}
+
+async fn strangers_answer(stage: &Stage) -> Result<()> {
+    let party = mine(stage).await?;
+    asked(stage, PAYER, &party).await?;
+    let lie = stage.sends(STRANGER, Method::PUT, &path(&party)).to(PAYER);
+    lie.json(&person(&party, STRANGER)).accepted().await?;
+    answered(stage, PAYER, &party).await?;
+    let events = [&whole()[..], &["party-info-available"]].concat();
+    stage.events(&format!("party:{party}"), &events).await
+}
+
+async fn two_at_once(stage: &Stage) -> Result<()> {
+    let party = mine(stage).await?;
+    asked(stage, PAYER, &party).await?;
+    asked(stage, STRANGER, &party).await?;
+    answered(stage, STRANGER, &party).await?;
+    answered(stage, PAYER, &party).await
+}

@@ -1,0 +1,122 @@
+//! The events of a subject, as the host's history shows them.
+
+use anyhow::{Context as _, Result, ensure};
+use rialto_tests::host::RunningHost;
+use serde_json::Value;
+
+/// Scheduling's own: the brief names it a call's result, and no FSP sees it.
+const UNNAMED: &str = "schedule-reminder-elapsed";
+
+/// An event that was published.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Published {
+    /// Its name in the contracts, such as `transfer-prepared`.
+    pub event: String,
+    /// The contexts that took it.
+    pub to: Vec<String>,
+}
+
+/// All events that turns about a subject published, in the order of the history.
+///
+/// # Errors
+/// When the host shows no history that can be read.
+pub fn published(host: &RunningHost, subject: &str) -> Result<Vec<Published>> {
+    // Exit code 1: nothing is known of it yet.
+    let output = host.cli(&["events", subject, "--json"])?;
+    ensure!(
+        output.code <= 1,
+        "`rialto events {subject}` failed:\n{output}"
+    );
+    let mut events = Vec::new();
+    for line in output.stdout.lines() {
+        let turn: Value =
+            serde_json::from_str(line).with_context(|| format!("the turn `{line}`"))?;
+        if turn["ended"] != "Executed" {
+            continue; // nothing of it remains
+        }
+        let steps = turn["steps"].as_array();
+        events.extend(steps.into_iter().flatten().filter_map(of_step));
+    }
+    Ok(events)
+}
+
+fn of_step(step: &Value) -> Option<Published> {
+    let published = step.get("Published")?;
+    let event = name_alone(published["event"].as_str()?);
+    let to = published["to"].as_array()?;
+    let to = to.iter().filter_map(|name| Some(name.as_str()?.to_owned()));
+    (event != UNNAMED).then(|| Published {
+        event: event.to_owned(),
+        to: to.collect(),
+    })
+}
+
+/// The function of an interface and function.
+fn name_alone(event: &str) -> &str {
+    event.rsplit(['/', '#', '.']).next().unwrap_or(event)
+}
+
+/// Who consumes an event by the drawings: one context for each, as far as there is one already.
+pub fn consumer(event: &str) -> &'static str {
+    let is_about_transfers = event.starts_with("transfer-");
+    match event {
+        "notify-requested" => "notifications-and-alerts",
+        "transfer-prepare-requested" => "settlements",
+        "transfer-prepare-accounts-allocated" => "transfers",
+        _ if event.starts_with("participant-") || event.starts_with("party-") => {
+            match event.rsplit('-').next() {
+                Some("received" | "available") => "account-lookup",
+                _ => "fsp-interop-api",
+            }
+        }
+        _ if is_from_fsp(event) && is_about_transfers => "transfers",
+        _ if is_from_fsp(event) => "quoting",
+        _ => "fsp-interop-api",
+    }
+}
+
+/// Whether the FSP Interop API publishes it: what FSPs ask, and what became of what they were told.
+fn is_from_fsp(event: &str) -> bool {
+    event.ends_with("-requested")
+        || event.ends_with("-received")
+        || event.ends_with("-callback-report")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn steps_that_publish_are_read() {
+        let step =
+            json!({ "Published": { "event": "transfer-prepared", "to": ["fsp-interop-api"] } });
+        let published = of_step(&step).unwrap();
+        assert_eq!(published.event, "transfer-prepared");
+        assert_eq!(published.to, ["fsp-interop-api"]);
+        assert_eq!(of_step(&json!({ "Wrote": { "document": "x" } })), None);
+        assert_eq!(
+            name_alone("rialto:transfers/transfer-prepared"),
+            "transfer-prepared"
+        );
+    }
+
+    #[test]
+    fn each_event_has_its_consumer() {
+        for (event, to) in [
+            ("party-query-received", "account-lookup"),
+            ("party-info-available", "account-lookup"),
+            ("party-info-requested", "fsp-interop-api"),
+            ("participant-association-created", "fsp-interop-api"),
+            ("quote-response-received", "quoting"),
+            ("invalid-fsp-in-quote-request-callback-report", "quoting"),
+            ("invalid-fsp-in-quote-request", "fsp-interop-api"),
+            ("transfer-prepare-callback-report", "transfers"),
+            ("transfer-reject-requested", "transfers"),
+            ("transfer-reject-request-processed", "fsp-interop-api"),
+            ("notify-report", "fsp-interop-api"),
+        ] {
+            assert_eq!(consumer(event), to, "{event}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The conformance suite: every path, state and refusal of the FSP interoperability API, seen from
+//! outside. One host serves all cases; FSPs of the simulator send what a case tells them to, byte
+//! by byte, and answer nothing by themselves.
+//!
+//! - [`suite`] runs the cases and prints the table, [`case`] says what a case is, [`cases`] are they;
+//! - [`stage`] is the host with its FSPs: what is sent, what is told, what must be nobody's;
+//! - [`payment`] is one payment with its messages, [`compare`] compares JSON;
+//! - [`history`] reads the events of a subject, [`interfaces`] says which rows of the catalogue of
+//!   interfaces have been seen to work.
+//!
+//! A case compares what goes in, the answer, the messages that go out with headers and bodies, the
+//! ledger's entries and the state afterwards, and the events. A message that no case expects fails
+//! the case in which it comes.
+
+#![forbid(unsafe_code)]
+
+pub mod case;
+pub mod cases;
+pub mod compare;
+pub mod history;
+pub mod interfaces;
+pub mod payment;
+pub mod stage;
+pub mod suite;

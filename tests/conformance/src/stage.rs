@@ -1,0 +1,488 @@
+//! The host with its FSPs, and what a case does with them: send, expect, look.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use http::Method;
+use rialto_simulator::client::Answer;
+use rialto_simulator::fsp::RawRequest;
+use rialto_simulator::{Behaviour, Direction, Recorded};
+use rialto_tests::barred::bar;
+use rialto_tests::books::documents;
+use rialto_tests::waiting::until;
+use rialto_tests::world::{PAYEE, PAYER};
+use rialto_tests::{TestScheme, World, WorldOptions};
+use serde_json::{Value, json};
+
+use crate::compare::{TEXT, same};
+use crate::history::{consumer, published};
+use crate::interfaces::{Row, row_of_event, row_of_message};
+
+/// The hub as participants know it.
+pub const HUB: &str = "Hub";
+/// A participant that has no part in what others do.
+pub const STRANGER: &str = "strangerfsp";
+/// A participant that may not take part, as if an operator had disabled it.
+pub const BARRED: &str = "barredfsp";
+/// A participant whose server is gone.
+pub const GONE: &str = "gonefsp";
+/// A participant with 20 US dollars and no cap, and with no account in other currencies.
+pub const POOR: &str = "poorfsp";
+/// A participant with much money and a net debit cap of 30 US dollars.
+pub const CAPPED: &str = "cappedfsp";
+/// Who sends nothing that the scheme knows.
+pub const NOBODY: &str = "nobodyfsp";
+
+const ALL: [&str; 7] = [PAYER, PAYEE, STRANGER, BARRED, GONE, POOR, CAPPED];
+/// Longer than any message takes.
+const SOON: Duration = Duration::from_secs(30);
+/// FSPs that leave all answers to the cases.
+const SILENT: &str =
+    r#"{"lookup":{"silent":"100%"},"quote":{"silent":"100%"},"transfer":{"silent":"100%"}}"#;
+
+/// See the module's documentation.
+pub struct Stage {
+    /// The host and the FSPs.
+    pub world: World,
+    rows: Vec<Row>,
+    notes: Mutex<Notes>,
+    next_party: AtomicU64,
+}
+
+/// What the running case has seen.
+#[derive(Default)]
+struct Notes {
+    rows: BTreeSet<String>,
+    /// The messages that it expected: FSP, method, path.
+    expected: Vec<Heard>,
+}
+
+type Heard = (String, Method, String);
+
+impl Stage {
+    /// Start the host and its FSPs.
+    ///
+    /// # Errors
+    /// When that fails.
+    pub async fn open(rows: Vec<Row>) -> Result<Self> {
+        let mut scheme = TestScheme::demo()?;
+        for (id, liquidity) in [
+            (STRANGER, "1000"),
+            (BARRED, "1000"),
+            (GONE, "1000"),
+            (POOR, "20"),
+            (CAPPED, "1000.03"),
+        ] {
+            scheme.add_participant(id, liquidity)?;
+        }
+        let liquidity = "opening-liquidity = \"1000.03\"";
+        scheme.edit(liquidity, &format!("{liquidity}\nnet-debit-cap = \"30\""))?;
+        // Nobody has to wait long for an answer that does not come.
+        scheme.set("fsp-interop-api", "requestDeadlineMs = 2000")?;
+        scheme.set("account-lookup", "partyQueryTimeoutMs = 5000")?;
+        let mut world = World::of(scheme, &WorldOptions::default()).await?;
+        world.host.kill()?;
+        bar(&world.scheme, BARRED).await?;
+        world.host.restart()?;
+        world.fsp(GONE).stop().await;
+        let stage = Self {
+            world,
+            rows,
+            notes: Mutex::default(),
+            next_party: AtomicU64::new(1),
+        };
+        for fsp in ALL {
+            stage.behaves(fsp, SILENT)?;
+        }
+        Ok(stage)
+    }
+
+    /// A case begins.
+    ///
+    /// # Errors
+    /// When an FSP objects to the form of a message that came since the case before.
+    pub fn begin(&self) -> Result<()> {
+        self.world.no_complaints()?;
+        for fsp in ALL {
+            self.world.fsp(fsp).recorder().clear();
+        }
+        *self.notes() = Notes::default();
+        Ok(())
+    }
+
+    /// The case is at its end: gives the rows that it saw.
+    ///
+    /// # Errors
+    /// When an FSP was sent what the case did not expect, or objects to a message's form.
+    pub fn end(&self) -> Result<BTreeSet<String>> {
+        self.world.no_complaints()?;
+        let mut expected = self.notes().expected.clone();
+        for fsp in ALL {
+            for message in self.inbound(fsp) {
+                let heard = (fsp.to_owned(), message.method.clone(), message.path.clone());
+                match expected.iter().position(|e| *e == heard) {
+                    Some(place) => drop(expected.remove(place)),
+                    None => bail!(
+                        "{fsp} was sent what nobody expected: {} {} {}",
+                        message.method,
+                        message.path,
+                        message.json()
+                    ),
+                }
+            }
+        }
+        Ok(self.notes().rows.clone())
+    }
+
+    fn notes(&self) -> std::sync::MutexGuard<'_, Notes> {
+        self.notes
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Change how an FSP behaves. The text is the JSON of a [`Behaviour`].
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn behaves(&self, fsp: &str, json: &str) -> Result<()> {
+        let behaviour: Behaviour = serde_json::from_str(json).context("a behaviour")?;
+        self.world.fsp(fsp).set_behaviour(behaviour);
+        Ok(())
+    }
+
+    /// An FSP that leaves all answers to the case again.
+    ///
+    /// # Errors
+    /// Never: the behaviour is one.
+    pub fn behaves_silently(&self, fsp: &str) -> Result<()> {
+        self.behaves(fsp, SILENT)
+    }
+
+    /// An id of the case's own.
+    pub fn id(&self) -> String {
+        self.world.payer().new_id()
+    }
+
+    /// A party of the case's own, as it stands in paths: `MSISDN/2799…`.
+    pub fn party(&self) -> String {
+        let number = self.next_party.fetch_add(1, Ordering::Relaxed);
+        format!("MSISDN/2799{number:08}")
+    }
+
+    /// Have an FSP begin a message.
+    pub fn sends<'a>(&'a self, fsp: &'a str, method: Method, path: &str) -> Ask<'a> {
+        Ask {
+            stage: self,
+            fsp,
+            request: self.world.fsp(fsp).raw(method.clone(), path),
+            method,
+            path: path.to_owned(),
+        }
+    }
+
+    /// All that came to an FSP since the case began.
+    pub fn inbound(&self, fsp: &str) -> Vec<Recorded> {
+        let messages = self.world.fsp(fsp).recorder().messages();
+        let inbound = messages
+            .into_iter()
+            .filter(|m| m.direction == Direction::In);
+        inbound.collect()
+    }
+
+    /// An FSP gets a message with this method and path.
+    ///
+    /// # Errors
+    /// When it does not come.
+    pub async fn told(&self, fsp: &str, method: Method, path: &str) -> Result<Recorded> {
+        let found = self
+            .world
+            .fsp(fsp)
+            .expect_callback(method.clone(), path, SOON);
+        let found = found
+            .await
+            .with_context(|| format!("{method} {path} to {fsp}"))?;
+        let mut notes = self.notes();
+        notes.rows.extend(row_of_message(&method, &found.path));
+        notes
+            .expected
+            .push((fsp.to_owned(), method, found.path.clone()));
+        Ok(found)
+    }
+
+    /// A message that an FSP sent goes to another one byte for byte, with the headers that the
+    /// sender gave it.
+    ///
+    /// # Errors
+    /// When it does not come, or differs.
+    pub async fn forwarded(&self, sent: &Recorded, to: &str) -> Result<Recorded> {
+        let path = sent.path.split('?').next().unwrap_or_default();
+        let found = self.told(to, sent.method.clone(), path).await?;
+        let what = format!("{} {path}, forwarded to {to}", sent.method);
+        ensure!(
+            found.body == sent.body,
+            "{what}: the body has changed: {}",
+            String::from_utf8_lossy(&found.body)
+        );
+        let is_put = sent.method == Method::PUT;
+        let expected = [
+            ("fspiop-source", sent.header("fspiop-source")),
+            ("fspiop-destination", to),
+            ("content-type", sent.header("content-type")),
+            ("date", sent.header("date")),
+            ("accept", if is_put { "" } else { sent.header("accept") }),
+        ];
+        headers(&found, &expected, &what)?;
+        Ok(found)
+    }
+
+    /// The hub tells an FSP something in its own name.
+    ///
+    /// # Errors
+    /// When it does not come, or differs.
+    pub async fn hub_tells(
+        &self,
+        to: &str,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<Recorded> {
+        let what = format!("{method} {path} to {to}");
+        let found = self.told(to, method, path).await?;
+        let resource = path.split('/').nth(1).unwrap_or_default();
+        let media_type = format!("application/vnd.interoperability.{resource}+json;version=1.1");
+        let expected = [
+            ("fspiop-source", HUB),
+            ("fspiop-destination", to),
+            ("content-type", &media_type),
+            ("accept", ""),
+            ("fspiop-signature", ""),
+        ];
+        headers(&found, &expected, &what)?;
+        ensure!(found.header("date").ends_with(" GMT"), "{what}: no date");
+        same(&found.json(), body, &what)?;
+        Ok(found)
+    }
+
+    /// The hub tells an FSP that what this path is about failed.
+    ///
+    /// # Errors
+    /// When it does not, or otherwise.
+    pub async fn hub_refuses(&self, to: &str, path: &str, code: &str) -> Result<()> {
+        let path = format!("{path}/error");
+        self.hub_tells(to, Method::PUT, &path, &error_body(code))
+            .await?;
+        Ok(())
+    }
+
+    /// The events about a subject such as `transfer:<id>` are these, in whatever order, each taken
+    /// by its consumer. Waits until all are there.
+    ///
+    /// # Errors
+    /// When others are there instead.
+    pub async fn events(&self, subject: &str, expected: &[&str]) -> Result<()> {
+        let mut sorted: Vec<&str> = expected.to_vec();
+        sorted.sort_unstable();
+        let what = format!("the events of {subject} are {sorted:?}");
+        let found = until(&what, SOON, async || {
+            let events = published(&self.world.host, subject)?;
+            let mut names: Vec<&str> = events.iter().map(|e| e.event.as_str()).collect();
+            names.sort_unstable();
+            let text = format!("{names:?}");
+            Ok(if names == sorted {
+                Ok(events)
+            } else {
+                Err(text)
+            })
+        })
+        .await?;
+        for published in &found {
+            let (event, consumer) = (&published.event, consumer(&published.event));
+            ensure!(
+                published.to.iter().any(|to| to == consumer),
+                "{event} is not taken by {consumer}, but by {:?}",
+                published.to
+            );
+        }
+        let rows = found
+            .iter()
+            .filter_map(|p| row_of_event(&self.rows, &p.event));
+        self.notes().rows.extend(rows.map(str::to_owned));
+        Ok(())
+    }
+
+    /// The entries about a transfer are these: type, debit, credit, amount in minor units.
+    ///
+    /// # Errors
+    /// When others are there instead.
+    pub fn ledger(&self, transfer_id: &str, expected: &[[String; 4]]) -> Result<()> {
+        let entries: BTreeMap<String, Value> =
+            documents(&self.world.host, "accounts-and-balances", "entries")?;
+        let text =
+            |entry: &Value, member: &str| entry[member].as_str().unwrap_or_default().to_owned();
+        let mut found: Vec<[String; 4]> = entries
+            .values()
+            .filter(|entry| entry["correlationId"] == transfer_id)
+            .map(|entry| {
+                ["entryType", "debitAccount", "creditAccount", "amount"].map(|m| text(entry, m))
+            })
+            .collect();
+        let mut expected = expected.to_vec();
+        found.sort();
+        expected.sort();
+        ensure!(
+            found == expected,
+            "the ledger has {found:?} of transfer {transfer_id}, not {expected:?}"
+        );
+        Ok(())
+    }
+
+    /// The document of a transfer, a quote or the like. Null if there is none.
+    ///
+    /// # Errors
+    /// When the host does not show it.
+    pub fn document(&self, component: &str, collection: &str, id: &str) -> Result<Value> {
+        let mut all: BTreeMap<String, Value> = documents(&self.world.host, component, collection)?;
+        Ok(all.remove(id).unwrap_or_default())
+    }
+
+    /// A transfer is in this state; `null` stands for no transfer.
+    ///
+    /// # Errors
+    /// When it is in another.
+    pub fn transfer_is(&self, id: &str, state: &str) -> Result<()> {
+        let found = self.document("transfers", "transfers", id)?;
+        let found = found["state"].as_str().unwrap_or("null");
+        ensure!(found == state, "transfer {id} is {found}, not {state}");
+        Ok(())
+    }
+
+    /// A quote is in this state; `null` stands for no quote.
+    ///
+    /// # Errors
+    /// When it is in another.
+    pub fn quote_is(&self, id: &str, state: &str) -> Result<()> {
+        let found = self.document("quoting", "quotes", id)?;
+        let found = found["state"].as_str().unwrap_or("null");
+        ensure!(found == state, "quote {id} is {found}, not {state}");
+        Ok(())
+    }
+}
+
+/// The body of an error of the hub with this code.
+pub fn error_body(code: &str) -> Value {
+    json!({ "errorInformation": { "errorCode": code, "errorDescription": TEXT } })
+}
+
+/// The body of an FSP's own error.
+pub fn fsp_error(code: &str) -> Value {
+    json!({ "errorInformation": { "errorCode": code, "errorDescription": "as a case wants it" } })
+}
+
+fn headers(found: &Recorded, expected: &[(&str, &str)], what: &str) -> Result<()> {
+    for (name, value) in expected {
+        let header = found.header(name);
+        ensure!(
+            header == *value,
+            "{what}: {name} is {header:?}, not {value:?}"
+        );
+    }
+    Ok(())
+}
+
+/// A message of an FSP in the making. It begins with the headers that a sound one has.
+pub struct Ask<'a> {
+    stage: &'a Stage,
+    fsp: &'a str,
+    method: Method,
+    path: String,
+    request: RawRequest<'a>,
+}
+
+impl Ask<'_> {
+    /// Set a header in place of the one that is there.
+    #[must_use]
+    pub fn header(self, name: &str, value: &str) -> Self {
+        let request = self.request.header(name, value);
+        Self { request, ..self }
+    }
+
+    /// Leave a header out.
+    #[must_use]
+    pub fn without(self, name: &str) -> Self {
+        let request = self.request.without(name);
+        Self { request, ..self }
+    }
+
+    /// Say whom it is for.
+    #[must_use]
+    pub fn to(self, destination: &str) -> Self {
+        let request = self.request.to(destination);
+        Self { request, ..self }
+    }
+
+    /// Give it this JSON, with spaces and line ends that no computer would write.
+    #[must_use]
+    pub fn json(self, body: &Value) -> Self {
+        self.body(format!(" {body:#}\r\n").into_bytes())
+    }
+
+    /// Give it this body, whatever it is.
+    #[must_use]
+    pub fn body(self, body: Vec<u8>) -> Self {
+        let request = self.request.body(body);
+        Self { request, ..self }
+    }
+
+    /// Send it; the host takes it, whatever it thinks of it later. Gives the message as sent.
+    ///
+    /// # Errors
+    /// When the host does not take it.
+    pub async fn accepted(self) -> Result<Recorded> {
+        let Self {
+            stage,
+            fsp,
+            method,
+            path,
+            request,
+        } = self;
+        let answer = request.send().await?;
+        let expected = if method == Method::PUT { 200 } else { 202 };
+        ensure!(
+            answer.status.as_u16() == expected && answer.body.is_empty(),
+            "{method} {path}: expected {expected} without a body, got {}: {}",
+            answer.status,
+            String::from_utf8_lossy(&answer.body)
+        );
+        stage.notes().rows.extend(row_of_message(&method, &path));
+        let sent = stage.world.fsp(fsp).recorder().messages();
+        let sent = sent.into_iter().rev().find(|message| {
+            message.direction == Direction::Out && message.method == method && message.path == path
+        });
+        sent.with_context(|| format!("{method} {path} is not in the recording of {fsp}"))
+    }
+
+    /// Send it; the host refuses it at once with this status and error code. Gives the answer.
+    ///
+    /// # Errors
+    /// When the host answers otherwise.
+    pub async fn refused(self, status: u16, code: &str) -> Result<Answer> {
+        let (method, path) = (self.method, self.path);
+        let answer = self.request.send().await?;
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let found = (
+            answer.status.as_u16(),
+            &body["errorInformation"]["errorCode"],
+        );
+        ensure!(
+            found == (status, &json!(code)),
+            "{method} {path}: expected {status} {code}, got {} {body}",
+            answer.status
+        );
+        let description = &body["errorInformation"]["errorDescription"];
+        same(description, &json!(TEXT), "the description of an error")?;
+        Ok(answer)
+    }
+}
