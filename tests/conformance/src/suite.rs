@@ -83,9 +83,8 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
         Ok(failures) => failures,
         Err(error) => vec![("the stage", error)],
     };
-    println!("\nfailures: {}", failures.len());
     for (name, error) in &failures {
-        println!("--- {name}\n{error:#}\n");
+        println!("\n--- {name}\n{error:#}");
     }
     let passed = chosen.len().saturating_sub(failures.len());
     println!(

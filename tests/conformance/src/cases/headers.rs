@@ -262,5 +262,15 @@ async fn tolerated(stage: &Stage) -> Result<()> {
         .to(PAYEE);
     let sent = ask.json(&body).header("x-unknown", "1").accepted().await?;
     stage.forwarded(&sent, PAYEE).await?;
+    // Accept has no meaning on a PUT: it is tolerated, and does not go on.
+    let answer = stage
+        .sends(PAYEE, Method::PUT, &payment.quote_path())
+        .to(PAYER);
+    let answer = answer.header(
+        "accept",
+        "application/vnd.interoperability.quotes+json;version=1",
+    );
+    let sent = answer.json(&payment.terms()).accepted().await?;
+    stage.forwarded(&sent, PAYER).await?;
     Ok(())
 }
