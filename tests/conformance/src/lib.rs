@@ -3,7 +3,7 @@
 //! by byte, and answer nothing by themselves.
 //!
 //! - [`suite`] runs the cases and prints the table, [`case`] says what a case is, [`cases`] are they;
-//! - [`stage`] is the host with its FSPs: what is sent, what is told, what must be nobody's;
+//! - [`stage`] is the host with its FSPs: what is told, and what must be nobody's; [`ask`] is what they send;
 //! - [`payment`] is one payment with its messages, [`compare`] compares JSON;
 //! - [`history`] reads the events of a subject, [`interfaces`] says which rows of the catalogue of
 //!   interfaces have been seen to work.
@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ask;
 pub mod case;
 pub mod cases;
 pub mod compare;

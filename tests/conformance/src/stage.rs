@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use http::Method;
-use rialto_simulator::client::Answer;
-use rialto_simulator::fsp::RawRequest;
 use rialto_simulator::{Behaviour, Direction, Recorded};
 use rialto_tests::barred::bar;
 use rialto_tests::books::documents;
@@ -17,6 +15,7 @@ use rialto_tests::world::{PAYEE, PAYER};
 use rialto_tests::{TestScheme, World, WorldOptions};
 use serde_json::{Value, json};
 
+use crate::ask::Ask;
 use crate::compare::{TEXT, same};
 use crate::history::{consumer, published};
 use crate::interfaces::{Row, row_of_event, row_of_message};
@@ -174,13 +173,12 @@ impl Stage {
 
     /// Have an FSP begin a message.
     pub fn sends<'a>(&'a self, fsp: &'a str, method: Method, path: &str) -> Ask<'a> {
-        Ask {
-            stage: self,
-            fsp,
-            request: self.world.fsp(fsp).raw(method.clone(), path),
-            method,
-            path: path.to_owned(),
-        }
+        Ask::new(self, fsp, method, path)
+    }
+
+    /// The host took a message of an FSP.
+    pub(crate) fn took(&self, method: &Method, path: &str) {
+        self.notes().rows.extend(row_of_message(method, path));
     }
 
     /// All that came to an FSP since the case began.
@@ -390,99 +388,4 @@ fn headers(found: &Recorded, expected: &[(&str, &str)], what: &str) -> Result<()
         );
     }
     Ok(())
-}
-
-/// A message of an FSP in the making. It begins with the headers that a sound one has.
-pub struct Ask<'a> {
-    stage: &'a Stage,
-    fsp: &'a str,
-    method: Method,
-    path: String,
-    request: RawRequest<'a>,
-}
-
-impl Ask<'_> {
-    /// Set a header in place of the one that is there.
-    #[must_use]
-    pub fn header(self, name: &str, value: &str) -> Self {
-        let request = self.request.header(name, value);
-        Self { request, ..self }
-    }
-
-    /// Leave a header out.
-    #[must_use]
-    pub fn without(self, name: &str) -> Self {
-        let request = self.request.without(name);
-        Self { request, ..self }
-    }
-
-    /// Say whom it is for.
-    #[must_use]
-    pub fn to(self, destination: &str) -> Self {
-        let request = self.request.to(destination);
-        Self { request, ..self }
-    }
-
-    /// Give it this JSON, with spaces and line ends that no computer would write.
-    #[must_use]
-    pub fn json(self, body: &Value) -> Self {
-        self.body(format!(" {body:#}\r\n").into_bytes())
-    }
-
-    /// Give it this body, whatever it is.
-    #[must_use]
-    pub fn body(self, body: Vec<u8>) -> Self {
-        let request = self.request.body(body);
-        Self { request, ..self }
-    }
-
-    /// Send it; the host takes it, whatever it thinks of it later. Gives the message as sent.
-    ///
-    /// # Errors
-    /// When the host does not take it.
-    pub async fn accepted(self) -> Result<Recorded> {
-        let Self {
-            stage,
-            fsp,
-            method,
-            path,
-            request,
-        } = self;
-        let answer = request.send().await?;
-        let expected = if method == Method::PUT { 200 } else { 202 };
-        ensure!(
-            answer.status.as_u16() == expected && answer.body.is_empty(),
-            "{method} {path}: expected {expected} without a body, got {}: {}",
-            answer.status,
-            String::from_utf8_lossy(&answer.body)
-        );
-        stage.notes().rows.extend(row_of_message(&method, &path));
-        let sent = stage.world.fsp(fsp).recorder().messages();
-        let sent = sent.into_iter().rev().find(|message| {
-            message.direction == Direction::Out && message.method == method && message.path == path
-        });
-        sent.with_context(|| format!("{method} {path} is not in the recording of {fsp}"))
-    }
-
-    /// Send it; the host refuses it at once with this status and error code. Gives the answer.
-    ///
-    /// # Errors
-    /// When the host answers otherwise.
-    pub async fn refused(self, status: u16, code: &str) -> Result<Answer> {
-        let (method, path) = (self.method, self.path);
-        let answer = self.request.send().await?;
-        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let found = (
-            answer.status.as_u16(),
-            &body["errorInformation"]["errorCode"],
-        );
-        ensure!(
-            found == (status, &json!(code)),
-            "{method} {path}: expected {status} {code}, got {} {body}",
-            answer.status
-        );
-        let description = &body["errorInformation"]["errorDescription"];
-        same(description, &json!(TEXT), "the description of an error")?;
-        Ok(answer)
-    }
 }

@@ -7,9 +7,10 @@ use rialto_tests::messages;
 use rialto_tests::world::{PAYEE, PAYER};
 use serde_json::{Value, json};
 
+use crate::ask::Ask;
 use crate::case;
 use crate::case::Case;
-use crate::stage::{Ask, STRANGER, Stage};
+use crate::stage::{STRANGER, Stage};
 
 pub(super) const CASES: [Case; 7] = [
     case!(

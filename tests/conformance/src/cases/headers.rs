@@ -6,10 +6,11 @@ use rialto_tests::messages;
 use rialto_tests::world::{PAYEE, PAYER};
 use serde_json::{Value, json};
 
+use crate::ask::Ask;
 use crate::case;
 use crate::case::Case;
 use crate::payment::Payment;
-use crate::stage::{Ask, Stage};
+use crate::stage::Stage;
 
 pub(super) const CASES: [Case; 7] = [
     case!(
