@@ -1,6 +1,6 @@
 //! Headers: what is demanded, which versions are spoken, what goes on and what does not.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use http::Method;
 use rialto_tests::messages;
 use rialto_tests::world::{PAYEE, PAYER};
@@ -181,11 +181,9 @@ async fn accept(stage: &Stage) -> Result<()> {
         (format!("{MEDIA};version=1.0,{MEDIA};version=1.1"), "1.0"),
     ] {
         let path = format!("/transfers/{}", stage.id());
-        stage
-            .sends(PAYER, Method::GET, &path)
-            .header("accept", &accept)
-            .accepted()
-            .await?;
+        let query = stage.sends(PAYER, Method::GET, &path);
+        let query = query.header("accept", &accept).accepted().await;
+        query.with_context(|| format!("Accept: {accept}"))?;
         let told = stage
             .told(PAYER, Method::PUT, &format!("{path}/error"))
             .await?;

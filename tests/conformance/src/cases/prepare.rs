@@ -58,7 +58,7 @@ pub(super) const CASES: [Case; 12] = [
     ),
     case!(
         "prepare/no-quote",
-        "a rule on transfers: no agreed quote, 3100",
+        "a rule on transfers: no agreed quote, 3205",
         no_quote
     ),
     case!(
@@ -224,7 +224,7 @@ async fn no_quote(stage: &Stage) -> Result<()> {
         stage,
         &payment,
         &payment.transfer(),
-        "3100",
+        "3205",
         &against_rules(),
     )
     .await

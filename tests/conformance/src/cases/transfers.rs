@@ -154,7 +154,7 @@ async fn query_aborted(stage: &Stage) -> Result<()> {
     rejected.decline(stage, &fsp_error("5104")).await?;
     let failed = Payment::new(stage);
     failed.post(stage, &failed.transfer()).await?;
-    stage.hub_refuses(PAYER, &failed.path(), "3100").await?;
+    stage.hub_refuses(PAYER, &failed.path(), "3205").await?;
     for payment in [&rejected, &failed] {
         stage
             .sends(PAYER, Method::GET, &payment.path())
