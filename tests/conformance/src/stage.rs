@@ -83,6 +83,10 @@ impl Stage {
         scheme.set("fsp-interop-api", "requestDeadlineMs = 2000")?;
         scheme.set("account-lookup", "partyQueryTimeoutMs = 5000")?;
         let mut world = World::of(scheme, &WorldOptions::default()).await?;
+        // What is reported when the host is killed is not delivered again afterwards.
+        for fsp in ALL {
+            settled(&world, fsp).await?;
+        }
         world.host.kill()?;
         bar(&world.scheme, BARRED).await?;
         world.host.restart()?;
@@ -367,6 +371,19 @@ impl Stage {
         ensure!(found == state, "quote {id} is {found}, not {state}");
         Ok(())
     }
+}
+
+/// The association of an FSP's party is done, down to the report of its delivery.
+async fn settled(world: &World, fsp: &str) -> Result<()> {
+    let subject = format!("party:{}", world.party(fsp).path());
+    until(&format!("{subject} is associated"), SOON, async || {
+        let events = published(&world.host, &subject)?;
+        let reported = events
+            .iter()
+            .any(|published| published.event == "notify-report");
+        Ok(reported.then_some(()).ok_or_else(|| format!("{events:?}")))
+    })
+    .await
 }
 
 /// The body of an error of the hub with this code.
