@@ -217,7 +217,10 @@ fn every_test_that_the_readme_names_is_there() {
         .filter_map(|line| line.split_whitespace().nth(3))
         .collect();
     assert!(filters.len() >= 2, "{filters:?}");
-    for filter in filters {
+    // The suite beside this one is run by its own name.
+    let suite = root.join("../conformance/tests/conformance.rs");
+    assert!(suite.is_file(), "{}", suite.display());
+    for filter in filters.into_iter().filter(|name| *name != "conformance") {
         assert!(
             names.clone().any(|name| name.contains(filter)),
             "no test is named like `{filter}`"

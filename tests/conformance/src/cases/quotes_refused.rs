@@ -10,7 +10,7 @@ use crate::case::Case;
 use crate::payment::{Payment, events};
 use crate::stage::{BARRED, GONE, NOBODY, POOR, STRANGER, Stage};
 
-pub(super) const CASES: [Case; 12] = [
+pub(super) const CASES: [Case; 13] = [
     case!(
         "quotes/expired",
         "quote rule 2: request expired, 3302",
@@ -25,6 +25,11 @@ pub(super) const CASES: [Case; 12] = [
         "quotes/invalid-payee-fsp",
         "quote rule 3: payee FSP unknown or barred, 3201",
         invalid_payee_fsp
+    ),
+    case!(
+        "quotes/payee-fsp-not-named",
+        "decision 49: neither fspId nor FSPIOP-Destination, party unknown, 3201",
+        payee_fsp_not_named
     ),
     case!(
         "quotes/invalid-payer-fsp",
@@ -145,6 +150,20 @@ async fn invalid_payee_fsp(stage: &Stage) -> Result<()> {
         stage.quote_is(&payment.quote_id, "REJECTED")?;
     }
     Ok(())
+}
+
+async fn payee_fsp_not_named(stage: &Stage) -> Result<()> {
+    let payment = Payment::new(stage);
+    let mut body = payment.quote();
+    let number = stage.party().replace("MSISDN/", "");
+    body["payee"]["partyIdInfo"] = json!({ "partyIdType": "MSISDN", "partyIdentifier": number });
+    let sends = stage.sends(PAYER, Method::POST, "/quotes");
+    sends.json(&body).accepted().await?;
+    stage
+        .hub_refuses(PAYER, &payment.quote_path(), "3201")
+        .await?;
+    let events = events::quote_refused(INVALID_FSP.0, INVALID_FSP.1);
+    stage.events(&payment.quote_subject(), &events).await
 }
 
 async fn invalid_payer_fsp(stage: &Stage) -> Result<()> {
