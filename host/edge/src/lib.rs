@@ -1,6 +1,6 @@
 //! HTTP in and out. Inbound: routes and validators are made from the components' own OpenAPI
 //! documents, and what fits becomes a turn. Outbound: requests that are on disk are delivered with
-//! retries. This is the only crate that knows HTTP.
+//! retries. Only the operators' own API, in `rialto`, is served elsewhere.
 
 pub mod api;
 pub mod body;
