@@ -18,6 +18,7 @@ wasmtime::component::bindgen!({
             import rialto:host/configuration@0.1.0;
             import rialto:host/clock@0.1.0;
             import rialto:host/random@0.1.0;
+            import rialto:host/crypto@0.1.0;
             import rialto:host/logging@0.1.0;
             export rialto:host/http-handler@0.1.0;
             export rialto:host/http-report-handler@0.1.0;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rialto_engine::{Name, Turn};
+use rialto_signatures::Signers;
 use wasmtime::ResourceLimiter;
 
 use crate::release::Release;
@@ -36,6 +37,8 @@ pub struct Identity {
     pub outbound: Arc<[String]>,
     /// Bytes of linear memory that it may have.
     pub memory_bytes_max: usize,
+    /// Whose signatures it may have verified, and the host's own key.
+    pub signers: Signers,
 }
 
 /// A component wanted more than it may have.

@@ -32,4 +32,6 @@ pub mod wiring;
 pub use digest::Digest;
 pub use release::{Member, Release};
 pub use runtime::Runtime;
-pub use spec::{ComponentSpec, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, StepSpec};
+pub use spec::{
+    ComponentSpec, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, SignerSpec, StepSpec,
+};

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rialto_engine::Name;
+use rialto_signatures::{PublicKey, PublicKeys, Signers};
 use wasmtime::component::{Component, InstancePre};
 
 use crate::bindings::exports::rialto::host as handlers;
@@ -33,7 +34,8 @@ impl Runtime {
             .map(|(component, c)| Shape::of(component, self.engine(c.limits.fuel.is_some())))
             .collect();
         let wiring = wire(spec, &shapes)?;
-        let mut members = self.link(spec, &components, &shapes, &wiring)?;
+        let signers = Signers::new(Arc::new(keys(spec)?), self.keyring.clone());
+        let mut members = self.link(spec, &components, &shapes, &wiring, &signers)?;
         let mut problems = Vec::new();
         for member in &mut members {
             problems.extend(look_inside(member));
@@ -98,6 +100,7 @@ impl Runtime {
         components: &[Component],
         shapes: &[Shape],
         wiring: &Wiring,
+        signers: &Signers,
     ) -> Result<Vec<Member>, Vec<Problem>> {
         let mut members = Vec::new();
         let mut problems = Vec::new();
@@ -105,7 +108,7 @@ impl Runtime {
             let engine = self.engine(c.limits.fuel.is_some());
             let linked = link::linker(engine, spec, shapes, wiring, at)
                 .and_then(|linker| linker.instantiate_pre(component))
-                .and_then(|pre| member(engine, spec, c, component, &shapes[at], pre));
+                .and_then(|pre| member(engine, (spec, c), component, &shapes[at], signers, pre));
             match linked {
                 Ok(member) => members.push(member),
                 Err(error) => problems.push(Problem::new(
@@ -126,10 +129,10 @@ impl Runtime {
 
 fn member(
     engine: &wasmtime::Engine,
-    spec: &ReleaseSpec,
-    c: &ComponentSpec,
+    (spec, c): (&ReleaseSpec, &ComponentSpec),
     component: &Component,
     shape: &Shape,
+    signers: &Signers,
     pre: InstancePre<Guest>,
 ) -> wasmtime::Result<Member> {
     let identity = Arc::new(Identity {
@@ -138,6 +141,7 @@ fn member(
         scheme: spec.scheme.clone(),
         outbound: c.grants.outbound.clone().into(),
         memory_bytes_max: c.limits.memory_bytes,
+        signers: signers.clone(),
     });
     let has = |interface: &str| shape.exports_host(interface);
     let handlers = Handlers {
@@ -177,6 +181,30 @@ fn member(
         handlers,
         pool: Pool::default(),
     })
+}
+
+/// The keys that a release brings.
+fn keys(spec: &ReleaseSpec) -> Result<PublicKeys, Vec<Problem>> {
+    let mut keys = PublicKeys::default();
+    let mut problems = Vec::new();
+    for (n, signer) in spec.signers.iter().enumerate() {
+        for (m, pem) in signer.keys.iter().enumerate() {
+            match PublicKey::all_of_pem(pem) {
+                Ok(read) => keys.add(&signer.name, read),
+                Err(error) => problems.push(Problem::new(
+                    "bad-key",
+                    Place::Key(signer.name.clone(), n, m),
+                    format!("its public key cannot be used: {error}"),
+                    "write the key as `openssl pkey -pubout` does, or leave it out",
+                )),
+            }
+        }
+    }
+    if problems.is_empty() {
+        Ok(keys)
+    } else {
+        Err(problems)
+    }
 }
 
 /// All exported functions, in the order that `link::place` counts in.

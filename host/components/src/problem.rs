@@ -16,6 +16,9 @@ pub enum Place {
     Settings(String, String),
     /// A rule at a step.
     Bound(Bound, Part),
+    /// A key that the release brings for somebody who signs: who, their place among all signers, and
+    /// that of the key among theirs.
+    Key(String, usize, usize),
 }
 
 /// A rule at a step.
@@ -70,7 +73,8 @@ impl Problem {
             | Place::File(name)
             | Place::Grants(name, _)
             | Place::Listener(name)
-            | Place::Settings(name, _) => name.clone(),
+            | Place::Settings(name, _)
+            | Place::Key(name, ..) => name.clone(),
             Place::Bound(bound, Part::Step) => format!("step {}", bound.step),
             Place::Bound(bound, _) => format!("step {}, rule {}", bound.step, bound.rule),
         };

@@ -11,6 +11,7 @@ use rialto_engine::network::Report;
 use rialto_engine::stimulus::LivePayload as _;
 use rialto_engine::store::StoredReminder;
 use rialto_engine::{Delivery, Failure, Handled, Handler, Name, Payload, Reply, Stimulus, Turn};
+use rialto_signatures::Keyring;
 use wasmtime::Engine;
 use wasmtime::component::Val;
 
@@ -45,6 +46,7 @@ pub struct Runtime {
     by_epochs: Engine,
     by_fuel: Engine,
     pub(crate) cache: Cache,
+    pub(crate) keyring: Arc<Keyring>,
     current: ArcSwapOption<Release>,
     ticking: Arc<AtomicBool>,
 }
@@ -63,9 +65,17 @@ impl Runtime {
             by_epochs,
             by_fuel,
             cache,
+            keyring: Arc::default(),
             current: ArcSwapOption::empty(),
             ticking,
         })
+    }
+
+    /// With the keys that the operator keeps; releases that are prepared from now on have them.
+    #[must_use]
+    pub fn with_keyring(mut self, keyring: Arc<Keyring>) -> Self {
+        self.keyring = keyring;
+        self
     }
 
     pub(crate) fn engine(&self, metered: bool) -> &Engine {

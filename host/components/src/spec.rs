@@ -107,6 +107,15 @@ pub struct StepSpec {
     pub failure_code: Arc<str>,
 }
 
+/// Somebody who signs, and the public keys that the release brings for it.
+#[derive(Clone, Debug)]
+pub struct SignerSpec {
+    /// The name under which components know it.
+    pub name: String,
+    /// PEM texts, each with one key or several.
+    pub keys: Vec<String>,
+}
+
 /// A release, before it is checked.
 #[derive(Clone, Debug)]
 pub struct ReleaseSpec {
@@ -120,6 +129,8 @@ pub struct ReleaseSpec {
     pub steps: Vec<StepSpec>,
     /// What `configuration.scheme` gives, a JSON object.
     pub scheme: Arc<str>,
+    /// Those who sign.
+    pub signers: Vec<SignerSpec>,
     /// Error codes that the scheme declares.
     pub codes: Vec<String>,
 }

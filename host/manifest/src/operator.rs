@@ -79,6 +79,9 @@ pub struct OperatorFile {
     /// The highest limits that the scheme may give to one component.
     #[serde(default)]
     pub ceilings: Ceilings,
+    /// Keys of those who sign their messages, and the host's own.
+    #[serde(default)]
+    pub signatures: Signatures,
     /// How the host runs turns.
     #[serde(default)]
     pub engine: Engine,
@@ -171,19 +174,22 @@ pub enum Surface {
     Clock,
     /// Random bytes and ids.
     Random,
+    /// Signatures, by keys that the component does not see.
+    Crypto,
     /// Lines for the host's log.
     Logging,
 }
 
 impl Surface {
     /// Every surface, in the order of the contracts.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Storage,
         Self::Scheduling,
         Self::Http,
         Self::Configuration,
         Self::Clock,
         Self::Random,
+        Self::Crypto,
         Self::Logging,
     ];
 
@@ -197,6 +203,7 @@ impl Surface {
             Self::Configuration => "configuration",
             Self::Clock => "clock",
             Self::Random => "random",
+            Self::Crypto => "crypto",
             Self::Logging => "logging",
         }
     }
@@ -246,6 +253,20 @@ impl Default for Ceilings {
             instances: 64,
         }
     }
+}
+
+/// Keys of those who sign their messages, and the host's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Signatures {
+    /// A folder with a file `<id>.pem` for each participant that signs: its public keys (RSA from 2048 bits on, or P-256), one or several. Absolute, or relative to this document. The files may be changed while the host runs.
+    #[schemars(with = "FilePath")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keys: Option<FilePath>,
+    /// The private key (PKCS #8 as PEM, not encrypted) with which the scheme signs its own messages; its own messages are not signed without it. Absolute, or relative to this document. Nobody but the host's user may be able to read it.
+    #[schemars(with = "FilePath")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hub_key: Option<FilePath>,
 }
 
 /// How the host runs turns.

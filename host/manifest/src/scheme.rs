@@ -15,7 +15,7 @@ use crate::document::Document;
 use crate::lock::Digests;
 use crate::schema;
 use crate::source::Source;
-use crate::values::{Amount, BaseUrl, CurrencyCode, Digest, ErrorCode, FspId, Name};
+use crate::values::{Amount, BaseUrl, CurrencyCode, Digest, ErrorCode, FspId, Name, PublicKeyPem};
 
 pub mod component;
 
@@ -72,6 +72,24 @@ impl Scheme {
     #[must_use]
     pub fn place(&self, path: &str) -> Range<usize> {
         self.document.place(path)
+    }
+
+    /// Those who sign their messages, with the public keys that the document brings for them: every
+    /// participant, in the document's order.
+    pub fn signers(&self) -> impl Iterator<Item = (&str, Vec<&str>)> {
+        self.participants.iter().map(|participant| {
+            let keys = participant.jws_public_keys.iter();
+            (
+                participant.id.as_str(),
+                keys.map(PublicKeyPem::as_str).collect(),
+            )
+        })
+    }
+
+    /// The path of a signer's key, by the places of both.
+    #[must_use]
+    pub fn key_path(signer: usize, key: usize) -> String {
+        format!("participants/{signer}/jws-public-keys/{key}")
     }
 
     /// The settings of a context as a JSON object; none if there is no such context.
@@ -265,6 +283,9 @@ pub struct Participant {
     pub name: String,
     /// Where it takes callbacks; FSPIOP's paths are appended.
     pub callback_base_url: BaseUrl,
+    /// The public keys with which it signs its messages (RSA from 2048 bits on, or P-256), each as PEM; one that has a key must sign. For sandboxes: keys that change belong into the folder that `rialto.toml` names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jws_public_keys: Vec<PublicKeyPem>,
     /// Its accounts, one for each currency that it uses.
     #[serde(default)]
     pub accounts: Vec<Account>,

@@ -12,6 +12,7 @@ mod ids;
 mod name;
 mod origin;
 mod path;
+mod pem;
 mod size;
 
 pub use address::ListenAddress;
@@ -22,6 +23,7 @@ pub use ids::{CurrencyCode, ErrorCode, FspId};
 pub use name::{InterfacePattern, Name};
 pub use origin::{BaseUrl, Origin, OriginPattern, UrlScheme};
 pub use path::{ComponentPath, FilePath};
+pub use pem::PublicKeyPem;
 pub use size::Size;
 
 /// Why a text is not a value of its kind: half a sentence, without the text itself.
@@ -95,6 +97,7 @@ pub static FORMATS: &[Format] = &[
     Format::of::<ListenAddress>(),
     Format::of::<Name>(),
     Format::of::<OriginPattern>(),
+    Format::of::<PublicKeyPem>(),
     Format::of::<Size>(),
 ];
 

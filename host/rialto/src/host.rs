@@ -28,6 +28,7 @@ use tokio::task::JoinHandle;
 use crate::metrics::EngineCollector;
 use crate::ops;
 use crate::releases::Releases;
+use crate::signatures::OperatorKeys;
 use crate::spans::{Exporting, TurnSpans};
 
 /// The listener of the operators' own API.
@@ -87,12 +88,14 @@ impl Host {
     pub fn start(manifest: &Manifest, folder: &Path, handle: &Handle) -> anyhow::Result<Self> {
         let operator = manifest.operator();
         warn_of_sandbox(manifest);
+        let keys = OperatorKeys::read(manifest)?;
         let store = SqliteStore::open(folder).context("opening the store")?;
         let store = Arc::new(store);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let metrics = Arc::new(Metrics::default());
-        let runtime = Arc::new(components(operator, folder, &*entropy)?);
+        let runtime = components(operator, folder, &*entropy)?;
+        let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let token = token(folder, &*entropy)?;
         let telemetry = operator.telemetry.as_ref();
         let spans = telemetry.map(|wanted| Spans::new(wanted.sampling_ratio, &metrics));
@@ -138,6 +141,7 @@ impl Host {
         releases_at_start(&shared, manifest, resumed)?;
         resume(&shared, recovery);
         let (stop, _) = watch::channel(false);
+        keys.watch(handle, stop.subscribe());
         let mut host = Self {
             shared,
             threads: Some(threads),

@@ -17,6 +17,7 @@ pub mod out;
 pub mod plan;
 pub mod releases;
 pub mod replay;
+pub mod signatures;
 pub mod spans;
 pub mod spec;
 pub mod words;

@@ -47,6 +47,7 @@ fn path(scheme: &Scheme, place: &Place) -> String {
         Place::Grants(name, list) => format!("{}/grants/{list}", component(name)),
         Place::Listener(name) => component(name) + "/listener",
         Place::Settings(name, pointer) => component(name) + "/settings" + &keys(pointer),
+        Place::Key(_, signer, key) => Scheme::key_path(*signer, *key),
         Place::Bound(bound, part) => {
             let binding = format!("steps/{}/{}", bound.step, bound.number);
             match part {

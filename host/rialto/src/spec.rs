@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rialto_components::{
-    ComponentSpec, Digest, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, StepSpec,
+    ComponentSpec, Digest, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, SignerSpec,
+    StepSpec,
 };
 use rialto_manifest::operator::Surface;
 use rialto_manifest::scheme::{self, OnFailure, Scheme, SchemeDocument};
@@ -79,6 +80,13 @@ pub fn release(
         components,
         steps: steps.collect(),
         scheme: scheme.scheme_json().into(),
+        signers: scheme
+            .signers()
+            .map(|(name, keys)| SignerSpec {
+                name: name.to_owned(),
+                keys: texts(&keys),
+            })
+            .collect(),
         codes: scheme
             .errors
             .iter()

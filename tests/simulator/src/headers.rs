@@ -69,6 +69,11 @@ impl Letterhead {
         headers
     }
 
+    /// `Date` of a message that is made now.
+    pub fn date(&self) -> HeaderValue {
+        self.date.value()
+    }
+
     /// The content type of an answer to a message of this resource.
     pub fn content_type(&self, resource: Resource) -> HeaderValue {
         self.content_types[resource as usize].clone()

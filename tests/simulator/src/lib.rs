@@ -24,6 +24,7 @@ pub mod fsp;
 pub mod headers;
 pub mod ids;
 pub mod ilp;
+pub mod jws;
 pub mod limits;
 pub mod message;
 pub mod ports;

@@ -3,6 +3,7 @@
 
 mod clock;
 mod configuration;
+mod crypto;
 mod http;
 mod logging;
 mod random;
@@ -16,9 +17,10 @@ use crate::bindings::rialto::host;
 use crate::guest::Guest;
 
 /// Surfaces that a manifest can grant, by interface.
-pub const SURFACES: [&str; 7] = [
+pub const SURFACES: [&str; 8] = [
     "clock",
     "configuration",
+    "crypto",
     "http",
     "logging",
     "random",
@@ -39,6 +41,7 @@ pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
     match surface {
         "clock" => host::clock::add_to_linker::<_, Own>(linker, |guest| guest),
         "configuration" => host::configuration::add_to_linker::<_, Own>(linker, |guest| guest),
+        "crypto" => host::crypto::add_to_linker::<_, Own>(linker, |guest| guest),
         "http" => host::http::add_to_linker::<_, Own>(linker, |guest| guest),
         "logging" => host::logging::add_to_linker::<_, Own>(linker, |guest| guest),
         "random" => host::random::add_to_linker::<_, Own>(linker, |guest| guest),

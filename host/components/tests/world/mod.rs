@@ -157,6 +157,7 @@ pub fn release(mut components: Vec<ComponentSpec>, steps: Vec<StepSpec>) -> Rele
         components,
         steps,
         scheme: "{}".into(),
+        signers: Vec::new(),
         codes: ["2001", "3100", "4200"].map(str::to_owned).to_vec(),
     }
 }

@@ -18,6 +18,7 @@ use super::{load, simulate};
 use crate::host::OPERATORS;
 use crate::out;
 
+mod keys;
 mod place;
 
 #[derive(Debug, clap::Args)]
@@ -39,6 +40,9 @@ pub(super) struct Bench {
     /// Parties that are paid, in turn.
     #[arg(long, default_value_t = 64)]
     payees: usize,
+    /// Have all messages signed, and verified by the host. It is measured without signatures first.
+    #[arg(long)]
+    jws: bool,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
@@ -46,6 +50,14 @@ pub(super) struct Bench {
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }
+
+/// Figures without signatures that are shown beside those with them.
+const BESIDE: [&str; 4] = [
+    "payments_per_second",
+    "p50_ms",
+    "p99_ms",
+    "host_cpu_ms_per_payment",
+];
 
 /// A child process that ends with this one.
 struct Running(Child);
@@ -64,15 +76,28 @@ impl Bench {
         };
         let conditions = conditions();
         let temporary = place::Temporary::new()?;
-        let scheme = temporary.path().join("scheme");
-        place::copy_on_free_ports(&given, &scheme)?;
-        let Some(manifest) = load(&scheme)? else {
+        let unsigned = if self.jws {
+            let place = temporary.path().join("unsigned");
+            let Some(figures) = self.at(&given, &place, &place.join("state"), false)? else {
+                return Ok(2);
+            };
+            Some(figures)
+        } else {
+            None
+        };
+        let place = temporary.path().join("measured");
+        let state = place.join("state");
+        let state = self.state.as_ref().unwrap_or(&state);
+        let Some(mut figures) = self.at(&given, &place, state, self.jws)? else {
             return Ok(2);
         };
-        let state = temporary.path().join("state");
-        let state = self.state.as_ref().unwrap_or(&state);
-        let mut figures = self.measure(&manifest, state)?;
         figures["conditions"] = conditions;
+        figures["signed"] = self.jws.into();
+        if let Some(unsigned) = unsigned {
+            for name in BESIDE {
+                figures[format!("unsigned_{name}")] = unsigned[name].clone();
+            }
+        }
         if self.json {
             out::line(&figures)?;
         } else {
@@ -81,10 +106,37 @@ impl Bench {
         Ok(u8::from(figures["payments"] == 0))
     }
 
-    fn measure(&self, manifest: &Manifest, state: &std::path::Path) -> anyhow::Result<Value> {
+    /// Measure a copy of the scheme in a place of its own. None when the copy cannot be loaded.
+    fn at(
+        &self,
+        given: &Manifest,
+        place: &std::path::Path,
+        state: &std::path::Path,
+        signed: bool,
+    ) -> anyhow::Result<Option<Value>> {
+        std::fs::create_dir(place)?;
+        let scheme = place.join("scheme");
+        place::copy_on_free_ports(given, &scheme)?;
+        let keys = if signed {
+            keys::draw(given, &scheme)?
+        } else {
+            keys::PrivateKeys::new()
+        };
+        let Some(manifest) = load(&scheme)? else {
+            return Ok(None);
+        };
+        self.measure(&manifest, state, &keys).map(Some)
+    }
+
+    fn measure(
+        &self,
+        manifest: &Manifest,
+        state: &std::path::Path,
+        keys: &keys::PrivateKeys,
+    ) -> anyhow::Result<Value> {
         std::fs::create_dir_all(state)?;
         let fsps_file = state.join("fsps.json");
-        let parties = self.fsps(manifest, &fsps_file)?;
+        let parties = self.fsps(manifest, &fsps_file, keys)?;
         let rialto = std::env::current_exe()?;
         let host = start(
             Command::new(&rialto)
@@ -139,8 +191,16 @@ impl Bench {
     }
 
     /// Settings of the FSPs: the second participant owns the parties that are paid.
-    fn fsps(&self, manifest: &Manifest, file: &std::path::Path) -> anyhow::Result<Vec<PartyId>> {
+    fn fsps(
+        &self,
+        manifest: &Manifest,
+        file: &std::path::Path,
+        keys: &keys::PrivateKeys,
+    ) -> anyhow::Result<Vec<PartyId>> {
         let mut all = simulate::model(manifest)?;
+        for settings in &mut all {
+            settings.signing_key = keys.get(settings.id.as_str()).cloned();
+        }
         let parties: Vec<PartyId> = (0..self.payees.max(1))
             .map(|n| format!("MSISDN/2781{n:07}").parse().context("a party"))
             .collect::<anyhow::Result<_>>()?;

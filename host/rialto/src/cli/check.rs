@@ -15,6 +15,7 @@ use serde_json::json;
 use super::show;
 use crate::located::{located, of_all};
 use crate::out;
+use crate::signatures::OperatorKeys;
 use crate::spec;
 use crate::words;
 
@@ -107,6 +108,9 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
         instances: 32,
         ..PoolSize::default()
     };
+    if let Err(error) = OperatorKeys::read(manifest) {
+        return Ok(Err(of_all("bad-key", format!("{error:#}"))));
+    }
     let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;
     let spec = spec::release(0, manifest.document(), |wanted| {
         let mut components = manifest.components().iter();

@@ -9,6 +9,9 @@ use super::values::{Compared, Words, compared};
 /// Members of an account that are taken when it is opened.
 const TAKEN_AT_OPENING: [&str; 2] = ["opening-liquidity", "net-debit-cap"];
 
+/// What a participant signs with.
+const KEYS: &str = "jws-public-keys";
+
 pub(super) fn tell(words: &mut Words, old: &Value, new: &Value) {
     let Some(entries) = compared(old, new, |participant| text(participant, "id")) else {
         return words.differences("participants", "", old, new);
@@ -16,15 +19,29 @@ pub(super) fn tell(words: &mut Words, old: &Value, new: &Value) {
     for (id, compared) in &entries.both {
         match compared {
             Compared::Came(participant) => words.came(in_full(id, participant)),
-            Compared::Went => words.went(format!(
-                "participant {id}: no effect on a participant that exists; it and its accounts stay open"
-            )),
+            Compared::Went => {
+                words.went(format!(
+                    "participant {id}: no effect on a participant that exists; it and its accounts stay open"
+                ));
+                if has_keys(old, id) {
+                    words.went(format!(
+                        "participant {id}: {KEYS}: its messages are taken unsigned, unless the operator has a key of it"
+                    ));
+                }
+            }
             Compared::Stayed(old, new) => one(words, id, old, new),
         }
     }
     if let Some(order) = entries.reordered {
         words.changed("participants", &format!("in another order: {order}"));
     }
+}
+
+/// Whether the document brings keys for a participant.
+fn has_keys(participants: &Value, id: &str) -> bool {
+    let mut all = participants.as_array().into_iter().flatten();
+    let found = all.find(|participant| participant["id"] == id);
+    found.is_some_and(|participant| participant.get(KEYS).is_some())
 }
 
 /// A new participant in one line.

@@ -155,6 +155,11 @@ fn steps() -> impl Strategy<Value = String> {
     })
 }
 
+/// A key of a participant, in TOML.
+fn key(content: &str) -> String {
+    format!(r#""-----BEGIN PUBLIC KEY-----\n{content}\n-----END PUBLIC KEY-----""#)
+}
+
 fn participants() -> impl Strategy<Value = String> {
     let account = prop::sample::select(vec![
         "opening-liquidity = \"1\"",
@@ -165,9 +170,13 @@ fn participants() -> impl Strategy<Value = String> {
         some_of(&["USD", "EUR"]),
         prop::collection::vec(account, 2),
         prop::sample::select(vec!["A name", "Another"]),
+        prop::collection::vec(prop::sample::select(vec!["AAAA", "BBBB"]), 0..3),
     );
-    let one = one.prop_map(|(currencies, accounts, name)| {
-        let mut text = format!("name = \"{name}\"\ncallback-base-url = \"http://127.0.0.1:1\"\n");
+    let one = one.prop_map(|(currencies, accounts, name, keys)| {
+        let keys = keys.into_iter().map(key);
+        let keys: Vec<String> = keys.collect();
+        let keys = keys.join(", ");
+        let mut text = format!("name = \"{name}\"\ncallback-base-url = \"http://127.0.0.1:1\"\njws-public-keys = [{keys}]\n");
         for (currency, account) in currencies.iter().zip(accounts) {
             text += &format!("[[participants.accounts]]\ncurrency = \"{currency}\"\n{account}\n");
         }
@@ -322,12 +331,45 @@ fn a_participant_that_comes_or_goes_is_one_line_and_what_has_no_effect_says_so()
 }
 
 #[test]
+fn keys_are_told_and_so_is_that_nothing_has_to_be_signed_any_more() {
+    let id = "id = \"payeefsp\"\n";
+    let with = |content: &str| format!("{id}jws-public-keys = [{}]\n", key(content));
+    let at = |text: &str, keys: &str| text.replacen(id, keys, 1);
+    let before = scheme(|text| at(text, &with("AAAA")));
+    let pem = |content: &str| {
+        format!(r#""-----BEGIN PUBLIC KEY-----\n{content}\n-----END PUBLIC KEY-----""#)
+    };
+    let (old, new) = (pem("AAAA"), pem("BBBB"));
+    let after = scheme(|text| at(text, &with("BBBB")));
+    assert_eq!(
+        changes(Some(&before), &after),
+        [format!(
+            "~ participant payeefsp: jws-public-keys[0] = {old} → {new}"
+        )]
+    );
+    let after = scheme(str::to_owned);
+    assert_eq!(
+        changes(Some(&before), &after),
+        [format!("- participant payeefsp: jws-public-keys = [{old}]")]
+    );
+    let gone = scheme(|text| {
+        let start = text.find("[[participants]]\nid = \"payeefsp\"").unwrap();
+        let end = text.find("# The error codes").unwrap();
+        format!("{}{}", &text[..start], &text[end..])
+    });
+    assert_eq!(
+        changes(Some(&before), &gone)[1],
+        "- participant payeefsp: jws-public-keys: its messages are taken unsigned, unless the operator has a key of it"
+    );
+}
+
+#[test]
 fn components_grants_currencies_and_codes_are_told_each_in_its_words() {
     insta::assert_snapshot!(plan(&[
         ("name = \"demo\"", "name = \"demo\" # another build"),
         (
-            "\"clock\", \"random\", \"logging\"]",
-            "\"clock\", \"logging\"]"
+            "\"clock\", \"random\", \"crypto\", \"logging\"]",
+            "\"clock\", \"crypto\", \"logging\"]"
         ),
         (
             "[contexts.account-lookup]",

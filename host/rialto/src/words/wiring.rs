@@ -220,6 +220,11 @@ pub fn scheme(manifest: &Manifest, colours: bool) -> String {
         );
         let url = participant.callback_base_url.to_string();
         row(&mut text, "callbacks", [url]);
+        match participant.jws_public_keys.len() {
+            0 => {}
+            1 => row(&mut text, "signs", ["with one key".to_owned()]),
+            keys => row(&mut text, "signs", [format!("with one of {keys} keys")]),
+        }
         for account in &participant.accounts {
             let cap = match &account.net_debit_cap {
                 Some(cap) => format!("net debit cap {cap}"),

@@ -33,6 +33,7 @@ use crate::client::{BaseUrl, BaseUrlError, HttpClient};
 use crate::headers::Letterhead;
 use crate::ids::{FspId, IdMint, PartyId};
 use crate::ilp::Secret;
+use crate::jws::{KeyError, Signer};
 use crate::recorder::Recorder;
 
 pub use control::{AssociationOrder, CONTROL_PREFIX};
@@ -64,6 +65,14 @@ pub enum StartError {
     /// The secret is none.
     #[error("the secret of FSP {0} is not the base64url text of 32 octets")]
     Secret(FspId),
+    /// The key is none.
+    #[error("the signing key of FSP {fsp} cannot be used")]
+    Key {
+        /// Which FSP.
+        fsp: FspId,
+        /// Why not.
+        source: KeyError,
+    },
     /// The fee is none.
     #[error("the payee fee `{fee}` of FSP {fsp} is no FSPIOP amount")]
     Fee {
@@ -91,6 +100,7 @@ pub(crate) struct Inner {
     parties: RwLock<HashSet<String>>,
     letterhead: Letterhead,
     secret: Secret,
+    signer: Option<Signer>,
     mint: IdMint,
     client: HttpClient,
     waiting: waiting::WaitingRoom,
@@ -140,6 +150,11 @@ impl Fsp {
                 .ok_or_else(|| StartError::Secret(settings.id.clone()))?,
             None => Secret::from_name(settings.id.as_str()),
         };
+        let signer = settings.signing_key.as_deref().map(Signer::of_pem);
+        let signer = signer.transpose().map_err(|source| StartError::Key {
+            fsp: settings.id.clone(),
+            source,
+        })?;
         if let Some(fee) = &settings.payee_fee
             // The currency is not known yet: XXX has the most decimals.
             && crate::amount::minor_units(fee, "XXX").is_err()
@@ -166,6 +181,7 @@ impl Fsp {
             parties: RwLock::new(settings.parties.iter().map(PartyId::to_string).collect()),
             letterhead: Letterhead::new(&settings.id, settings.version),
             secret,
+            signer,
             mint: IdMint::new(settings.id_seed),
             client: HttpClient::new(Duration::from_millis(settings.http_timeout_ms)),
             waiting: waiting::WaitingRoom::default(),

@@ -10,6 +10,7 @@ use super::Inner;
 use crate::client::{Answer, SendError};
 use crate::headers::{Kind, SOURCE, TRACEPARENT};
 use crate::ids::Trace;
+use crate::jws::{self, Signer};
 use crate::limits::CALLBACK_RETRY_PAUSE;
 use crate::message::Resource;
 use crate::recorder::{Direction, Ending, Recorded, micros};
@@ -26,6 +27,13 @@ pub struct Outgoing {
     pub headers: HeaderMap,
     /// The body; may be empty.
     pub body: Bytes,
+}
+
+impl Outgoing {
+    /// Puts a signature into it, if it is a message that is signed.
+    pub(super) fn sign(&mut self, signer: &Signer) {
+        signer.sign(&self.method, &self.path, &mut self.headers, &self.body);
+    }
 }
 
 impl Inner {
@@ -73,8 +81,16 @@ impl Inner {
         }
     }
 
+    /// Signs a message, if this FSP signs, sends it to the switch and waits for its HTTP answer.
+    pub(super) async fn send(&self, mut message: Outgoing) -> Result<Answer, SendError> {
+        if let Some(signer) = &self.signer {
+            message.sign(signer);
+        }
+        self.send_as_it_is(message).await
+    }
+
     /// Sends a message to the switch and waits for its HTTP answer.
-    pub(super) async fn send(&self, message: Outgoing) -> Result<Answer, SendError> {
+    pub(super) async fn send_as_it_is(&self, message: Outgoing) -> Result<Answer, SendError> {
         let hub = self.hub.read().clone().ok_or_else(|| {
             SendError::Invalid(format!(
                 "FSP {} has not been told where the switch is",
@@ -161,14 +177,13 @@ impl Inner {
             Some(status) => Ending::Status(status),
             None => Ending::Broken("reset by this FSP".to_owned()),
         };
+        let mut complaints =
+            crate::conformance::complaints(&self.settings.id, method, path, headers, body);
+        let source = headers.get(SOURCE).and_then(|value| value.to_str().ok());
+        let key = source.and_then(|source| self.settings.verify_keys.get(source));
+        complaints.extend(key.and_then(|key| jws::complaint(key, method, path, headers, body)));
         self.recorder.record(Recorded {
-            complaints: crate::conformance::complaints(
-                &self.settings.id,
-                method,
-                path,
-                headers,
-                body,
-            ),
+            complaints,
             fsp: self.settings.id.clone(),
             at_us,
             direction: Direction::In,

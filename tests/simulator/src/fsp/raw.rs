@@ -8,6 +8,7 @@ use http::{HeaderName, HeaderValue, Method};
 use super::{Fsp, Outgoing};
 use crate::client::{Answer, SendError};
 use crate::headers::{DESTINATION, Kind};
+use crate::jws::Signer;
 use crate::message::{Resource, Route};
 use crate::recorder::{NotReceived, Recorded};
 use crate::text::decoded;
@@ -44,6 +45,12 @@ impl Fsp {
             message,
             problem: None,
         }
+    }
+
+    /// What its messages have as `Date` now.
+    pub fn date(&self) -> String {
+        let date = self.inner.letterhead.date();
+        date.to_str().unwrap_or_default().to_owned()
     }
 
     /// Waits for a message with this method and path, at most this long. Percent-encoding does
@@ -94,11 +101,18 @@ impl RawRequest<'_> {
         self
     }
 
-    /// Sends it, once, and gives the HTTP answer.
+    /// Signs it as it is now. What is changed afterwards is not what was signed.
+    #[must_use]
+    pub fn signed_by(mut self, signer: &Signer) -> Self {
+        self.message.sign(signer);
+        self
+    }
+
+    /// Sends it, once, and gives the HTTP answer. It is not signed, unless it was.
     pub async fn send(self) -> Result<Answer, SendError> {
         match self.problem {
             Some(problem) => Err(SendError::Invalid(problem)),
-            None => self.fsp.inner.send(self.message).await,
+            None => self.fsp.inner.send_as_it_is(self.message).await,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What an FSP is told when it starts.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -38,6 +39,13 @@ pub struct FspSettings {
     /// The secret of its fulfilments: base64url of 32 octets. The default follows from the id.
     #[serde(default)]
     pub secret: Option<String>,
+    /// The private key with which it signs what has a body: PKCS #8 as PEM. The default is not to sign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing_key: Option<String>,
+    /// Whose signatures it checks, with their public keys as PEM. What is wrong is a complaint of its
+    /// recorder.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub verify_keys: BTreeMap<String, String>,
     /// The fee that it takes as payee, as an FSPIOP amount in the payment's currency.
     #[serde(default)]
     pub payee_fee: Option<String>,
@@ -105,6 +113,8 @@ impl FspSettings {
             version: Version::default(),
             ilp_layout: Layout::default(),
             secret: None,
+            signing_key: None,
+            verify_keys: BTreeMap::new(),
             payee_fee: None,
             id_seed: None,
             callback_timeout_ms: callback_timeout_ms(),

@@ -1,0 +1,57 @@
+//! `crypto`: signatures by keys that components never see.
+
+use rialto_signatures as signatures;
+
+use crate::bindings::rialto::host::crypto::{Algorithm, Host, Signed, Verdict};
+use crate::guest::Guest;
+
+impl Host for Guest {
+    fn has_key(&mut self, signer: String) -> wasmtime::Result<bool> {
+        self.turn()?;
+        Ok(self.identity.signers.has_key(&signer))
+    }
+
+    fn verify(
+        &mut self,
+        signer: String,
+        algorithm: Algorithm,
+        protected_header: String,
+        payload: String,
+        signature: String,
+    ) -> wasmtime::Result<Verdict> {
+        self.turn()?;
+        let verdict = self.identity.signers.verify(
+            &signer,
+            algorithm.into(),
+            &protected_header,
+            payload.as_bytes(),
+            &signature,
+        );
+        Ok(match verdict {
+            signatures::Verdict::Valid => Verdict::Valid,
+            signatures::Verdict::Invalid => Verdict::Invalid,
+            signatures::Verdict::NoKey => Verdict::NoKey,
+        })
+    }
+
+    fn sign(&mut self, members: String, payload: String) -> wasmtime::Result<Option<Signed>> {
+        self.turn()?;
+        let signed = self.identity.signers.sign(&members, payload.as_bytes());
+        let signed = signed.map_err(|error| wasmtime::format_err!("`crypto.sign`: {error}"))?;
+        Ok(signed.map(|signed| Signed {
+            protected_header: signed.protected_header,
+            signature: signed.signature,
+        }))
+    }
+}
+
+impl From<Algorithm> for signatures::Algorithm {
+    fn from(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::Rs256 => Self::Rs256,
+            Algorithm::Rs384 => Self::Rs384,
+            Algorithm::Rs512 => Self::Rs512,
+            Algorithm::Es256 => Self::Es256,
+        }
+    }
+}

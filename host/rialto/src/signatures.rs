@@ -1,0 +1,111 @@
+//! The keys that the operator keeps: read at the start, and the folder again and again while the host
+//! runs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use rialto_manifest::Manifest;
+use rialto_signatures::folder::Change;
+use rialto_signatures::{KeyFolder, Keyring, PrivateKey};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+/// How often the folder is looked at. Its files are read only when they were written.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Permissions of the group and of all others.
+const OTHERS: u32 = 0o077;
+
+/// The keys that `rialto.toml` names.
+pub struct OperatorKeys {
+    /// What components ask.
+    pub ring: Arc<Keyring>,
+    folder: Option<KeyFolder>,
+}
+
+impl OperatorKeys {
+    /// Read them.
+    ///
+    /// # Errors
+    /// When a file cannot be used, or the private key can be read by others. Whose key is broken
+    /// would be taken for somebody without one.
+    pub fn read(manifest: &Manifest) -> anyhow::Result<Self> {
+        let keys = &manifest.operator().signatures;
+        let ring = Arc::new(Keyring::default());
+        if let Some(path) = &keys.hub_key {
+            ring.set_own(private(&path.from_folder(manifest.folder()))?);
+        }
+        let folder = keys.keys.as_ref().map(|path| {
+            let path = path.from_folder(manifest.folder());
+            KeyFolder::open(&path)
+                .with_context(|| format!("reading the keys in {}", path.display()))
+        });
+        let folder = folder.transpose()?;
+        if let Some(folder) = &folder {
+            ring.set_public(folder.keys());
+        }
+        Ok(Self { ring, folder })
+    }
+
+    /// Look at the folder again and again until told to stop.
+    pub fn watch(self, handle: &Handle, mut stop: watch::Receiver<bool>) {
+        let Self { ring, folder } = self;
+        let Some(mut folder) = folder else {
+            return;
+        };
+        handle.spawn(async move {
+            let mut due = tokio::time::interval(LOOK_EVERY);
+            due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    _ = due.tick() => {}
+                    _ = stop.changed() => return,
+                }
+                let looking = tokio::task::spawn_blocking(move || {
+                    let changes = folder.look();
+                    (folder, changes)
+                });
+                let Ok((looked, changes)) = looking.await else {
+                    tracing::error!("the keys are not looked at any more: looking at them failed");
+                    return;
+                };
+                folder = looked;
+                if !changes.is_empty() {
+                    take(&ring, &folder, &changes);
+                }
+            }
+        });
+    }
+}
+
+fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change]) {
+    for change in changes {
+        match change {
+            Change::Taken { .. } => tracing::info!("keys: {change}"),
+            Change::Gone { .. } => tracing::warn!(
+                "keys: {change}; unless the release has one for it, its messages are taken unsigned"
+            ),
+            Change::Broken { .. } => {
+                tracing::error!("keys: {change}; the keys from before stay");
+            }
+        }
+    }
+    ring.set_public(folder.keys());
+}
+
+/// The private key in a file that nobody else can read.
+fn private(path: &Path) -> anyhow::Result<PrivateKey> {
+    let shown = path.display();
+    let found = fs::metadata(path).with_context(|| format!("reading the key {shown}"))?;
+    let mode = found.permissions().mode() & 0o777;
+    if mode & OTHERS != 0 {
+        bail!(
+            "the private key {shown} is open to others (mode {mode:o}); `chmod 600 {shown}`, and think of a new key if others have been there"
+        );
+    }
+    let text = fs::read_to_string(path).with_context(|| format!("reading the key {shown}"))?;
+    PrivateKey::of_pem(&text).with_context(|| format!("the private key {shown} cannot be used"))
+}

@@ -1,0 +1,77 @@
+//! What is signed: the protected header and the payload, each as base64url, with a dot between them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Map, Value};
+
+use crate::key::{Algorithm, PrivateKey, PublicKey, SignError};
+
+/// A signature that travels beside its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signed {
+    /// The header that was signed too, as base64url.
+    pub protected_header: String,
+    /// The signature, as base64url.
+    pub signature: String,
+}
+
+/// Why nothing was signed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JwsError {
+    /// The members are no JSON object.
+    #[error("the members of the protected header are no JSON object")]
+    NoObject,
+    /// They name an algorithm. The key decides it.
+    #[error("the members of the protected header name `alg`, which the key decides")]
+    NamesAlgorithm,
+    /// The key did not sign.
+    #[error(transparent)]
+    Key(#[from] SignError),
+}
+
+/// Whether one of these keys has signed the header and the payload by this algorithm.
+pub fn verifies<'a>(
+    keys: impl IntoIterator<Item = &'a PublicKey>,
+    algorithm: Algorithm,
+    protected_header: &str,
+    payload: &[u8],
+    signature: &str,
+) -> bool {
+    // One text for one signature: neither padding nor bits that say nothing.
+    let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else {
+        return false;
+    };
+    let input = signing_input(protected_header, payload);
+    keys.into_iter()
+        .any(|key| key.verifies(algorithm, input.as_bytes(), &signature))
+}
+
+/// Sign a payload with a protected header of these members (a JSON object), to which `alg` is added.
+///
+/// # Errors
+/// When the members are not such an object, or the key does not sign.
+pub fn sign(key: &PrivateKey, members: &str, payload: &[u8]) -> Result<Signed, JwsError> {
+    let Ok(Value::Object(members)) = serde_json::from_str(members) else {
+        return Err(JwsError::NoObject);
+    };
+    if members.contains_key("alg") {
+        return Err(JwsError::NamesAlgorithm);
+    }
+    let mut header = Map::with_capacity(members.len() + 1);
+    header.insert("alg".to_owned(), key.algorithm().name().into());
+    header.extend(members);
+    let protected_header = URL_SAFE_NO_PAD.encode(Value::Object(header).to_string());
+    let signature = key.sign(signing_input(&protected_header, payload).as_bytes())?;
+    Ok(Signed {
+        signature: URL_SAFE_NO_PAD.encode(signature),
+        protected_header,
+    })
+}
+
+fn signing_input(protected_header: &str, payload: &[u8]) -> String {
+    let mut input = String::with_capacity(protected_header.len() + 2 + payload.len() * 4 / 3 + 3);
+    input.push_str(protected_header);
+    input.push('.');
+    URL_SAFE_NO_PAD.encode_string(payload, &mut input);
+    input
+}

@@ -1,0 +1,120 @@
+//! Who has which keys now: those that a release brings, and those that the operator keeps.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+
+use crate::jws::{self, JwsError, Signed};
+use crate::key::{Algorithm, PrivateKey, PublicKey};
+
+/// Public keys by who signs with them. Several may be valid at a time, while one takes the place of
+/// another.
+#[derive(Clone, Debug, Default)]
+pub struct PublicKeys(BTreeMap<String, Vec<PublicKey>>);
+
+impl PublicKeys {
+    /// Add a signer's keys.
+    pub fn add(&mut self, signer: &str, keys: impl IntoIterator<Item = PublicKey>) {
+        let mut keys = keys.into_iter().peekable();
+        if keys.peek().is_some() {
+            self.0.entry(signer.to_owned()).or_default().extend(keys);
+        }
+    }
+
+    /// A signer's keys.
+    #[must_use]
+    pub fn of(&self, signer: &str) -> &[PublicKey] {
+        self.0.get(signer).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many keys there are, of all signers.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+}
+
+/// The keys that the operator keeps: they may change while the host runs.
+#[derive(Debug, Default)]
+pub struct Keyring {
+    public: ArcSwap<PublicKeys>,
+    own: ArcSwapOption<PrivateKey>,
+}
+
+impl Keyring {
+    /// From now on these are the keys of others.
+    pub fn set_public(&self, keys: PublicKeys) {
+        self.public.store(Arc::new(keys));
+    }
+
+    /// From now on this is the host's own key.
+    pub fn set_own(&self, key: PrivateKey) {
+        self.own.store(Some(Arc::new(key)));
+    }
+}
+
+/// What became of a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// One of the signer's keys has made it, for this header and payload.
+    Valid,
+    /// None has.
+    Invalid,
+    /// The signer has no key.
+    NoKey,
+}
+
+/// All keys that count on one release.
+#[derive(Clone, Debug, Default)]
+pub struct Signers {
+    given: Arc<PublicKeys>,
+    ring: Arc<Keyring>,
+}
+
+impl Signers {
+    /// The release's keys, and those of a ring.
+    #[must_use]
+    pub const fn new(given: Arc<PublicKeys>, ring: Arc<Keyring>) -> Self {
+        Self { given, ring }
+    }
+
+    /// Whether a signer has a key.
+    #[must_use]
+    pub fn has_key(&self, signer: &str) -> bool {
+        !self.given.of(signer).is_empty() || !self.ring.public.load().of(signer).is_empty()
+    }
+
+    /// Judge a signature.
+    #[must_use]
+    pub fn verify(
+        &self,
+        signer: &str,
+        algorithm: Algorithm,
+        protected_header: &str,
+        payload: &[u8],
+        signature: &str,
+    ) -> Verdict {
+        let ring = self.ring.public.load();
+        let keys = || self.given.of(signer).iter().chain(ring.of(signer));
+        if keys().next().is_none() {
+            return Verdict::NoKey;
+        }
+        if jws::verifies(keys(), algorithm, protected_header, payload, signature) {
+            Verdict::Valid
+        } else {
+            Verdict::Invalid
+        }
+    }
+
+    /// Sign with the host's own key; none if it has none.
+    ///
+    /// # Errors
+    /// As [`jws::sign`].
+    pub fn sign(&self, members: &str, payload: &[u8]) -> Result<Option<Signed>, JwsError> {
+        let own = self.ring.own.load();
+        own.as_deref()
+            .map(|key| jws::sign(key, members, payload))
+            .transpose()
+    }
+}

@@ -1,0 +1,24 @@
+//! Keys and detached signatures: JSON Web Signatures whose payload travels beside them (RFC 7515,
+//! appendix F).
+//!
+//! Here is the cryptography and where keys come from. What has to be signed, and what a header must
+//! say, is for those who know the API: components ask through the surface `crypto`, and never see a key.
+//!
+//! | To see | Read |
+//! |---|---|
+//! | which keys are taken, and how one verifies or signs | [`key`] |
+//! | how a file of keys is read | [`pem`] |
+//! | what is signed | [`jws`] |
+//! | who has which keys now | [`keyring`] |
+//! | a folder of keys that may change at any time | [`folder`] |
+
+pub mod folder;
+pub mod jws;
+pub mod key;
+pub mod keyring;
+pub mod pem;
+
+pub use folder::KeyFolder;
+pub use jws::Signed;
+pub use key::{Algorithm, KeyError, PrivateKey, PublicKey};
+pub use keyring::{Keyring, PublicKeys, Signers, Verdict};

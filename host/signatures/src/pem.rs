@@ -1,0 +1,136 @@
+//! PEM (RFC 7468): blocks of base64 between a line that begins and one that ends them.
+//!
+//! Words between blocks are allowed, as the RFC has it. A block that does not end, or whose base64 is
+//! none, is an error and never left out: whoever reads half of a file's keys does not know it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// One block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// What it says it is: `PUBLIC KEY`.
+    pub label: String,
+    /// Its bytes, mostly DER.
+    pub der: Vec<u8>,
+}
+
+/// Why a text is no PEM.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PemError {
+    /// No block at all.
+    #[error("it has no PEM block (`-----BEGIN PUBLIC KEY-----`)")]
+    Nothing,
+    /// A block that goes on to the end of the text, or into the next one.
+    #[error("the block `{label}` that begins on line {line} does not end")]
+    Unended {
+        /// What the block says it is.
+        label: String,
+        /// The line that begins it, counted from 1.
+        line: usize,
+    },
+    /// The end of a block that did not begin, or of another one.
+    #[error("line {line} ends a block that did not begin")]
+    Unbegun {
+        /// The line, counted from 1.
+        line: usize,
+    },
+    /// What is between the lines is no base64.
+    #[error("the block `{label}` that begins on line {line} is not base64")]
+    NotBase64 {
+        /// What the block says it is.
+        label: String,
+        /// The line that begins it, counted from 1.
+        line: usize,
+    },
+}
+
+/// All blocks of a text.
+///
+/// # Errors
+/// When there is none, or one is broken.
+pub fn blocks(text: &str) -> Result<Vec<Block>, PemError> {
+    let mut found = Vec::new();
+    let mut open: Option<(String, usize, String)> = None;
+    for (n, line) in text.lines().enumerate() {
+        let line_number = n + 1;
+        let line = line.trim();
+        if let Some(label) = boundary(line, "-----BEGIN ") {
+            if let Some((label, line, _)) = open {
+                return Err(PemError::Unended { label, line });
+            }
+            open = Some((label.to_owned(), line_number, String::new()));
+        } else if let Some(label) = boundary(line, "-----END ") {
+            let Some((begun, line, content)) = open.take().filter(|(begun, ..)| begun == label)
+            else {
+                return Err(PemError::Unbegun { line: line_number });
+            };
+            let Ok(der) = STANDARD.decode(&content) else {
+                return Err(PemError::NotBase64 { label: begun, line });
+            };
+            found.push(Block { label: begun, der });
+        } else if let Some((_, _, content)) = &mut open {
+            content.push_str(line);
+        }
+    }
+    if let Some((label, line, _)) = open {
+        return Err(PemError::Unended { label, line });
+    }
+    if found.is_empty() {
+        return Err(PemError::Nothing);
+    }
+    Ok(found)
+}
+
+/// The label of a line that begins or ends a block.
+fn boundary<'a>(line: &'a str, with: &str) -> Option<&'a str> {
+    line.strip_prefix(with)?.strip_suffix("-----")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_found_among_words() {
+        let text = "the first\r\n-----BEGIN PUBLIC KEY-----\r\nAAEC\r\n AwQ=\r\n-----END PUBLIC KEY-----\r\n\
+            and another\n-----BEGIN X-----\n-----END X-----";
+        let found = blocks(text).unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(
+            (found[0].label.as_str(), &*found[0].der),
+            ("PUBLIC KEY", &[0, 1, 2, 3, 4][..])
+        );
+        assert_eq!((found[1].label.as_str(), &*found[1].der), ("X", &[][..]));
+    }
+
+    #[test]
+    fn what_is_broken_is_said_with_its_line() {
+        for (text, expected) in [
+            ("", "it has no PEM block (`-----BEGIN PUBLIC KEY-----`)"),
+            (
+                "words",
+                "it has no PEM block (`-----BEGIN PUBLIC KEY-----`)",
+            ),
+            (
+                "\n-----BEGIN A-----\nAAAA",
+                "the block `A` that begins on line 2 does not end",
+            ),
+            (
+                "-----BEGIN A-----\n-----BEGIN A-----\n-----END A-----",
+                "the block `A` that begins on line 1 does not end",
+            ),
+            (
+                "-----BEGIN A-----\n-----END B-----",
+                "line 2 ends a block that did not begin",
+            ),
+            ("-----END A-----", "line 1 ends a block that did not begin"),
+            (
+                "-----BEGIN A-----\nProc-Type: 4\n-----END A-----",
+                "the block `A` that begins on line 1 is not base64",
+            ),
+        ] {
+            assert_eq!(blocks(text).unwrap_err().to_string(), expected, "{text:?}");
+        }
+    }
+}
