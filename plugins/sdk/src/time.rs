@@ -119,6 +119,22 @@ pub fn format_http_date(ms: u64) -> String {
     )
 }
 
+/// Read HTTP's IMF-fixdate; none for any other text, the two obsolete forms included.
+#[must_use]
+pub fn parse_http_date(text: &str) -> Option<u64> {
+    let part = |range: std::ops::Range<usize>| text.get(range);
+    let digits = |range, max| number(part(range)?.as_bytes(), 0, max).ok();
+    let month = MONTH_NAMES
+        .iter()
+        .position(|name| part(8..11) == Some(*name))?;
+    let days = days_from_civil(digits(12..16, 9999)?, month as i64 + 1, digits(5..7, 31)?);
+    let minutes = digits(17..19, 23)? * 60 + digits(20..22, 59)?;
+    let ms = days * MS_PER_DAY + minutes * 60_000 + digits(23..25, 59)? * 1000;
+    let ms = u64::try_from(ms).ok()?;
+    // The day of the week, the separators, and that the month has such a day.
+    (format_http_date(ms) == text).then_some(ms)
+}
+
 /// The last millisecond of the year 9999, the last instant that both texts can say.
 const LAST_MS: u64 = 253_402_300_799_999;
 
@@ -246,6 +262,29 @@ mod tests {
             assert_eq!(parse_date_time(&format_date_time(ms)), Ok(ms));
         }
         assert_eq!(format_date_time(u64::MAX), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn an_http_date_reads_back_and_other_texts_do_not() {
+        for ms in [0, 784_887_151_000, 951_782_400_000, LAST_MS / 1000 * 1000] {
+            assert_eq!(parse_http_date(&format_http_date(ms)), Some(ms));
+        }
+        for text in [
+            "",
+            "Mon, 15 Nov 1994 08:12:31 GMT",
+            "Tue, 15 Nov 1994 08:12:31 UTC",
+            "Tue, 15 Nov 1994 08:12:31",
+            "Tue, 31 Nov 1994 08:12:31 GMT",
+            "Tue, 15 nov 1994 08:12:31 GMT",
+            "Tue, 15 Nov 1994 08:12:60 GMT",
+            "Tuesday, 15-Nov-94 08:12:31 GMT",
+            "Tue Nov 15 08:12:31 1994",
+            "Tue, 15 Nov 1994 08:12:31 GMT ",
+            "Wed, 31 Dec 1969 23:59:59 GMT",
+            "Tüe, 15 Nov 1994 08:12:31 GM",
+        ] {
+            assert_eq!(parse_http_date(text), None, "{text}");
+        }
     }
 
     #[test]

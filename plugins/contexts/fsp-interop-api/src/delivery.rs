@@ -2,6 +2,7 @@
 
 use crate::bindings::rialto::fsp_interop_api::notify_requested::{self, notify_requested};
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_callback_info::get_participant_callback_info;
+use crate::jws::HostKeys;
 use crate::notice::{Frame, Notice};
 use crate::report::{Correlation, ended};
 use crate::settings::Settings;
@@ -19,6 +20,7 @@ pub fn frame() -> Frame<'static> {
     let settings: &Settings = settings();
     Frame {
         hub: &scheme().hub,
+        keys: &HostKeys,
         now: clock::now(),
         delivery_deadline_ms: settings.delivery_deadline_ms,
         request_deadline_ms: settings.request_deadline_ms,

@@ -5,6 +5,7 @@ use crate::bindings::exports::rialto::host::http_handler::{
     Guest, Request, RequestHead, Response, Violation,
 };
 use crate::bindings::exports::rialto::host::settings_handler;
+use crate::jws::HostKeys;
 use crate::settings::Settings;
 use crate::{inbound, refusal};
 use rialto_sdk::bindings::rialto::host::clock;
@@ -27,6 +28,7 @@ impl Guest for Component {
         let measure = inbound::Measure {
             scheme: scheme(),
             settings: settings(),
+            keys: &HostKeys,
             now: clock::now(),
         };
         let (subject, result) = inbound::read(request, headers, measure);

@@ -10,6 +10,7 @@
 //! | how a message becomes an event | [`inbound`] |
 //! | which outcome tells whom what | [`outcomes`] |
 //! | how a callback is built and handed on | [`notice`], [`headers`], [`delivery`] |
+//! | what a signature must say, and what the hub signs | [`jws`] |
 //! | what a delivery report leads to | [`report`] |
 //! | how a refusal is worded | [`refusal`] |
 
@@ -21,6 +22,7 @@ pub mod delivery;
 pub mod headers;
 mod http;
 pub mod inbound;
+pub mod jws;
 pub mod media;
 pub mod notice;
 pub mod outcomes;

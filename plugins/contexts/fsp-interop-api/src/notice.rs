@@ -1,6 +1,7 @@
 //! A message to a participant, before it is known where the participant takes it.
 
 use crate::headers::{forwarded, originated};
+use crate::jws::{Keys, signed};
 use crate::media::{Resource, Version, version_for_sender};
 use crate::refusal::{Extension, ExtensionList, error_body};
 use crate::report::{OnFailure, ReportKind};
@@ -14,6 +15,8 @@ use serde::Serialize;
 pub struct Frame<'a> {
     /// The participant id of the hub.
     pub hub: &'a str,
+    /// Who signs with what: the hub does, if it has a key.
+    pub keys: &'a dyn Keys,
     /// The turn's instant, in milliseconds since 1970.
     pub now: u64,
     /// How long an answer is worth delivering, in milliseconds.
@@ -132,6 +135,7 @@ impl Frame<'_> {
             self.now,
             cause.headers,
         );
+        let headers = signed(self.keys, headers, method, &path, &body);
         Notice {
             destination: destination.to_owned(),
             method: method.to_owned(),

@@ -17,6 +17,23 @@ pub struct Settings {
     pub completed_timestamp_ahead_ms: u64,
     /// How old a payee FSP's `completedTimestamp` may be, in milliseconds.
     pub completed_timestamp_age_ms: u64,
+    /// How far the `Date` of a signed message may be from the hub's clock, in milliseconds, to either
+    /// side.
+    pub signed_message_age_ms: u64,
+    /// What becomes of a PUT /parties that an FSP with a key has not signed.
+    pub unsigned_put_parties: UnsignedPutParties,
+}
+
+/// See [`Settings::unsigned_put_parties`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnsignedPutParties {
+    /// It is taken, as deployed clients do not sign it unless they are told to. One that is signed
+    /// must be signed well.
+    #[default]
+    Accept,
+    /// It is refused as any other.
+    Refuse,
 }
 
 impl Default for Settings {
@@ -27,6 +44,8 @@ impl Default for Settings {
             // As deployed switches have it.
             completed_timestamp_ahead_ms: 200,
             completed_timestamp_age_ms: 300_000,
+            signed_message_age_ms: 300_000,
+            unsigned_put_parties: UnsignedPutParties::default(),
         }
     }
 }
@@ -49,6 +68,11 @@ impl Settings {
                 "/completedTimestampAgeMs",
                 self.completed_timestamp_age_ms,
                 "each `completedTimestamp` would be refused as too old",
+            ),
+            (
+                "/signedMessageAgeMs",
+                self.signed_message_age_ms,
+                "each signed message would be refused as too old",
             ),
         ];
         for (pointer, time, why) in times {
@@ -76,6 +100,10 @@ mod tests {
         let good =
             r#"{"deliveryDeadlineMs":1,"requestDeadlineMs":1,"completedTimestampAheadMs":0}"#;
         assert_eq!(judged(good), [""; 0]);
+        assert_eq!(
+            judged(r#"{"signedMessageAgeMs":0,"unsignedPutParties":"refuse"}"#),
+            ["/signedMessageAgeMs: it is 0: each signed message would be refused as too old"]
+        );
         assert_eq!(
             judged(r#"{"deliveryDeadlineMs":0,"requestDeadlineMs":0}"#),
             [

@@ -16,6 +16,7 @@ pub use publish::publish;
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::fsp_interop_api as events;
 use crate::headers::forwardable;
+use crate::jws::{Judge, Keys};
 use crate::settings::Settings;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 use rialto_sdk::errors::error;
@@ -71,6 +72,8 @@ pub struct Measure<'a> {
     pub scheme: &'a Scheme,
     /// The component's settings.
     pub settings: &'a Settings,
+    /// Who signs with what.
+    pub keys: &'a dyn Keys,
     /// The turn's instant, in milliseconds since 1970.
     pub now: u64,
 }
@@ -109,8 +112,17 @@ pub fn read(
     let Measure {
         scheme,
         settings,
+        keys,
         now,
     } = measure;
+    let judge = Judge {
+        keys,
+        settings,
+        now,
+    };
+    if let Err(refusal) = judge.check(&request, &headers, &source) {
+        return (subject, Err(refusal));
+    }
     let examined = Examined {
         request,
         headers,

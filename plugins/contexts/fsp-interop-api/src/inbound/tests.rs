@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::jws::fake::NoKeys;
 use rialto_sdk::headers::{each, of_list};
 use rialto_sdk::money::{minor_units, money};
 use serde_json::json;
@@ -61,6 +62,7 @@ impl Call {
         let measure = Measure {
             scheme: &scheme(),
             settings: &Settings::default(),
+            keys: &NoKeys,
             now: NOW,
         };
         let headers = of_list(&self.0.headers);

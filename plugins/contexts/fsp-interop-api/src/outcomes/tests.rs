@@ -7,7 +7,8 @@ use crate::bindings::exports::rialto::transfers as transfer_events;
 use crate::bindings::rialto::accounts_and_balances::types::AccountPosition;
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use crate::delivery::request;
-use crate::notice::{Frame, Notice};
+use crate::jws::fake::{HubKey, NoKeys};
+use crate::notice::{Cause, Frame, Notice};
 use crate::report::{Correlation, ReportKind, Substitute, callback_report, substitute};
 use rialto_sdk::bindings::rialto::common::types::{
     CallbackReport, ErrorInformation, Message, PartyId, Role,
@@ -19,6 +20,7 @@ use transfer_events::transfer_reject_request_processed::Rejection;
 
 const FRAME: Frame<'static> = Frame {
     hub: "Hub",
+    keys: &NoKeys,
     now: 784_887_151_000,
     delivery_deadline_ms: 30_000,
     request_deadline_ms: 5_000,
@@ -114,6 +116,24 @@ fn fulfiled(mode: FulfilMode) -> Vec<Notice> {
             message: message("PUT", "/transfers/t", "payeefsp", "{ \"a\":1 }"),
         },
     )
+}
+
+#[test]
+fn the_hub_signs_what_it_makes_and_not_what_it_forwards() {
+    let frame = Frame {
+        keys: &HubKey,
+        ..FRAME
+    };
+    let cause = Cause::headers("traceparent: 00-t-s-01\n");
+    let about = (ReportKind::TransferPrepare, "t");
+    let made = frame.originate_error(cause, "/transfers/t", &error(), "payerfsp", about);
+    assert!(value(&made, "fspiop-signature").is_some());
+    assert_eq!(value(&made, "fspiop-uri"), Some("/transfers/t/error"));
+    let received = message("POST", "/transfers", "payerfsp", "{}");
+    let (report, subject) = about;
+    let forwarded = frame.forward(received, "payeefsp".to_owned(), report, subject.to_owned());
+    assert_forwarded(&forwarded, "payerfsp");
+    assert_eq!(value(&forwarded, "fspiop-uri"), None);
 }
 
 #[test]

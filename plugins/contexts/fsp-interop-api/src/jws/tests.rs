@@ -1,0 +1,465 @@
+//! What a signed message must say. The keys are not real here: a signature says what it is over. That
+//! real ones hold is tested where they are, in the host, and end to end.
+
+use super::fake::{HubKey, NoKeys};
+use super::*;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+
+/// Payer and payee have a key.
+#[derive(Debug)]
+struct Both;
+
+impl Keys for Both {
+    fn has_key(&self, signer: &str) -> bool {
+        matches!(signer, "payerfsp" | "payeefsp")
+    }
+
+    fn verify(
+        &self,
+        signer: &str,
+        algorithm: Algorithm,
+        protected_header: &str,
+        payload: &str,
+        signature: &str,
+    ) -> Verdict {
+        if signature == signature_of(signer, algorithm, protected_header, payload) {
+            Verdict::Valid
+        } else {
+            Verdict::Invalid
+        }
+    }
+
+    fn sign(&self, _: &str, _: &str) -> Option<Signed> {
+        None
+    }
+}
+
+fn signature_of(signer: &str, algorithm: Algorithm, header: &str, payload: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    (signer, algorithm as u8, header, payload).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+fn encoded(octets: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::new();
+    for chunk in octets.chunks(3) {
+        let mut bits = [0_u8; 3];
+        bits[..chunk.len()].copy_from_slice(chunk);
+        let bits = u32::from_be_bytes([0, bits[0], bits[1], bits[2]]);
+        for place in 0..=chunk.len() {
+            text.push(char::from(
+                ALPHABET[(bits >> (18 - 6 * place)) as usize & 63],
+            ));
+        }
+    }
+    text
+}
+
+const NOW: u64 = 784_887_151_000;
+const DATE: &str = "Tue, 15 Nov 1994 08:12:31 GMT";
+const PROTECTED: &str = r#"{"alg":"RS256","FSPIOP-URI":"/transfers/1","FSPIOP-HTTP-Method":"PUT","FSPIOP-Source":"payeefsp","FSPIOP-Destination":"payerfsp","Date":"Tue, 15 Nov 1994 08:12:31 GMT"}"#;
+
+/// A signed fulfilment, and what is changed in it before and after it is signed.
+#[derive(Clone)]
+struct Sent {
+    method: &'static str,
+    path: &'static str,
+    headers: Vec<(&'static str, String)>,
+    protected: String,
+    algorithm: Algorithm,
+    /// None: as it should be.
+    signature: Option<String>,
+    body: &'static str,
+    settings: Settings,
+}
+
+fn sent() -> Sent {
+    Sent {
+        method: "PUT",
+        path: "/transfers/1",
+        headers: vec![
+            ("date", DATE.to_owned()),
+            ("fspiop-source", "payeefsp".to_owned()),
+            ("fspiop-destination", "payerfsp".to_owned()),
+            ("fspiop-uri", "/transfers/1".to_owned()),
+            ("fspiop-http-method", "PUT".to_owned()),
+        ],
+        protected: PROTECTED.to_owned(),
+        algorithm: Algorithm::Rs256,
+        signature: None,
+        body: "{ \"a\" : 1.0 }",
+        settings: Settings::default(),
+    }
+}
+
+impl Sent {
+    fn with(mut self, name: &'static str, value: &str) -> Self {
+        self = self.without(name);
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    fn without(mut self, name: &'static str) -> Self {
+        self.headers.retain(|(candidate, _)| *candidate != name);
+        self
+    }
+
+    fn and(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    fn protecting(mut self, from: &str, to: &str) -> Self {
+        assert!(self.protected.contains(from), "{from}");
+        self.protected = self.protected.replace(from, to);
+        self
+    }
+
+    fn on(mut self, method: &'static str, path: &'static str) -> Self {
+        (self.method, self.path) = (method, path);
+        self
+    }
+
+    /// The detail of the refusal; empty for a message that is accepted.
+    fn judged(mut self) -> String {
+        let header = encoded(self.protected.as_bytes());
+        let source = self
+            .headers
+            .iter()
+            .find(|(name, _)| *name == "fspiop-source");
+        let source = source.map(|(_, value)| value.clone()).unwrap_or_default();
+        let signature = self
+            .signature
+            .clone()
+            .unwrap_or_else(|| signature_of(&source, self.algorithm, &header, self.body));
+        let value = to_text(&Flattened {
+            signature,
+            protected_header: header,
+        });
+        self.headers.push(("fspiop-signature", value));
+        self.bare()
+    }
+
+    /// As `judged`, with the headers as they are.
+    fn bare(self) -> String {
+        let mut headers = String::new();
+        for (name, value) in &self.headers {
+            push(&mut headers, name, value);
+        }
+        let request = Request {
+            operation_id: String::new(),
+            method: self.method.to_owned(),
+            path: self.path.to_owned(),
+            path_parameters: Vec::new(),
+            query_parameters: Vec::new(),
+            headers: Vec::new(),
+            body: Some(self.body.to_owned()),
+        };
+        let judge = Judge {
+            keys: &Both,
+            settings: &self.settings,
+            now: NOW,
+        };
+        let source = first(&headers, "fspiop-source").unwrap_or_default();
+        match judge.check(&request, &headers, source) {
+            Ok(()) => String::new(),
+            Err(refusal) => {
+                assert_eq!(refusal.code, "3105");
+                let detail = refusal.description.strip_prefix("Invalid signature - ");
+                detail.unwrap().to_owned()
+            }
+        }
+    }
+}
+
+#[test]
+fn a_message_that_is_signed_well_is_accepted() {
+    assert_eq!(sent().judged(), "");
+    for (name, algorithm) in [
+        ("RS384", Algorithm::Rs384),
+        ("RS512", Algorithm::Rs512),
+        ("ES256", Algorithm::Es256),
+    ] {
+        let mut other = sent().protecting("RS256", name);
+        other.algorithm = algorithm;
+        assert_eq!(other.judged(), "");
+    }
+    // What may be left out, and what may be added.
+    let date = ",\"Date\":\"Tue, 15 Nov 1994 08:12:31 GMT\"";
+    assert_eq!(sent().protecting(date, "").judged(), "");
+    let more = sent().protecting("{", "{\"typ\":\"JOSE\",\"kid\":\"2\",\"X-Own\":\"1\",");
+    assert_eq!(more.with("x-own", "1").judged(), "");
+    let open = sent().protecting(",\"FSPIOP-Destination\":\"payerfsp\"", "");
+    assert_eq!(open.clone().without("fspiop-destination").judged(), "");
+    assert_eq!(open.with("fspiop-destination", "").judged(), "");
+}
+
+#[test]
+fn who_has_no_key_is_not_verified_and_what_has_no_body_neither() {
+    assert_eq!(sent().with("fspiop-source", "otherfsp").bare(), "");
+    let nonsense = sent().with("fspiop-source", "otherfsp");
+    assert_eq!(nonsense.with("fspiop-signature", "nonsense").bare(), "");
+    assert_eq!(sent().on("GET", "/transfers/1").bare(), "");
+    assert_eq!(sent().on("DELETE", "/participants/MSISDN/1").bare(), "");
+}
+
+#[test]
+fn who_has_a_key_must_sign_but_put_parties() {
+    let must = "header FSPIOP-Signature: payeefsp has a key, so it must sign";
+    assert_eq!(sent().bare(), must);
+    assert_eq!(sent().on("POST", "/participants/MSISDN/1").bare(), must);
+    for path in ["/parties/MSISDN/1", "/parties/MSISDN/1/error"] {
+        let mut parties = sent().on("PUT", path);
+        assert_eq!(parties.clone().bare(), "");
+        assert_eq!(
+            parties.clone().with("fspiop-signature", "{}").bare(),
+            "header FSPIOP-Signature: missing field `signature` at line 1 column 2"
+        );
+        parties.settings.unsigned_put_parties = UnsignedPutParties::Refuse;
+        assert_eq!(parties.bare(), must);
+    }
+}
+
+#[test]
+fn only_algorithms_of_the_list_are_taken() {
+    for name in ["none", "None", "HS256", "PS256", "ES384", "rs256", ""] {
+        assert_eq!(
+            sent().protecting("RS256", name).judged(),
+            format!("protected alg: {name:?}, and RS256, RS384, RS512 and ES256 are taken")
+        );
+    }
+    assert_eq!(
+        sent().protecting("\"alg\":\"RS256\",", "").judged(),
+        "protected alg: is required"
+    );
+    // The header's word does not make a signature of another algorithm hold.
+    assert_eq!(
+        sent().protecting("RS256", "ES256").judged(),
+        "no key of payeefsp has signed this body so"
+    );
+}
+
+#[test]
+fn the_signature_is_of_this_sender_this_body_and_this_request() {
+    let wrong = "no key of payeefsp has signed this body so";
+    let mut changed = sent();
+    let header = encoded(changed.protected.as_bytes());
+    changed.signature = Some(signature_of(
+        "payeefsp",
+        Algorithm::Rs256,
+        &header,
+        "{ \"a\" : 1 }",
+    ));
+    assert_eq!(changed.judged(), wrong);
+    let mut foreign = sent();
+    foreign.signature = Some(signature_of(
+        "payerfsp",
+        Algorithm::Rs256,
+        &header,
+        foreign.body,
+    ));
+    assert_eq!(foreign.judged(), wrong);
+    let of_request = "the header, its protected copy and the request differ";
+    for path in ["/transfers/2", "/transfers/1/error", "/transfers/1/"] {
+        assert_eq!(
+            sent().on("PUT", path).judged(),
+            format!("header FSPIOP-URI: {of_request}")
+        );
+    }
+    assert_eq!(
+        sent().on("POST", "/transfers/1").judged(),
+        format!("header FSPIOP-HTTP-Method: {of_request}")
+    );
+    // The headers are changed with the request, and the signature is as it was.
+    let moved = sent().on("PUT", "/transfers/2");
+    assert_eq!(
+        moved.with("fspiop-uri", "/transfers/2").judged(),
+        format!("header FSPIOP-URI: {of_request}")
+    );
+}
+
+#[test]
+fn what_is_protected_is_what_the_headers_say() {
+    for (name, protected, header) in [
+        ("FSPIOP-Destination", "fspiop-destination", "otherfsp"),
+        ("Date", "date", "Tue, 15 Nov 1994 08:12:32 GMT"),
+    ] {
+        assert_eq!(
+            sent().with(protected, header).judged(),
+            format!("header {name}: is not as it is protected")
+        );
+    }
+    let source = sent().protecting("\"payeefsp\"", "\"payerfsp\"");
+    assert_eq!(
+        source.judged(),
+        "header FSPIOP-Source: the header, its protected copy and the request differ"
+    );
+    assert_eq!(
+        sent().without("fspiop-destination").judged(),
+        "header FSPIOP-Destination: is protected and not there"
+    );
+    assert_eq!(
+        sent().without("fspiop-uri").judged(),
+        "header FSPIOP-URI: is protected and not there"
+    );
+    let bare = sent().protecting(",\"FSPIOP-Destination\":\"payerfsp\"", "");
+    assert_eq!(bare.judged(), "header FSPIOP-Destination: is not protected");
+    assert_eq!(
+        sent().with("fspiop-encryption", "{}").judged(),
+        "header FSPIOP-Encryption: is not protected"
+    );
+    for name in REQUIRED {
+        let misspelt = name.to_ascii_lowercase();
+        assert_eq!(
+            sent().protecting(name, &misspelt).judged(),
+            format!("protected {name}: is required")
+        );
+    }
+    for (member, what) in [
+        ("crit", "is protected and not there"),
+        ("b64", "is protected and not there"),
+        ("jku", "is protected and not there"),
+    ] {
+        let more = format!("{{\"{member}\":\"x\",");
+        assert_eq!(
+            sent().protecting("{", &more).judged(),
+            format!("header {member}: {what}")
+        );
+    }
+}
+
+#[test]
+fn two_readers_of_a_signed_message_see_the_same() {
+    assert_eq!(
+        sent().and("fspiop-destination", "otherfsp").judged(),
+        "header fspiop-destination: more than one in a signed message"
+    );
+    assert_eq!(
+        sent().and("date", DATE).judged(),
+        "header date: more than one in a signed message"
+    );
+    let twice = sent().protecting("{", "{\"FSPIOP-URI\":\"/quotes\",");
+    assert!(
+        twice
+            .judged()
+            .starts_with("protected header: FSPIOP-URI is there twice")
+    );
+    let number = sent().protecting("{", "{\"exp\":1,");
+    assert!(
+        number
+            .judged()
+            .starts_with("protected header: invalid type: integer `1`")
+    );
+}
+
+#[test]
+fn a_replayed_message_is_refused() {
+    let at = |ms: u64| {
+        let date = rialto_sdk::time::format_http_date(ms);
+        sent().with("date", &date).protecting(DATE, &date).judged()
+    };
+    assert_eq!(at(NOW - 300_000), "");
+    assert_eq!(at(NOW + 300_000), "");
+    assert_eq!(
+        at(NOW - 301_000),
+        "header Date: 1 s too old for a signed message"
+    );
+    assert_eq!(
+        at(NOW + 302_000),
+        "header Date: 2 s too early for a signed message"
+    );
+    let obsolete = "Tuesday, 15-Nov-94 08:12:31 GMT";
+    let obsolete = sent().with("date", obsolete).protecting(DATE, obsolete);
+    assert_eq!(
+        obsolete.judged(),
+        "header Date: a signed message has it as Tue, 15 Nov 1994 08:12:31 GMT"
+    );
+}
+
+#[test]
+fn the_header_has_its_form_and_lengths() {
+    let bare = |value: &str| sent().with("fspiop-signature", value).bare();
+    assert!(bare("nonsense").starts_with("header FSPIOP-Signature: expected ident"));
+    assert!(bare("{}").contains("missing field `signature`"));
+    assert!(bare(r#"{"signature":"A","protectedHeader":"A","more":1}"#).contains("unknown field"));
+    assert!(bare(r#"{"signature":"A","signature":"A"}"#).contains("duplicate field"));
+    assert_eq!(
+        bare(r#"{"signature":"","protectedHeader":"AAAA"}"#),
+        "header FSPIOP-Signature: signature has 0 characters, and 1 to 512 are taken"
+    );
+    let long = format!(
+        r#"{{"signature":"A","protectedHeader":"{}"}}"#,
+        "A".repeat(32_769)
+    );
+    assert_eq!(
+        bare(&long),
+        "header FSPIOP-Signature: protectedHeader has 32769 characters, and 1 to 32768 are taken"
+    );
+    for wrong in ["A", "AA==", "A+AA", "AB", "A A"] {
+        assert_eq!(
+            bare(&format!(
+                r#"{{"signature":"A","protectedHeader":"{wrong}"}}"#
+            )),
+            "protected header: not base64url without padding",
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn base64url_reads_back_and_has_one_text_for_each() {
+    let mut octets = Vec::new();
+    for n in 0..200_u32 {
+        assert_eq!(
+            decoded(&encoded(&octets)).as_deref(),
+            Some(octets.as_slice())
+        );
+        octets.push((n * 151 + 7) as u8);
+    }
+    assert_eq!(decoded(""), Some(Vec::new()));
+    assert_eq!(decoded("_-8"), Some(vec![0xff, 0xef]));
+    assert_eq!(decoded("_-9"), None);
+}
+
+/// One character of the header, the protected header or the body is another one: refused, and never
+/// a panic.
+#[test]
+fn any_changed_octet_of_a_signed_message_is_refused() {
+    let header = encoded(PROTECTED.as_bytes());
+    let signature = signature_of("payeefsp", Algorithm::Rs256, &header, sent().body);
+    let value = to_text(&Flattened {
+        signature,
+        protected_header: header,
+    });
+    for place in 0..value.len() {
+        for with in [b'A', b'b', b'"', b'{', b' ', b'0', b'}', b'\\'] {
+            let mut changed = value.clone().into_bytes();
+            if changed[place] == with {
+                continue;
+            }
+            changed[place] = with;
+            let changed = String::from_utf8(changed).unwrap();
+            let judged = sent().with("fspiop-signature", &changed).bare();
+            assert_ne!(judged, "", "{changed}");
+        }
+    }
+}
+
+#[test]
+fn the_hub_signs_its_own_messages_if_it_has_a_key() {
+    let headers = format!("date: {DATE}\nfspiop-source: Hub\nfspiop-destination: payerfsp\n");
+    let unsigned = signed(&NoKeys, headers.clone(), "PUT", "/transfers/1/error", "{}");
+    assert_eq!(unsigned, headers);
+    let signed = signed(&HubKey, headers, "PUT", "/transfers/1/error", "{}");
+    assert_eq!(first(&signed, "fspiop-uri"), Some("/transfers/1/error"));
+    assert_eq!(first(&signed, "fspiop-http-method"), Some("PUT"));
+    let value: Flattened = serde_json::from_str(first(&signed, SIGNATURE).unwrap()).unwrap();
+    assert_eq!(value.signature, "{}");
+    assert_eq!(
+        value.protected_header,
+        format!(
+            r#"{{"FSPIOP-URI":"/transfers/1/error","FSPIOP-HTTP-Method":"PUT","FSPIOP-Source":"Hub","FSPIOP-Destination":"payerfsp","Date":"{DATE}"}}"#
+        )
+    );
+}
