@@ -33,6 +33,10 @@ pub struct WorldOptions {
     /// How many parties each FSP has. A callback of a lookup is told from another one by its
     /// party alone: who looks up at the same time as others had better have parties of its own.
     pub parties_each: usize,
+    /// The private keys (PEM) with which FSPs sign, by their ids; the others do not sign.
+    pub signing_keys: BTreeMap<String, String>,
+    /// The public keys (PEM) of those whose messages all FSPs verify.
+    pub verify_keys: BTreeMap<String, String>,
 }
 
 impl Default for WorldOptions {
@@ -43,6 +47,8 @@ impl Default for WorldOptions {
             callback_attempts: 4,
             query_on_timeout: true,
             parties_each: 1,
+            signing_keys: BTreeMap::new(),
+            verify_keys: BTreeMap::new(),
         }
     }
 }
@@ -93,6 +99,8 @@ impl World {
             settings.expires_in_ms = milliseconds(options.expires_in);
             settings.callback_attempts = options.callback_attempts;
             settings.query_on_timeout = options.query_on_timeout;
+            settings.signing_key = options.signing_keys.get(id).cloned();
+            settings.verify_keys.clone_from(&options.verify_keys);
             let fsp = Fsp::start(settings.clone()).await?;
             all_settings.insert(id.clone(), settings);
             for party in &of_fsp {

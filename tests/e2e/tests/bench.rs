@@ -23,7 +23,7 @@ const MEASURED: [&str; 14] = [
     "seconds",
 ];
 /// What can.
-const THERE: [&str; 9] = [
+const THERE: [&str; 10] = [
     "failed",
     "failures",
     "generator_cpu_ms_per_payment",
@@ -33,6 +33,7 @@ const THERE: [&str; 9] = [
     "load",
     "per_second",
     "conditions",
+    "signed",
 ];
 
 #[test]
@@ -70,4 +71,24 @@ fn two_seconds_of_payments_have_every_figure() {
         known,
         "a figure that this test does not know: {figures:?}"
     );
+}
+
+#[test]
+fn signed_payments_are_shown_beside_those_that_are_not() {
+    let scheme = TestScheme::demo().unwrap();
+    let options = ["--seconds", "1", "--warm-up", "1", "--concurrency", "4"];
+    let output = rialto_tests::CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |c| {
+        c.arg("bench")
+            .arg(scheme.path())
+            .args(["--json", "--jws"])
+            .args(options);
+    });
+    let output = output.unwrap();
+    assert_eq!(output.code, 0, "{output}");
+    let figures: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(figures["signed"], true);
+    assert_eq!(figures["failed"], 0, "{figures}");
+    for key in ["payments_per_second", "unsigned_payments_per_second"] {
+        assert!(figures[key].as_f64().is_some_and(|f| f > 0.0), "{figures}");
+    }
 }

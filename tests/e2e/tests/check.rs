@@ -69,9 +69,12 @@ fn a_good_scheme_has_its_wiring_printed() {
 #[test]
 fn a_missing_grant_is_named_with_its_import() {
     let text = refusal(|scheme| {
-        let grants = "host = [\"configuration\", \"clock\", \"random\", \"logging\"]";
+        let grants = "host = [\"configuration\", \"clock\", \"random\", \"crypto\", \"logging\"]";
         scheme
-            .edit(grants, "host = [\"configuration\", \"clock\", \"logging\"]")
+            .edit(
+                grants,
+                "host = [\"configuration\", \"clock\", \"crypto\", \"logging\"]",
+            )
             .unwrap();
     });
     insta::assert_snapshot!(text);

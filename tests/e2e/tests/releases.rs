@@ -465,7 +465,7 @@ async fn a_change_of_a_setting_is_planned_applied_and_rolled_back() {
 async fn a_folder_that_does_not_fit_is_refused_and_the_old_release_serves_on() {
     let world = World::demo().await.unwrap();
     let twin = world.scheme.twin().unwrap();
-    let grants = "host = [\"configuration\", \"clock\", \"random\", \"logging\"]";
+    let grants = "host = [\"configuration\", \"clock\", \"random\", \"crypto\", \"logging\"]";
     twin.edit(grants, "host = [\"configuration\", \"clock\", \"logging\"]")
         .unwrap();
     let folder = twin.path().to_str().unwrap();

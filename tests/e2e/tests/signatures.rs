@@ -1,0 +1,410 @@
+//! Signed messages over real HTTP, with real keys: who must sign, what is refused, and that nothing
+//! happens then; keys that change while the host runs; and that what the hub sends can be verified.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::Method;
+use rialto_simulator::client::Answer;
+use rialto_simulator::fsp::RawRequest;
+use rialto_simulator::ilp::{Secret, from_base64url, text32};
+use rialto_simulator::jws::{KeyKind, KeyPair, Signer};
+use rialto_simulator::{PaymentRequest, time};
+use rialto_tests::books::documents;
+use rialto_tests::scenes::committed;
+use rialto_tests::waiting::until;
+use rialto_tests::world::{PAYEE, PAYER};
+use rialto_tests::{TestScheme, World, WorldOptions};
+use serde_json::{Value, json};
+
+/// Longer than any message takes.
+const SOON: Duration = Duration::from_secs(20);
+/// How long a changed file may take to count: the promise is two seconds, and the machine may be busy.
+const KEYS_COUNT_WITHIN: Duration = Duration::from_secs(10);
+/// A participant without a key.
+const PLAIN: &str = "plainfsp";
+
+/// A host whose payer and payee have a key, and a third participant that has none.
+struct Scene {
+    world: World,
+    payer: KeyPair,
+    payee: KeyPair,
+}
+
+impl Scene {
+    async fn open() -> Self {
+        let mut scheme = TestScheme::demo().unwrap();
+        scheme.add_participant(PLAIN, "1000").unwrap();
+        let payer = KeyPair::generate(KeyKind::Rsa).unwrap();
+        let payee = KeyPair::generate(KeyKind::P256).unwrap();
+        let hub = KeyPair::generate(KeyKind::Rsa).unwrap();
+        let keys = scheme.path().join("keys");
+        fs::create_dir(&keys).unwrap();
+        fs::write(keys.join("payerfsp.pem"), &payer.public).unwrap();
+        // One key from the operator, one from the scheme.
+        let id = format!("id = \"{PAYEE}\"\n");
+        let with_key = format!("{id}jws-public-keys = [\"\"\"\n{}\"\"\"]\n", payee.public);
+        scheme.edit(&id, &with_key).unwrap();
+        let file = scheme.path().join("hub.pem");
+        fs::write(&file, &hub.private).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        add_signatures(&scheme, "keys = \"keys\"\nhub-key = \"hub.pem\"");
+        let map = |pairs: &[(&str, &String)]| -> BTreeMap<String, String> {
+            let pairs = pairs.iter();
+            pairs
+                .map(|(id, key)| ((*id).to_owned(), (*key).clone()))
+                .collect()
+        };
+        let options = WorldOptions {
+            signing_keys: map(&[(PAYER, &payer.private), (PAYEE, &payee.private)]),
+            verify_keys: map(&[
+                (PAYER, &payer.public),
+                (PAYEE, &payee.public),
+                ("Hub", &hub.public),
+            ]),
+            ..WorldOptions::default()
+        };
+        Self {
+            world: World::of(scheme, &options).await.unwrap(),
+            payer,
+            payee,
+        }
+    }
+
+    fn payer(&self) -> Signer {
+        Signer::of_pem(&self.payer.private).unwrap()
+    }
+
+    fn payee(&self) -> Signer {
+        Signer::of_pem(&self.payee.private).unwrap()
+    }
+
+    fn key_file(&self) -> PathBuf {
+        self.world.scheme.path().join("keys/payerfsp.pem")
+    }
+
+    /// A request for a transfer that nobody has agreed upon, not signed yet.
+    fn transfer(&self) -> RawRequest<'_> {
+        let body = transfer(&self.world.payer().new_id(), "12.5");
+        let payer = self.world.payer();
+        payer.raw(Method::POST, "/transfers").to(PAYEE).body(body)
+    }
+
+    /// A message that has no effect but its answer, signed with this key: how the host judges the key.
+    async fn status_with(&self, signer: Option<&Signer>) -> u16 {
+        let body = json!({ "fspId": PAYER }).to_string();
+        let payer = self.world.payer();
+        let request = payer
+            .raw(Method::POST, "/participants/MSISDN/27719999999")
+            .body(body);
+        let request = match signer {
+            Some(signer) => request.signed_by(signer),
+            None => request,
+        };
+        request.send().await.unwrap().status.as_u16()
+    }
+
+    async fn until_status(&self, what: &str, signer: Option<&Signer>, status: u16) {
+        let seen = until(what, KEYS_COUNT_WITHIN, async || {
+            let seen = self.status_with(signer).await;
+            Ok(if seen == status {
+                Ok(())
+            } else {
+                Err(seen.to_string())
+            })
+        });
+        seen.await.unwrap();
+    }
+}
+
+fn add_signatures(scheme: &TestScheme, keys: &str) {
+    let path = scheme.path().join("rialto.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(path, format!("{text}\n[signatures]\n{keys}\n")).unwrap();
+}
+
+fn transfer(id: &str, amount: &str) -> String {
+    let body = json!({
+        "transferId": id,
+        "payerFsp": PAYER,
+        "payeeFsp": PAYEE,
+        "amount": { "currency": "USD", "amount": amount },
+        "ilpPacket": "AQAAAAAAAADIEHByaXZhdGUucGF5ZWVmc3A",
+        "condition": "A".repeat(43),
+        "expiration": time::datetime_in(Duration::from_secs(3_600)),
+    });
+    body.to_string()
+}
+
+fn code(answer: &Answer) -> (u16, String) {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let code = body["errorInformation"]["errorCode"].as_str();
+    (answer.status.as_u16(), code.unwrap_or_default().to_owned())
+}
+
+#[tokio::test]
+async fn who_has_a_key_signs_and_everybody_can_verify_who_has_none_goes_on() {
+    let scene = Scene::open().await;
+    let world = &scene.world;
+    committed(&world.pay("10", "USD").await).unwrap();
+    // The hub's own word: an error, and in the other direction what a participant without a key hears.
+    let payer = world.payer();
+    let missing = format!("/transfers/{}", payer.new_id());
+    let asked = payer.raw(Method::GET, &missing).to("Hub").send().await;
+    assert_eq!(asked.unwrap().status.as_u16(), 202, "GET is not signed");
+    let told = payer
+        .expect_callback(Method::PUT, &format!("{missing}/error"), SOON)
+        .await
+        .unwrap();
+    assert_eq!(told.headers["fspiop-source"], "Hub");
+    assert!(told.headers.contains_key("fspiop-signature"));
+    assert_eq!(
+        told.headers["fspiop-uri"],
+        format!("{missing}/error").as_str()
+    );
+    let request = PaymentRequest::new(world.party(PAYEE).clone(), "3", "USD");
+    committed(&world.fsp(PLAIN).pay(&request).await).unwrap();
+    world.settled_books().await.unwrap();
+    // Every FSP has verified every message of those whose key it knows, forwarded or the hub's.
+    world.no_complaints().unwrap();
+}
+
+#[tokio::test]
+async fn a_message_that_is_not_signed_well_is_refused_at_once_and_nothing_happens() {
+    let scene = Scene::open().await;
+    let world = &scene.world;
+    let books = || -> BTreeMap<String, Value> {
+        let mut all: BTreeMap<String, Value> =
+            documents(&world.host, "accounts-and-balances", "accounts").unwrap();
+        let transfers: BTreeMap<String, Value> =
+            documents(&world.host, "transfers", "transfers").unwrap();
+        all.extend(transfers);
+        all
+    };
+    let before = books();
+    let (payer, payee) = (scene.payer(), scene.payee());
+    let body = transfer(&world.payer().new_id(), "1");
+    let protected = |alg: &str, uri: &str| {
+        json!({
+            "alg": alg, "FSPIOP-URI": uri, "FSPIOP-HTTP-Method": "POST",
+            "FSPIOP-Source": PAYER, "FSPIOP-Destination": PAYEE,
+        })
+        .to_string()
+    };
+    let by_hand = |uri: &str, value: &str| {
+        let request = scene.transfer().body(body.clone());
+        request
+            .header("FSPIOP-URI", uri)
+            .header("FSPIOP-HTTP-Method", "POST")
+            .header("FSPIOP-Signature", value)
+    };
+    let own = |protected: &str| payer.signature(protected, body.as_bytes());
+    let stripped = |value: &str| {
+        let mut value: Value = serde_json::from_str(value).unwrap();
+        value["signature"] = "AA".into();
+        value.to_string()
+    };
+    let long_ago = "Tue, 15 Nov 1994 08:12:31 GMT";
+    let (transfers, quotes) = ("/transfers", "/quotes");
+    let cases = [
+        ("no signature", scene.transfer()),
+        (
+            "alg none",
+            by_hand(transfers, &stripped(&own(&protected("none", transfers)))),
+        ),
+        (
+            "alg none, and signed all the same",
+            by_hand(transfers, &own(&protected("none", transfers))),
+        ),
+        (
+            "an algorithm that is not the key's",
+            by_hand(transfers, &own(&protected("ES256", transfers))),
+        ),
+        ("another's key", scene.transfer().signed_by(&payee)),
+        (
+            "signed for another path",
+            by_hand(quotes, &own(&protected("RS256", quotes))),
+        ),
+        (
+            "signed for another path, the header mended",
+            by_hand(transfers, &own(&protected("RS256", quotes))),
+        ),
+        (
+            "a changed body",
+            scene
+                .transfer()
+                .signed_by(&payer)
+                .body(transfer(&world.payer().new_id(), "9999")),
+        ),
+        (
+            "one blank more in the body",
+            scene
+                .transfer()
+                .body(body.clone())
+                .signed_by(&payer)
+                .body(format!("{body} ")),
+        ),
+        (
+            "another destination",
+            scene.transfer().signed_by(&payer).to(PLAIN),
+        ),
+        (
+            "a replayed Date",
+            scene.transfer().header("Date", long_ago).signed_by(&payer),
+        ),
+        (
+            "a Date that was mended afterwards",
+            scene
+                .transfer()
+                .header("Date", long_ago)
+                .signed_by(&payer)
+                .header("Date", &world.payer().date()),
+        ),
+        (
+            "nonsense",
+            by_hand(transfers, r#"{"signature":"A","protectedHeader":"A"}"#),
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (what, request) in cases {
+        let found = code(&request.send().await.unwrap());
+        if found != (400, "3105".to_owned()) {
+            wrong.push(format!("{what}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(books(), before, "something has happened");
+    // By hand it is possible: what was refused was refused for what was wrong with it.
+    let good = by_hand(transfers, &own(&protected("RS256", transfers)));
+    assert_eq!(code(&good.send().await.unwrap()).0, 202);
+    let log = world.host.log();
+    assert!(!log.contains("panicked"), "the host panicked:\n{log}");
+}
+
+#[tokio::test]
+async fn a_fulfilment_that_is_not_signed_well_leaves_the_transfer_reserved() {
+    let scene = Scene::open().await;
+    let world = &scene.world;
+    world
+        .payee_behaves(r#"{"transfer":{"silent":"100%"}}"#)
+        .unwrap();
+    let payer = world.payer();
+    let (found, _) = payer.lookup(world.party(PAYEE)).await.unwrap();
+    let order = payer.quote_order(&world.request("5", "USD"), &found);
+    let (quote, _) = payer.quote(&order.unwrap()).await.unwrap();
+    let order = payer.transfer_order(&quote);
+    let packet = from_base64url(&order.ilp_packet).unwrap();
+    let fulfilment = text32(&Secret::from_name(PAYEE).fulfilment_of_packet(&packet));
+    let asked = payer
+        .raw(Method::POST, "/transfers")
+        .to(PAYEE)
+        .body(order.body())
+        .signed_by(&scene.payer())
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(asked.status.as_u16(), 202);
+    let id = order.transfer_id.clone();
+    let received = world
+        .payee()
+        .recorder()
+        .expect(move |message| message.path == "/transfers" && message.json()["transferId"] == *id);
+    received.within(SOON).await.unwrap();
+    let path = format!("/transfers/{}", order.transfer_id);
+    let body = json!({ "fulfilment": fulfilment, "transferState": "COMMITTED" }).to_string();
+    let put = || {
+        let request = world.payee().raw(Method::PUT, &path);
+        request.to(PAYER).body(body.clone())
+    };
+    let state = || {
+        let all: BTreeMap<String, Value> =
+            documents(&world.host, "transfers", "transfers").unwrap();
+        all[&order.transfer_id]["state"].clone()
+    };
+    let reserved = state();
+    for request in [put(), put().signed_by(&scene.payer())] {
+        let found = code(&request.send().await.unwrap());
+        assert_eq!(found, (400, "3105".to_owned()));
+        assert_eq!(state(), reserved);
+    }
+    let taken = put().signed_by(&scene.payee()).send().await.unwrap();
+    assert_eq!(taken.status.as_u16(), 200);
+    let told = payer.expect_callback(Method::PUT, &path, SOON).await;
+    assert_eq!(told.unwrap().headers["fspiop-source"], PAYEE);
+    assert_ne!(state(), reserved);
+    world.no_complaints().unwrap();
+}
+
+#[tokio::test]
+async fn keys_change_while_the_host_runs_and_a_broken_file_changes_nothing() {
+    let scene = Scene::open().await;
+    let file = scene.key_file();
+    let old = scene.payer();
+    let pair = KeyPair::generate(KeyKind::P256).unwrap();
+    let new = Signer::of_pem(&pair.private).unwrap();
+    assert_eq!(scene.status_with(Some(&old)).await, 202);
+    assert_eq!(scene.status_with(Some(&new)).await, 400);
+
+    fs::write(&file, format!("{}{}", scene.payer.public, pair.public)).unwrap();
+    scene.until_status("both count", Some(&new), 202).await;
+    assert_eq!(scene.status_with(Some(&old)).await, 202);
+
+    fs::write(&file, &pair.public).unwrap();
+    scene
+        .until_status("the old one is out", Some(&old), 400)
+        .await;
+    assert_eq!(scene.status_with(Some(&new)).await, 202);
+
+    fs::write(&file, "-----BEGIN PUBLIC KEY-----\nnonsense").unwrap();
+    until("the log tells it", KEYS_COUNT_WITHIN, async || {
+        let log = scene.world.host.log();
+        let told = log.contains("payerfsp.pem") && log.contains("the keys from before stay");
+        Ok(if told { Ok(()) } else { Err(log) })
+    })
+    .await
+    .unwrap();
+    assert_eq!(scene.status_with(Some(&new)).await, 202);
+    assert_eq!(scene.status_with(Some(&old)).await, 400);
+    assert_eq!(scene.status_with(None).await, 400);
+
+    fs::remove_file(&file).unwrap();
+    scene.until_status("no key", None, 202).await;
+    fs::write(&file, &scene.payer.public).unwrap();
+    scene.until_status("a key again", None, 400).await;
+    assert_eq!(scene.status_with(Some(&old)).await, 202);
+}
+
+#[test]
+fn keys_that_cannot_be_used_keep_a_host_from_starting() {
+    let scheme = TestScheme::demo().unwrap();
+    let hub = KeyPair::generate(KeyKind::P256).unwrap();
+    let file = scheme.path().join("hub.pem");
+    fs::write(&file, &hub.private).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    add_signatures(&scheme, "hub-key = \"hub.pem\"");
+    let refused = |expected: &str| {
+        let output = scheme.rialto(&["check"]).unwrap();
+        assert_eq!(output.code, 2, "{output}");
+        // The words may be broken over lines.
+        let said = output.stderr.split_whitespace().collect::<Vec<_>>();
+        let said = said.join(" ").replace("│ ", "");
+        assert!(said.contains(expected), "{expected}: {output}");
+    };
+    refused("is open to others (mode 644)");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(scheme.rialto(&["check"]).unwrap().code, 0);
+    fs::write(&file, &hub.public).unwrap();
+    refused("cannot be used: a block `PUBLIC KEY` where `PRIVATE KEY` belongs");
+    fs::write(&file, &hub.private).unwrap();
+    // Base64, and no key.
+    let id = format!("id = \"{PAYER}\"\n");
+    let pem = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----";
+    let with_key = format!("{id}jws-public-keys = [\"\"\"\n{pem}\n\"\"\"]\n");
+    scheme.edit(&id, &with_key).unwrap();
+    refused("payerfsp: its public key cannot be used: its bytes are no RSA key");
+}
