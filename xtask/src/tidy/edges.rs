@@ -10,7 +10,7 @@ use crate::process;
 
 /// Crates and those they may use. Only `rialto-components` knows wasmtime, only `rialto-edge`
 /// knows HTTP, and backends know neither.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("rialto-engine", &[]),
     ("rialto-manifest", &[]),
     ("rialto-telemetry", &[]),
