@@ -38,11 +38,12 @@ pub struct BadApi {
 }
 
 impl Api {
-    /// The APIs that a release serves on a listener.
+    /// The APIs that a release serves on a listener. Paths whose first segment is `reserved` are
+    /// the host's own.
     ///
     /// # Errors
-    /// When a component's document is unusable.
-    pub fn of(release: &Release, listener: &str) -> Result<Self, BadApi> {
+    /// When a component's document is unusable, or has a path of the host's.
+    pub fn of(release: &Release, listener: &str, reserved: &[&str]) -> Result<Self, BadApi> {
         let mut api = Self::default();
         for member in &release.members {
             let (Some(text), Some(on)) = (&member.openapi, &member.listener) else {
@@ -56,6 +57,17 @@ impl Api {
                 component: component.clone(),
                 source,
             })?;
+            if let Some((path, own)) = document.path_within(reserved) {
+                return Err(BadApi {
+                    component,
+                    source: BadDocument {
+                        at: format!("paths {path}"),
+                        what: format!(
+                            "paths below `/{own}` of the listener `{listener}` are the host's own; choose another one"
+                        ),
+                    },
+                });
+            }
             let page = page::render(&document.root, &format!("{component}.yaml"));
             api.served.push(Served {
                 component,
@@ -65,6 +77,11 @@ impl Api {
             });
         }
         Ok(api)
+    }
+
+    /// Whether a component serves this path, or a document is to be had there.
+    pub fn serves(&self, path: &str) -> bool {
+        path.starts_with("/openapi/") || self.served.iter().any(|s| s.document.find(path).is_some())
     }
 
     /// Who serves a path. Without one, the first API answers for the listener.

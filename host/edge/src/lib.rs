@@ -19,6 +19,6 @@ pub mod validate;
 pub use api::Api;
 pub use body::Memory;
 pub use exporter::Exporter;
-pub use outbound::{Outbound, OutboundLimits};
+pub use outbound::{BreakerPolicy, Outbound, OutboundLimits, Standing};
 pub use server::{Listener, ServerLimits};
 pub use service::{Service, ServiceLimits};

@@ -122,6 +122,16 @@ pub struct Found<'a> {
 }
 
 impl Document {
+    /// A path of the document whose first segment is one of these, with that segment.
+    pub fn path_within<'a>(&'a self, segments: &'a [&str]) -> Option<(&'a str, &'a str)> {
+        let paths = self.root["paths"].as_object()?;
+        paths.keys().find_map(|path| {
+            let first = path.split('/').nth(1)?;
+            let own = segments.iter().find(|segment| **segment == first)?;
+            Some((path.as_str(), *own))
+        })
+    }
+
     /// Read a document in YAML or JSON.
     ///
     /// # Errors

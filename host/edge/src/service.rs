@@ -89,6 +89,11 @@ impl Service {
         }
     }
 
+    /// Whether a request to this path is for a component.
+    pub fn serves(&self, path: &str) -> bool {
+        self.api.load().serves(path)
+    }
+
     /// Answer a request.
     pub async fn answer(&self, request: http::Request<Incoming>) -> Response<Full<Bytes>> {
         let trace = trace_of(request.headers()).id;

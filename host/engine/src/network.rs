@@ -22,6 +22,20 @@ pub struct DeliveryPolicy {
     pub backoff_initial_ms: u32,
     /// The longest pause, in milliseconds.
     pub backoff_max_ms: u32,
+    /// What to do while nobody is at the destination.
+    #[serde(default)]
+    pub while_away: WhileAway,
+}
+
+/// What becomes of a request while nobody is at its destination: it was tried a moment ago, and
+/// several attempts in a row met nobody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WhileAway {
+    /// It waits until somebody is there again, or until its deadline. Waiting is no attempt.
+    #[default]
+    Wait,
+    /// It is given up at once: somebody waits for the report.
+    GiveUp,
 }
 
 /// A request to the outside, staged by a turn.

@@ -1,11 +1,12 @@
 //! What operators see and decide: load, counters, dead letters.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::commit::Executed;
 use crate::engine::Engine;
-use crate::ids::Lsn;
+use crate::ids::{Lsn, Name};
 use crate::stimulus::{Cause, Delivery, Failure, Waiter};
 use crate::store::{DeadLetter, StoreError};
 
@@ -139,6 +140,11 @@ impl Engine {
             }
             Err(refused) => refused.tell(),
         }
+    }
+
+    /// How many requests to the outside wait on disk, by destination (host and port), where any do.
+    pub fn outbound_on_disk(&self) -> HashMap<Name, usize> {
+        self.shared.outlets.on_disk_by_destination()
     }
 
     /// Why the engine has stopped, if it has.

@@ -85,6 +85,15 @@ impl Outlets {
         ids
     }
 
+    /// How many requests wait on disk, by destination (host and port), where any do.
+    pub fn on_disk_by_destination(&self) -> HashMap<Name, usize> {
+        let all = self.by_destination.lock();
+        let waiting = all.iter().filter(|(_, outlet)| !outlet.on_disk.is_empty());
+        waiting
+            .map(|(destination, outlet)| (destination.clone(), outlet.on_disk.len()))
+            .collect()
+    }
+
     /// Requests in memory, to all destinations.
     pub fn in_memory(&self) -> usize {
         self.in_memory.load(Ordering::Relaxed)

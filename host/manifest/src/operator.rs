@@ -135,6 +135,13 @@ pub struct Outbound {
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_waiting_per_destination_max: Option<u32>,
+    /// Attempts in a row that meet nobody at a destination (no connection, a broken one, no answer in time; 502, 503 or 504 from a gateway); then it is left alone for a pause, and tried again with one request.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub breaker_failures: u32,
+    /// The first such pause; each further one is twice as long.
+    pub breaker_pause: Duration,
+    /// The longest such pause.
+    pub breaker_pause_max: Duration,
 }
 
 impl Outbound {
@@ -152,6 +159,9 @@ impl Default for Outbound {
             connections_per_destination: 32,
             requests_waiting_max: 16_384,
             requests_waiting_per_destination_max: None,
+            breaker_failures: 8,
+            breaker_pause: Duration::from_millis(500),
+            breaker_pause_max: Duration::from_millis(15_000),
         }
     }
 }

@@ -160,6 +160,17 @@ pub async fn post(url: &str, body: &serde_json::Value) -> anyhow::Result<String>
     exchange(request).await
 }
 
+/// PUT JSON where no token is needed.
+///
+/// # Errors
+/// When nobody answers, or not well.
+pub async fn put(url: &str, body: &serde_json::Value) -> anyhow::Result<String> {
+    let request = Request::put(url)
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Full::from(body.to_string()))?;
+    exchange(request).await
+}
+
 async fn exchange(request: Request<Full<Bytes>>) -> anyhow::Result<String> {
     let url = request.uri().to_string();
     let http: HttpClient<_, Full<Bytes>> =

@@ -11,7 +11,7 @@ use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{
-    Listener, Memory, Outbound, OutboundLimits, ServerLimits, Service, ServiceLimits,
+    BreakerPolicy, Listener, Memory, Outbound, OutboundLimits, ServerLimits, Service, ServiceLimits,
 };
 use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
@@ -57,6 +57,8 @@ pub struct Shared {
     pub runtime: Arc<Runtime>,
     /// The store.
     pub store: Arc<SqliteStore>,
+    /// What requests to the outside go through.
+    pub outbound: Arc<Outbound>,
     /// Releases.
     pub releases: Releases,
     /// Metrics.
@@ -99,20 +101,20 @@ impl Host {
         let token = token(folder, &*entropy)?;
         let telemetry = operator.telemetry.as_ref();
         let spans = telemetry.map(|wanted| Spans::new(wanted.sampling_ratio, &metrics));
-        let outbound = Outbound::new(
+        let outbound = Arc::new(Outbound::new(
             handle.clone(),
             outbound_limits(operator),
             clock.clone(),
             metrics.clone(),
             spans.clone(),
-        );
+        ));
         let turn_spans = spans.clone().map(|spans| {
             let turns = TurnSpans::new(spans, clock.clone(), entropy.clone());
             Arc::new(turns) as Arc<dyn rialto_engine::Spans>
         });
         let environment = Environment {
             store: store.clone(),
-            network: Arc::new(outbound),
+            network: outbound.clone(),
             clock: clock.clone(),
             entropy,
             spans: turn_spans,
@@ -125,6 +127,7 @@ impl Host {
             engine,
             runtime,
             store,
+            outbound,
             releases,
             metrics,
             spans,
@@ -203,7 +206,11 @@ impl Host {
             self.addresses.insert(name.to_string(), bound.address());
             let server = if name.as_str() == OPERATORS {
                 let router = ops::router(self.shared.clone());
-                let answer = move |request| ops::answer(router.clone(), request);
+                let service = Arc::new(self.service(OPERATORS, service_limits.clone()));
+                let shared = self.shared.clone();
+                let answer = move |request| {
+                    ops::answer(router.clone(), service.clone(), shared.clone(), request)
+                };
                 self.handle
                     .spawn(bound.serve(answer, self.stop.subscribe()))
             } else {
@@ -346,6 +353,11 @@ fn outbound_limits(operator: &Operator) -> OutboundLimits {
     OutboundLimits {
         connections_per_destination: operator.outbound.connections_per_destination as usize,
         connect_timeout: CONNECT_TIMEOUT,
+        breaker: BreakerPolicy {
+            failures: operator.outbound.breaker_failures,
+            pause: operator.outbound.breaker_pause.into(),
+            pause_max: operator.outbound.breaker_pause_max.into(),
+        },
     }
 }
 

@@ -27,6 +27,7 @@ use rialto_store_sqlite::{SqliteStore, StoredRelease};
 use serde::{Deserialize, Serialize};
 
 use crate::located::located;
+use crate::ops::reserved;
 use crate::plan;
 use crate::spec;
 
@@ -411,7 +412,8 @@ impl Releases {
         let release = self.runtime.prepare(&spec);
         let release = release.map_err(|problems| unfit(&located(&scheme, &problems)))?;
         for name in self.apis.keys() {
-            Api::of(&release, name).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
+            Api::of(&release, name, reserved(name))
+                .map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         }
         Ok(release)
     }
@@ -440,7 +442,8 @@ impl Releases {
 
     fn publish(&self, release: Arc<Release>) -> Result<(), Refused> {
         for (name, api) in &self.apis {
-            let fresh = Api::of(&release, name).map_err(|e| anyhow::anyhow!("{e}"))?;
+            let fresh =
+                Api::of(&release, name, reserved(name)).map_err(|e| anyhow::anyhow!("{e}"))?;
             api.store(Arc::new(fresh));
         }
         self.runtime.make_current(release);

@@ -9,9 +9,11 @@ use rialto_engine::history::{Ended, Kind, Record, Step};
 
 use crate::ops::Story;
 
+mod deliveries;
 mod receipts;
 mod wiring;
 
+pub use deliveries::{deliveries, destinations, report};
 pub use receipts::receipts;
 pub use wiring::{scheme, wiring};
 

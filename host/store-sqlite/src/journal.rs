@@ -16,7 +16,7 @@ use crate::rows::{Head, Stored, signed, unsigned};
 use crate::{failed, unreadable};
 
 /// The first byte of an entry: tells the layout of what follows.
-const LAYOUT: u8 = 3;
+const LAYOUT: u8 = 4;
 
 /// A document as a group left it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use rialto_engine::network::{DeliveryPolicy, OutboundRequest};
+use rialto_engine::network::{DeliveryPolicy, OutboundRequest, WhileAway};
 use rialto_engine::stimulus::LivePayload;
 use rialto_engine::store::{Collection, DeadLetter, DocumentWrite, Group, StoredReminder};
 use rialto_engine::{Cause, CollectionId, Delivery, Lsn, Name, Payload, Timestamp, Trace, TurnId};
@@ -159,6 +159,7 @@ pub fn outbound(id: u64) -> Arc<OutboundRequest> {
             deadline: Timestamp(u64::MAX),
             backoff_initial_ms: 1,
             backoff_max_ms: 2,
+            while_away: WhileAway::Wait,
         },
         correlation: AWKWARD.into(),
         traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into(),

@@ -1,11 +1,11 @@
 //! `http`: requests to the outside, to origins that the manifest grants.
 
 use rialto_engine::Timestamp;
-use rialto_engine::network::DeliveryPolicy;
+use rialto_engine::network::{self, DeliveryPolicy};
 use rialto_engine::turn::Send;
 
 use super::interrupt;
-use crate::bindings::rialto::host::http::{Host, OutboundRequest};
+use crate::bindings::rialto::host::http::{Host, OutboundRequest, WhileAway};
 use crate::guest::Guest;
 
 /// Attempts that a policy may ask for.
@@ -39,6 +39,10 @@ impl Host for Guest {
                 deadline: Timestamp(policy.deadline),
                 backoff_initial_ms: policy.backoff_initial_ms,
                 backoff_max_ms: policy.backoff_max_ms,
+                while_away: match policy.while_away {
+                    WhileAway::Wait => network::WhileAway::Wait,
+                    WhileAway::GiveUp => network::WhileAway::GiveUp,
+                },
             },
             correlation: request.correlation,
         };

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use rialto_engine::engine::{Handled, Handler};
 use rialto_engine::network::{
-    DeliveryPolicy, Network, OutboundRequest, OutboundResponse, Outcome, Report,
+    DeliveryPolicy, Network, OutboundRequest, OutboundResponse, Outcome, Report, WhileAway,
 };
 use rialto_engine::stimulus::LivePayload;
 use rialto_engine::store::{
@@ -510,6 +510,7 @@ fn letter(id: &str) -> SendRequest {
             deadline: Timestamp(u64::MAX),
             backoff_initial_ms: 1,
             backoff_max_ms: 1,
+            while_away: WhileAway::Wait,
         },
         correlation: id.to_owned(),
     }

@@ -19,7 +19,10 @@ use crate::host::OPERATORS;
 use crate::out;
 
 mod keys;
+mod neighbour;
 mod place;
+
+use neighbour::Health;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Bench {
@@ -43,6 +46,10 @@ pub(super) struct Bench {
     /// Have all messages signed, and verified by the host. It is measured without signatures first.
     #[arg(long)]
     jws: bool,
+    /// Measure four times, with payments to a third FSP beside: one that is well, one that never
+    /// answers, one that answers after 30 seconds, one that resets connections.
+    #[arg(long, conflicts_with_all = ["jws", "state"])]
+    neighbour: bool,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
@@ -58,6 +65,15 @@ const BESIDE: [&str; 4] = [
     "p99_ms",
     "host_cpu_ms_per_payment",
 ];
+
+/// What a measurement has beside the plain one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Beside {
+    /// All messages are signed.
+    signed: bool,
+    /// There is a neighbour.
+    neighbour: Option<Health>,
+}
 
 /// A child process that ends with this one.
 struct Running(Child);
@@ -76,9 +92,13 @@ impl Bench {
         };
         let conditions = conditions();
         let temporary = place::Temporary::new()?;
+        if self.neighbour {
+            return self.beside_neighbours(&given, &conditions, temporary.path());
+        }
         let unsigned = if self.jws {
             let place = temporary.path().join("unsigned");
-            let Some(figures) = self.at(&given, &place, &place.join("state"), false)? else {
+            let Some(figures) = self.at(&given, &place, &place.join("state"), Beside::default())?
+            else {
                 return Ok(2);
             };
             Some(figures)
@@ -88,7 +108,11 @@ impl Bench {
         let place = temporary.path().join("measured");
         let state = place.join("state");
         let state = self.state.as_ref().unwrap_or(&state);
-        let Some(mut figures) = self.at(&given, &place, state, self.jws)? else {
+        let signed = Beside {
+            signed: self.jws,
+            ..Beside::default()
+        };
+        let Some(mut figures) = self.at(&given, &place, state, signed)? else {
             return Ok(2);
         };
         figures["conditions"] = conditions;
@@ -106,18 +130,62 @@ impl Bench {
         Ok(u8::from(figures["payments"] == 0))
     }
 
+    /// Measure with a neighbour that is well, and then ill in several ways.
+    fn beside_neighbours(
+        &self,
+        given: &Manifest,
+        conditions: &Value,
+        temporary: &std::path::Path,
+    ) -> anyhow::Result<u8> {
+        let mut well = None;
+        for health in neighbour::ALL {
+            let place = temporary.join(health.name());
+            let beside = Beside {
+                neighbour: Some(health),
+                ..Beside::default()
+            };
+            let Some(figures) = self.at(given, &place, &place.join("state"), beside)? else {
+                return Ok(2);
+            };
+            let rate = figures["payments_per_second"].as_f64().unwrap_or_default();
+            let compared = *well.get_or_insert(rate);
+            let shown = json!({
+                "neighbour": health.name(),
+                "payments_per_second": rate,
+                "of_that_beside_a_well_one": rate / compared,
+                "p50_ms": figures["p50_ms"],
+                "p99_ms": figures["p99_ms"],
+                "failed": figures["failed"],
+                "conditions": conditions,
+            });
+            if self.json {
+                out::line(&shown)?;
+            } else {
+                print_table(&shown)?;
+                out::line("")?;
+            }
+            if rate == 0.0 {
+                return Ok(1);
+            }
+        }
+        Ok(0)
+    }
+
     /// Measure a copy of the scheme in a place of its own. None when the copy cannot be loaded.
     fn at(
         &self,
         given: &Manifest,
         place: &std::path::Path,
         state: &std::path::Path,
-        signed: bool,
+        beside: Beside,
     ) -> anyhow::Result<Option<Value>> {
         std::fs::create_dir(place)?;
         let scheme = place.join("scheme");
         place::copy_on_free_ports(given, &scheme)?;
-        let keys = if signed {
+        if beside.neighbour.is_some() {
+            neighbour::move_in(given, &scheme)?;
+        }
+        let keys = if beside.signed {
             keys::draw(given, &scheme)?
         } else {
             keys::PrivateKeys::new()
@@ -125,7 +193,8 @@ impl Bench {
         let Some(manifest) = load(&scheme)? else {
             return Ok(None);
         };
-        self.measure(&manifest, state, &keys).map(Some)
+        self.measure(&manifest, state, &keys, beside.neighbour)
+            .map(Some)
     }
 
     fn measure(
@@ -133,6 +202,7 @@ impl Bench {
         manifest: &Manifest,
         state: &std::path::Path,
         keys: &keys::PrivateKeys,
+        health: Option<Health>,
     ) -> anyhow::Result<Value> {
         std::fs::create_dir_all(state)?;
         let fsps_file = state.join("fsps.json");
@@ -153,7 +223,8 @@ impl Bench {
                 .arg("--settings")
                 .arg(&fsps_file),
         )?;
-        let mut participants = manifest.scheme().participants.iter();
+        let participants = manifest.scheme().participants.iter();
+        let mut participants = participants.filter(|p| !neighbour::is(p.id.as_str()));
         let (Some(payer), Some(payee)) = (participants.next(), participants.next()) else {
             bail!("a benchmark needs two participants in the scheme");
         };
@@ -186,7 +257,15 @@ impl Bench {
         // Without names, all parties that its settings give it.
         let associated = runtime.block_on(crate::client::post(&order, &json!({})));
         associated.context("associating the payees")?;
+        let paying = health.map(|health| {
+            let payer = payer.callback_base_url.to_string();
+            runtime.block_on(neighbour::keep_paying(manifest, health, &payer, &currency))
+        });
+        let paying = paying.transpose()?;
         let result = runtime.block_on(run(&settings, !self.json, &sampler))?;
+        if let Some(paying) = paying {
+            paying.abort();
+        }
         figures(&result)
     }
 
@@ -204,7 +283,14 @@ impl Bench {
         let parties: Vec<PartyId> = (0..self.payees.max(1))
             .map(|n| format!("MSISDN/2781{n:07}").parse().context("a party"))
             .collect::<anyhow::Result<_>>()?;
-        let payee = all.get_mut(1).context("the scheme has one participant")?;
+        let (neighbours, mut all_others): (Vec<_>, Vec<_>) = all
+            .iter_mut()
+            .partition(|settings| neighbour::is(settings.id.as_str()));
+        for neighbour in neighbours {
+            neighbour.parties = neighbour::parties()?;
+        }
+        let payee = all_others.get_mut(1);
+        let payee = payee.context("the scheme has one participant")?;
         payee.parties.clone_from(&parties);
         std::fs::write(file, serde_json::to_string(&all)?)?;
         Ok(parties)

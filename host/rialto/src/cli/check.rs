@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::show;
 use crate::located::{located, of_all};
+use crate::ops::reserved;
 use crate::out;
 use crate::signatures::OperatorKeys;
 use crate::spec;
@@ -122,7 +123,7 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
         Err(problems) => return Ok(Err(located(manifest.scheme(), &problems))),
     };
     for name in manifest.operator().listeners.keys() {
-        if let Err(error) = Api::of(&release, name.as_str()) {
+        if let Err(error) = Api::of(&release, name.as_str(), reserved(name.as_str())) {
             return Ok(Err(of_all("bad-api", error.to_string())));
         }
     }

@@ -194,7 +194,7 @@ fn in_a_line(letter: &ShownLetter) -> String {
 }
 
 /// A text as one segment of a path or one value of a query.
-fn path(text: &str) -> String {
+pub(super) fn path(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod deliveries;
 mod inspect;
 mod release;
 mod serve;
@@ -12,6 +13,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use rialto_manifest::Manifest;
+
+pub use deliveries::Delivery;
 
 use crate::client::Client;
 use crate::out;
@@ -65,6 +68,8 @@ enum Command {
     Receipts(inspect::Receipts),
     /// Show a component's documents
     Documents(inspect::Documents),
+    /// Show messages to the outside and what became of them, or how their destinations stand
+    Deliveries(deliveries::Deliveries),
     /// List deliveries that were given up, retry or drop one
     DeadLetters(inspect::DeadLetters),
     /// Run simulated FSPs that speak FSPIOP
@@ -93,6 +98,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Events(events) => events.run(),
         Command::Receipts(receipts) => receipts.run(),
         Command::Documents(documents) => documents.run(),
+        Command::Deliveries(deliveries) => deliveries.run(),
         Command::DeadLetters(letters) => letters.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Bench(bench) => bench.run(),

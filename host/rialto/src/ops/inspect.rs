@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use rialto_components::rules::Receipt;
+use rialto_edge::Standing;
 use rialto_engine::history::Record;
 use rialto_engine::store::{Receipt as StoredReceipt, ScanRange, StoreError};
 use rialto_engine::{Decision, Failure, Reply, Settled};
@@ -197,6 +198,27 @@ pub(super) async fn documents(
         Ok(Json(shown.collect::<Result<_, Problem>>()?))
     })
     .await
+}
+
+/// A destination of requests to the outside.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Destination {
+    /// How it stands.
+    #[serde(flatten)]
+    pub standing: Standing,
+    /// Requests that wait on disk for room in memory.
+    pub on_disk: usize,
+}
+
+pub(super) async fn destinations(State(shared): Host) -> Json<Vec<Destination>> {
+    let on_disk = shared.engine.outbound_on_disk();
+    let all = shared.outbound.destinations().into_iter();
+    let all = all.map(|standing| Destination {
+        on_disk: on_disk.get(&*standing.destination).copied().unwrap_or(0),
+        standing,
+    });
+    Json(all.collect())
 }
 
 pub(super) async fn dead_letters(State(shared): Host) -> Result<Json<Vec<ShownLetter>>, Problem> {

@@ -9,15 +9,16 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post, put};
+use rialto_edge::Service;
 use tower::ServiceExt as _;
 
-use crate::host::Shared;
+use crate::host::{OPERATORS, Shared};
 
-pub use inspect::{Again, FiledReceipt, Shown, ShownLetter, Story};
+pub use inspect::{Again, Destination, FiledReceipt, Shown, ShownLetter, Story};
 pub use problem::Problem;
 pub use releases::{Proposal, Rollback, Swap};
 
@@ -25,6 +26,26 @@ pub use releases::{Proposal, Rollback, Swap};
 const BODY_BYTES_MAX: usize = 64 << 20;
 
 type Host = State<Arc<Shared>>;
+
+/// First segments of the paths below. On the operators' listener no component may serve others like them.
+const OWN: [&str; 11] = [
+    "components",
+    "dead-letters",
+    "destinations",
+    "documents",
+    "events",
+    "health",
+    "metrics",
+    "openapi",
+    "receipts",
+    "releases",
+    "rules",
+];
+
+/// First segments of paths that are the host's own on this listener.
+pub fn reserved(listener: &str) -> &'static [&'static str] {
+    if listener == OPERATORS { &OWN } else { &[] }
+}
 
 /// The routes.
 pub fn router(shared: Arc<Shared>) -> Router {
@@ -40,6 +61,7 @@ pub fn router(shared: Arc<Shared>) -> Router {
             "/documents/{component}/{collection}",
             get(inspect::documents),
         )
+        .route("/destinations", get(inspect::destinations))
         .route("/dead-letters", get(inspect::dead_letters))
         .route(
             "/dead-letters/{id}/{verb}",
@@ -69,8 +91,20 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Answer a request by the routes.
-pub async fn answer(router: Router, request: http::Request<hyper::body::Incoming>) -> Response {
+/// Answer a request: by the routes, or by the component that serves its path. Its caller must show
+/// the same token.
+pub async fn answer(
+    router: Router,
+    service: Arc<Service>,
+    shared: Arc<Shared>,
+    request: http::Request<hyper::body::Incoming>,
+) -> Response {
+    if service.serves(request.uri().path()) {
+        if let Err(refused) = shown(&shared, request.headers()) {
+            return refused;
+        }
+        return service.answer(request).await.map(axum::body::Body::new);
+    }
     match router.oneshot(request.map(axum::body::Body::new)).await {
         Ok(response) => response,
         Err(never) => match never {},
@@ -78,13 +112,20 @@ pub async fn answer(router: Router, request: http::Request<hyper::body::Incoming
 }
 
 async fn authorize(State(shared): Host, request: Request, next: Next) -> Response {
-    let given = request
-        .headers()
+    match shown(&shared, request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(refused) => refused,
+    }
+}
+
+/// Whether these headers show the operators' token.
+fn shown(shared: &Shared, headers: &HeaderMap) -> Result<(), Response> {
+    let given = headers
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "))
         .unwrap_or_default();
     if same(given.as_bytes(), shared.token.as_bytes()) {
-        return next.run(request).await;
+        return Ok(());
     }
     let detail = "show the token that is in `operator.token` in the store's folder: `Authorization: Bearer …`";
     let mut refused =
@@ -93,7 +134,7 @@ async fn authorize(State(shared): Host, request: Request, next: Next) -> Respons
         header::WWW_AUTHENTICATE,
         header::HeaderValue::from_static("Bearer"),
     );
-    refused
+    Err(refused)
 }
 
 /// Whether both are the same, in a time that does not tell where they differ.

@@ -4,10 +4,12 @@ use crate::bindings::rialto::fsp_interop_api::notify_requested::{self, notify_re
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_callback_info::get_participant_callback_info;
 use crate::jws::HostKeys;
 use crate::notice::{Frame, Notice};
-use crate::report::{Correlation, ended};
+use crate::report::{Correlation, OnFailure, ended};
 use crate::settings::Settings;
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::bindings::rialto::host::{clock, random};
+use rialto_sdk::errors::error;
+use rialto_sdk::messages::path_spelt_once;
 use rialto_sdk::scheme::{scheme, settings};
 use rialto_sdk::warn;
 
@@ -54,6 +56,7 @@ fn undeliverable(frame: &Frame<'_>, notice: Notice) {
         destination: destination.clone(),
         on_failure,
     };
+    let error = error("3201", &format!("{destination} takes no callbacks"));
     let report = CallbackReport {
         subject,
         reason: Some(format!("{destination} has no callback address")),
@@ -65,7 +68,7 @@ fn undeliverable(frame: &Frame<'_>, notice: Notice) {
         attempts: 0,
         reported_at: frame.now,
     };
-    ended(frame, correlation, &report);
+    ended(frame, correlation, &report, error);
 }
 
 /// The request for a notification.
@@ -82,6 +85,15 @@ pub fn request(notice: Notice, base_url: &str, id: String) -> notify_requested::
         subject,
         on_failure,
     } = notice;
+    // Somebody waits for what comes back, and is told instead that nothing will.
+    let give_up_while_away = matches!(
+        on_failure,
+        Some(OnFailure::RefuseQuote { .. } | OnFailure::AnswerParty { .. })
+    );
+    let filed_under = match report.subject_kind() {
+        "party" => format!("party:{}", path_spelt_once(&subject)),
+        kind => format!("{kind}:{subject}"),
+    };
     let correlation = Correlation {
         report,
         subject,
@@ -99,5 +111,7 @@ pub fn request(notice: Notice, base_url: &str, id: String) -> notify_requested::
         headers,
         body,
         deadline,
+        give_up_while_away,
+        subject: filed_under,
     }
 }

@@ -156,8 +156,12 @@ pub enum Substitute {
 
 /// The substitute for a message that was not delivered.
 #[must_use]
-pub fn substitute(frame: &Frame<'_>, on_failure: OnFailure, report: &CallbackReport) -> Substitute {
-    let error = undeliverable(report);
+pub fn substitute(
+    frame: &Frame<'_>,
+    on_failure: OnFailure,
+    report: &CallbackReport,
+    error: ErrorInformation,
+) -> Substitute {
     match on_failure {
         OnFailure::RefuseQuote { requester, cause } => {
             let path = format!("/quotes/{}", report.subject);
@@ -202,30 +206,37 @@ pub fn substitute(frame: &Frame<'_>, on_failure: OnFailure, report: &CallbackRep
 }
 
 /// Why a request was not delivered, for the one who sent it.
-fn undeliverable(report: &CallbackReport) -> ErrorInformation {
+#[must_use]
+pub fn undeliverable(report: &CallbackReport) -> ErrorInformation {
     let destination = &report.destination;
-    match (report.attempts, report.status) {
-        (0, 0) => error("3201", &format!("{destination} takes no callbacks")),
-        (_, 400..=499) => error(
+    match report.status {
+        400..=499 => error(
             "3000",
             &format!(
                 "{destination} refused the request with status {}",
                 report.status
             ),
         ),
-        (_, 0) => error("1001", &format!("{destination} cannot be reached")),
-        (_, status) => error(
+        // Also when it was not even tried: nobody has been there for a while.
+        0 => error("1001", &format!("{destination} cannot be reached")),
+        status => error(
             "1001",
             &format!("{destination} answered with status {status}"),
         ),
     }
 }
 
-/// Publish the callback report of a message that has ended, and its substitute if one is due.
-pub fn ended(frame: &Frame<'_>, correlation: Correlation, report: &CallbackReport) {
+/// Publish the callback report of a message that has ended, and its substitute, with this error, if
+/// one is due.
+pub fn ended(
+    frame: &Frame<'_>,
+    correlation: Correlation,
+    report: &CallbackReport,
+    error: ErrorInformation,
+) {
     publish(correlation.report, report);
     let on_failure = correlation.on_failure.filter(|_| !report.delivered);
-    match on_failure.map(|on_failure| substitute(frame, on_failure, report)) {
+    match on_failure.map(|on_failure| substitute(frame, on_failure, report, error)) {
         Some(Substitute::Notice(notice)) => deliver(frame, *notice),
         Some(Substitute::PartyInfo(event)) => {
             events::party_info_available::party_info_available(&event);
@@ -242,7 +253,8 @@ impl notify_report::Guest for Component {
         let correlation = Correlation::of_text(&event.correlation);
         logging::subject(correlation.report.subject_kind(), &correlation.subject);
         let report = callback_report(event, &correlation);
-        ended(&frame(), correlation, &report);
+        let error = undeliverable(&report);
+        ended(&frame(), correlation, &report, error);
     }
 }
 

@@ -18,6 +18,7 @@ wit_bindgen::generate!({
     ],
     with: {
         "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
+        "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
         "rialto:host/http@0.1.0": rialto_sdk::bindings::rialto::host::http,
         "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
         "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,

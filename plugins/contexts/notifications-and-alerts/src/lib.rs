@@ -1,16 +1,20 @@
 //! Notifications & Alerts: the bounded context that delivers messages to participants.
 //!
 //! A request for a notification becomes a request of the host, which tries as hard as the settings
-//! say; its report becomes the report to the context that asked. What its turns are about they have
+//! say; its report is kept, and becomes the report to the context that asked. What its turns are about they have
 //! from the turns that caused them.
 
+pub mod api;
 pub mod bindings;
 pub mod notification;
+pub mod reports;
 pub mod settings;
 
 use bindings::exports::rialto::fsp_interop_api::notify_requested;
 use bindings::exports::rialto::host::{http_report_handler, settings_handler};
 use bindings::rialto::notifications_and_alerts::notify_report::notify_report;
+use reports::ReportDocument;
+use rialto_sdk::bindings::rialto::host::http::WhileAway;
 use rialto_sdk::bindings::rialto::host::{clock, http};
 use rialto_sdk::scheme::settings;
 use rialto_sdk::warn;
@@ -23,14 +27,21 @@ rialto_sdk::judges_settings!(settings_handler, Component, Settings);
 
 impl notify_requested::Guest for Component {
     fn notify_requested(event: notify_requested::Event) {
-        let policy = settings::<Settings>().policy(event.deadline);
+        let while_away = if event.give_up_while_away {
+            WhileAway::GiveUp
+        } else {
+            WhileAway::Wait
+        };
+        let policy = settings::<Settings>().policy(event.deadline, while_away);
         http::send(&notification::outbound(event, policy));
     }
 }
 
 impl http_report_handler::Guest for Component {
     fn report(report: http::DeliveryReport) {
-        let event = notification::report(report, clock::now());
+        let ended = notification::report(report, clock::now());
+        reports::keep(&ReportDocument::new(&ended), settings());
+        let event = ended.event;
         if let Some(reason) = &event.reason {
             warn!(
                 "{} {} was not delivered to {} after {} attempts: {reason}",

@@ -17,8 +17,20 @@ struct Correlation {
     destination: String,
     method: String,
     path: String,
+    subject: String,
     /// What the requester wants back from this context.
     correlation: String,
+}
+
+/// A notification that has ended.
+#[derive(Debug, PartialEq)]
+pub struct Ended {
+    /// For the context that asked for it.
+    pub event: notify_report::Event,
+    /// What it was about.
+    pub subject: String,
+    /// The beginning of the answer's body.
+    pub answer: String,
 }
 
 /// The request that delivers a notification.
@@ -33,6 +45,7 @@ pub fn outbound(event: notify_requested::Event, policy: DeliveryPolicy) -> Outbo
         destination: event.destination,
         method: event.method.clone(),
         path: event.path,
+        subject: event.subject,
         correlation: event.correlation,
     };
     OutboundRequest {
@@ -45,30 +58,27 @@ pub fn outbound(event: notify_requested::Event, policy: DeliveryPolicy) -> Outbo
     }
 }
 
-/// What became of a notification.
+/// What became of a notification, and what it was about.
 ///
 /// # Panics
 /// When the report does not carry what [`outbound`] gave to the host.
 #[must_use]
-pub fn report(report: DeliveryReport, reported_at: u64) -> notify_report::Event {
+pub fn report(report: DeliveryReport, reported_at: u64) -> Ended {
     let given: Correlation = serde_json::from_str(&report.correlation).unwrap_or_else(|problem| {
         panic!(
             "the correlation {:?} cannot be read: {problem}",
             report.correlation
         )
     });
-    let (delivered, status, reason) = match report.outcome {
-        Outcome::Delivered(response) => (true, response.status, None),
+    let (delivered, response, reason) = match report.outcome {
+        Outcome::Delivered(response) => (true, Some(response), None),
         Outcome::Failed(failure) => {
-            let status = failure.response.map_or(0, |response| response.status);
-            (
-                false,
-                status,
-                Some(format!("{}: {}", word(failure.kind), failure.reason)),
-            )
+            let reason = format!("{}: {}", word(failure.kind), failure.reason);
+            (false, failure.response, Some(reason))
         }
     };
-    notify_report::Event {
+    let (status, answer) = response.map_or((0, String::new()), |r| (r.status, r.body));
+    let event = notify_report::Event {
         notification_id: given.notification_id,
         requested_by: given.requested_by,
         destination: given.destination,
@@ -80,6 +90,11 @@ pub fn report(report: DeliveryReport, reported_at: u64) -> notify_report::Event 
         attempts: report.attempts,
         reason,
         reported_at,
+    };
+    Ended {
+        event,
+        subject: given.subject,
+        answer,
     }
 }
 
@@ -97,7 +112,7 @@ fn word(kind: FailureKind) -> &'static str {
 mod tests {
     use super::*;
     use crate::settings::Settings;
-    use rialto_sdk::bindings::rialto::host::http::{DeliveryFailure, OutboundResponse};
+    use rialto_sdk::bindings::rialto::host::http::{DeliveryFailure, OutboundResponse, WhileAway};
 
     fn requested() -> notify_requested::Event {
         notify_requested::Event {
@@ -110,12 +125,14 @@ mod tests {
             headers: "date: x\n".to_owned(),
             body: Some("{ \"a\": 1 }".to_owned()),
             deadline: 77,
+            give_up_while_away: false,
+            subject: "transfer:t".to_owned(),
             correlation: r#"{"subject":"t"}"#.to_owned(),
         }
     }
 
-    fn ended(outcome: Outcome) -> notify_report::Event {
-        let request = outbound(requested(), Settings::default().policy(77));
+    fn ended(outcome: Outcome) -> Ended {
+        let request = outbound(requested(), Settings::default().policy(77, WhileAway::Wait));
         report(
             DeliveryReport {
                 id: 1,
@@ -137,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_notification_is_sent_as_it_was_asked_for() {
-        let request = outbound(requested(), Settings::default().policy(77));
+        let request = outbound(requested(), Settings::default().policy(77, WhileAway::Wait));
         assert_eq!(request.url, "http://127.0.0.1:4102/transfers");
         assert_eq!(request.body.as_deref(), Some("{ \"a\": 1 }"));
         assert_eq!(request.headers, [("date".to_owned(), "x".to_owned())]);
@@ -146,7 +163,9 @@ mod tests {
 
     #[test]
     fn a_report_gives_back_what_the_requester_gave() {
-        let event = ended(Outcome::Delivered(response(202)));
+        let ended = ended(Outcome::Delivered(response(202)));
+        assert_eq!(ended.subject, "transfer:t");
+        let event = ended.event;
         assert_eq!(event.notification_id, "n");
         assert_eq!(event.requested_by, "fsp-interop-api");
         assert_eq!(
@@ -165,11 +184,12 @@ mod tests {
     fn a_failure_says_why() {
         let failed = |kind, response| {
             let reason = "connection refused".to_owned();
-            ended(Outcome::Failed(DeliveryFailure {
+            let failure = DeliveryFailure {
                 kind,
                 reason,
                 response,
-            }))
+            };
+            ended(Outcome::Failed(failure)).event
         };
         let event = failed(FailureKind::Unreachable, None);
         assert_eq!((event.delivered, event.status), (false, 0));

@@ -1,6 +1,6 @@
 //! The component's settings: how hard to try to deliver a message.
 
-use rialto_sdk::bindings::rialto::host::http::DeliveryPolicy;
+use rialto_sdk::bindings::rialto::host::http::{DeliveryPolicy, WhileAway};
 use rialto_sdk::settings::Problems;
 use serde::Deserialize;
 
@@ -19,6 +19,18 @@ pub struct Settings {
     pub backoff_initial_ms: u32,
     /// The longest pause, in milliseconds.
     pub backoff_max_ms: u32,
+    /// Which reports are kept by participant.
+    pub reports_kept: Which,
+}
+
+/// Which reports are kept by participant, beside the history, which has all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Which {
+    /// Those of messages that took more than one attempt or were given up.
+    Troubled,
+    /// All of them.
+    All,
 }
 
 impl Default for Settings {
@@ -28,6 +40,7 @@ impl Default for Settings {
             attempt_timeout_ms: 5_000,
             backoff_initial_ms: 250,
             backoff_max_ms: 10_000,
+            reports_kept: Which::Troubled,
         }
     }
 }
@@ -54,13 +67,14 @@ impl Settings {
     /// The host's policy for a message that is worth delivering until `deadline` (milliseconds
     /// since 1970).
     #[must_use]
-    pub const fn policy(&self, deadline: u64) -> DeliveryPolicy {
+    pub const fn policy(&self, deadline: u64, while_away: WhileAway) -> DeliveryPolicy {
         DeliveryPolicy {
             attempts_max: self.attempts_max,
             attempt_timeout_ms: self.attempt_timeout_ms,
             deadline,
             backoff_initial_ms: self.backoff_initial_ms,
             backoff_max_ms: self.backoff_max_ms,
+            while_away,
         }
     }
 }

@@ -9,7 +9,9 @@ use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use crate::delivery::request;
 use crate::jws::fake::{HubKey, NoKeys};
 use crate::notice::{Cause, Frame, Notice};
-use crate::report::{Correlation, ReportKind, Substitute, callback_report, substitute};
+use crate::report::{
+    Correlation, ReportKind, Substitute, callback_report, substitute, undeliverable,
+};
 use rialto_sdk::bindings::rialto::common::types::{
     CallbackReport, ErrorInformation, Message, PartyId, Role,
 };
@@ -468,16 +470,21 @@ fn a_report_comes_back_to_what_it_is_about() {
     );
 }
 
+fn substituted(correlation: Correlation, report: &CallbackReport) -> Substitute {
+    let on_failure = correlation.on_failure.unwrap();
+    substitute(&FRAME, on_failure, report, undeliverable(report))
+}
+
 #[test]
 fn the_payer_is_told_at_once_when_a_quote_cannot_be_asked_for() {
     for (status, attempts, code) in [
         (0, 3, "1001"),
         (503, 3, "1001"),
         (404, 1, "3000"),
-        (0, 0, "3201"),
+        (0, 0, "1001"),
     ] {
         let (correlation, report) = reported(quote_asked(None), status, attempts);
-        let substitute = substitute(&FRAME, correlation.on_failure.unwrap(), &report);
+        let substitute = substituted(correlation, &report);
         let Substitute::Notice(notice) = substitute else {
             panic!("{substitute:?}")
         };
@@ -521,7 +528,7 @@ fn the_payer_is_told_by_the_hub_what_it_cannot_be_told_in_the_payees_words() {
         ),
     ] {
         let (correlation, report) = reported(notices.remove(0), 400, 1);
-        let substitute = substitute(&FRAME, correlation.on_failure.unwrap(), &report);
+        let substitute = substituted(correlation, &report);
         let Substitute::Notice(notice) = substitute else {
             panic!("{substitute:?}")
         };
@@ -536,7 +543,7 @@ fn the_payer_is_told_by_the_hub_what_it_cannot_be_told_in_the_payees_words() {
 #[test]
 fn a_query_for_a_party_that_cannot_be_delivered_is_answered_in_its_place() {
     let (correlation, report) = reported(party_asked(), 0, 2);
-    let substitute = substitute(&FRAME, correlation.on_failure.unwrap(), &report);
+    let substitute = substituted(correlation, &report);
     let Substitute::PartyInfo(event) = substitute else {
         panic!("{substitute:?}")
     };

@@ -4,36 +4,41 @@
 //! deadline has passed. Tried again is what may go well later: no connection, a broken one, no answer
 //! in time, 5xx, 408, 425 and 429. Other answers end it at once: sending the same again would give the
 //! same. Pauses double from the policy's first to its longest, each cut by a random part of up to a
-//! half so that many senders do not meet again. Each destination has its own connections and its own
-//! bound of requests under way, so one that is slow or dead holds up only what is meant for it.
-//! Nothing is remembered across a restart: the engine hands unfinished requests over again.
+//! half so that many senders do not meet again. Each destination has its own connections, its own bound
+//! of requests under way and its own circuit (`breaker`), so one that is slow or dead holds up only
+//! what is meant for it, and costs next to nothing while it is away. Waiting for an open circuit is no
+//! attempt. Nothing is remembered across a restart: the engine hands unfinished requests over again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Incoming;
+use http::Request;
+use http_body_util::Full;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
-use rialto_engine::network::{
-    FailureKind, Network, OutboundRequest, OutboundResponse, Outcome, Report,
-};
+use rialto_engine::network::{FailureKind, Network, OutboundRequest, Outcome, Report, WhileAway};
 use rialto_engine::{Clock, Trace};
 use rialto_telemetry::metrics::DeliveryLabels;
 use rialto_telemetry::{Metrics, Spans};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
 use crate::spans::Open;
 
-/// Bytes of an answer's body that are kept for the report.
-const ANSWER_BYTES_MAX: usize = 4 << 10;
+mod attempt;
+mod breaker;
+mod destination;
+
+pub use breaker::BreakerPolicy;
+pub use destination::Standing;
+
+use attempt::{Miss, attempt, built};
+use destination::{Destination, Held};
+
 /// How long an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -44,11 +49,13 @@ pub struct OutboundLimits {
     pub connections_per_destination: usize,
     /// How long making a connection may take.
     pub connect_timeout: Duration,
+    /// When a destination is left alone.
+    pub breaker: BreakerPolicy,
 }
 
 struct Inner {
     client: Client<HttpConnector, Full<Bytes>>,
-    slots: Mutex<HashMap<String, Arc<Semaphore>>>,
+    destinations: Mutex<HashMap<String, Arc<Destination>>>,
     limits: OutboundLimits,
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
@@ -59,14 +66,6 @@ struct Inner {
 pub struct Outbound {
     inner: Arc<Inner>,
     runtime: Handle,
-}
-
-/// Why one attempt did not go well.
-struct Miss {
-    kind: FailureKind,
-    reason: String,
-    response: Option<OutboundResponse>,
-    worth_another: bool,
 }
 
 impl Outbound {
@@ -89,7 +88,7 @@ impl Outbound {
         Self {
             inner: Arc::new(Inner {
                 client,
-                slots: Mutex::default(),
+                destinations: Mutex::default(),
                 limits,
                 clock,
                 metrics,
@@ -97,6 +96,16 @@ impl Outbound {
             }),
             runtime,
         }
+    }
+}
+
+impl Outbound {
+    /// What is known of the destinations that requests have gone to, in the order of their names.
+    pub fn destinations(&self) -> Vec<Standing> {
+        let all = self.inner.destinations.lock();
+        let mut all: Vec<Standing> = all.values().map(|d| d.standing()).collect();
+        all.sort_by(|a, b| a.destination.cmp(&b.destination));
+        all
     }
 }
 
@@ -172,50 +181,51 @@ impl Inner {
         built: Request<Full<Bytes>>,
         destination: &str,
     ) -> (Outcome, u32) {
-        let slots = self.slots(destination);
+        let destination = self.destination(destination);
+        let _counted = destination.count();
+        let waits = request.policy.while_away == WhileAway::Wait;
         let mut attempts = 0;
+        let mut last = None;
         loop {
-            let Some(left) = self.left(request) else {
-                let reason = "its deadline passed before it could be sent".to_owned();
-                let outcome = Outcome::Failed {
-                    kind: FailureKind::TimedOut,
-                    reason,
-                    response: None,
-                };
-                return (outcome, attempts);
+            let left = self.left(request).unwrap_or_default();
+            let leave = match destination.leave(left, waits).await {
+                Ok(leave) => leave,
+                Err(held) => return (given_up(held, last), attempts),
             };
-            let slot = tokio::time::timeout(left, slots.acquire()).await;
-            let Ok(Ok(slot)) = slot else { continue };
             attempts += 1;
-            let missed = match self.attempt(request, built.clone()).await {
-                Ok(response) => return (Outcome::Delivered(response), attempts),
+            let missed = match attempt(&self.client, request, built.clone()).await {
+                Ok(response) => {
+                    destination.met();
+                    return (Outcome::Delivered(response), attempts);
+                }
                 Err(missed) => missed,
             };
-            drop(slot);
+            if missed.is_of_nobody() {
+                destination.missed(&leave, &missed.reason);
+            } else {
+                destination.met();
+            }
+            drop(leave);
             let pause = pause(request, attempts);
             let more = missed.worth_another
                 && attempts < request.policy.attempts_max
                 && self.left(request).is_some_and(|left| left > pause);
             if !more {
-                let outcome = Outcome::Failed {
-                    kind: missed.kind,
-                    reason: missed.reason,
-                    response: missed.response,
-                };
-                return (outcome, attempts);
+                return (missed.into(), attempts);
             }
+            last = Some(missed);
             tokio::time::sleep(pause).await;
         }
     }
 
-    fn slots(&self, destination: &str) -> Arc<Semaphore> {
-        let mut all = self.slots.lock();
-        if let Some(slots) = all.get(destination) {
-            return slots.clone();
+    fn destination(&self, name: &str) -> Arc<Destination> {
+        let mut all = self.destinations.lock();
+        if let Some(destination) = all.get(name) {
+            return destination.clone();
         }
-        let slots = Arc::new(Semaphore::new(self.limits.connections_per_destination));
-        all.insert(destination.to_owned(), slots.clone());
-        slots
+        let destination = Arc::new(Destination::new(name, &self.limits));
+        all.insert(name.to_owned(), destination.clone());
+        destination
     }
 
     /// How long until the deadline.
@@ -223,48 +233,33 @@ impl Inner {
         let left = request.policy.deadline.0.checked_sub(self.clock.now().0)?;
         (left > 0).then(|| Duration::from_millis(left))
     }
+}
 
-    async fn attempt(
-        &self,
-        request: &OutboundRequest,
-        built: Request<Full<Bytes>>,
-    ) -> Result<OutboundResponse, Miss> {
-        let timeout = Duration::from_millis(request.policy.attempt_timeout_ms.into());
-        let answered = tokio::time::timeout(timeout, async {
-            let response = self.client.request(built).await.map_err(|error| {
-                let kind = if error.is_connect() {
-                    FailureKind::Unreachable
-                } else {
-                    FailureKind::Broken
-                };
-                miss(kind, chain(&error))
-            })?;
-            received(response).await
-        })
-        .await;
-        let response = answered.map_err(|_| {
-            let reason = format!("no answer within {} ms", timeout.as_millis());
-            miss(FailureKind::TimedOut, reason)
-        })??;
-        if (200..300).contains(&response.status) {
-            return Ok(response);
+impl From<Miss> for Outcome {
+    fn from(missed: Miss) -> Self {
+        Self::Failed {
+            kind: missed.kind,
+            reason: missed.reason,
+            response: missed.response,
         }
-        let status = response.status;
-        Err(Miss {
-            kind: FailureKind::Refused,
-            reason: format!("answered {status}"),
-            response: Some(response),
-            worth_another: status >= 500 || [408, 425, 429].contains(&status),
-        })
     }
 }
 
-fn miss(kind: FailureKind, reason: String) -> Miss {
-    Miss {
-        kind,
-        reason,
-        response: None,
-        worth_another: true,
+/// The end of a request that was not sent again. What the last attempt met says more than that
+/// the time was up.
+fn given_up(held: Held, last: Option<Miss>) -> Outcome {
+    match (held, last) {
+        (_, Some(missed)) => missed.into(),
+        (Held::Away(reason), None) => Outcome::Failed {
+            kind: FailureKind::Unreachable,
+            reason,
+            response: None,
+        },
+        (Held::Late, None) => Outcome::Failed {
+            kind: FailureKind::TimedOut,
+            reason: "its deadline passed before it could be sent".to_owned(),
+            response: None,
+        },
     }
 }
 
@@ -280,68 +275,10 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-async fn received(response: Response<Incoming>) -> Result<OutboundResponse, Miss> {
-    let (head, body) = response.into_parts();
-    // What is too long is not needed; the connection is not used again then.
-    let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-    let body = body.map(http_body_util::Collected::to_bytes);
-    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    Ok(OutboundResponse {
-        status: head.status.as_u16(),
-        headers: head
-            .headers
-            .iter()
-            .map(|(name, value)| (name.as_str().to_owned(), text(value)))
-            .collect(),
-        body: String::from_utf8_lossy(&body.unwrap_or_default()).into_owned(),
-    })
-}
-
 /// Host and port of an absolute URL.
 pub(crate) fn destination(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
-}
-
-/// The request as hyper sends it; the host sets what belongs to the connection, and the trace: the
-/// one of the request's own span, or else that of the turn that sent it.
-fn built(request: &OutboundRequest, trace: Option<Trace>) -> Result<Request<Full<Bytes>>, String> {
-    let uri: Uri = request.url.parse().map_err(|e| format!("its URL: {e}"))?;
-    if uri.scheme_str() != Some("http") {
-        return Err("its URL is not http".into());
-    }
-    let method = Method::from_bytes(request.method.as_bytes());
-    let method = method.map_err(|e| format!("its method: {e}"))?;
-    let body = Bytes::from(request.body.clone().unwrap_or_default());
-    let mut built = Request::new(Full::new(body));
-    *built.method_mut() = method;
-    *built.uri_mut() = uri;
-    let headers = built.headers_mut();
-    for (name, value) in &request.headers {
-        let own = [
-            "host",
-            "connection",
-            "content-length",
-            "transfer-encoding",
-            "traceparent",
-        ];
-        if own.contains(&name.as_str()) {
-            continue;
-        }
-        let name = HeaderName::from_bytes(name.as_bytes());
-        let name = name.map_err(|e| format!("a header's name: {e}"))?;
-        let value = HeaderValue::from_str(value);
-        let value = value.map_err(|e| format!("the header {name}: {e}"))?;
-        headers.append(name, value);
-    }
-    let traceparent = match trace {
-        Some(trace) => trace.to_string(),
-        None => request.traceparent.clone(),
-    };
-    if let Ok(value) = HeaderValue::from_str(&traceparent) {
-        headers.insert("traceparent", value);
-    }
-    Ok(built)
 }
 
 /// The pause after this many attempts.

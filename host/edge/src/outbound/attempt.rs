@@ -1,0 +1,142 @@
+//! One attempt: a request as hyper sends it, and what came back. Whether there is another one is
+//! decided elsewhere.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use rialto_engine::Trace;
+use rialto_engine::network::{FailureKind, OutboundRequest, OutboundResponse};
+
+use super::chain;
+
+/// Bytes of an answer's body that are kept for the report.
+const ANSWER_BYTES_MAX: usize = 4 << 10;
+
+/// Why one attempt did not go well.
+pub(super) struct Miss {
+    pub kind: FailureKind,
+    pub reason: String,
+    pub response: Option<OutboundResponse>,
+    pub worth_another: bool,
+}
+
+impl Miss {
+    /// Whether anybody is there at all: a refusal comes from somebody, unless a gateway says that
+    /// there is nobody behind it.
+    pub fn is_of_nobody(&self) -> bool {
+        match &self.response {
+            Some(response) => [502, 503, 504].contains(&response.status),
+            None => true,
+        }
+    }
+}
+
+/// Send a request once.
+pub(super) async fn attempt(
+    client: &Client<HttpConnector, Full<Bytes>>,
+    request: &OutboundRequest,
+    built: Request<Full<Bytes>>,
+) -> Result<OutboundResponse, Miss> {
+    let timeout = Duration::from_millis(request.policy.attempt_timeout_ms.into());
+    let answered = tokio::time::timeout(timeout, async {
+        let response = client.request(built).await.map_err(|error| {
+            let kind = if error.is_connect() {
+                FailureKind::Unreachable
+            } else {
+                FailureKind::Broken
+            };
+            miss(kind, chain(&error))
+        })?;
+        received(response).await
+    })
+    .await;
+    let response = answered.map_err(|_| {
+        let reason = format!("no answer within {} ms", timeout.as_millis());
+        miss(FailureKind::TimedOut, reason)
+    })??;
+    if (200..300).contains(&response.status) {
+        return Ok(response);
+    }
+    let status = response.status;
+    Err(Miss {
+        kind: FailureKind::Refused,
+        reason: format!("answered {status}"),
+        response: Some(response),
+        worth_another: status >= 500 || [408, 425, 429].contains(&status),
+    })
+}
+
+fn miss(kind: FailureKind, reason: String) -> Miss {
+    Miss {
+        kind,
+        reason,
+        response: None,
+        worth_another: true,
+    }
+}
+
+async fn received(response: Response<Incoming>) -> Result<OutboundResponse, Miss> {
+    let (head, body) = response.into_parts();
+    // What is too long is not needed; the connection is not used again then.
+    let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+    let body = body.map(http_body_util::Collected::to_bytes);
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    Ok(OutboundResponse {
+        status: head.status.as_u16(),
+        headers: head
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str().to_owned(), text(value)))
+            .collect(),
+        body: String::from_utf8_lossy(&body.unwrap_or_default()).into_owned(),
+    })
+}
+
+/// The request as hyper sends it; the host sets what belongs to the connection, and the trace: the
+/// one of the request's own span, or else that of the turn that sent it.
+pub(super) fn built(
+    request: &OutboundRequest,
+    trace: Option<Trace>,
+) -> Result<Request<Full<Bytes>>, String> {
+    let uri: Uri = request.url.parse().map_err(|e| format!("its URL: {e}"))?;
+    if uri.scheme_str() != Some("http") {
+        return Err("its URL is not http".into());
+    }
+    let method = Method::from_bytes(request.method.as_bytes());
+    let method = method.map_err(|e| format!("its method: {e}"))?;
+    let body = Bytes::from(request.body.clone().unwrap_or_default());
+    let mut built = Request::new(Full::new(body));
+    *built.method_mut() = method;
+    *built.uri_mut() = uri;
+    let headers = built.headers_mut();
+    for (name, value) in &request.headers {
+        let own = [
+            "host",
+            "connection",
+            "content-length",
+            "transfer-encoding",
+            "traceparent",
+        ];
+        if own.contains(&name.as_str()) {
+            continue;
+        }
+        let name = HeaderName::from_bytes(name.as_bytes());
+        let name = name.map_err(|e| format!("a header's name: {e}"))?;
+        let value = HeaderValue::from_str(value);
+        let value = value.map_err(|e| format!("the header {name}: {e}"))?;
+        headers.append(name, value);
+    }
+    let traceparent = match trace {
+        Some(trace) => trace.to_string(),
+        None => request.traceparent.clone(),
+    };
+    if let Ok(value) = HeaderValue::from_str(&traceparent) {
+        headers.insert("traceparent", value);
+    }
+    Ok(built)
+}

@@ -1,0 +1,275 @@
+//! Delivery over real sockets: who is away is left alone and found again, who waits is told, and
+//! what is for one destination never waits for another.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use rialto_edge::{BreakerPolicy, Outbound, OutboundLimits, Standing};
+use rialto_engine::network::{
+    DeliveryPolicy, FailureKind, Network as _, OutboundRequest, Outcome, Report, WhileAway,
+};
+use rialto_engine::{Clock, Timestamp};
+use rialto_telemetry::Metrics;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+/// Longer than anything here takes, unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An FSP that answers 200, or resets connections while it is told to.
+struct Fsp {
+    address: SocketAddr,
+    well: Arc<AtomicBool>,
+    met: Arc<AtomicUsize>,
+}
+
+/// How an FSP that is not well behaves.
+#[derive(Clone, Copy, PartialEq)]
+enum Illness {
+    Resets,
+    Silent,
+}
+
+fn fsp(runtime: &Runtime, well: bool, illness: Illness) -> Fsp {
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let fsp = Fsp {
+        address: listener.local_addr().unwrap(),
+        well: Arc::new(AtomicBool::new(well)),
+        met: Arc::default(),
+    };
+    let (well, met) = (fsp.well.clone(), fsp.met.clone());
+    runtime.spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (well, met) = (well.clone(), met.clone());
+            tokio::spawn(async move {
+                let mut buffer = [0; 4096];
+                while stream.read(&mut buffer).await.is_ok_and(|n| n > 0) {
+                    met.fetch_add(1, Ordering::SeqCst);
+                    if well.load(Ordering::SeqCst) {
+                        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+                        if stream.write_all(answer).await.is_err() {
+                            return;
+                        }
+                    } else if illness == Illness::Resets {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    fsp
+}
+
+/// The time since the test began.
+struct Now(Instant);
+
+impl Clock for Now {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.monotonic_us() / 1_000)
+    }
+    fn monotonic_us(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_micros()).unwrap()
+    }
+}
+
+struct World {
+    runtime: Runtime,
+    outbound: Outbound,
+    clock: Arc<Now>,
+}
+
+fn world() -> World {
+    let runtime = Runtime::new().unwrap();
+    let clock = Arc::new(Now(Instant::now()));
+    let limits = OutboundLimits {
+        connections_per_destination: 2,
+        connect_timeout: Duration::from_secs(1),
+        breaker: BreakerPolicy {
+            failures: 3,
+            pause: Duration::from_millis(200),
+            pause_max: Duration::from_millis(400),
+        },
+    };
+    let outbound = Outbound::new(
+        runtime.handle().clone(),
+        limits,
+        clock.clone(),
+        Arc::new(Metrics::default()),
+        None,
+    );
+    World {
+        runtime,
+        outbound,
+        clock,
+    }
+}
+
+impl World {
+    /// Send a request; its report comes by the channel.
+    fn send(&self, to: SocketAddr, while_away: WhileAway, lives_ms: u64) -> mpsc::Receiver<Report> {
+        let (sender, receiver) = mpsc::channel();
+        let request = OutboundRequest {
+            id: 1,
+            component: "notifications".into(),
+            method: "PUT".into(),
+            url: format!("http://{to}/transfers/t"),
+            headers: Vec::new(),
+            body: Some("{}".into()),
+            policy: DeliveryPolicy {
+                attempts_max: 100,
+                attempt_timeout_ms: 100,
+                deadline: Timestamp(self.clock.now().0 + lives_ms),
+                backoff_initial_ms: 1,
+                backoff_max_ms: 10,
+                while_away,
+            },
+            correlation: String::new(),
+            traceparent: String::new(),
+            subjects: Vec::new(),
+        };
+        self.outbound.send(
+            Arc::new(request),
+            Box::new(move |report| {
+                let _ = sender.send(report);
+            }),
+        );
+        receiver
+    }
+
+    fn find(&self, of: SocketAddr) -> Option<Standing> {
+        let all = self.outbound.destinations();
+        all.into_iter().find(|d| d.destination == of.to_string())
+    }
+
+    fn standing(&self, of: SocketAddr) -> Standing {
+        self.find(of).unwrap()
+    }
+
+    /// Wait until so many attempts in a row have met nobody at a destination.
+    fn wait_for_failures(&self, of: SocketAddr, failures: u32) {
+        let until = Instant::now() + PATIENCE;
+        while self.find(of).is_none_or(|d| d.failures < failures) {
+            assert!(Instant::now() < until, "{:?}", self.find(of));
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn failed(report: &Report) -> (FailureKind, &str) {
+    match &report.outcome {
+        Outcome::Failed { kind, reason, .. } => (*kind, reason),
+        Outcome::Delivered(response) => panic!("it was delivered: {}", response.status),
+    }
+}
+
+#[test]
+fn who_is_away_is_left_alone_and_found_again() {
+    let world = world();
+    let fsp = fsp(&world.runtime, false, Illness::Resets);
+    let reports: Vec<_> = (0..50)
+        .map(|_| world.send(fsp.address, WhileAway::Wait, 60_000))
+        .collect();
+    // Three open the circuit, one more may have been under way, and each pause lets one through:
+    // without a circuit fifty requests would have been tried hundreds of times by then.
+    world.wait_for_failures(fsp.address, 7);
+    let met = fsp.met.load(Ordering::SeqCst);
+    assert!(met <= 10, "it was met {met} times");
+    let standing = world.standing(fsp.address);
+    assert_ne!(standing.circuit, "closed", "{standing:?}");
+    assert_eq!(standing.requests, 50);
+    fsp.well.store(true, Ordering::SeqCst);
+    for report in reports {
+        let report = report.recv_timeout(PATIENCE).unwrap();
+        assert!(
+            matches!(report.outcome, Outcome::Delivered(_)),
+            "{report:?}"
+        );
+        // Waiting is no attempt.
+        assert!(report.attempts <= 5, "{report:?}");
+    }
+    let standing = world.standing(fsp.address);
+    assert_eq!(
+        (standing.circuit.as_str(), standing.failures),
+        ("closed", 0)
+    );
+    assert_eq!(standing.requests, 0);
+}
+
+#[test]
+fn who_would_rather_not_wait_is_told_at_once() {
+    let world = world();
+    let fsp = fsp(&world.runtime, false, Illness::Silent);
+    let waiting = world.send(fsp.address, WhileAway::Wait, 1_000);
+    world.wait_for_failures(fsp.address, 3);
+    // Whoever comes when a pause is over is the probe, and meets nobody himself.
+    let told = world.send(fsp.address, WhileAway::GiveUp, 60_000);
+    let told = told.recv_timeout(Duration::from_secs(5)).unwrap();
+    let (kind, reason) = failed(&told);
+    if told.attempts == 0 {
+        assert_eq!(kind, FailureKind::Unreachable);
+        assert!(
+            reason.contains("met nobody, the last one: no answer"),
+            "{reason}"
+        );
+    } else {
+        assert_eq!((told.attempts, kind), (1, FailureKind::TimedOut));
+    }
+    let report = waiting.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(
+        failed(&report).0,
+        FailureKind::TimedOut,
+        "its deadline came"
+    );
+}
+
+#[test]
+fn a_silent_destination_does_not_hold_up_another_one() {
+    let world = world();
+    let silent = fsp(&world.runtime, false, Illness::Silent);
+    let well = fsp(&world.runtime, true, Illness::Silent);
+    let stuck: Vec<_> = (0..2_000)
+        .map(|_| world.send(silent.address, WhileAway::Wait, 600_000))
+        .collect();
+    let reports: Vec<_> = (0..500)
+        .map(|_| world.send(well.address, WhileAway::Wait, 600_000))
+        .collect();
+    for report in reports {
+        let report = report.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(report.attempts, 1);
+    }
+    assert_eq!(world.standing(well.address).circuit, "closed");
+    let none_ended = stuck.iter().all(|report| report.try_recv().is_err());
+    assert!(none_ended, "they wait for their destination");
+}
+
+#[test]
+fn a_refusal_is_a_sign_of_life() {
+    let world = world();
+    let listener = world.runtime.block_on(TcpListener::bind("127.0.0.1:0"));
+    let listener = listener.unwrap();
+    let address = listener.local_addr().unwrap();
+    world.runtime.spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut buffer = [0; 4096];
+                while stream.read(&mut buffer).await.is_ok_and(|n| n > 0) {
+                    let answer = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+                    stream.write_all(answer).await.unwrap();
+                }
+            });
+        }
+    });
+    for _ in 0..10 {
+        let report = world.send(address, WhileAway::Wait, 60_000);
+        let report = report.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(failed(&report).0, FailureKind::Refused);
+    }
+    assert_eq!(world.standing(address).circuit, "closed");
+}

@@ -1,0 +1,154 @@
+//! Delivery reports, filed under whom the messages were for. Unless the settings want all of them, a
+//! message that went through at once leaves none here: the host's history tells of every one under what
+//! it was about. Kept for good, as the history is.
+
+use crate::notification::Ended;
+use crate::settings::{Settings, Which};
+use rialto_sdk::documents::{Collection, Page, Range};
+use serde::{Deserialize, Serialize};
+
+/// Reports by destination and time.
+const REPORTS: Collection<ReportDocument> = Collection::new("reports");
+
+/// Bytes of an answer that a report keeps: an FSPIOP error and some more.
+const ANSWER_BYTES_MAX: usize = 1_024;
+
+/// What became of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReportDocument {
+    /// The notification's id.
+    pub notification_id: String,
+    /// What it was about: `transfer:7c23e80c-…`.
+    pub subject: String,
+    /// The context that asked for it.
+    pub requested_by: String,
+    /// Whom it was for.
+    pub destination: String,
+    /// The HTTP method.
+    pub method: String,
+    /// The path of the resource.
+    pub path: String,
+    /// Whether the destination answered 2xx.
+    pub delivered: bool,
+    /// The destination's last answer, or 0 if there was none.
+    pub status: u16,
+    /// Attempts in all.
+    pub attempts: u32,
+    /// Why not, when it was not delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The beginning of the last answer's body, if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// UTC, milliseconds since 1970.
+    pub reported_at: u64,
+}
+
+impl ReportDocument {
+    /// The report of a notification that has ended.
+    #[must_use]
+    pub fn new(ended: &Ended) -> Self {
+        let event = ended.event.clone();
+        let answer = cut(&ended.answer, ANSWER_BYTES_MAX);
+        Self {
+            notification_id: event.notification_id,
+            subject: ended.subject.clone(),
+            requested_by: event.requested_by,
+            destination: event.destination,
+            method: event.method,
+            path: event.path,
+            delivered: event.delivered,
+            status: event.status,
+            attempts: event.attempts,
+            reason: event.reason,
+            answer: (!answer.is_empty()).then(|| answer.to_owned()),
+            reported_at: event.reported_at,
+        }
+    }
+
+    /// Its id: later reports come after earlier ones to the same participant.
+    fn id(&self) -> String {
+        let (at, id) = (self.reported_at, &self.notification_id);
+        format!("{}/{at:013}/{id}", self.destination)
+    }
+
+    /// Whether the message did not go through at once.
+    fn is_of_trouble(&self) -> bool {
+        !self.delivered || self.attempts > 1
+    }
+}
+
+/// Keep a report, if the settings want it.
+pub fn keep(report: &ReportDocument, settings: &Settings) {
+    if settings.reports_kept == Which::All || report.is_of_trouble() {
+        REPORTS.put(&report.id(), report);
+    }
+}
+
+/// One page of the reports of messages to a participant, oldest first, and where the next one begins.
+#[must_use]
+pub fn page(
+    participant: &str,
+    cursor: Option<&str>,
+    limit: u32,
+) -> (Vec<ReportDocument>, Option<String>) {
+    let range = Range::Prefix(format!("{participant}/"));
+    let Page { documents, cursor } = REPORTS.scan(&range, cursor, limit);
+    let reports = documents.into_iter().map(|(_, report)| report);
+    (reports.collect(), cursor)
+}
+
+/// The beginning of a text, of so many bytes at most.
+fn cut(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bindings::rialto::notifications_and_alerts::notify_report;
+
+    fn report(delivered: bool, attempts: u32, answer: &str) -> ReportDocument {
+        ReportDocument::new(&Ended {
+            event: notify_report::Event {
+                notification_id: "1b4e28ba-2fa1-41d2-883f-0016d3cca427".to_owned(),
+                requested_by: "fsp-interop-api".to_owned(),
+                destination: "payerfsp".to_owned(),
+                method: "PUT".to_owned(),
+                path: "/transfers/t".to_owned(),
+                correlation: String::new(),
+                delivered,
+                status: 200,
+                attempts,
+                reason: None,
+                reported_at: 1_700_000_000_000,
+            },
+            subject: "transfer:t".to_owned(),
+            answer: answer.to_owned(),
+        })
+    }
+
+    #[test]
+    fn what_went_through_at_once_is_no_trouble() {
+        assert!(!report(true, 1, "").is_of_trouble());
+        assert!(report(true, 2, "").is_of_trouble());
+        assert!(report(false, 1, "").is_of_trouble());
+    }
+
+    #[test]
+    fn a_report_is_found_by_participant_and_time() {
+        let id = report(true, 1, "").id();
+        assert_eq!(
+            id,
+            "payerfsp/1700000000000/1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+        );
+    }
+
+    #[test]
+    fn a_long_answer_is_cut_between_characters() {
+        let kept = report(true, 1, &"\u{20ac}".repeat(1_000)).answer.unwrap();
+        assert_eq!(kept.len(), 1_023, "a euro sign has three bytes");
+        assert_eq!(report(true, 1, "").answer, None);
+    }
+}
