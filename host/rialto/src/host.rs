@@ -121,7 +121,7 @@ impl Host {
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
             .context("reading the store back")?;
-        metrics.add_collector(Box::new(EngineCollector(engine.clone())));
+        metrics.add_collector(Box::new(EngineCollector(engine.clone(), outbound.clone())));
         let releases = Releases::new(store.clone(), runtime.clone(), operator.clone(), clock);
         let shared = Arc::new(Shared {
             engine,

@@ -1,15 +1,17 @@
-//! The engine's counters and load as metrics.
+//! The engine's counters and load, and how the destinations stand, as metrics.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
+use rialto_edge::Outbound;
 use rialto_engine::Engine;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Reads an engine when metrics are asked for.
+/// Reads an engine and its network when metrics are asked for.
 #[derive(Clone)]
-pub struct EngineCollector(pub Engine);
+pub struct EngineCollector(pub Engine, pub Arc<Outbound>);
 
 impl std::fmt::Debug for EngineCollector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -70,6 +72,8 @@ impl Collector for EngineCollector {
             counter.encode(metric)?;
         }
         let load = self.0.load();
+        let destinations = self.1.destinations();
+        let away = destinations.iter().filter(|d| d.circuit != "closed");
         let gauges = [
             ("turns_active", "Turns ready or running", load.turns_active),
             (
@@ -97,6 +101,11 @@ impl Collector for EngineCollector {
                 "requests_outbound_on_disk",
                 "Requests to the outside that wait on disk for room at their destination",
                 load.outbound_on_disk,
+            ),
+            (
+                "circuits_open",
+                "Destinations that are left alone because nobody is there",
+                away.count(),
             ),
             (
                 "document_bytes",

@@ -48,7 +48,7 @@ fn what_changes_takes_effect_at_the_next_look_and_is_told_once() {
         (keys.of("payerfsp").len(), keys.of("payeefsp").len())
     };
     assert_eq!(counts(&keys), (1, 0));
-    let mut look = |keys: &mut KeyFolder| told(keys, place.path());
+    let look = |keys: &mut KeyFolder| told(keys, place.path());
     assert_eq!(look(&mut keys), [""; 0]);
 
     // A second key, while both are valid; and another signer.

@@ -20,7 +20,7 @@ const CLOSED: [(&str, &str); 15] = [
     ("GET", "/documents/accounts-and-balances/accounts"),
     ("GET", "/destinations"),
     // What a component serves there.
-    ("GET", "/delivery-reports?participant=payerfsp"),
+    ("GET", "/delivery-reports?destination=payerfsp"),
     ("GET", "/openapi/notifications-and-alerts"),
     ("GET", "/openapi/notifications-and-alerts.yaml"),
     ("GET", "/dead-letters"),

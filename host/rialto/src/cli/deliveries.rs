@@ -15,7 +15,7 @@ pub(super) struct Deliveries {
     /// about it. Without it, how the destinations stand.
     #[arg(conflicts_with = "to")]
     id: Option<String>,
-    /// The messages to this participant that did not go through at once.
+    /// The messages to this destination that did not go through at once.
     #[arg(long, value_name = "ID")]
     to: Option<String>,
     /// At most so many of those: the earliest
@@ -61,7 +61,7 @@ impl Deliveries {
     pub fn run(self) -> anyhow::Result<u8> {
         match (&self.id, &self.to) {
             (Some(id), _) => self.about(id),
-            (None, Some(participant)) => self.to(participant),
+            (None, Some(destination)) => self.to(destination),
             (None, None) => self.destinations(),
         }
     }
@@ -83,7 +83,7 @@ impl Deliveries {
         Ok(0)
     }
 
-    fn to(&self, participant: &str) -> anyhow::Result<u8> {
+    fn to(&self, destination: &str) -> anyhow::Result<u8> {
         let client = self.at.client()?;
         let wanted = self.limit as usize;
         let mut cursor: Option<String> = None;
@@ -91,8 +91,8 @@ impl Deliveries {
         let more = loop {
             let limit = (wanted - shown).min(PAGE);
             let mut asked = format!(
-                "/delivery-reports?participant={}&limit={limit}",
-                path(participant)
+                "/delivery-reports?destination={}&limit={limit}",
+                path(destination)
             );
             if let Some(cursor) = &cursor {
                 asked.push_str(&format!("&cursor={}", path(cursor)));
@@ -113,7 +113,7 @@ impl Deliveries {
         };
         if shown == 0 {
             out::note(format_args!(
-                "every message to {participant} has gone through at once, or there was none"
+                "every message to {destination} has gone through at once, or there was none"
             ));
         } else if more {
             out::note(format_args!(

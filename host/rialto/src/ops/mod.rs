@@ -100,8 +100,8 @@ pub async fn answer(
     request: http::Request<hyper::body::Incoming>,
 ) -> Response {
     if service.serves(request.uri().path()) {
-        if let Err(refused) = shown(&shared, request.headers()) {
-            return refused;
+        if let Some(refusal) = refusal(&shared, request.headers()) {
+            return refusal;
         }
         return service.answer(request).await.map(axum::body::Body::new);
     }
@@ -112,20 +112,20 @@ pub async fn answer(
 }
 
 async fn authorize(State(shared): Host, request: Request, next: Next) -> Response {
-    match shown(&shared, request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(refused) => refused,
+    match refusal(&shared, request.headers()) {
+        None => next.run(request).await,
+        Some(refusal) => refusal,
     }
 }
 
-/// Whether these headers show the operators' token.
-fn shown(shared: &Shared, headers: &HeaderMap) -> Result<(), Response> {
+/// The answer to whoever does not show the operators' token.
+fn refusal(shared: &Shared, headers: &HeaderMap) -> Option<Response> {
     let given = headers
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "))
         .unwrap_or_default();
     if same(given.as_bytes(), shared.token.as_bytes()) {
-        return Ok(());
+        return None;
     }
     let detail = "show the token that is in `operator.token` in the store's folder: `Authorization: Bearer …`";
     let mut refused =
@@ -134,7 +134,7 @@ fn shown(shared: &Shared, headers: &HeaderMap) -> Result<(), Response> {
         header::WWW_AUTHENTICATE,
         header::HeaderValue::from_static("Bearer"),
     );
-    Err(refused)
+    Some(refused)
 }
 
 /// Whether both are the same, in a time that does not tell where they differ.

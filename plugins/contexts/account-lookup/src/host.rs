@@ -1,6 +1,7 @@
 //! The surroundings where the component runs, and its exports.
 
 use crate::Component;
+use crate::bindings::exports::rialto::account_lookup::get_party_fsp;
 use crate::bindings::exports::rialto::fsp_interop_api as asked;
 use crate::bindings::exports::rialto::host::{reminder_handler, settings_handler};
 use crate::bindings::rialto::account_lookup as events;
@@ -156,6 +157,12 @@ impl asked::party_info_available::Guest for Component {
     fn party_info_available(event: asked::party_info_available::Event) {
         about(&event.party);
         queries::answer(&mut Host, event);
+    }
+}
+
+impl get_party_fsp::Guest for Component {
+    fn get_party_fsp(party: PartyId, currency: String) -> Option<String> {
+        associations::find_fsp(&Host, &party, Some(&currency)).ok()
     }
 }
 

@@ -29,7 +29,7 @@ struct Problem<'a> {
 /// What a query asks for.
 #[derive(Debug, PartialEq, Eq)]
 struct Asked {
-    participant: String,
+    destination: String,
     cursor: Option<String>,
     limit: u32,
 }
@@ -45,7 +45,7 @@ impl Guest for Component {
             Err(detail) => return problem(400, "malformed", detail),
         };
         let (reports, next_cursor) =
-            reports::page(&asked.participant, asked.cursor.as_deref(), asked.limit);
+            reports::page(&asked.destination, asked.cursor.as_deref(), asked.limit);
         json(
             200,
             "application/json",
@@ -91,7 +91,7 @@ fn asked(query: &[(String, String)]) -> Result<Asked, &'static str> {
     let limit = given("limit").map_or(Ok(LIMIT), |limit| limit.parse());
     Ok(Asked {
         // It must be there, says the document.
-        participant: given("participant").ok_or("`participant` is missing")?,
+        destination: given("destination").ok_or("`destination` is missing")?,
         cursor: given("cursor"),
         limit: limit.map_err(|_| "`limit` is 1 to 1000")?,
     })
@@ -124,11 +124,11 @@ mod tests {
     }
 
     #[test]
-    fn a_query_names_a_participant() {
-        let asked = query(&[("participant", "payerfsp"), ("limit", "7"), ("more", "x")]).unwrap();
-        assert_eq!(asked.participant, "payerfsp");
+    fn a_query_names_a_destination() {
+        let asked = query(&[("destination", "payerfsp"), ("limit", "7"), ("more", "x")]).unwrap();
+        assert_eq!(asked.destination, "payerfsp");
         assert_eq!((asked.cursor, asked.limit), (None, 7));
-        let asked = query(&[("participant", "payerfsp"), ("cursor", "c")]).unwrap();
+        let asked = query(&[("destination", "payerfsp"), ("cursor", "c")]).unwrap();
         assert_eq!((asked.cursor.as_deref(), asked.limit), (Some("c"), LIMIT));
         assert!(query(&[]).is_err());
     }

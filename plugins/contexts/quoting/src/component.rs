@@ -3,6 +3,7 @@
 use crate::bindings::exports::rialto::fsp_interop_api::*;
 use crate::bindings::exports::rialto::host::settings_handler;
 use crate::bindings::exports::rialto::quoting::get_agreement;
+use crate::bindings::rialto::account_lookup::get_party_fsp::get_party_fsp;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_quote_data::{
     ParticipantQuoteData, get_participant_quote_data,
 };
@@ -13,7 +14,7 @@ use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::terms::Agreement;
 use crate::{query, reject, reports, request, response};
-use rialto_sdk::bindings::rialto::common::types::CallbackReport;
+use rialto_sdk::bindings::rialto::common::types::{CallbackReport, PartyId};
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
 use rialto_sdk::documents::Collection;
@@ -56,6 +57,10 @@ impl Surroundings for Host {
 
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantQuoteData>> {
         get_participant_quote_data(ids)
+    }
+
+    fn party_fsp(&mut self, party: &PartyId, currency: &str) -> Option<String> {
+        get_party_fsp(party, currency)
     }
 
     fn judge_request(&mut self, id: &str, input: &quote_request_check::Input) -> Verdict {

@@ -41,6 +41,7 @@ pub mod bindings {
             "../../../wit/participant-lifecycle-management",
             "../../../wit/transfers",
             "../../../wit/quoting",
+            "../../../wit/account-lookup",
             "../../../wit/fsp-interop-api",
             ".",
         ],

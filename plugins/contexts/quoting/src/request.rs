@@ -42,7 +42,9 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
         .request
         .payee_fsp
         .clone()
-        .or(event.destination_fsp.clone());
+        .or(event.destination_fsp.clone())
+        // Decision 49: who names neither has the party looked up.
+        .or_else(|| world.party_fsp(&event.request.payee, &event.request.amount.currency));
     let mut quote = Quote {
         quote_id: event.request.quote_id.clone(),
         payer_fsp: event.requester_fsp.clone(),
@@ -126,7 +128,10 @@ fn examine(
 ) -> Result<QuoteRequest, Refusal> {
     let terms = &event.request;
     let Some(payee_fsp) = payee_fsp else {
-        return Err(Refusal::Fsp(error("3201", "the payee FSP is not named")));
+        return Err(Refusal::Fsp(error(
+            "3201",
+            "the payee FSP is not named, and nobody has the payee",
+        )));
     };
     check_fsps(
         world,

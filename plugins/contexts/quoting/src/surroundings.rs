@@ -10,7 +10,7 @@ use crate::bindings::rialto::rules::{quote_request_check, quote_response_check};
 use crate::quote::Quote;
 use crate::settings::Settings;
 use crate::terms::Agreement;
-use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
 use rialto_sdk::bindings::rialto::rules::types::{Verdict, Violation};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
@@ -49,6 +49,8 @@ pub trait Surroundings {
 
     /// Participants, in the order asked for.
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantQuoteData>>;
+    /// The FSP that a party is with, in this currency or in no particular one.
+    fn party_fsp(&mut self, party: &PartyId, currency: &str) -> Option<String>;
     /// Have the rules judge a request for a quote.
     fn judge_request(&mut self, id: &str, input: &quote_request_check::Input) -> Verdict;
     /// Have the rules judge the payee FSP's terms.

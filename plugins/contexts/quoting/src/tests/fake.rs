@@ -39,6 +39,8 @@ pub struct Fake {
     pub rules_refuse: Option<Violation>,
     /// Participants that exist but may not transact.
     pub barred: Vec<&'static str>,
+    /// The FSP that each party is with.
+    pub party_fsp: Option<&'static str>,
 }
 
 impl Surroundings for Fake {
@@ -91,6 +93,10 @@ impl Surroundings for Fake {
             })
         };
         ids.iter().map(data).collect()
+    }
+
+    fn party_fsp(&mut self, _party: &PartyId, currency: &str) -> Option<String> {
+        (currency == "USD").then(|| self.party_fsp.map(str::to_owned))?
     }
 
     fn judge_request(&mut self, id: &str, input: &quote_request_check::Input) -> Verdict {

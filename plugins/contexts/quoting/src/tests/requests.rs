@@ -14,14 +14,16 @@ use rialto_sdk::bindings::rialto::rules::types::Violation;
 use rialto_sdk::money::money;
 
 #[test]
-fn a_good_request_goes_to_the_payee_fsp_of_the_terms_or_of_the_header() {
+fn a_good_request_goes_to_the_payee_fsp_of_the_terms_of_the_header_or_of_the_lookup() {
     for (named, destination, expected) in [
         (None, Some(PAYEE), PAYEE),
         (Some(PAYEE), None, PAYEE),
         (Some(PAYEE), Some("otherfsp"), PAYEE),
+        (None, None, PAYEE),
     ] {
         let mut world = Fake {
             now: 5,
+            party_fsp: destination.is_none().then_some(PAYEE),
             ..Fake::default()
         };
         let mut event = asked("q1");
