@@ -36,6 +36,7 @@ struct AccountFacts<'a> {
     currency: &'a CurrencyCode,
     opening_liquidity: &'a Amount,
     net_debit_cap: Option<&'a Amount>,
+    liquidity_threshold: Option<&'a Amount>,
 }
 
 #[derive(Serialize)]
@@ -80,6 +81,7 @@ fn participant(participant: &crate::scheme::Participant) -> ParticipantFacts<'_>
                 currency: &account.currency,
                 opening_liquidity: &account.opening_liquidity,
                 net_debit_cap: account.net_debit_cap.as_ref(),
+                liquidity_threshold: account.liquidity_threshold.as_ref(),
             })
             .collect(),
     }

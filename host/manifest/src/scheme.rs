@@ -302,4 +302,7 @@ pub struct Account {
     /// The highest net debit position, as decimal text; without it liquidity alone decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub net_debit_cap: Option<Amount>,
+    /// What is available below this, as decimal text, is warned of, once until it is back above; without it nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub liquidity_threshold: Option<Amount>,
 }

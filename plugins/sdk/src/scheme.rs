@@ -60,6 +60,9 @@ pub struct Account {
     /// Decimal text; none when liquidity alone decides.
     #[serde(default)]
     pub net_debit_cap: Option<String>,
+    /// Decimal text; none when nothing is warned of.
+    #[serde(default)]
+    pub liquidity_threshold: Option<String>,
 }
 
 /// An error code that the scheme declares.

@@ -201,6 +201,9 @@ impl Check<'_> {
             if let Some(cap) = account.net_debit_cap {
                 self.amount(&path_of("net-debit-cap"), cap, scale, code);
             }
+            if let Some(threshold) = account.liquidity_threshold {
+                self.amount(&path_of("liquidity-threshold"), threshold, scale, code);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use super::text;
 use super::values::{Compared, Words, compared};
 
 /// Members of an account that are taken when it is opened.
-const TAKEN_AT_OPENING: [&str; 2] = ["opening-liquidity", "net-debit-cap"];
+const TAKEN_AT_OPENING: [&str; 3] = ["opening-liquidity", "net-debit-cap", "liquidity-threshold"];
 
 /// What a participant signs with.
 const KEYS: &str = "jws-public-keys";

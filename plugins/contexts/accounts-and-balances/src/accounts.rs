@@ -107,6 +107,9 @@ pub struct Account {
     /// Of a liquidity account: the highest net debit position; none when cover alone decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub net_debit_cap: Option<Units>,
+    /// Of a liquidity account: what is available below this is warned of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub liquidity_threshold: Option<Units>,
     /// Sum of fulfilled transfers that wait for settlement: paid ones on a position account,
     /// received ones on a liquidity account. They stand where the fulfilment posts anyway, so
     /// that a transfer touches no third account.
@@ -136,6 +139,7 @@ impl Account {
             credit_balance: Units(0),
             debit_limit: Units(0),
             net_debit_cap: None,
+            liquidity_threshold: None,
             unsettled: Units(0),
             created_at,
         }
@@ -170,6 +174,7 @@ impl Account {
             debit_balance: money(self.debit_balance.0),
             credit_balance: money(self.credit_balance.0),
             available: money(self.available()),
+            threshold: self.liquidity_threshold.map(|threshold| money(threshold.0)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The reports over HTTP, for operators.
 
 use crate::Component;
+use crate::alerts::{self, AlertDocument};
 use crate::bindings::exports::rialto::host::http_handler::{
     Guest, Request, RequestHead, Response, Violation, ViolationKind,
 };
@@ -18,6 +19,14 @@ struct Page {
     next_cursor: Option<String>,
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AlertPage {
+    alerts: Vec<AlertDocument>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
 /// RFC 9457.
 #[derive(Serialize)]
 struct Problem<'a> {
@@ -26,10 +35,9 @@ struct Problem<'a> {
     detail: &'a str,
 }
 
-/// What a query asks for.
+/// Which page a query asks for.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
-    destination: String,
+struct Paging {
     cursor: Option<String>,
     limit: u32,
 }
@@ -40,20 +48,11 @@ impl Guest for Component {
     }
 
     fn handle(request: Request) -> Response {
-        let asked = match asked(&request.query_parameters) {
-            Ok(asked) => asked,
-            Err(detail) => return problem(400, "malformed", detail),
+        let answered = match request.operation_id.as_str() {
+            "listAlerts" => alerts_asked(&request.query_parameters),
+            _ => reports_asked(&request.query_parameters),
         };
-        let (reports, next_cursor) =
-            reports::page(&asked.destination, asked.cursor.as_deref(), asked.limit);
-        json(
-            200,
-            "application/json",
-            &Page {
-                reports,
-                next_cursor,
-            },
-        )
+        answered.unwrap_or_else(|detail| problem(400, "malformed", detail))
     }
 
     fn refuse(_head: RequestHead, violation: Violation) -> Response {
@@ -81,20 +80,43 @@ impl Guest for Component {
     }
 }
 
-/// What a query asks for, or what is wrong with it.
-fn asked(query: &[(String, String)]) -> Result<Asked, &'static str> {
-    let given = |name: &str| {
-        let parameter = query.iter().find(|(given, _)| given == name);
-        parameter.map(|(_, value)| value.clone())
+fn alerts_asked(query: &[(String, String)]) -> Result<Response, &'static str> {
+    let paging = Paging::of(query)?;
+    let (alerts, next_cursor) = alerts::page(paging.cursor.as_deref(), paging.limit);
+    let page = AlertPage {
+        alerts,
+        next_cursor,
     };
-    // The document has let no other text through.
-    let limit = given("limit").map_or(Ok(LIMIT), |limit| limit.parse());
-    Ok(Asked {
-        // It must be there, says the document.
-        destination: given("destination").ok_or("`destination` is missing")?,
-        cursor: given("cursor"),
-        limit: limit.map_err(|_| "`limit` is 1 to 1000")?,
-    })
+    Ok(json(200, "application/json", &page))
+}
+
+fn reports_asked(query: &[(String, String)]) -> Result<Response, &'static str> {
+    let paging = Paging::of(query)?;
+    // It must be there, says the document.
+    let destination = given(query, "destination").ok_or("`destination` is missing")?;
+    let (reports, next_cursor) =
+        reports::page(&destination, paging.cursor.as_deref(), paging.limit);
+    let page = Page {
+        reports,
+        next_cursor,
+    };
+    Ok(json(200, "application/json", &page))
+}
+
+fn given(query: &[(String, String)], name: &str) -> Option<String> {
+    let parameter = query.iter().find(|(given, _)| given == name);
+    parameter.map(|(_, value)| value.clone())
+}
+
+impl Paging {
+    fn of(query: &[(String, String)]) -> Result<Self, &'static str> {
+        // The document has let no other text through.
+        let limit = given(query, "limit").map_or(Ok(LIMIT), |limit| limit.parse());
+        Ok(Self {
+            cursor: given(query, "cursor"),
+            limit: limit.map_err(|_| "`limit` is 1 to 1000")?,
+        })
+    }
 }
 
 fn problem(status: u16, title: &str, detail: &str) -> Response {
@@ -118,18 +140,20 @@ fn json(status: u16, media_type: &str, body: &impl Serialize) -> Response {
 mod tests {
     use super::*;
 
-    fn query(of: &[(&str, &str)]) -> Result<Asked, &'static str> {
-        let owned = of.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
-        asked(&owned.collect::<Vec<_>>())
-    }
-
     #[test]
-    fn a_query_names_a_destination() {
-        let asked = query(&[("destination", "payerfsp"), ("limit", "7"), ("more", "x")]).unwrap();
-        assert_eq!(asked.destination, "payerfsp");
-        assert_eq!((asked.cursor, asked.limit), (None, 7));
-        let asked = query(&[("destination", "payerfsp"), ("cursor", "c")]).unwrap();
-        assert_eq!((asked.cursor.as_deref(), asked.limit), (Some("c"), LIMIT));
-        assert!(query(&[]).is_err());
+    fn a_query_says_which_page() {
+        let paging = |of: &[(&str, &str)]| {
+            let owned = of.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+            Paging::of(&owned.collect::<Vec<_>>())
+        };
+        let page = |cursor: Option<&str>, limit| {
+            Ok(Paging {
+                cursor: cursor.map(str::to_owned),
+                limit,
+            })
+        };
+        assert_eq!(paging(&[]), page(None, LIMIT));
+        assert_eq!(paging(&[("limit", "7"), ("more", "x")]), page(None, 7));
+        assert_eq!(paging(&[("cursor", "c")]), page(Some("c"), LIMIT));
     }
 }

@@ -4,18 +4,22 @@
 //! say; its report is kept, and becomes the report to the context that asked. What its turns are about they have
 //! from the turns that caused them.
 
+pub mod alerts;
 pub mod api;
 pub mod bindings;
 pub mod notification;
 pub mod reports;
 pub mod settings;
 
+use alerts::AlertDocument;
 use bindings::exports::rialto::fsp_interop_api::notify_requested;
 use bindings::exports::rialto::host::{http_report_handler, settings_handler};
+use bindings::exports::rialto::participant_lifecycle_management::participant_liquidity_threshold_exceeded as liquidity;
 use bindings::rialto::notifications_and_alerts::notify_report::notify_report;
 use reports::ReportDocument;
 use rialto_sdk::bindings::rialto::host::http::WhileAway;
 use rialto_sdk::bindings::rialto::host::{clock, http};
+use rialto_sdk::logging::subject;
 use rialto_sdk::scheme::settings;
 use rialto_sdk::warn;
 use settings::Settings;
@@ -34,6 +38,15 @@ impl notify_requested::Guest for Component {
         };
         let policy = settings::<Settings>().policy(event.deadline, while_away);
         http::send(&notification::outbound(event, policy));
+    }
+}
+
+impl liquidity::Guest for Component {
+    fn participant_liquidity_threshold_exceeded(event: liquidity::Event) {
+        subject("participant", &event.participant);
+        let alert = AlertDocument::of_liquidity(&event);
+        warn!("{}", alert.message);
+        alerts::keep(&alert);
     }
 }
 

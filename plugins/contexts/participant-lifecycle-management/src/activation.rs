@@ -135,6 +135,7 @@ fn open_missing_accounts(
             scale: opening.liquidity.scale,
             enabled: true,
             net_debit_cap: opening.net_debit_cap,
+            liquidity_threshold: opening.liquidity_threshold,
             liquidity_account: ids.liquidity,
             position_account: ids.position,
             liquidity_cover_account: ids.liquidity_cover,
@@ -160,6 +161,7 @@ fn deposit(world: &mut impl Surroundings, participant: &str, amount: &Money) {
 struct Opening {
     liquidity: Money,
     net_debit_cap: Option<Money>,
+    liquidity_threshold: Option<Money>,
 }
 
 impl Opening {
@@ -174,9 +176,11 @@ impl Opening {
             })
         };
         let cap = account.net_debit_cap.as_deref();
+        let threshold = account.liquidity_threshold.as_deref();
         Self {
             liquidity: read("opening liquidity", &account.opening_liquidity),
             net_debit_cap: cap.map(|cap| read("net debit cap", cap)),
+            liquidity_threshold: threshold.map(|text| read("liquidity threshold", text)),
         }
     }
 
@@ -185,6 +189,7 @@ impl Opening {
             currency: self.liquidity.currency.clone(),
             scale: self.liquidity.scale,
             net_debit_cap: self.net_debit_cap.clone(),
+            liquidity_threshold: self.liquidity_threshold.clone(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | [`participants`] | the participant document, and what callers are told of it |
+//! | [`warnings`] | warnings of a participant's liquidity |
 //! | [`activation`] | bringing the participants of the manifest in, pure over its surroundings |
 
 #![allow(
@@ -12,6 +13,7 @@
 
 pub mod activation;
 pub mod participants;
+pub mod warnings;
 
 /// Bindings generated from `world.wit`.
 #[allow(missing_docs)]
@@ -21,8 +23,10 @@ pub mod bindings {
         path: [
             "../../../wit/common",
             "../../../wit/host",
+            "../../../wit/rules",
             "../../../wit/accounts-and-balances",
             "../../../wit/participant-lifecycle-management",
+            "../../../wit/transfers",
             ".",
         ],
         with: {
@@ -46,19 +50,29 @@ mod component {
         get_participant_callback_info as callback_info, get_participant_info as info,
         get_participant_quote_data as quote_data,
         get_participants_transfers_data as transfers_data,
+        liquidity_threshold_exceeded as threshold_exceeded,
+    };
+    use crate::bindings::exports::rialto::transfers::{
+        transfer_committed_fulfiled as committed,
+        transfer_prepare_liquidity_check_failed as liquidity_check_failed,
     };
     use crate::bindings::rialto::accounts_and_balances::create_participant_accounts_with_limits as create_accounts;
     use crate::bindings::rialto::accounts_and_balances::manage_funds_credit_debit_pair_instruction as manage_funds;
     use crate::bindings::rialto::accounts_and_balances::types::{
         LedgerError, ParticipantAccountIds,
     };
-    use crate::bindings::rialto::participant_lifecycle_management::participant_created;
+    use crate::bindings::rialto::participant_lifecycle_management::{
+        participant_created, participant_liquidity_threshold_exceeded as warned,
+    };
     use crate::participants::Participant;
+    use crate::warnings::{self, Given};
     use rialto_sdk::bindings::rialto::host::clock;
     use rialto_sdk::documents::Collection;
+    use rialto_sdk::logging::subject;
     use rialto_sdk::scheme::scheme;
 
     const PARTICIPANTS: Collection<Participant> = Collection::new("participants");
+    const WARNINGS: Collection<Given> = Collection::new("liquidity-warnings");
 
     struct Host;
 
@@ -84,6 +98,28 @@ mod component {
 
         fn publish_created(&mut self, event: &participant_created::Event) {
             participant_created::participant_created(event);
+        }
+    }
+
+    impl warnings::Surroundings for Host {
+        fn now(&self) -> u64 {
+            clock::now()
+        }
+
+        fn is_given(&mut self, id: &str) -> bool {
+            WARNINGS.get_for_update(id).is_some()
+        }
+
+        fn put_given(&mut self, id: &str, given: &Given) {
+            WARNINGS.put(id, given);
+        }
+
+        fn forget_given(&mut self, id: &str) {
+            WARNINGS.delete(id);
+        }
+
+        fn publish(&mut self, event: &warned::Event) {
+            warned::participant_liquidity_threshold_exceeded(event);
         }
     }
 
@@ -123,6 +159,36 @@ mod component {
             PARTICIPANTS
                 .get(&participant)
                 .and_then(Participant::into_callback_info)
+        }
+    }
+
+    impl threshold_exceeded::Guest for ParticipantLifecycleManagement {
+        fn liquidity_threshold_exceeded(request: threshold_exceeded::Request) -> bool {
+            warnings::warn(
+                &mut Host,
+                request.participant,
+                warned::Warning::Threshold,
+                request.position,
+            )
+        }
+    }
+
+    impl liquidity_check_failed::Guest for ParticipantLifecycleManagement {
+        fn transfer_prepare_liquidity_check_failed(event: liquidity_check_failed::Event) {
+            subject("transfer", &event.transfer_id);
+            warnings::warn(
+                &mut Host,
+                event.payer_fsp,
+                warned::Warning::Limit,
+                event.payer_position,
+            );
+        }
+    }
+
+    impl committed::Guest for ParticipantLifecycleManagement {
+        fn transfer_committed_fulfiled(event: committed::Event) {
+            subject("transfer", &event.transfer_id);
+            warnings::recovered(&mut Host, &event.payee_fsp, &event.payee_position);
         }
     }
 

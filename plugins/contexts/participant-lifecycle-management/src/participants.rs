@@ -57,6 +57,13 @@ pub struct Account {
         skip_serializing_if = "Option::is_none"
     )]
     pub net_debit_cap: Option<Money>,
+    /// What is available below this is warned of.
+    #[serde(
+        default,
+        with = "document::option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub liquidity_threshold: Option<Money>,
     /// The ledger's id of the liquidity account.
     pub liquidity_account: String,
     /// The ledger's id of the position account.
@@ -168,6 +175,7 @@ impl Account {
             scale: self.scale,
             enabled: self.enabled,
             net_debit_cap: self.net_debit_cap,
+            liquidity_threshold: self.liquidity_threshold,
             liquidity_account: self.liquidity_account,
             position_account: self.position_account,
             liquidity_cover_account: self.liquidity_cover_account,

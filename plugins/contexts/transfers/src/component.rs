@@ -12,6 +12,7 @@ use crate::bindings::rialto::accounts_and_balances::{
 use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::{
     ParticipantTransfersData, get_participants_transfers_data,
 };
+use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::quoting::get_agreement::get_agreement;
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::scheduling::create_schedule_reminder::{
@@ -104,6 +105,11 @@ impl Surroundings for Host {
         request: &process_transfer_prepare::Request,
     ) -> Result<process_transfer_prepare::Response, LedgerError> {
         process_transfer_prepare::process_transfer_prepare(request)
+    }
+
+    fn threshold_exceeded(&mut self, request: &threshold_exceeded::Request) {
+        // Whether it is a warning is not this context's to judge.
+        let _ = threshold_exceeded::liquidity_threshold_exceeded(request);
     }
 
     fn ledger_fulfil(

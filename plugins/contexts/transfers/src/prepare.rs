@@ -8,6 +8,7 @@ use crate::agreement_use::{AgreementUse, claim};
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
 use crate::bindings::rialto::accounts_and_balances::process_transfer_prepare as ledger_prepare;
 use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
+use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::rules::transfer_prepare_check;
 use crate::bindings::rialto::transfers::{
     transfer_prepare_duplicate_check_failed as duplicate_check_failed,
@@ -21,7 +22,7 @@ use crate::bindings::rialto::transfers::{
 use crate::query::status;
 use crate::surroundings::{Publication, Surroundings};
 use crate::transfer::{RejectionKind, State, Transfer};
-use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Money};
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
@@ -165,12 +166,31 @@ fn reserve(
         amount: event.amount.clone(),
     };
     match world.ledger_prepare(&request) {
-        Ok(response) => Ok((response.liquidity, agreement_use)),
+        Ok(response) => {
+            if has_crossed_threshold(&response.liquidity, &event.amount) {
+                world.threshold_exceeded(&threshold_exceeded::Request {
+                    participant: event.payer_fsp.clone(),
+                    currency: event.amount.currency.clone(),
+                    position: response.liquidity.clone(),
+                });
+            }
+            Ok((response.liquidity, agreement_use))
+        }
         Err(ledger_error) => {
             world.delete_reminder(&event.transfer_id);
             Err(ledger_refusal(&event.transfer_id, ledger_error))
         }
     }
+}
+
+/// Whether this amount has taken what is available from at or above the warning threshold to below
+/// it (decision 9).
+fn has_crossed_threshold(after: &AccountPosition, amount: &Money) -> bool {
+    let Some(threshold) = after.threshold.as_ref().map(minor_units) else {
+        return false;
+    };
+    let available = minor_units(&after.available);
+    available < threshold && available.saturating_add(minor_units(amount)) >= threshold
 }
 
 fn check_participants(

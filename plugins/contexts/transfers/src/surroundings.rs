@@ -7,6 +7,7 @@ use crate::bindings::rialto::accounts_and_balances::{
     process_transfer_fulfil as ledger_fulfil, process_transfer_prepare as ledger_prepare,
 };
 use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
+use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::transfers::{
     transfer_committed_fulfiled, transfer_fulfil_comit_request_timedout,
@@ -78,6 +79,8 @@ pub trait Surroundings {
         &mut self,
         request: &ledger_prepare::Request,
     ) -> Result<ledger_prepare::Response, LedgerError>;
+    /// Tell that a participant's liquidity has fallen below its threshold.
+    fn threshold_exceeded(&mut self, request: &threshold_exceeded::Request);
     /// Give the reserved funds to the payee.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ use crate::bindings::rialto::accounts_and_balances::types::{LedgerError, Partici
 use crate::records::{Entry, EntryType};
 use crate::store::Store;
 use manage_funds::Direction;
+use rialto_sdk::bindings::rialto::common::types::Money;
 use std::collections::BTreeMap;
 
 impl<S: Store> Ledger<'_, S> {
@@ -34,8 +35,10 @@ impl<S: Store> Ledger<'_, S> {
         let mut opened = BTreeMap::new();
         for wanted in &request.accounts {
             let cap = wanted.net_debit_cap.as_ref();
-            if cap.is_some_and(|cap| (&cap.currency, cap.scale) != (&wanted.currency, wanted.scale))
-            {
+            let threshold = wanted.liquidity_threshold.as_ref();
+            let is_other =
+                |money: &&Money| (&money.currency, money.scale) != (&wanted.currency, wanted.scale);
+            if cap.iter().chain(&threshold).any(is_other) {
                 return Err(LedgerError::CurrencyMismatch);
             }
             for account_type in AccountType::OF_PARTICIPANTS {
@@ -55,6 +58,7 @@ impl<S: Store> Ledger<'_, S> {
                 );
                 if account_type == AccountType::Liquidity {
                     account.net_debit_cap = cap.map(Units::of);
+                    account.liquidity_threshold = threshold.map(Units::of);
                 }
                 opened.entry(id).or_insert(account);
             }

@@ -35,6 +35,7 @@ impl Book {
                 currency: currency.to_owned(),
                 scale: 2,
                 net_debit_cap: cap.map(|cap| money(currency, 2, cap)),
+                liquidity_threshold: None,
             }],
         };
         self.ledger().create_accounts(&request).unwrap();
@@ -422,6 +423,7 @@ fn opening_accounts_again_leaves_them_as_they_are() {
             currency: "USD".to_owned(),
             scale: 3,
             net_debit_cap: None,
+            liquidity_threshold: None,
         }],
     };
     assert_eq!(

@@ -12,6 +12,7 @@ use crate::bindings::rialto::accounts_and_balances::{
     process_transfer_fulfil as ledger_fulfil, process_transfer_prepare as ledger_prepare,
 };
 use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
+use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::participant_lifecycle_management::types::ParticipantState;
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::transfers::types::FulfilMode;
@@ -61,6 +62,9 @@ pub struct Fake {
     pub agreement: Option<Agreement>,
     pub agreement_uses: BTreeMap<String, AgreementUse>,
     pub settings: Settings,
+    /// What is available after a reservation, and the threshold, in minor units.
+    pub liquidity_after: Option<(u128, u128)>,
+    pub thresholds_exceeded: Vec<threshold_exceeded::Request>,
 }
 
 pub fn position(account: &str) -> AccountPosition {
@@ -69,6 +73,7 @@ pub fn position(account: &str) -> AccountPosition {
         debit_balance: money("USD", 2, 1),
         credit_balance: money("USD", 2, 2),
         available: money("USD", 2, 1),
+        threshold: None,
     }
 }
 
@@ -151,10 +156,19 @@ impl Surroundings for Fake {
         }
         assert!(minor_units(&request.amount) > 0);
         self.leg(&request.transfer_id, |legs| legs.prepared += 1);
+        let mut liquidity = position(&request.debit_account);
+        if let Some((available, threshold)) = self.liquidity_after {
+            liquidity.available = money("USD", 2, available);
+            liquidity.threshold = Some(money("USD", 2, threshold));
+        }
         Ok(ledger_prepare::Response {
-            liquidity: position(&request.debit_account),
+            liquidity,
             position: position(&request.credit_account),
         })
+    }
+
+    fn threshold_exceeded(&mut self, request: &threshold_exceeded::Request) {
+        self.thresholds_exceeded.push(request.clone());
     }
 
     fn ledger_fulfil(

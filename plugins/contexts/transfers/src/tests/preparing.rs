@@ -10,7 +10,7 @@ use crate::surroundings::Publication;
 use crate::tests::fake::commitment;
 use crate::transfer::State;
 use rialto_sdk::bindings::rialto::rules::types::Violation;
-use rialto_sdk::money::money;
+use rialto_sdk::money::{minor_units, money};
 
 #[test]
 fn a_good_request_reserves_funds_sets_a_reminder_and_asks_the_payee() {
@@ -332,6 +332,40 @@ fn an_id_that_is_used_again_for_something_else_is_refused_and_changes_nothing() 
         assert_eq!(event.error.code, "3106");
         assert_eq!(event.requester_fsp, requester);
         assert_eq!(world.transfers, before);
+    }
+}
+
+#[test]
+fn a_reservation_that_takes_the_liquidity_below_its_threshold_is_told_and_no_other() {
+    let amount = minor_units(&request("t1").amount);
+    for (available, threshold, told) in [
+        (10_000, 10_000, false),
+        (9_999, 10_000, true),
+        (10_000 - amount, 10_000, true),
+        (9_999 - amount, 10_000, false),
+        (0, 0, false),
+    ] {
+        let mut world = Fake {
+            liquidity_after: Some((available, threshold)),
+            ..Fake::default()
+        };
+        prepare(&mut world, request("t1"));
+        let exceeded: Vec<(&str, u128)> = world
+            .thresholds_exceeded
+            .iter()
+            .map(|told| {
+                (
+                    told.participant.as_str(),
+                    minor_units(&told.position.available),
+                )
+            })
+            .collect();
+        let expected = if told {
+            vec![(PAYER, available)]
+        } else {
+            vec![]
+        };
+        assert_eq!(exceeded, expected, "{available} of {threshold}");
     }
 }
 
