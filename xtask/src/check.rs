@@ -44,6 +44,13 @@ pub fn check() -> Result<()> {
             .env("RUSTDOCFLAGS", "-D warnings");
         step(&label("documentation"), process::run(&mut documentation));
     }
+    // The fuzz targets' own build takes a minute: their lints are the compiler's, when they are run.
+    process::say("formatting (fuzz)");
+    let mut format = process::cargo();
+    format
+        .current_dir(repository::fuzz())
+        .args(["fmt", "--", "--check"]);
+    step("formatting (fuzz)", process::run(&mut format));
     if !failed.is_empty() {
         bail!("failed: {}", failed.join(", "));
     }

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 mod build;
 mod check;
 mod foreign;
+mod fuzz;
 mod guests;
 mod host;
 mod process;
@@ -34,13 +35,21 @@ enum Verb {
         #[arg(long)]
         accept_wit: bool,
     },
-    /// Build, then run the plugins' tests and the workspace's, and print totals
+    /// Build, then run the plugins' tests, the workspace's and each fuzz target for some seconds, and print totals
     Test {
         /// Run only tests whose names contain this; `conformance` runs the conformance suite alone
         filter: Option<String>,
         /// Instead, build a rule with cargo-component and run the tests that need it
         #[arg(long, conflicts_with = "filter")]
         foreign: bool,
+    },
+    /// Build the fuzz targets, then run them from their seeds
+    Fuzz {
+        /// Run only this one of fuzz/fuzz_targets
+        target: Option<String>,
+        /// How long each runs
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
     },
     /// Build, then run the demonstration scheme with one payment and tell its story
     Demo {
@@ -63,6 +72,7 @@ fn main() -> ExitCode {
         Verb::Tidy { accept_wit } => tidy::tidy(accept_wit),
         Verb::Test { foreign: true, .. } => foreign::test(),
         Verb::Test { filter, .. } => test::test(filter.as_deref()),
+        Verb::Fuzz { target, seconds } => fuzz::fuzz(target.as_deref(), seconds),
         Verb::Demo { arguments } => host::demo(&arguments),
         Verb::Bench { arguments } => host::bench(&arguments),
     };

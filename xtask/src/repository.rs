@@ -35,3 +35,13 @@ pub fn foreign() -> PathBuf {
 pub fn native_target() -> PathBuf {
     root().join("target/plugins-native")
 }
+
+/// The fuzz targets, a workspace of their own.
+pub fn fuzz() -> PathBuf {
+    root().join("fuzz")
+}
+
+/// The fuzz targets' target folder: apart from the host's, since the compiler's flags differ.
+pub fn fuzz_target() -> PathBuf {
+    root().join("target/fuzz")
+}

@@ -1,4 +1,5 @@
-//! `cargo xtask test`: both workspaces' tests, with one total, and which interfaces they saw work.
+//! `cargo xtask test`: both workspaces' tests, with one total, and which interfaces they saw work; and a
+//! short run of the fuzz targets.
 
 use std::io::{BufRead, BufReader};
 use std::ops::AddAssign;
@@ -6,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{build, process, repository};
+use crate::{build, fuzz, process, repository};
 
 /// How tests ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +59,8 @@ impl Report {
     }
 }
 
-/// Build, test the plugins on this machine, test the workspace; or only the conformance suite.
+/// Build, test the plugins on this machine, test the workspace, fuzz for some seconds; or run only what
+/// has the filter in its name, or only the conformance suite.
 pub fn test(filter: Option<&str>) -> Result<()> {
     build::build()?;
     if filter == Some(CONFORMANCE) {
@@ -82,6 +84,12 @@ pub fn test(filter: Option<&str>) -> Result<()> {
         if !counted(&mut command, &mut report)? {
             failed.push(name);
         }
+    }
+    if filter.is_none()
+        && let Err(error) = fuzz::fuzz(None, fuzz::SHORT)
+    {
+        eprintln!("{error:#}");
+        failed.push("fuzz targets");
     }
     report.print();
     if !failed.is_empty() {

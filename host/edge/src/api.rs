@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rialto_components::Release;
 use rialto_engine::Name;
+use rialto_openapi::{BadDocument, Document, Found};
 
-use crate::openapi::{BadDocument, Document, Found};
 use crate::page;
 
 /// One component's API.

@@ -17,7 +17,7 @@ use rialto_components::http::{Violation, ViolationKind};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::validate::violation;
+use crate::violation::violation;
 
 /// The rest of an unwanted body that is read before the answer, in bytes: most bodies are shorter,
 /// and making a new connection costs both sides more.

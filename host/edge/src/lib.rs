@@ -1,20 +1,18 @@
-//! HTTP in and out. Inbound: routes and validators are made from the components' own OpenAPI
-//! documents, and what fits becomes a turn. Outbound: requests that are on disk are delivered with
+//! HTTP in and out. Inbound: requests are judged by the components' own OpenAPI documents
+//! ([`rialto_openapi`]), and what fits becomes a turn. Outbound: requests that are on disk are delivered with
 //! retries. Only the operators' own API, in `rialto`, is served elsewhere.
 
 pub mod api;
 pub mod body;
 mod documents;
 pub mod exporter;
-pub mod json;
-pub mod openapi;
 pub mod outbound;
 mod page;
 pub mod peers;
 pub mod server;
 pub mod service;
 mod spans;
-pub mod validate;
+mod violation;
 
 pub use api::Api;
 pub use body::Memory;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use rialto_components::Runtime;
@@ -16,6 +16,7 @@ use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
 use rialto_components::runtime::Argument;
 use rialto_engine::{Engine, Failure, Trace};
+use rialto_openapi::{Head, head, validate};
 use rialto_telemetry::metrics::RequestLabels;
 use rialto_telemetry::{Metrics, Spans};
 use tokio::sync::{Semaphore, oneshot};
@@ -24,9 +25,8 @@ use tracing::Instrument as _;
 use crate::api::{Api, Served};
 use crate::body::{Inbound, Memory, Room};
 use crate::documents;
-use crate::openapi::Operation;
 use crate::spans::{Open, trace_of};
-use crate::validate::{self, Pairs};
+use crate::violation::{found, violation};
 
 /// Refusals that components word at a time: each takes an instance and a thread, which turns need
 /// more.
@@ -58,13 +58,6 @@ pub struct Service {
     spans: Option<Spans>,
     limits: ServiceLimits,
     wording: Semaphore,
-}
-
-/// A head that fits, with what its path and its query carry.
-struct Judged {
-    operation: Arc<Operation>,
-    path_parameters: Pairs,
-    query_parameters: Pairs,
 }
 
 impl Service {
@@ -178,59 +171,19 @@ impl Service {
             path: head.uri.path().to_owned(),
             path_parameters: judged.path_parameters,
             query_parameters: judged.query_parameters,
-            headers: texts(&head.headers),
-            body: body?,
+            headers: head::texts(&head.headers),
+            body: body.map_err(found)?,
         };
         Ok((request, held.room))
     }
 
-    fn judge(&self, api: &Api, served: &Served, head: &Parts) -> Result<Judged, wit::Violation> {
-        let headers: usize = head
-            .headers
-            .iter()
-            .map(|(name, value)| name.as_str().len() + value.len() + 4)
-            .sum();
-        let headers_max = served
+    fn judge(&self, api: &Api, served: &Served, parts: &Parts) -> Result<Head, wit::Violation> {
+        let header_bytes_max = served
             .document
             .header_bytes_max
             .min(self.limits.header_bytes_max);
-        if headers > headers_max {
-            let detail = format!("are longer than {headers_max} bytes");
-            return Err(validate::violation(
-                ViolationKind::HeadersTooLarge,
-                "headers",
-                detail,
-            ));
-        }
-        let Some((_, Some(found))) = api.find(head.uri.path()) else {
-            let detail = "is none of this API's paths".to_owned();
-            return Err(validate::violation(
-                ViolationKind::UnknownPath,
-                "path",
-                detail,
-            ));
-        };
-        let Some(operation) = found.operations.get(head.method.as_str()) else {
-            let mut allowed: Vec<String> = found.operations.keys().cloned().collect();
-            allowed.sort();
-            return Err(wit::Violation {
-                kind: ViolationKind::MethodNotAllowed,
-                location: "method".into(),
-                detail: if allowed.is_empty() {
-                    "this path is of messages that the switch sends; it takes none".to_owned()
-                } else {
-                    format!("this path takes {}", allowed.join(", "))
-                },
-                allowed,
-            });
-        };
-        validate::headers(operation, &head.headers)?;
-        validate::encodings(&head.headers)?;
-        Ok(Judged {
-            path_parameters: validate::path(operation, &found.parameters)?,
-            query_parameters: validate::query(operation, head.uri.query())?,
-            operation: operation.clone(),
-        })
+        let leads_to = api.find(parts.uri.path()).and_then(|(_, found)| found);
+        head::judge(leads_to, parts, header_bytes_max).map_err(found)
     }
 
     async fn turn(
@@ -269,7 +222,7 @@ impl Service {
 
     async fn overloaded(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
         let detail = "the host has more work than it can take; try again".to_owned();
-        let violation = validate::violation(ViolationKind::Overloaded, "", detail);
+        let violation = violation(ViolationKind::Overloaded, "", detail);
         self.refuse(served, head, violation).await
     }
 
@@ -278,13 +231,13 @@ impl Service {
         let detail = "the host could not make sure that the request is kept; it may or may not \
                       have taken effect: ask how it stands before you send it again"
             .to_owned();
-        let violation = validate::violation(ViolationKind::Internal, "", detail);
+        let violation = violation(ViolationKind::Internal, "", detail);
         self.refuse(served, head, violation).await
     }
 
     async fn internal(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
         let detail = "the request could not be handled and changed nothing".to_owned();
-        let violation = validate::violation(ViolationKind::Internal, "", detail);
+        let violation = violation(ViolationKind::Internal, "", detail);
         self.refuse(served, head, violation).await
     }
 
@@ -300,7 +253,7 @@ impl Service {
         let head = wit::RequestHead {
             method: head.method.as_str().to_owned(),
             path: head.uri.path().to_owned(),
-            headers: texts(&head.headers),
+            headers: head::texts(&head.headers),
         };
         let kind = violation.kind;
         // Who is refused for load must not make more of it.
@@ -335,18 +288,6 @@ fn operation_meant(api: &Api, head: &Parts) -> String {
     let found = api.find(head.uri.path()).and_then(|(_, found)| found);
     let operation = found.and_then(|found| found.operations.get(head.method.as_str()));
     operation.map_or_else(String::new, |operation| operation.id.clone())
-}
-
-/// Header values as text; bytes beyond ASCII as Latin-1, as HTTP once had it.
-fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
-    let text = |value: &HeaderValue| match value.to_str() {
-        Ok(text) => text.to_owned(),
-        Err(_) => value.as_bytes().iter().map(|&b| char::from(b)).collect(),
-    };
-    headers
-        .iter()
-        .map(|(name, value)| (name.as_str().to_owned(), text(value)))
-        .collect()
 }
 
 /// A component's answer as HTTP. Headers that cannot be sent are left out, with a word to the log.

@@ -10,17 +10,23 @@ use crate::process;
 
 /// Crates and those they may use. Only `rialto-components` knows wasmtime, only `rialto-edge`
 /// knows HTTP, and backends know neither.
-const ALLOWED: [(&str, &[&str]); 14] = [
+const ALLOWED: [(&str, &[&str]); 15] = [
     ("rialto-engine", &[]),
     ("rialto-manifest", &[]),
     ("rialto-telemetry", &[]),
     ("rialto-store-suite", &["rialto-engine"]),
     ("rialto-store-sqlite", &["rialto-engine"]),
+    ("rialto-openapi", &[]),
     ("rialto-signatures", &[]),
     ("rialto-components", &["rialto-engine", "rialto-signatures"]),
     (
         "rialto-edge",
-        &["rialto-components", "rialto-engine", "rialto-telemetry"],
+        &[
+            "rialto-components",
+            "rialto-engine",
+            "rialto-openapi",
+            "rialto-telemetry",
+        ],
     ),
     (
         "rialto",

@@ -10,7 +10,7 @@ use crate::media::Resource;
 use crate::settings::{Settings, UnsignedPutParties};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::errors::error;
-use rialto_sdk::headers::{each, filled, first, push};
+use rialto_sdk::headers::{each, first, push};
 use rialto_sdk::time::parse_http_date;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -219,8 +219,11 @@ impl Members {
             }
         }
         for name in PROTECTED_IF_THERE {
-            let header = filled(headers, &name.to_ascii_lowercase());
-            if header.is_some() && self.get(name).is_none() {
+            let header = name.to_ascii_lowercase();
+            // All of them: behind an empty one another reader may find one that says something.
+            let mut values = each(headers).filter(|(candidate, _)| *candidate == header);
+            let is_there = values.any(|(_, value)| !value.trim().is_empty());
+            if is_there && self.get(name).is_none() {
                 return Err(format!("header {name}: is not protected"));
             }
         }

@@ -49,6 +49,15 @@ impl Resource {
             _ => &[Version::V1_0, Version::V1_1],
         }
     }
+
+    /// What is spoken to a participant that leaves it to the hub: the newest version.
+    #[must_use]
+    pub fn newest(self) -> Version {
+        match self {
+            Self::Transfers => Version::V1_2,
+            _ => Version::V1_1,
+        }
+    }
 }
 
 /// A version of a resource.
@@ -63,8 +72,9 @@ pub enum Version {
 }
 
 impl Version {
-    /// What is spoken to a participant that has not said what it understands.
-    pub const DEFAULT: Self = Self::V1_1;
+    /// What is spoken to a participant that has said nothing about what it understands: one that is told
+    /// of a timeout, say. A newer version could be refused, and so never be heard.
+    pub const UNASKED: Self = Self::V1_1;
 
     /// As in media types.
     #[must_use]
@@ -112,20 +122,31 @@ pub fn version_for_sender(headers: &str, resource: Resource) -> Version {
 pub fn content_version(headers: &str, resource: Resource) -> Version {
     first(headers, "content-type")
         .and_then(|content_type| version_of_item(content_type, resource))
-        .unwrap_or(Version::DEFAULT)
+        .unwrap_or(Version::UNASKED)
 }
 
-/// The version that one item of `Accept` or `Content-Type` asks for, if it is served: the one it
-/// names, the default for a major version alone or for none.
+/// The version that one item of `Accept` or `Content-Type` asks for, if it is of the resource and is
+/// served: the one it names, the newest for a major version alone or for none. What counts as an item
+/// is what the OpenAPI document's pattern takes, so that both read the same one of several.
 fn version_of_item(item: &str, resource: Resource) -> Option<Version> {
-    let Some((_, version)) = item.split_once("version=") else {
-        return Some(Version::DEFAULT);
-    };
-    let version = version.trim();
-    if version == "1" {
-        return Some(Version::DEFAULT);
+    let rest = item
+        .trim()
+        .strip_prefix("application/vnd.interoperability.")?
+        .strip_prefix(resource.name())?
+        .strip_prefix("+json")?;
+    if rest.is_empty() {
+        return Some(resource.newest());
     }
-    Version::of_text(version).filter(|version| resource.versions().contains(version))
+    let rest = without_blank(rest).strip_prefix(';')?;
+    match without_blank(rest).strip_prefix("version=")? {
+        "1" => Some(resource.newest()),
+        version => Version::of_text(version).filter(|v| resource.versions().contains(v)),
+    }
+}
+
+/// Without one blank at its beginning.
+fn without_blank(text: &str) -> &str {
+    text.strip_prefix([' ', '\t']).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -152,6 +173,8 @@ mod tests {
         assert_eq!(spoken(Some(&item(" ; version=1.0")), None, quotes), "1.0");
         assert_eq!(spoken(Some(&item(";version=1")), None, quotes), "1.1");
         assert_eq!(spoken(Some(&item("")), None, quotes), "1.1");
+        let others = format!("text/plain, {}", item(";version=1.0"));
+        assert_eq!(spoken(Some(&others), None, quotes), "1.0");
         let list = format!("{},{}", item(";version=2.0"), item(";version=1.0"));
         assert_eq!(spoken(Some(&list), None, quotes), "1.0");
         assert_eq!(
@@ -165,9 +188,29 @@ mod tests {
     }
 
     #[test]
+    fn who_leaves_it_to_the_hub_is_spoken_to_in_the_newest_version() {
+        for resource in [Resource::Parties, Resource::Transfers] {
+            assert_eq!(resource.versions().last(), Some(&resource.newest()));
+            let item = |version: &str| {
+                let name = resource.name();
+                format!("application/vnd.interoperability.{name}+json{version}")
+            };
+            for open in [item(""), item(";version=1"), item("\t; version=1")] {
+                assert_eq!(
+                    spoken(Some(&open), None, resource),
+                    resource.newest().text()
+                );
+            }
+        }
+    }
+
+    #[test]
     fn without_accept_the_version_of_the_content_is_spoken() {
         let content = "application/vnd.interoperability.transfers+json;version=1.0";
         assert_eq!(spoken(None, Some(content), Resource::Transfers), "1.0");
+        // Of a PUT an Accept is tolerated; one that asks for nothing of the API says nothing.
+        let anything = spoken(Some("*/*"), Some(content), Resource::Transfers);
+        assert_eq!(anything, "1.0");
         assert_eq!(spoken(None, None, Resource::Transfers), "1.1");
     }
 

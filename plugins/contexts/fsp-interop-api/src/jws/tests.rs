@@ -309,6 +309,11 @@ fn what_is_protected_is_what_the_headers_say() {
         sent().with("fspiop-encryption", "{}").judged(),
         "header FSPIOP-Encryption: is not protected"
     );
+    let behind = sent().and("fspiop-encryption", "");
+    assert_eq!(
+        behind.and("fspiop-encryption", "{}").judged(),
+        "header FSPIOP-Encryption: is not protected"
+    );
     for name in REQUIRED {
         let misspelt = name.to_ascii_lowercase();
         assert_eq!(

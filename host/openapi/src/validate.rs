@@ -4,23 +4,13 @@
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 use jsonschema::ValidationError;
-use jsonschema::error::ValidationErrorKind as Kind;
+use jsonschema::error::ValidationErrorKind as Rule;
 use percent_encoding::percent_decode_str;
-use rialto_components::http::{Violation, ViolationKind};
 use serde_json::Value;
 
+use crate::document::{In, Operation, Parameter, Versions};
 use crate::json;
-use crate::openapi::{In, Operation, Parameter, Versions};
-
-/// A violation without allowed values.
-pub fn violation(kind: ViolationKind, location: &str, detail: String) -> Violation {
-    Violation {
-        kind,
-        location: location.to_owned(),
-        detail,
-        allowed: Vec::new(),
-    }
-}
+use crate::violation::{Kind, Violation};
 
 /// Pairs of names and values.
 pub type Pairs = Vec<(String, String)>;
@@ -42,11 +32,11 @@ pub fn headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Violati
         };
         let Ok(text) = value.to_str() else {
             let detail = "is not plain ASCII".to_owned();
-            return Err(violation(ViolationKind::Malformed, &location, detail));
+            return Err(Violation::new(Kind::Malformed, &location, detail));
         };
         if values.next().is_some() {
             let detail = "is given more than once".to_owned();
-            return Err(violation(ViolationKind::Malformed, &location, detail));
+            return Err(Violation::new(Kind::Malformed, &location, detail));
         }
         parameter_value(parameter, &location, text)?;
     }
@@ -68,7 +58,7 @@ pub fn encodings(headers: &HeaderMap) -> Result<(), Violation> {
         if !values.all(|value| value.as_bytes().eq_ignore_ascii_case(taken.as_bytes())) {
             let detail = format!("is something else than {taken}");
             let location = format!("header {title}");
-            return Err(violation(ViolationKind::Malformed, &location, detail));
+            return Err(Violation::new(Kind::Malformed, &location, detail));
         }
     }
     Ok(())
@@ -84,7 +74,7 @@ pub fn path(operation: &Operation, found: &[(&str, &str)]) -> Result<Pairs, Viol
         let location = format!("path {name}");
         let value = percent_decode_str(raw).decode_utf8().map_err(|_| {
             let detail = "does not decode to UTF-8".to_owned();
-            violation(ViolationKind::Malformed, &location, detail)
+            Violation::new(Kind::Malformed, &location, detail)
         })?;
         let mut parameters = operation.parameters.iter();
         if let Some(parameter) = parameters.find(|p| p.place == In::Path && p.name == *name) {
@@ -139,7 +129,7 @@ pub fn body(operation: &Operation, bytes: &[u8]) -> Result<Option<String>, Viola
             Ok(None)
         };
     }
-    let not_json = |detail: String| violation(ViolationKind::NotJson, "body", detail);
+    let not_json = |detail: String| Violation::new(Kind::NotJson, "body", detail);
     let text = std::str::from_utf8(bytes).map_err(|e| not_json(format!("is not UTF-8: {e}")))?;
     let value = json::parse(text).map_err(not_json)?;
     if !body.schema.is_valid(&value) {
@@ -153,13 +143,13 @@ pub fn body(operation: &Operation, bytes: &[u8]) -> Result<Option<String>, Viola
 }
 
 fn missing(location: &str) -> Violation {
-    violation(ViolationKind::Missing, location, "is required".into())
+    Violation::new(Kind::Missing, location, "is required")
 }
 
 fn parameter_value(parameter: &Parameter, location: &str, value: &str) -> Result<(), Violation> {
     if parameter.is_date && httpdate::parse_http_date(value).is_err() {
         let detail = "is no date such as `Tue, 15 Nov 1994 08:12:31 GMT`".to_owned();
-        return Err(violation(ViolationKind::Malformed, location, detail));
+        return Err(Violation::new(Kind::Malformed, location, detail));
     }
     if let Some(versions) = &parameter.versions {
         return version(versions, location, value);
@@ -203,9 +193,9 @@ fn version(versions: &Versions, location: &str, value: &str) -> Result<(), Viola
     }
     let (kind, detail) = if well_formed {
         let detail = "asks for a version that is not supported";
-        (ViolationKind::UnacceptableVersion, detail)
+        (Kind::UnacceptableVersion, detail)
     } else {
-        (ViolationKind::Malformed, "is not of the API's media type")
+        (Kind::Malformed, "is not of the API's media type")
     };
     Err(Violation {
         kind,
@@ -219,24 +209,24 @@ fn version(versions: &Versions, location: &str, value: &str) -> Result<(), Viola
 fn schema_violation(location: &str, error: &ValidationError<'_>) -> Violation {
     let pointer = error.instance_path().to_string();
     let (kind, at, detail) = match error.kind() {
-        Kind::Required { property } => {
+        Rule::Required { property } => {
             let name = property.as_str().unwrap_or_default();
             let at = format!("{pointer}/{name}");
-            (ViolationKind::Missing, at, "is required".to_owned())
+            (Kind::Missing, at, "is required".to_owned())
         }
-        Kind::MinItems { limit } | Kind::MinProperties { limit } => {
+        Rule::MinItems { limit } | Rule::MinProperties { limit } => {
             let detail = format!("has fewer than {limit} elements");
-            (ViolationKind::Missing, pointer, detail)
+            (Kind::Missing, pointer, detail)
         }
-        Kind::MaxItems { limit } | Kind::MaxProperties { limit } => {
+        Rule::MaxItems { limit } | Rule::MaxProperties { limit } => {
             let detail = format!("has more than {limit} elements");
-            (ViolationKind::TooManyElements, pointer, detail)
+            (Kind::TooManyElements, pointer, detail)
         }
-        Kind::AdditionalProperties { unexpected } => {
+        Rule::AdditionalProperties { unexpected } => {
             let detail = format!("has the unknown member {}", unexpected.join(", "));
-            (ViolationKind::TooManyElements, pointer, detail)
+            (Kind::TooManyElements, pointer, detail)
         }
-        other => (ViolationKind::Malformed, pointer, wrong(other)),
+        other => (Kind::Malformed, pointer, wrong(other)),
     };
     let location = if at.is_empty() {
         location.to_owned()
@@ -252,18 +242,18 @@ fn schema_violation(location: &str, error: &ValidationError<'_>) -> Violation {
 }
 
 /// What is wrong with a value, without the value: it may be secret, and it may be long.
-fn wrong(kind: &Kind) -> String {
-    match kind {
-        Kind::Type { .. } => "is of the wrong JSON type".into(),
-        Kind::Enum { .. } | Kind::Constant { .. } => "is none of the allowed values".into(),
-        Kind::Pattern { .. } => "does not have the required form".into(),
-        Kind::Format { format } => format!("is no {format}"),
-        Kind::MinLength { limit } => format!("is shorter than {limit} characters"),
-        Kind::MaxLength { limit } => format!("is longer than {limit} characters"),
-        Kind::Minimum { limit } | Kind::ExclusiveMinimum { limit } => {
+fn wrong(rule: &Rule) -> String {
+    match rule {
+        Rule::Type { .. } => "is of the wrong JSON type".into(),
+        Rule::Enum { .. } | Rule::Constant { .. } => "is none of the allowed values".into(),
+        Rule::Pattern { .. } => "does not have the required form".into(),
+        Rule::Format { format } => format!("is no {format}"),
+        Rule::MinLength { limit } => format!("is shorter than {limit} characters"),
+        Rule::MaxLength { limit } => format!("is longer than {limit} characters"),
+        Rule::Minimum { limit } | Rule::ExclusiveMinimum { limit } => {
             format!("is below the limit of {limit}")
         }
-        Kind::Maximum { limit } | Kind::ExclusiveMaximum { limit } => {
+        Rule::Maximum { limit } | Rule::ExclusiveMaximum { limit } => {
             format!("is above the limit of {limit}")
         }
         other => format!("breaks the schema's `{}`", other.keyword()),

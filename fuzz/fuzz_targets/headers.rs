@@ -1,0 +1,5 @@
+//! Header sections.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rialto_fuzz::headers::judge(bytes));

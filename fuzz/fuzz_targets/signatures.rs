@@ -1,0 +1,5 @@
+//! Signatures of messages.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rialto_fuzz::signatures::judge(bytes));

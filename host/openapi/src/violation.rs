@@ -1,0 +1,48 @@
+//! What is wrong with a request.
+
+/// The kinds of what a document can find wrong, in the order in which a request is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The header section is longer than allowed.
+    HeadersTooLarge,
+    /// No path of the document fits.
+    UnknownPath,
+    /// The path does not have this method; `allowed` names those that it has.
+    MethodNotAllowed,
+    /// A required header, parameter or member is not there.
+    Missing,
+    /// A value breaks its type, pattern, enumeration, length or range.
+    Malformed,
+    /// The version asked for is none of the supported ones, which `allowed` names.
+    UnacceptableVersion,
+    /// The body is not JSON, or not UTF-8.
+    NotJson,
+    /// A list or an object has more elements than allowed.
+    TooManyElements,
+}
+
+/// The first thing found wrong with a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// What kind of thing.
+    pub kind: Kind,
+    /// Where: `header Date`, `path ID`, `body /amount/currency`.
+    pub location: String,
+    /// A sentence for the caller.
+    pub detail: String,
+    /// Allowed methods, or supported versions.
+    pub allowed: Vec<String>,
+}
+
+impl Violation {
+    /// A violation without allowed values.
+    #[must_use]
+    pub fn new(kind: Kind, location: &str, detail: impl Into<String>) -> Self {
+        Self {
+            kind,
+            location: location.to_owned(),
+            detail: detail.into(),
+            allowed: Vec::new(),
+        }
+    }
+}
