@@ -3,12 +3,14 @@
 //! - [`scheme`] is a scheme's folder that a test may edit, [`host`] the process that serves it;
 //! - [`world`] is both with the FSPs of the scheme, [`scenes`] payments and what is expected of them;
 //! - [`messages`] makes messages of FSPs, [`barred`] a participant that may not take part;
+//! - [`mutations`] makes messages that nobody wrote, [`kept`] reads all that a store keeps;
 //! - [`books`] reads the ledger and the transfers back and says what does not add up;
 //! - [`offers`] makes components that a host must or must not take;
 //! - [`binaries`] finds the programs, [`waiting`] waits for conditions.
 //!
 //! The host is seen from outside only: its process, its listeners, its command line. ([`barred`] is the
-//! one exception: no interface disables a participant yet, so it writes into the store of a host at rest.)
+//! one exception that writes: no interface disables a participant yet, so it writes into the store of a host at rest.
+//! [`kept`] reads such a store, for no interface shows all of it.)
 
 #![forbid(unsafe_code)]
 
@@ -16,7 +18,9 @@ pub mod barred;
 pub mod binaries;
 pub mod books;
 pub mod host;
+pub mod kept;
 pub mod messages;
+pub mod mutations;
 pub mod offers;
 pub mod scenes;
 pub mod scheme;

@@ -1,0 +1,103 @@
+//! All that a store keeps, of a host at rest: what must be the same before and after something that must
+//! change nothing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use rialto_engine::history::Step;
+use rialto_engine::store::{ScanRange, Store as _, StoredReminder};
+use rialto_store_sqlite::SqliteStore;
+
+use crate::waiting::until;
+use crate::world::World;
+
+/// How long what is under way may take until it is done.
+const AT_REST_WITHIN: Duration = Duration::from_secs(60);
+
+/// What a store keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Version and body of each document, by component, collection and id.
+    pub documents: BTreeMap<[String; 3], (u64, String)>,
+    /// The reminders that wait.
+    pub reminders: Vec<StoredReminder>,
+    /// Deliveries, requests to the outside and dead letters, each in a line.
+    pub under_way: Vec<String>,
+}
+
+impl Kept {
+    fn read(store: &SqliteStore) -> Result<Self> {
+        let recovered = store.recover()?;
+        let mut documents = BTreeMap::new();
+        for collection in &recovered.collections {
+            for document in store.scan(collection.id, &ScanRange::all(), u32::MAX)? {
+                let key = [&collection.component, &collection.name, &document.id];
+                let value = (document.version, document.body.to_string());
+                documents.insert(key.map(ToString::to_string), value);
+            }
+        }
+        let deliveries = recovered.deliveries.iter().map(|d| format!("{d:?}"));
+        let outbound = recovered.outbound.iter().map(|o| format!("{o:?}"));
+        let letters = store.dead_letters()?;
+        let letters = letters.iter().map(|letter| format!("{letter:?}"));
+        Ok(Self {
+            documents,
+            under_way: deliveries.chain(outbound).chain(letters).collect(),
+            reminders: recovered.reminders,
+        })
+    }
+}
+
+/// Bring a world's host to rest, and give what its store keeps then. The host does not run afterwards.
+///
+/// # Errors
+/// When something stays under way, or the store cannot be read.
+pub async fn at_rest(world: &mut World) -> Result<Kept> {
+    until("nothing is under way", AT_REST_WITHIN, async || {
+        world.host.kill()?;
+        let kept = with_store(world, Kept::read).await?;
+        if kept.under_way.is_empty() {
+            return Ok(Ok(kept));
+        }
+        world.host.restart()?;
+        Ok(Err(kept.under_way.join("\n")))
+    })
+    .await
+}
+
+/// How many turns there were about these subjects, and what they did beside answering. The host must
+/// not run.
+///
+/// # Errors
+/// When the store cannot be read.
+pub async fn effects(world: &World, subjects: Vec<String>) -> Result<(usize, Vec<String>)> {
+    with_store(world, move |store| {
+        // What was not folded before the host's end is in memory only after this.
+        store.recover()?;
+        let (mut turns, mut effects) = (0, Vec::new());
+        for subject in subjects {
+            for record in store.history(&subject)? {
+                turns += 1;
+                let steps = record.steps.iter();
+                let done = steps.filter(|step| !matches!(step, Step::Answered { .. }));
+                effects.extend(done.map(|step| format!("{subject}: {step:?}")));
+            }
+        }
+        Ok((turns, effects))
+    })
+    .await
+}
+
+async fn with_store<T: Send + 'static>(
+    world: &World,
+    read: impl FnOnce(&SqliteStore) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let state = world.scheme.path().join("state");
+    // The store has a runtime of its own, and no runtime may be started inside another one.
+    tokio::task::spawn_blocking(move || {
+        let store = SqliteStore::open(&state).context("opening the store")?;
+        read(&store)
+    })
+    .await?
+}
