@@ -63,6 +63,18 @@ const ALLOWED: [(&str, &[&str]); 15] = [
         ],
     ),
     ("rialto-conformance", &["rialto-simulator", "rialto-tests"]),
+    (
+        "rialto-simulation",
+        &[
+            "rialto",
+            "rialto-components",
+            "rialto-edge",
+            "rialto-engine",
+            "rialto-manifest",
+            "rialto-store-sqlite",
+            "rialto-tests",
+        ],
+    ),
     ("xtask", &["rialto-manifest"]),
 ];
 

@@ -1,0 +1,184 @@
+//! The invariants that hold at every commit, whatever is under way: of the ledger, and of how
+//! documents may change. Nothing here is shared with the components that keep the books.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::journal::Documents;
+use crate::problem::{LIMITS, MONEY, OUTCOME, Problem, STATE};
+
+/// An account as its document has it: sums of all debits and credits ever, in minor units.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Account {
+    participant: String,
+    account_type: String,
+    currency: String,
+    debit_balance: String,
+    credit_balance: String,
+    debit_limit: String,
+    net_debit_cap: Option<String>,
+    unsettled: String,
+}
+
+/// A reservation as its document has it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reservation {
+    amount: String,
+    state: String,
+    accounts: Reserved,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reserved {
+    payer_position: String,
+}
+
+fn units(text: &str) -> i128 {
+    // A document that holds no number has passed every limit.
+    text.parse().unwrap_or(i128::MIN / 1_000)
+}
+
+impl Account {
+    /// Credits minus debits.
+    fn balance(&self) -> i128 {
+        units(&self.credit_balance) - units(&self.debit_balance)
+    }
+}
+
+/// What does not add up in the ledger.
+pub fn books(accounts: &Documents, reservations: &Documents) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut read = BTreeMap::new();
+    for (id, document) in accounts {
+        match Account::deserialize(document) {
+            Ok(account) => {
+                read.insert(id.as_str(), account);
+            }
+            Err(error) => problems.push(Problem::new(MONEY, format!("account {id}: {error}"))),
+        }
+    }
+    conserved(&read, &mut problems);
+    limits(&read, &mut problems);
+    reserved(&read, reservations, &mut problems);
+    problems
+}
+
+/// Choreography 18.9, numbers 1 to 3: in each currency and book, what participants hold is what the
+/// hub holds against it.
+fn conserved(accounts: &BTreeMap<&str, Account>, problems: &mut Vec<Problem>) {
+    let mut sums: BTreeMap<(&str, &str), i128> = BTreeMap::new();
+    for account in accounts.values() {
+        let book = match account.account_type.as_str() {
+            "LIQUIDITY" | "POSITION" | "LIQUIDITY_COVER" | "HUB_LIQUIDITY_CONTROL" => "liquidity",
+            "SETTLEMENT" | "SETTLEMENT_RESERVED" | "HUB_RECONCILIATION" => "settlement",
+            _ => "unknown",
+        };
+        *sums.entry((&account.currency, book)).or_default() += account.balance();
+    }
+    for ((currency, book), sum) in sums {
+        if sum != 0 || book == "unknown" {
+            let what = format!("{currency}, {book} book: credits exceed debits by {sum}");
+            problems.push(Problem::new(MONEY, what));
+        }
+    }
+}
+
+fn limits(accounts: &BTreeMap<&str, Account>, problems: &mut Vec<Problem>) {
+    for (id, account) in accounts {
+        let (balance, limit) = (account.balance(), units(&account.debit_limit));
+        if !account.account_type.starts_with("HUB_") && balance + limit < 0 {
+            let what = format!("{id} stands at {balance}, its limit is {limit}");
+            problems.push(Problem::new(LIMITS, what));
+        }
+        let Some(cap) = &account.net_debit_cap else {
+            continue;
+        };
+        let position = format!("{}:{}:POSITION", account.participant, account.currency);
+        let used = accounts.get(position.as_str()).map_or(0, |position| {
+            position.balance() + units(&position.unsettled)
+        });
+        let net = used - units(&account.unsettled);
+        if net > units(cap) {
+            let what = format!("{id} has a net debit position of {net}, its cap is {cap}");
+            problems.push(Problem::new(LIMITS, what));
+        }
+    }
+}
+
+/// Choreography 18.9, number 6: what stands on position accounts is what open reservations hold.
+fn reserved(
+    accounts: &BTreeMap<&str, Account>,
+    reservations: &Documents,
+    problems: &mut Vec<Problem>,
+) {
+    let mut held: BTreeMap<String, i128> = BTreeMap::new();
+    for (id, document) in reservations {
+        match Reservation::deserialize(document) {
+            Ok(open) if open.state == "open" => {
+                *held.entry(open.accounts.payer_position).or_default() += units(&open.amount);
+            }
+            Ok(_) => {}
+            Err(error) => problems.push(Problem::new(MONEY, format!("reservation {id}: {error}"))),
+        }
+    }
+    for (id, account) in accounts {
+        if account.account_type != "POSITION" {
+            continue;
+        }
+        let (stands, held) = (account.balance(), held.remove(*id).unwrap_or(0));
+        if stands != held {
+            let what = format!("{id} stands at {stands}, open reservations hold {held}");
+            problems.push(Problem::new(MONEY, what));
+        }
+    }
+    for id in held.keys() {
+        let what = format!("reservations on {id}, which is no position account");
+        problems.push(Problem::new(MONEY, what));
+    }
+}
+
+/// What is wrong with a change of a document.
+pub fn change(
+    (component, collection): (&str, &str),
+    id: &str,
+    before: Option<&Value>,
+    after: Option<&Value>,
+) -> Option<Problem> {
+    let text = |value: Option<&Value>| {
+        let state = value.and_then(|value| value["state"].as_str());
+        state.unwrap_or_default().to_owned()
+    };
+    let (from, to) = (text(before), text(after));
+    let wrong = |rule, what: &str| Some(Problem::new(rule, format!("{collection} {id} {what}")));
+    match (component, collection) {
+        ("accounts-and-balances", "entries") if before.is_some() => {
+            wrong(STATE, "was posted and is changed")
+        }
+        ("accounts-and-balances", "reservations") if !from.is_empty() => {
+            let may = from == "open" && matches!(to.as_str(), "fulfilled" | "released");
+            (!may)
+                .then(|| wrong(OUTCOME, &format!("goes from {from} to {to:?}")))
+                .flatten()
+        }
+        ("transfers", "transfers") => {
+            let may = from == to
+                || match from.as_str() {
+                    "" => matches!(
+                        to.as_str(),
+                        "PREPARED" | "COMMITTED" | "REJECTED" | "FAILED"
+                    ),
+                    "PREPARED" | "RESERVED" => matches!(to.as_str(), "COMMITTED" | "REJECTED"),
+                    _ => false,
+                };
+            (!may)
+                .then(|| wrong(OUTCOME, &format!("goes from {from:?} to {to:?}")))
+                .flatten()
+        }
+        _ => None,
+    }
+}

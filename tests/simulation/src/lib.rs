@@ -1,0 +1,36 @@
+//! The whole scheme in simulated time, from a seed: the real components on the real engine and the
+//! embedded store, two hundred transfers, FSPs that repeat, refuse, are late, wrong or deaf, and a host
+//! that ends again and again. Whatever happens when, what must always hold is held against it.
+//!
+//! - [`host`] puts a host together, [`sim`] lets everything happen in an order drawn from the seed,
+//!   [`script`] draws what FSPs do, [`saying`] is what they say;
+//! - [`door`], [`wire`], [`store`] and [`time`] stand where a host has HTTP, its network, its disk and its
+//!   clock;
+//! - [`journal`] reads along what becomes durable, and at each commit [`audit`] and [`grants`] look at it;
+//! - [`model`] is a second reading of the choreography, [`evidence`] compares the run with it, [`told`]
+//!   is what FSPs hear, and [`outside`] is what they can judge by themselves.
+//!
+//! What is not here: HTTP itself, real time and threads. `tests/e2e` has them.
+
+#![forbid(unsafe_code)]
+
+pub mod audit;
+pub mod door;
+pub mod evidence;
+pub mod grants;
+pub mod host;
+pub mod journal;
+pub mod model;
+pub mod outside;
+pub mod problem;
+pub mod saying;
+pub mod script;
+pub mod sim;
+pub mod store;
+pub mod time;
+pub mod told;
+pub mod wire;
+
+pub use evidence::Evidence;
+pub use host::Stage;
+pub use sim::Sim;

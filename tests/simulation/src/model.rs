@@ -1,0 +1,480 @@
+//! What the choreography makes of messages about transfers, as a second reading of it: the states, the
+//! ledger, and who is told what. It is told which message was handled when, and nothing else; of the
+//! components' code it has nothing.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::host::{CAP, LIQUIDITY, OTHER, OTHER_LIQUIDITY, PAYEE, PAYER, POOR, POOR_LIQUIDITY};
+use crate::saying::{Message, Prepare, Saying};
+use crate::script::Agreement;
+use crate::told::{Notice, Told};
+
+/// A transfer's state, with what must be remembered of how it came there.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// The payer's funds are reserved.
+    Prepared,
+    /// The funds are the payee's.
+    Committed {
+        /// What the payee FSP revealed.
+        fulfilment: String,
+        /// When it was completed.
+        completed: u64,
+    },
+    /// It ended after it had been taken up: by the clock, the payee FSP, or the scheme.
+    Rejected {
+        /// Why.
+        why: Rejection,
+        /// FSPIOP's code.
+        code: String,
+        /// When.
+        at: u64,
+    },
+    /// A check refused it.
+    Failed {
+        /// FSPIOP's code.
+        code: String,
+        /// When.
+        at: u64,
+    },
+}
+
+/// What ended a rejected transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It expired.
+    TimedOut,
+    /// The payee FSP declined.
+    Declined,
+    /// The fulfilment does not fit.
+    FulfilmentRefused,
+}
+
+/// A transfer as the model knows it.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// The request that made it.
+    pub prepare: Prepare,
+    /// Where it is.
+    pub state: State,
+    /// Whether its funds were ever reserved.
+    pub was_reserved: bool,
+    body: Value,
+    /// The body of the payee FSP's answer, if it was a commitment that ended the transfer.
+    answer: Option<Value>,
+}
+
+/// What the ledger holds of one FSP, in cents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Book {
+    /// What it may still spend.
+    pub liquidity: u64,
+    /// Held for transfers that have not ended.
+    pub reserved: u64,
+    /// Paid, and not settled.
+    pub paid: u64,
+    /// Received, and not settled.
+    pub received: u64,
+    /// The net debit cap.
+    cap: Option<u64>,
+}
+
+/// See the module's documentation.
+pub struct Model {
+    agreements: BTreeMap<String, Agreement>,
+    /// By condition: the quote and the transfer that was prepared last with it.
+    uses: BTreeMap<String, (String, String)>,
+    /// By their ids.
+    pub transfers: BTreeMap<String, Transfer>,
+    /// By FSP.
+    pub books: BTreeMap<&'static str, Book>,
+    /// What FSPs must be told, each with its cause.
+    pub notices: Vec<Notice>,
+}
+
+impl Model {
+    /// Before anything was said, but for the quotes.
+    pub fn new(agreements: &[Agreement]) -> Self {
+        let by_condition = agreements.iter().map(|a| (a.condition.clone(), a.clone()));
+        let book = |liquidity, cap| Book {
+            liquidity,
+            cap,
+            ..Book::default()
+        };
+        Self {
+            agreements: by_condition.collect(),
+            uses: BTreeMap::new(),
+            transfers: BTreeMap::new(),
+            books: BTreeMap::from([
+                (PAYER, book(LIQUIDITY, Some(CAP))),
+                (PAYEE, book(LIQUIDITY, Some(CAP))),
+                (POOR, book(POOR_LIQUIDITY, None)),
+                (OTHER, book(OTHER_LIQUIDITY, None)),
+            ]),
+            notices: Vec::new(),
+        }
+    }
+
+    fn tell(&mut self, cause: u64, about: &str, to: &str, told: Told) {
+        self.notices.push(Notice {
+            cause,
+            about: about.to_owned(),
+            to: to.to_owned(),
+            told,
+            instead: None,
+            is_unrecorded: !self.transfers.contains_key(about),
+        });
+    }
+
+    fn forward(&mut self, message: &Message, to: &str, instead: Option<Told>) {
+        self.notices.push(Notice {
+            cause: message.number,
+            about: message.draft.subject.clone(),
+            to: to.to_owned(),
+            told: Told::Forward(message.number),
+            instead,
+            is_unrecorded: false,
+        });
+    }
+
+    /// A message is handled at this instant.
+    pub fn hears(&mut self, message: &Message, at: u64) {
+        match &message.draft.saying {
+            Saying::Prepare(prepare) => self.prepare(message, prepare, at),
+            Saying::Fulfil { .. } => self.answer(message, at),
+            Saying::Reject { code } => self.reject(message, code, at),
+            Saying::Query => self.query(message),
+            Saying::AskQuote(_) | Saying::AnswerQuote(_) => {}
+        }
+    }
+
+    /// A transfer's reminder is handled at this instant; `cause` is the message that set it.
+    pub fn reminded(&mut self, id: &str, cause: u64, at: u64) {
+        let Some(transfer) = self.transfers.get(id) else {
+            return;
+        };
+        if transfer.state == State::Prepared && at >= transfer.prepare.expiration {
+            self.time_out(id, cause, at, false);
+        }
+    }
+
+    fn prepare(&mut self, message: &Message, prepare: &Prepare, at: u64) {
+        let (id, sender) = (prepare.transfer_id.as_str(), message.fsp());
+        let body = prepare.body();
+        if let Some(known) = self.transfers.get(id) {
+            if known.prepare.payer != sender || known.body != body {
+                self.tell(message.number, id, sender, error("3106"));
+            } else if let Some(told) = status(&known.state) {
+                self.tell(message.number, id, sender, told);
+            }
+            return;
+        }
+        if !self.books.contains_key(prepare.payer.as_str()) {
+            return; // nobody is told, and nothing is kept
+        }
+        let state = match self.examine(prepare, at) {
+            Ok(()) => State::Prepared,
+            Err("3303") => State::Rejected {
+                why: Rejection::TimedOut,
+                code: "3303".into(),
+                at,
+            },
+            Err(code) => State::Failed {
+                code: code.into(),
+                at,
+            },
+        };
+        let refused = match &state {
+            State::Rejected { code, .. } | State::Failed { code, .. } => Some(code.clone()),
+            State::Prepared | State::Committed { .. } => None,
+        };
+        let transfer = Transfer {
+            prepare: prepare.clone(),
+            was_reserved: refused.is_none(),
+            state,
+            body,
+            answer: None,
+        };
+        self.transfers.insert(id.to_owned(), transfer);
+        match refused {
+            Some(code) => self.tell(message.number, id, sender, error(&code)),
+            None => {
+                self.reserve(prepare);
+                self.forward(message, &prepare.payee, None);
+            }
+        }
+    }
+
+    /// The checks in the order in which they are made; the code of the first that refuses.
+    fn examine(&self, prepare: &Prepare, at: u64) -> Result<(), &'static str> {
+        if !self.books.contains_key(prepare.payee.as_str()) {
+            return Err("3203");
+        }
+        if at >= prepare.expiration {
+            return Err("3303");
+        }
+        let agreement = self.agreements.get(&prepare.condition).ok_or("3205")?;
+        let agreed = (&agreement.payer, &agreement.payee, agreement.cents);
+        if agreed != (&prepare.payer, &prepare.payee, prepare.cents) {
+            return Err("3100");
+        }
+        if let Some((_, other)) = self.uses.get(&prepare.condition) {
+            let other = self.transfers.get(other).map(|other| &other.state);
+            if matches!(other, Some(State::Prepared | State::Committed { .. })) {
+                return Err("3100");
+            }
+        }
+        let book = &self.books[prepare.payer.as_str()];
+        if prepare.cents > book.liquidity {
+            return Err("4001");
+        }
+        let used = book.reserved + book.paid + prepare.cents;
+        match book.cap {
+            Some(cap) if used > cap + book.received => Err("4200"),
+            _ => Ok(()),
+        }
+    }
+
+    fn reserve(&mut self, prepare: &Prepare) {
+        let quote = self.agreements[&prepare.condition].quote_id.clone();
+        let used = (quote, prepare.transfer_id.clone());
+        self.uses.insert(prepare.condition.clone(), used);
+        if let Some(book) = self.books.get_mut(prepare.payer.as_str()) {
+            book.liquidity -= prepare.cents;
+            book.reserved += prepare.cents;
+        }
+    }
+
+    fn release(&mut self, prepare: &Prepare) {
+        if let Some(book) = self.books.get_mut(prepare.payer.as_str()) {
+            book.liquidity += prepare.cents;
+            book.reserved -= prepare.cents;
+        }
+    }
+
+    /// What is wrong with who sends a payee FSP's message, or to whom: its code.
+    fn stranger(&self, message: &Message) -> Option<&'static str> {
+        let Some(transfer) = self.transfers.get(&message.draft.subject) else {
+            return Some("3208");
+        };
+        let prepare = &transfer.prepare;
+        let destination = message.draft.destination.as_ref();
+        let misdirected = destination.is_some_and(|fsp| *fsp != prepare.payer);
+        (message.fsp() != prepare.payee || misdirected).then_some("3100")
+    }
+
+    /// The payee FSP commits, or somebody in its place.
+    fn answer(&mut self, message: &Message, at: u64) {
+        let (id, sender, number) = (&message.draft.subject, message.fsp(), message.number);
+        if let Some(code) = self.stranger(message) {
+            return self.tell(number, id, sender, error(code));
+        }
+        let Saying::Fulfil { reserved, .. } = message.draft.saying else {
+            return;
+        };
+        let body: Value = serde_json::from_str(&message.body).unwrap_or_default();
+        let Some(known) = self.transfers.get(id).cloned() else {
+            return;
+        };
+        match (&known.state, &known.answer) {
+            (State::Prepared, _) => self.conclude(message, body, at),
+            (
+                State::Rejected {
+                    why: Rejection::TimedOut,
+                    ..
+                },
+                _,
+            ) => self.tell(number, id, sender, aborted(reserved, "3303")),
+            (_, Some(first)) if *first != body => {
+                self.tell(number, id, sender, error("3106"));
+            }
+            (_, None) => self.tell(number, id, sender, error("3100")),
+            (State::Committed { .. }, Some(_)) if reserved => {
+                self.tell(number, id, sender, done(&known.state));
+            }
+            (State::Rejected { code, .. }, Some(_)) => {
+                self.tell(number, id, sender, error(code));
+            }
+            (state, Some(_)) => {
+                if let Some(told) = status(state) {
+                    self.tell(number, id, sender, told);
+                }
+            }
+        }
+    }
+
+    /// The payee FSP's commitment to a transfer that waits for it.
+    fn conclude(&mut self, message: &Message, body: Value, at: u64) {
+        let Saying::Fulfil {
+            reserved,
+            fulfilment,
+            completed,
+        } = &message.draft.saying
+        else {
+            return;
+        };
+        let (id, number, reserved) = (&message.draft.subject, message.number, *reserved);
+        let Some(transfer) = self.transfers.get_mut(id) else {
+            return;
+        };
+        transfer.answer = Some(body);
+        let prepare = transfer.prepare.clone();
+        if at >= prepare.expiration {
+            return self.time_out(id, number, at, reserved);
+        }
+        let agreement = self.agreements.get(&prepare.condition);
+        if agreement.is_none_or(|agreement| agreement.fulfilment != *fulfilment) {
+            transfer.state = State::Rejected {
+                why: Rejection::FulfilmentRefused,
+                code: "3100".into(),
+                at,
+            };
+            self.release(&prepare);
+            self.tell(number, id, &prepare.payer, error("3100"));
+            return self.tell(number, id, &prepare.payee, aborted(reserved, "3100"));
+        }
+        let state = State::Committed {
+            fulfilment: fulfilment.clone(),
+            completed: completed.unwrap_or(at),
+        };
+        transfer.state = state.clone();
+        if let Some(book) = self.books.get_mut(prepare.payer.as_str()) {
+            book.reserved -= prepare.cents;
+            book.paid += prepare.cents;
+        }
+        if let Some(book) = self.books.get_mut(prepare.payee.as_str()) {
+            book.liquidity += prepare.cents;
+            book.received += prepare.cents;
+        }
+        let Some(put) = status(&state) else {
+            return;
+        };
+        if reserved {
+            self.tell(number, id, &prepare.payer, put);
+            self.tell(number, id, &prepare.payee, done(&state));
+        } else {
+            self.forward(message, &prepare.payer, Some(put));
+        }
+    }
+
+    fn time_out(&mut self, id: &str, cause: u64, at: u64, reserved: bool) {
+        let Some(transfer) = self.transfers.get_mut(id) else {
+            return;
+        };
+        transfer.state = State::Rejected {
+            why: Rejection::TimedOut,
+            code: "3303".into(),
+            at,
+        };
+        let prepare = transfer.prepare.clone();
+        self.release(&prepare);
+        self.tell(cause, id, &prepare.payer, error("3303"));
+        self.tell(cause, id, &prepare.payee, aborted(reserved, "3303"));
+    }
+
+    /// The payee FSP declines, or somebody in its place.
+    fn reject(&mut self, message: &Message, its_code: &str, at: u64) {
+        let (id, sender, number) = (&message.draft.subject, message.fsp(), message.number);
+        if let Some(code) = self.stranger(message) {
+            return self.tell(number, id, sender, error(code));
+        }
+        let Some(transfer) = self.transfers.get_mut(id) else {
+            return;
+        };
+        match &transfer.state {
+            State::Prepared => {
+                transfer.state = State::Rejected {
+                    why: Rejection::Declined,
+                    code: its_code.to_owned(),
+                    at,
+                };
+                let prepare = transfer.prepare.clone();
+                self.release(&prepare);
+                self.forward(message, &prepare.payer, Some(error(its_code)));
+            }
+            State::Rejected { why, code, .. } => {
+                let told = match why {
+                    Rejection::TimedOut => Some(error("3303")),
+                    Rejection::Declined if code == its_code => None,
+                    Rejection::Declined => Some(error("3106")),
+                    Rejection::FulfilmentRefused => Some(error("3100")),
+                };
+                if let Some(told) = told {
+                    self.tell(number, id, sender, told);
+                }
+            }
+            State::Committed { .. } | State::Failed { .. } => {
+                self.tell(number, id, sender, error("3100"));
+            }
+        }
+    }
+
+    fn query(&mut self, message: &Message) {
+        let (id, sender) = (&message.draft.subject, message.fsp());
+        let transfer = self.transfers.get(id);
+        let transfer = transfer.filter(|t| sender == t.prepare.payer || sender == t.prepare.payee);
+        let told = transfer.map_or_else(
+            || error("3208"),
+            |transfer| {
+                status(&transfer.state).unwrap_or(Told::State {
+                    method: "PUT",
+                    state: "RESERVED",
+                    fulfilment: None,
+                    completed: None,
+                })
+            },
+        );
+        self.tell(message.number, id, sender, told);
+    }
+}
+
+fn error(code: &str) -> Told {
+    Told::Error {
+        code: code.to_owned(),
+    }
+}
+
+/// That a transfer which the payee FSP wanted to commit is aborted.
+fn aborted(reserved: bool, code: &str) -> Told {
+    if reserved {
+        Told::Aborted {
+            code: code.to_owned(),
+        }
+    } else {
+        error(code)
+    }
+}
+
+/// PUT with a state that is final.
+fn status(state: &State) -> Option<Told> {
+    let (state, fulfilment, completed) = match state {
+        State::Prepared => return None,
+        State::Committed {
+            fulfilment,
+            completed,
+        } => ("COMMITTED", Some(fulfilment.clone()), *completed),
+        State::Rejected { at, .. } | State::Failed { at, .. } => ("ABORTED", None, *at),
+    };
+    Some(Told::State {
+        method: "PUT",
+        state,
+        fulfilment,
+        completed: Some(completed),
+    })
+}
+
+/// PATCH that a transfer is committed.
+fn done(state: &State) -> Told {
+    let completed = match state {
+        State::Committed { completed, .. } => Some(*completed),
+        _ => None,
+    };
+    Told::State {
+        method: "PATCH",
+        state: "COMMITTED",
+        fulfilment: None,
+        completed,
+    }
+}

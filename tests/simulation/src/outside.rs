@@ -1,0 +1,157 @@
+//! What FSPs can see for themselves, without a look into the host: whether what they were told agrees with
+//! itself, with each other's knowledge, and with the money.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::evidence::Evidence;
+use crate::host::{LIQUIDITY, OTHER, OTHER_LIQUIDITY, PAYEE, PAYER, POOR, POOR_LIQUIDITY};
+use crate::problem::{ACKNOWLEDGED, MONEY, OUTCOME, Problem};
+use crate::saying::Saying;
+use crate::script::Plan;
+
+/// What one FSP has heard of one transfer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Heard {
+    committed: usize,
+    aborted: usize,
+}
+
+/// Codes of errors that say nothing of how a transfer ended: another request with its id, and a
+/// question that was faster than the request.
+const NOT_ITS_END: [&str; 2] = ["3106", "3208"];
+
+/// Everything that contradicts itself.
+pub fn problems(evidence: &Evidence) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let heard = heard(evidence);
+    let lost = lost(evidence);
+    let mut moved: BTreeMap<&str, i128> = BTreeMap::new();
+    for (id, plan) in &evidence.plans {
+        let prepare = &plan.prepare;
+        let payer = of(&heard, id, &prepare.payer);
+        if payer.committed > 0 && payer.aborted > 0 {
+            let what = format!(
+                "{} hears of transfer {id} that it is committed, and that it is not",
+                prepare.payer
+            );
+            problems.push(Problem::new(OUTCOME, what));
+        }
+        if was_taken(evidence, plan)
+            && payer == Heard::default()
+            && !lost.contains_key(&(id.as_str(), prepare.payer.as_str()))
+        {
+            let what = format!(
+                "{} was told 202 for transfer {id}, and never hears of it",
+                prepare.payer
+            );
+            problems.push(Problem::new(ACKNOWLEDGED, what));
+        }
+        let fulfilled = evidence
+            .journal
+            .reservations()
+            .get(id)
+            .is_some_and(|r| r["state"] == "fulfilled");
+        if (payer.committed > 0 && !fulfilled) || (payer.aborted > 0 && fulfilled) {
+            let what = format!(
+                "{} hears {payer:?} of transfer {id}, whose funds are {}",
+                prepare.payer,
+                if fulfilled { "moved" } else { "not moved" }
+            );
+            problems.push(Problem::new(OUTCOME, what));
+        }
+        if fulfilled {
+            *moved.entry(&prepare.payer).or_default() -= i128::from(prepare.cents);
+            *moved.entry(&prepare.payee).or_default() += i128::from(prepare.cents);
+        }
+    }
+    balances(evidence, &moved, &mut problems);
+    problems
+}
+
+fn of(heard: &BTreeMap<(String, String), Heard>, id: &str, fsp: &str) -> Heard {
+    let key = (id.to_owned(), fsp.to_owned());
+    heard.get(&key).copied().unwrap_or_default()
+}
+
+/// What came to each FSP about each transfer.
+fn heard(evidence: &Evidence) -> BTreeMap<(String, String), Heard> {
+    let mut heard: BTreeMap<(String, String), Heard> = BTreeMap::new();
+    for arrival in &evidence.arrivals {
+        let request = &arrival.request;
+        let mut bases = evidence.callbacks.iter();
+        let Some((fsp, path)) =
+            bases.find_map(|(base, fsp)| Some((fsp, request.url.strip_prefix(base.as_str())?)))
+        else {
+            continue;
+        };
+        let mut steps = path.split('/').skip(1);
+        let (Some("transfers"), Some(id)) = (steps.next(), steps.next()) else {
+            continue;
+        };
+        let body = request.body.as_deref().unwrap_or_default();
+        let body: Value = serde_json::from_str(body).unwrap_or_default();
+        let one = heard.entry((id.to_owned(), fsp.clone())).or_default();
+        let code = body["errorInformation"]["errorCode"].as_str();
+        match (steps.next(), body["transferState"].as_str(), code) {
+            (Some("error"), _, Some(code)) if !NOT_ITS_END.contains(&code) => one.aborted += 1,
+            (None, Some("COMMITTED"), _) => one.committed += 1,
+            (None, Some("ABORTED"), _) => one.aborted += 1,
+            _ => {}
+        }
+    }
+    heard
+}
+
+/// Which FSP had a message about which transfer that the host says it could not deliver.
+fn lost(evidence: &Evidence) -> BTreeMap<(&str, &str), usize> {
+    let mut lost = BTreeMap::new();
+    for (id, document) in evidence.journal.transfers() {
+        for delivery in document["deliveries"].as_array().into_iter().flatten() {
+            if delivery["delivered"] == false {
+                let fsp = delivery["destination"].as_str().unwrap_or_default();
+                *lost.entry((id.as_str(), fsp)).or_default() += 1;
+            }
+        }
+    }
+    lost
+}
+
+/// Whether the hub took the payer FSP's own request.
+fn was_taken(evidence: &Evidence, plan: &Plan) -> bool {
+    let participants = [PAYER, PAYEE, POOR, OTHER];
+    participants.contains(&plan.prepare.payer.as_str())
+        && evidence.messages.iter().any(|message| {
+            message.was_taken()
+                && message.fsp() == plan.prepare.payer
+                && message.draft.saying == Saying::Prepare(plan.prepare.clone())
+        })
+}
+
+/// Each FSP has what it had, less what it paid, and what it was paid.
+fn balances(evidence: &Evidence, moved: &BTreeMap<&str, i128>, problems: &mut Vec<Problem>) {
+    for (fsp, had) in [
+        (PAYER, LIQUIDITY),
+        (PAYEE, LIQUIDITY),
+        (POOR, POOR_LIQUIDITY),
+        (OTHER, OTHER_LIQUIDITY),
+    ] {
+        let expected = i128::from(had) + moved.get(fsp).copied().unwrap_or_default();
+        let id = format!("{fsp}:USD:LIQUIDITY");
+        let account = evidence
+            .journal
+            .accounts()
+            .get(&id)
+            .cloned()
+            .unwrap_or_default();
+        let number = |name: &str| account[name].as_str().and_then(|t| t.parse::<i128>().ok());
+        let has = number("creditBalance")
+            .zip(number("debitBalance"))
+            .map(|(c, d)| c - d);
+        if has != Some(expected) {
+            let what = format!("{fsp} should have {expected} by what was paid, and has {has:?}");
+            problems.push(Problem::new(MONEY, what));
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! A run: FSPs, their messages, the host's turns, groups and requests, the clock and restarts, one at a
+//! time, in an order that the seed draws.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use parking_lot::Mutex;
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+use rialto_components::http::Response;
+use rialto_components::runtime::Argument;
+use rialto_engine::Trace;
+
+use crate::door;
+use crate::evidence::Evidence;
+use crate::host::{Host, Stage, World};
+use crate::journal::Journal;
+use crate::saying::{Answer, Draft, Message, Saying};
+use crate::script::{self, Agreement, Plan, Reaction};
+use crate::store::Fault;
+use crate::time::{SimClock, SimEntropy};
+use crate::wire::{Arrival, Fates};
+
+/// Transfers in a run.
+pub const TRANSFERS: usize = 200;
+/// Milliseconds in which they are asked for.
+const SPAN: u64 = 40_000;
+/// How often the host is ended in a run, at least.
+const CRASHES_MIN: usize = 5;
+/// Longer than any step needs: who gets there turns in a circle.
+const STEPS_MAX: usize = 2_000_000;
+/// How far the terms of a quote reach, in milliseconds.
+const QUOTED_FOR: u64 = 24 * 60 * 60 * 1_000;
+
+/// Something that an FSP is about to do.
+#[derive(Clone, Debug)]
+enum Action {
+    /// Say something.
+    Say(Draft),
+    /// Say again what got no answer, byte for byte.
+    Again(u64),
+}
+
+/// See the module's documentation.
+pub struct Sim<'a> {
+    stage: &'a Stage,
+    rng: SmallRng,
+    world: World,
+    host: Option<Host>,
+    fates: Fates,
+    agreements: Vec<Agreement>,
+    plans: BTreeMap<String, Plan>,
+    messages: Vec<Message>,
+    /// The first message of this host's life.
+    life_began: usize,
+    answers: Arc<Mutex<BTreeMap<u64, u16>>>,
+    agenda: BTreeMap<(u64, u64), Action>,
+    arrivals: Vec<Arrival>,
+    asked_payees: BTreeSet<String>,
+    crashes: usize,
+    next: u64,
+}
+
+impl<'a> Sim<'a> {
+    /// Run a seed to its end. Answers all that can be seen of it.
+    ///
+    /// # Errors
+    /// When the host does not start, or comes to no end.
+    pub fn run(stage: &'a Stage, seed: u64) -> Result<Evidence> {
+        let mut sim = Self::new(stage, seed)?;
+        sim.quotes()?;
+        sim.transfers()?;
+        sim.evidence()
+    }
+
+    fn new(stage: &'a Stage, seed: u64) -> Result<Self> {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let journal = Journal::new(stage.grants()?);
+        let world = World {
+            clock: Arc::new(SimClock::default()),
+            entropy: Arc::new(SimEntropy::new(rng.random())),
+            journal: Arc::new(Mutex::new(journal)),
+            folder: tempfile::tempdir().context("a folder for the store")?,
+        };
+        let host = Host::start(stage, &world)?;
+        let agreements = script::agreements(&mut rng, TRANSFERS);
+        Ok(Self {
+            stage,
+            fates: Fates::new(SmallRng::seed_from_u64(rng.random())),
+            rng,
+            world,
+            host: Some(host),
+            agreements,
+            plans: BTreeMap::new(),
+            messages: Vec::new(),
+            life_began: 0,
+            answers: Arc::default(),
+            agenda: BTreeMap::new(),
+            arrivals: Vec::new(),
+            asked_payees: BTreeSet::new(),
+            crashes: 0,
+            next: 0,
+        })
+    }
+
+    fn host(&self) -> &Host {
+        self.host.as_ref().expect("between two hosts nothing runs")
+    }
+
+    fn now(&self) -> u64 {
+        self.world.clock.millis()
+    }
+
+    fn plan_to(&mut self, at: u64, action: Action) {
+        self.next += 1;
+        self.agenda.insert((at, self.next), action);
+    }
+
+    /// First the quotes, without any trouble: the transfers are what is tried.
+    fn quotes(&mut self) -> Result<()> {
+        self.settle()?;
+        for agreement in self.agreements.clone() {
+            self.say(Draft {
+                fsp: agreement.payer.clone(),
+                subject: agreement.quote_id.clone(),
+                saying: Saying::AskQuote(agreement.request()),
+                destination: Some(agreement.payee.clone()),
+                spacious: false,
+            })?;
+        }
+        self.settle()?;
+        self.deliver_all()?;
+        let until = self.now() + QUOTED_FOR;
+        for agreement in self.agreements.clone() {
+            self.say(Draft {
+                fsp: agreement.payee.clone(),
+                subject: agreement.quote_id.clone(),
+                saying: Saying::AnswerQuote(agreement.response(until)),
+                destination: Some(agreement.payer.clone()),
+                spacious: false,
+            })?;
+        }
+        self.settle()?;
+        self.deliver_all()?;
+        self.settle()
+    }
+
+    /// Run and commit until there is nothing left but to wait.
+    fn settle(&mut self) -> Result<()> {
+        for _ in 0..STEPS_MAX {
+            if !self.host().engine.run(0) && self.host().engine.commit()? == 0 {
+                return Ok(());
+            }
+        }
+        anyhow::bail!("turns cause turns without end")
+    }
+
+    fn deliver_all(&mut self) -> Result<()> {
+        while let Some(&place) = self.host().wire.due(self.now()).first() {
+            self.deliver(place);
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    fn transfers(&mut self) -> Result<()> {
+        self.world.clock.advance(1_000);
+        let began = self.now();
+        let plans = script::plans(&mut self.rng, &self.agreements, began, SPAN);
+        for plan in plans {
+            self.plan_to(
+                began + plan.starts,
+                Action::Say(Draft {
+                    fsp: plan.asker.clone(),
+                    subject: plan.prepare.transfer_id.clone(),
+                    saying: Saying::Prepare(plan.prepare.clone()),
+                    destination: None,
+                    spacious: false,
+                }),
+            );
+            for (at, draft) in plan.around.clone() {
+                self.plan_to(began + at, Action::Say(draft));
+            }
+            self.plans.insert(plan.prepare.transfer_id.clone(), plan);
+        }
+        self.fates.harsh = true;
+        for _ in 0..STEPS_MAX {
+            self.step()?;
+            if self.is_quiet() {
+                return self.settle();
+            }
+        }
+        anyhow::bail!("the run comes to no end")
+    }
+
+    /// Whether nothing is left to happen.
+    fn is_quiet(&self) -> bool {
+        let host = self.host();
+        let load = host.engine.load();
+        self.agenda.is_empty()
+            && load.turns_alive == 0
+            && load.turns_uncommitted == 0
+            && host.wire.next_due().is_none()
+            && host.engine.next_due().is_none()
+    }
+
+    fn step(&mut self) -> Result<()> {
+        match self.rng.random_range(0..1_000) {
+            0..520 => self.run_one(),
+            520..600 => {
+                self.host().engine.commit()?;
+            }
+            600..740 => self.deliver_one(),
+            740..900 => self.act()?,
+            900..930 => {
+                let millis = self.rng.random_range(1..25);
+                self.world.clock.advance(millis);
+            }
+            930..990 => self.host().engine.fire_due(),
+            990..999 => self.idle(),
+            _ => {
+                if self.rng.random_bool(0.3) {
+                    self.crash()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run_one(&mut self) {
+        let ready = self.host().engine.ready();
+        if ready > 0 {
+            let place = self.rng.random_range(0..ready);
+            self.host().engine.run(place);
+        } else if self.host().engine.load().turns_uncommitted == 0 {
+            self.idle();
+        }
+    }
+
+    /// With nothing to do now, wait for what comes next, and sometimes a little longer: a reminder may
+    /// be due then that nobody has looked for yet.
+    fn idle(&mut self) {
+        let host = self.host();
+        if host.engine.ready() > 0 || !host.wire.due(self.now()).is_empty() {
+            return;
+        }
+        let agenda = self.agenda.keys().next().map(|(at, _)| *at);
+        let next = [
+            agenda,
+            host.wire.next_due(),
+            host.engine.next_due().map(|at| at.0),
+        ];
+        if let Some(next) = next.into_iter().flatten().min() {
+            self.world.clock.advance_to(next);
+        }
+        if self.rng.random_bool(0.2) {
+            let millis = self.rng.random_range(0..50);
+            self.world.clock.advance(millis);
+        }
+    }
+
+    fn deliver_one(&mut self) {
+        let due = self.host().wire.due(self.now());
+        if !due.is_empty() {
+            let place = due[self.rng.random_range(0..due.len())];
+            self.deliver(place);
+        }
+    }
+
+    fn deliver(&mut self, place: usize) {
+        let one = self.host().wire.take(place);
+        let (arrival, again) = self.fates.play(one, self.now());
+        if let Some(one) = again {
+            self.host().wire.put_back(one);
+        }
+        if let Some(arrival) = arrival {
+            self.react(&arrival);
+            self.arrivals.push(arrival);
+        }
+    }
+
+    /// What an FSP does when it is asked for a transfer the first time.
+    fn react(&mut self, arrival: &Arrival) {
+        let request = &arrival.request;
+        if request.method != "POST" || !request.url.ends_with("/transfers") {
+            return;
+        }
+        let body: serde_json::Value =
+            serde_json::from_str(request.body.as_deref().unwrap_or_default()).unwrap_or_default();
+        let id = body["transferId"].as_str().unwrap_or_default();
+        let payee = body["payeeFsp"].as_str().unwrap_or_default();
+        let Some(plan) = self.plans.get(id).cloned() else {
+            return;
+        };
+        if !self.asked_payees.insert(id.to_owned()) {
+            return;
+        }
+        let Reaction {
+            after: Some(after),
+            is_late,
+            saying,
+            then,
+            ..
+        } = plan.reaction
+        else {
+            return;
+        };
+        let mut at = arrival.at + after;
+        if is_late {
+            // Often at the very instant, or just after: before or after the reminder.
+            let over = [0, 0, 1, 30, after][self.rng.random_range(0..5)];
+            at = at.max(plan.prepare.expiration + over);
+        }
+        let completed = plan.reaction.says_when.then_some(arrival.at);
+        let with_time = |saying: Saying| match saying {
+            Saying::Fulfil {
+                reserved,
+                fulfilment,
+                ..
+            } => Saying::Fulfil {
+                reserved,
+                fulfilment,
+                completed,
+            },
+            other => other,
+        };
+        let draft = |saying| Draft {
+            fsp: payee.to_owned(),
+            subject: id.to_owned(),
+            saying: with_time(saying),
+            destination: Some(plan.prepare.payer.clone()),
+            spacious: after % 2 == 0,
+        };
+        self.plan_to(at, Action::Say(draft(saying)));
+        for (later, saying) in then {
+            self.plan_to(at + later, Action::Say(draft(saying)));
+        }
+    }
+
+    /// Do the next thing of the agenda, if its time has come.
+    fn act(&mut self) -> Result<()> {
+        let now = self.now();
+        let Some(first) = self.agenda.first_entry().filter(|e| e.key().0 <= now) else {
+            return Ok(());
+        };
+        match first.remove() {
+            Action::Say(draft) => self.say(draft),
+            Action::Again(number) => {
+                let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
+                let draft = self.messages.get(place).map(|m| m.draft.clone());
+                draft.map_or(Ok(()), |draft| self.say(draft))
+            }
+        }
+    }
+
+    fn say(&mut self, draft: Draft) -> Result<()> {
+        let number = self.messages.len() as u64 + 1;
+        let message = Message::new(number, draft, self.now());
+        let (component, request) = door::judge(&self.host().api, &message)
+            .map_err(|violation| anyhow::anyhow!("{message:?} is refused: {violation:?}"))?;
+        let label = format!("{} {}", message.method, message.path);
+        let trace = message.headers();
+        let trace = trace.get("traceparent").and_then(|t| t.to_str().ok());
+        let trace = trace.and_then(Trace::parse).context("a trace")?;
+        let (answers, journal) = (self.answers.clone(), self.world.journal.clone());
+        let submitted = self.host().engine.submit(
+            component,
+            label.into(),
+            Arc::new(Argument::Http(request)),
+            trace,
+            Box::new(move |outcome| {
+                let Ok(reply) = outcome else { return };
+                if let Ok(response) = reply.downcast::<Response>() {
+                    journal.lock().answers(trace.id);
+                    answers.lock().insert(number, response.status);
+                }
+            }),
+        );
+        ensure!(submitted.is_ok(), "the host has more work than it can take");
+        self.messages.push(message);
+        Ok(())
+    }
+
+    /// End the host at some instant, as a crash would, and start another one on its store.
+    fn crash(&mut self) -> Result<()> {
+        self.crashes += 1;
+        let fault = [None, Some(Fault::Before), Some(Fault::After)][self.rng.random_range(0..3)];
+        if let Some(fault) = fault {
+            self.host().store.fail(fault);
+            let _ = self.host().engine.commit();
+        }
+        self.host = None;
+        self.unsure();
+        self.host = Some(Host::start(self.stage, &self.world)?);
+        // As the host itself: what was pending goes first, then its doors open.
+        while self.host().engine.ready() > 0 {
+            match self.rng.random_range(0..10) {
+                0..7 => {
+                    let place = self.rng.random_range(0..self.host().engine.ready());
+                    self.host().engine.run(place);
+                }
+                7 => self.deliver_one(),
+                _ => {
+                    self.host().engine.commit()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Who got no answer before the end mostly says it again.
+    fn unsure(&mut self) {
+        let answered = self.answers.lock().clone();
+        let without = |m: &&Message| !answered.contains_key(&m.number);
+        let unanswered = self.messages[self.life_began..].iter().filter(without);
+        let unanswered: Vec<u64> = unanswered.map(|m| m.number).collect();
+        self.life_began = self.messages.len();
+        for number in unanswered {
+            if self.rng.random_bool(0.75) {
+                let at = self.now() + self.rng.random_range(0..1_000);
+                self.plan_to(at, Action::Again(number));
+            }
+        }
+    }
+
+    fn evidence(mut self) -> Result<Evidence> {
+        ensure!(
+            self.crashes >= CRASHES_MIN,
+            "the host was ended only {} times",
+            self.crashes
+        );
+        let answers = self.answers.lock().clone();
+        for message in &mut self.messages {
+            if let Some(&status) = answers.get(&message.number) {
+                message.answer = Answer::Status(status);
+            }
+        }
+        let host = self.host.take().context("the host")?;
+        let dead_letters = host.engine.dead_letters()?.len();
+        drop(host);
+        let callbacks = self.stage.participants().map(|id| {
+            let id = id.to_owned();
+            (self.stage.callback(&id), id)
+        });
+        let callbacks = callbacks.collect();
+        let journal = self.world.journal.lock().clone();
+        Ok(Evidence {
+            callbacks,
+            agreements: self.agreements,
+            plans: self.plans,
+            messages: self.messages,
+            arrivals: self.arrivals,
+            journal,
+            dead_letters,
+            crashes: self.crashes,
+        })
+    }
+}

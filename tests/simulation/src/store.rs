@@ -1,0 +1,93 @@
+//! The host's own store between a journal that reads along and faults that a test orders.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rialto_engine::CollectionId;
+use rialto_engine::network::OutboundRequest;
+use rialto_engine::store::{
+    DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
+};
+use rialto_store_sqlite::SqliteStore;
+
+use crate::journal::Journal;
+
+/// How the next write ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing of the group is on disk.
+    Before,
+    /// All of it is, and nobody is told.
+    After,
+}
+
+/// See the module's documentation.
+pub struct WatchedStore {
+    store: Arc<SqliteStore>,
+    journal: Arc<Mutex<Journal>>,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl WatchedStore {
+    /// A store that is read along into this journal.
+    pub fn new(store: Arc<SqliteStore>, journal: Arc<Mutex<Journal>>) -> Self {
+        Self {
+            store,
+            journal,
+            fault: Mutex::new(None),
+        }
+    }
+
+    /// Let the next write fail.
+    pub fn fail(&self, fault: Fault) {
+        *self.fault.lock() = Some(fault);
+    }
+}
+
+impl Store for WatchedStore {
+    fn recover(&self) -> Result<Recovered, StoreError> {
+        self.store.recover()
+    }
+
+    fn read(&self, c: CollectionId, id: &str) -> Result<Option<StoredDocument>, StoreError> {
+        self.store.read(c, id)
+    }
+
+    fn scan(
+        &self,
+        c: CollectionId,
+        range: &ScanRange,
+        limit: u32,
+    ) -> Result<Vec<StoredDocument>, StoreError> {
+        self.store.scan(c, range, limit)
+    }
+
+    fn write(&self, group: &Group) -> Result<(), StoreError> {
+        let fault = self.fault.lock().take();
+        if fault == Some(Fault::Before) {
+            return Err(StoreError::Failed("crashed before the write".into()));
+        }
+        self.store.write(group)?;
+        self.journal.lock().take(group);
+        match fault {
+            Some(_) => Err(StoreError::Failed("crashed after the write".into())),
+            None => Ok(()),
+        }
+    }
+
+    fn visit_keys(
+        &self,
+        visit: &mut dyn FnMut(CollectionId, &str) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.store.visit_keys(visit)
+    }
+
+    fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {
+        self.store.outbound(ids)
+    }
+
+    fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+        self.store.dead_letters()
+    }
+}
