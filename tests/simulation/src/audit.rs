@@ -142,6 +142,51 @@ fn reserved(
     }
 }
 
+/// An entry as its document has it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    debit_account: String,
+    credit_account: String,
+    amount: String,
+}
+
+/// Accounts whose balances are not the sums of their entries.
+pub fn postings(accounts: &Documents, entries: &Documents) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut posted: BTreeMap<String, (i128, i128)> = BTreeMap::new();
+    for (id, document) in entries {
+        match Entry::deserialize(document) {
+            Ok(entry) => {
+                let amount = units(&entry.amount);
+                posted.entry(entry.debit_account).or_default().0 += amount;
+                posted.entry(entry.credit_account).or_default().1 += amount;
+            }
+            Err(error) => problems.push(Problem::new(MONEY, format!("entry {id}: {error}"))),
+        }
+    }
+    for (id, document) in accounts {
+        let kept = Account::deserialize(document).map(|account| {
+            (
+                units(&account.debit_balance),
+                units(&account.credit_balance),
+            )
+        });
+        let posted = posted.remove(id).unwrap_or_default();
+        if kept.as_ref().ok() != Some(&posted) {
+            let what = format!("{id} keeps {kept:?} (debits, credits), its entries say {posted:?}");
+            problems.push(Problem::new(MONEY, what));
+        }
+    }
+    for id in posted.keys() {
+        problems.push(Problem::new(
+            MONEY,
+            format!("entries of {id}, which is no account"),
+        ));
+    }
+    problems
+}
+
 /// What is wrong with a change of a document.
 pub fn change(
     (component, collection): (&str, &str),

@@ -6,13 +6,13 @@ use rialto_engine::history::{Ended, Record, Step};
 use rialto_engine::network::OutboundRequest;
 use serde_json::{Value, json};
 
+use crate::audit;
 use crate::journal::Journal;
 use crate::model::{Model, Rejection, State, Transfer};
 use crate::outside;
 use crate::problem::{ACKNOWLEDGED, OUTCOME, Problem, STATE, TOLD, TURNS};
 use crate::saying::{Message, Saying};
 use crate::script::{Agreement, Plan};
-use crate::time::date_time;
 use crate::told::{self, Notice};
 use crate::wire::Arrival;
 
@@ -35,6 +35,10 @@ pub struct Evidence {
     pub dead_letters: usize,
     /// How often the host was ended.
     pub crashes: usize,
+    /// The most turns that were ready at a time.
+    pub ready_max: usize,
+    /// How many things happened.
+    pub steps: u64,
 }
 
 /// A request to an FSP about a transfer, as the host sent it.
@@ -55,7 +59,10 @@ pub struct Sent<'a> {
 impl Evidence {
     /// Everything that does not hold.
     pub fn problems(&self) -> Vec<Problem> {
-        let mut problems = self.journal.problems.clone();
+        let journal = &self.journal;
+        let mut problems = journal.problems.clone();
+        problems.extend(audit::books(journal.accounts(), journal.reservations()));
+        problems.extend(audit::postings(journal.accounts(), journal.entries()));
         self.turns(&mut problems);
         let model = self.model(&mut problems);
         self.acknowledged(&mut problems);
@@ -224,7 +231,7 @@ impl Evidence {
                 }
             }
         }
-        let posted = self.journal.collection("accounts-and-balances", "entries");
+        let posted = self.journal.entries();
         let mut expected = BTreeMap::new();
         for (id, transfer) in &model.transfers {
             for (name, entry) in entries(id, transfer) {
@@ -371,6 +378,8 @@ impl Evidence {
                 .cloned()
                 .unwrap_or_default();
             let mut expected = expected.remove(id).unwrap_or_default();
+            // Of two that look the same the one that must be there is found first.
+            expected.sort_by_key(|(_, may_miss)| *may_miss);
             for delivery in &kept {
                 let text = |name: &str| delivery[name].as_str().unwrap_or_default();
                 let line = format!(
@@ -502,9 +511,47 @@ impl Evidence {
         outcomes
     }
 
-    /// When the run ended, for people.
-    pub fn ended_at(&self) -> String {
-        let last = self.journal.history.last().map_or(0, |record| record.at.0);
-        date_time(last)
+    /// How many messages to FSPs were given up.
+    pub fn given_up(&self) -> usize {
+        let sent = self.sent();
+        let given_up = sent.iter().filter(|sent| sent.delivered == Some(false));
+        given_up.count()
+    }
+
+    /// What happened, for comparing one run with another: what FSPs said and what came to them, when.
+    pub fn events(&self) -> Vec<String> {
+        let said = self.messages.iter().map(|message| {
+            let Message {
+                number,
+                said_at,
+                path,
+                body,
+                answer,
+                ..
+            } = message;
+            format!("{number} {said_at} {path} {body} {answer:?}")
+        });
+        let came = self.arrivals.iter().map(|arrival| {
+            let request = &arrival.request;
+            format!("{} {request:?}", arrival.at)
+        });
+        said.chain(came).collect()
+    }
+
+    /// The run in one line.
+    pub fn summary(&self) -> String {
+        let Journal {
+            history, groups, ..
+        } = &self.journal;
+        format!(
+            "{} steps, {} messages ({} deliveries given up), {} turns, {groups} groups, {} arrivals, {} ends of the host, up to {} turns ready",
+            self.steps,
+            self.messages.len(),
+            self.given_up(),
+            history.len(),
+            self.arrivals.len(),
+            self.crashes,
+            self.ready_max,
+        )
     }
 }

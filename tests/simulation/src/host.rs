@@ -11,7 +11,8 @@ use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::Api;
-use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
+use rialto_engine::time::SystemEntropy;
+use rialto_engine::{Clock, Engine, Entropy as _, Environment, Limits};
 use rialto_manifest::Manifest;
 use rialto_store_sqlite::SqliteStore;
 use rialto_tests::TestScheme;
@@ -150,7 +151,7 @@ impl Host {
     /// When the store or the release cannot be used.
     pub fn start(stage: &Stage, world: &World) -> Result<Self> {
         let sqlite = Arc::new(SqliteStore::open(world.folder.path()).context("opening the store")?);
-        let runtime = Arc::new(components(stage.compiled.path(), &*world.entropy)?);
+        let runtime = Arc::new(components(stage.compiled.path())?);
         let wire = Arc::new(Wire::new(world.journal.clone()));
         let store = Arc::new(WatchedStore::new(sqlite.clone(), world.journal.clone()));
         let clock: Arc<dyn Clock> = world.clock.clone();
@@ -185,8 +186,9 @@ impl Host {
     }
 }
 
-fn components(compiled: &Path, entropy: &dyn Entropy) -> Result<Runtime> {
-    let cache = Cache::open(compiled, |bytes| entropy.fill(bytes))
+fn components(compiled: &Path) -> Result<Runtime> {
+    // Not the world's: the first host of a process draws the cache's key, and no run is to differ by that.
+    let cache = Cache::open(compiled, |bytes| SystemEntropy.fill(bytes))
         .context("opening the folder of compiled components")?;
     let pool = PoolSize {
         instances: 64,

@@ -131,6 +131,11 @@ impl Journal {
         self.collection("accounts-and-balances", "accounts")
     }
 
+    /// The ledger's entries.
+    pub fn entries(&self) -> &Documents {
+        self.collection("accounts-and-balances", "entries")
+    }
+
     /// The ledger's reservations.
     pub fn reservations(&self) -> &Documents {
         self.collection("accounts-and-balances", "reservations")

@@ -118,6 +118,9 @@ impl Model {
     }
 
     fn tell(&mut self, cause: u64, about: &str, to: &str, told: Told) {
+        if !self.books.contains_key(to) {
+            return; // nobody knows where to call it back
+        }
         self.notices.push(Notice {
             cause,
             about: about.to_owned(),

@@ -16,11 +16,13 @@ use crate::script::Plan;
 struct Heard {
     committed: usize,
     aborted: usize,
+    /// That its request has the id of another one, which is somebody else's.
+    taken: usize,
 }
 
-/// Codes of errors that say nothing of how a transfer ended: another request with its id, and a
-/// question that was faster than the request.
-const NOT_ITS_END: [&str; 2] = ["3106", "3208"];
+/// The code of an error that says nothing of how a transfer ended: that a question was faster than the
+/// request.
+const UNKNOWN: &str = "3208";
 
 /// Everything that contradicts itself.
 pub fn problems(evidence: &Evidence) -> Vec<Problem> {
@@ -95,7 +97,8 @@ fn heard(evidence: &Evidence) -> BTreeMap<(String, String), Heard> {
         let one = heard.entry((id.to_owned(), fsp.clone())).or_default();
         let code = body["errorInformation"]["errorCode"].as_str();
         match (steps.next(), body["transferState"].as_str(), code) {
-            (Some("error"), _, Some(code)) if !NOT_ITS_END.contains(&code) => one.aborted += 1,
+            (Some("error"), _, Some("3106")) => one.taken += 1,
+            (Some("error"), _, Some(code)) if code != UNKNOWN => one.aborted += 1,
             (None, Some("COMMITTED"), _) => one.committed += 1,
             (None, Some("ABORTED"), _) => one.aborted += 1,
             _ => {}
