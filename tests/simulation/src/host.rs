@@ -150,6 +150,7 @@ impl Host {
     /// # Errors
     /// When the store or the release cannot be used.
     pub fn start(stage: &Stage, world: &World) -> Result<Self> {
+        world.journal.lock().begins();
         let sqlite = Arc::new(SqliteStore::open(world.folder.path()).context("opening the store")?);
         let runtime = Arc::new(components(stage.compiled.path())?);
         let wire = Arc::new(Wire::new(world.journal.clone()));

@@ -26,7 +26,9 @@ pub struct Journal {
     /// All requests to the outside that ever were to be sent, by their ids.
     pub outbound: BTreeMap<u64, Arc<OutboundRequest>>,
     /// Those whose report has been handled.
-    pub reported: BTreeSet<u64>,
+    reported: BTreeSet<u64>,
+    /// Those that have left the host that runs.
+    left: BTreeSet<u64>,
     /// Traces whose first turn is on disk.
     asked: BTreeSet<u128>,
     grants: Grants,
@@ -90,6 +92,11 @@ impl Journal {
         self.problems.extend(change);
     }
 
+    /// Another host begins: what has no report leaves once more.
+    pub fn begins(&mut self) {
+        self.left.clear();
+    }
+
     /// A request that leaves for the outside.
     pub fn leaves(&mut self, request: &OutboundRequest) {
         if self.outbound.get(&request.id).map(|known| &**known) != Some(request) {
@@ -99,8 +106,11 @@ impl Journal {
             );
             self.problems.push(Problem::new(ACKNOWLEDGED, what));
         }
-        if self.reported.contains(&request.id) {
-            let what = format!("request {} leaves again after its report", request.id);
+        if self.reported.contains(&request.id) || !self.left.insert(request.id) {
+            let what = format!(
+                "request {} leaves again: after its report, or twice from one host",
+                request.id
+            );
             self.problems.push(Problem::new(ACKNOWLEDGED, what));
         }
     }
@@ -109,6 +119,18 @@ impl Journal {
     pub fn answers(&mut self, trace: u128) {
         if !self.asked.contains(&trace) {
             let what = format!("message {trace} is answered before its turn is on disk");
+            self.problems.push(Problem::new(ACKNOWLEDGED, what));
+        }
+    }
+
+    /// What a store gives back of a collection after a start.
+    pub fn reads(&mut self, component: &str, collection: &str, read: &Documents) {
+        let known = self.collection(component, collection);
+        let mut ids = known.keys().chain(read.keys());
+        let lost = ids.find(|id| known.get(*id) != read.get(*id));
+        if let Some(id) = lost {
+            let (known, read) = (known.get(id), read.get(id));
+            let what = format!("{collection} {id} is {read:?} after a start, was {known:?}");
             self.problems.push(Problem::new(ACKNOWLEDGED, what));
         }
     }
@@ -129,6 +151,14 @@ impl Journal {
     /// The ledger's accounts.
     pub fn accounts(&self) -> &Documents {
         self.collection("accounts-and-balances", "accounts")
+    }
+
+    /// An account's credits less its debits, and what of it is not settled.
+    pub fn balance(&self, account: &str) -> Option<(i128, i128)> {
+        let account = self.accounts().get(account)?;
+        let number = |name: &str| account[name].as_str()?.parse::<i128>().ok();
+        let balance = number("creditBalance")? - number("debitBalance")?;
+        Some((balance, number("unsettled")?))
     }
 
     /// The ledger's entries.

@@ -7,8 +7,9 @@
 //! - [`door`], [`wire`], [`store`] and [`time`] stand where a host has HTTP, its network, its disk and its
 //!   clock;
 //! - [`journal`] reads along what becomes durable, and at each commit [`audit`] and [`grants`] look at it;
-//! - [`model`] is a second reading of the choreography, [`evidence`] compares the run with it, [`told`]
-//!   is what FSPs hear, and [`outside`] is what they can judge by themselves.
+//! - [`evidence`] is what can be seen of a run, and [`judgement`] what is wrong with it: [`model`] is a
+//!   second reading of the choreography, with which [`state`] compares documents and ledger and
+//!   [`notices`] what FSPs are told ([`told`]); [`outside`] is what FSPs can judge by themselves.
 //!
 //! What is not here: HTTP itself, real time and threads. `tests/e2e` has them.
 
@@ -20,12 +21,15 @@ pub mod evidence;
 pub mod grants;
 pub mod host;
 pub mod journal;
+pub mod judgement;
 pub mod model;
+pub mod notices;
 pub mod outside;
 pub mod problem;
 pub mod saying;
 pub mod script;
 pub mod sim;
+pub mod state;
 pub mod store;
 pub mod time;
 pub mod told;

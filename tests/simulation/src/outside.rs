@@ -142,16 +142,7 @@ fn balances(evidence: &Evidence, moved: &BTreeMap<&str, i128>, problems: &mut Ve
     ] {
         let expected = i128::from(had) + moved.get(fsp).copied().unwrap_or_default();
         let id = format!("{fsp}:USD:LIQUIDITY");
-        let account = evidence
-            .journal
-            .accounts()
-            .get(&id)
-            .cloned()
-            .unwrap_or_default();
-        let number = |name: &str| account[name].as_str().and_then(|t| t.parse::<i128>().ok());
-        let has = number("creditBalance")
-            .zip(number("debitBalance"))
-            .map(|(c, d)| c - d);
+        let has = evidence.journal.balance(&id).map(|(balance, _)| balance);
         if has != Some(expected) {
             let what = format!("{fsp} should have {expected} by what was paid, and has {has:?}");
             problems.push(Problem::new(MONEY, what));

@@ -1,0 +1,160 @@
+//! What FSPs were told, compared with what the model says that they must be told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::evidence::Evidence;
+use crate::model::Model;
+use crate::problem::{Problem, TOLD};
+use crate::told::{self, Notice};
+
+/// Deliveries that a transfer's document keeps.
+const KEPT: usize = 16;
+
+/// How long an answer is worth delivering, by the settings' defaults: less what turns may take until it is
+/// with the network.
+const ANSWER_MS: u64 = 20_000;
+
+/// Whether a message was delivered; none if the host never learnt.
+type Delivered = Option<bool>;
+
+/// What was told, and has not been accounted for: by transfer, cause and FSP, the texts.
+type Open = BTreeMap<(String, u64, String), BTreeMap<String, Vec<Delivered>>>;
+
+/// Each FSP is told what the model says, nothing else, and nothing twice.
+pub fn told(evidence: &Evidence, model: &Model, problems: &mut Vec<Problem>) {
+    let mut open = Open::new();
+    for sent in evidence.sent() {
+        let deadline = sent.request.policy.deadline.0;
+        let worth = if sent.request.method == "POST" {
+            // It stays reserved until it expires, and so long it is tried.
+            expiration(model, &sent.about)
+        } else {
+            sent.made_at + ANSWER_MS
+        };
+        if deadline < worth {
+            let what = format!(
+                "{} {} is given up at {deadline}, and is worth it until {worth}",
+                sent.request.method, sent.path
+            );
+            problems.push(Problem::new(TOLD, what));
+        }
+        let text = told::of_request(sent.request, sent.path, sent.to, &evidence.messages);
+        let key = (sent.about, told::cause(sent.request), sent.to.to_owned());
+        let texts = open.entry(key).or_default();
+        texts.entry(text).or_default().push(sent.delivered);
+    }
+    for notice in &model.notices {
+        let what = expected(&mut open, notice);
+        problems.extend(what.map(|what| Problem::new(TOLD, what)));
+    }
+    for ((about, cause, to), texts) in open {
+        for (text, more) in texts {
+            for _ in more {
+                let what = format!(
+                    "{to} is told of transfer {about}: {text} (because of message {cause}), and should not be"
+                );
+                problems.push(Problem::new(TOLD, what));
+            }
+        }
+    }
+}
+
+fn expiration(model: &Model, id: &str) -> u64 {
+    let transfer = model.transfers.get(id);
+    transfer.map_or(u64::MAX, |transfer| transfer.prepare.expiration)
+}
+
+/// Account for one notice. Answers what is wrong with it.
+fn expected(open: &mut Open, notice: &Notice) -> Option<String> {
+    let Notice {
+        cause, about, to, ..
+    } = notice;
+    let texts = open.entry((about.clone(), *cause, to.clone())).or_default();
+    let mut take = |text: &str| texts.get_mut(text)?.pop();
+    let missing = |text: &str| {
+        Some(format!(
+            "{to} should be told of transfer {about}: {text} (because of message {cause}), and is not"
+        ))
+    };
+    let text = notice.told.to_string();
+    match (take(&text), &notice.instead) {
+        (None, _) => missing(&text),
+        (Some(None), _) => Some(format!("nobody knows what became of {notice:?}")),
+        (Some(Some(false)), Some(instead)) => {
+            // What could not be forwarded the hub says itself.
+            let text = instead.to_string();
+            match take(&text) {
+                None => missing(&text),
+                Some(_) => None,
+            }
+        }
+        (Some(Some(_)), _) => None,
+    }
+}
+
+/// What became of each message is kept with its transfer.
+pub fn kept(evidence: &Evidence, model: &Model, problems: &mut Vec<Problem>) {
+    let mut expected = reports(evidence, model);
+    for (id, document) in evidence.journal.transfers() {
+        let kept = document["deliveries"].as_array();
+        let kept = kept.cloned().unwrap_or_default();
+        let mut expected = expected.remove(id).unwrap_or_default();
+        // Of two that look the same the one that must be there is found first.
+        expected.sort_by_key(|(_, may_miss)| *may_miss);
+        for delivery in &kept {
+            let text = |name: &str| delivery[name].as_str().unwrap_or_default();
+            let line = format!(
+                "{} {} {} {}",
+                text("destination"),
+                text("method"),
+                text("path"),
+                delivery["delivered"]
+            );
+            match expected.iter().position(|(known, _)| *known == line) {
+                Some(place) => drop(expected.remove(place)),
+                None => {
+                    let what = format!("transfer {id} keeps a delivery that was none: {line}");
+                    problems.push(Problem::new(TOLD, what));
+                }
+            }
+        }
+        // The oldest go when there are many.
+        let missing = expected.iter().find(|(_, may_miss)| !may_miss);
+        if let Some((line, _)) = missing.filter(|_| kept.len() < KEPT) {
+            let what = format!("transfer {id} does not keep what became of {line}");
+            problems.push(Problem::new(TOLD, what));
+        }
+    }
+}
+
+/// By transfer, what was delivered to its FSPs or not; and whether it may be missing, because there was
+/// no transfer yet that could keep it.
+fn reports(evidence: &Evidence, model: &Model) -> BTreeMap<String, Vec<(String, bool)>> {
+    let unrecorded: BTreeSet<(&str, u64)> = model
+        .notices
+        .iter()
+        .filter(|notice| notice.is_unrecorded)
+        .map(|notice| (notice.about.as_str(), notice.cause))
+        .collect();
+    let mut reports: BTreeMap<String, Vec<(String, bool)>> = BTreeMap::new();
+    for sent in evidence.sent() {
+        let Some(transfer) = model.transfers.get(&sent.about) else {
+            continue;
+        };
+        let prepare = &transfer.prepare;
+        if sent.to != prepare.payer && sent.to != prepare.payee {
+            continue;
+        }
+        let may_miss = unrecorded.contains(&(sent.about.as_str(), told::cause(sent.request)));
+        let delivered = sent.delivered.unwrap_or_default();
+        let line = format!(
+            "{} {} {} {delivered}",
+            sent.to, sent.request.method, sent.path
+        );
+        reports
+            .entry(sent.about)
+            .or_default()
+            .push((line, may_miss));
+    }
+    reports
+}
