@@ -1,9 +1,10 @@
-//! The way in: what the edge does with an HTTP request, but for HTTP itself. The edge's own validators
-//! judge it by the component's document; what fits becomes a request to the engine.
+//! The way in: what the edge does with an HTTP request, but for HTTP itself. It is judged as the edge
+//! judges it, by the component's document; what fits becomes a request to the engine.
 
-use rialto_components::http::{Request, Violation, ViolationKind};
-use rialto_edge::{Api, validate};
+use rialto_components::http::Request;
+use rialto_edge::Api;
 use rialto_engine::Name;
+use rialto_openapi::{Kind, Violation, head, validate};
 
 use crate::saying::Message;
 
@@ -12,28 +13,23 @@ use crate::saying::Message;
 /// # Errors
 /// The first thing that is wrong with it.
 pub fn judge(api: &Api, message: &Message) -> Result<(Name, Request), Violation> {
-    let unknown = || {
-        let detail = "is none of this API's paths and methods".to_owned();
-        validate::violation(ViolationKind::UnknownPath, "path", detail)
-    };
-    let (served, found) = api.find(&message.path).ok_or_else(unknown)?;
-    let found = found.ok_or_else(unknown)?;
-    let operation = found.operations.get(message.method).ok_or_else(unknown)?;
-    let headers = message.headers();
-    validate::headers(operation, &headers)?;
-    validate::encodings(&headers)?;
-    let texts = headers.iter().map(|(name, value)| {
-        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        (name.as_str().to_owned(), value)
-    });
+    let none = || Violation::new(Kind::UnknownPath, "path", "is none of this API's paths");
+    let (served, found) = api.find(&message.path).ok_or_else(none)?;
+    let built = http::Request::builder()
+        .method(message.method)
+        .uri(&message.path)
+        .body(());
+    let (mut parts, ()) = built.map_err(|_| none())?.into_parts();
+    parts.headers = message.headers();
+    let judged = head::judge(found, &parts, served.document.header_bytes_max)?;
     let request = Request {
-        operation_id: operation.id.clone(),
+        operation_id: judged.operation.id.clone(),
         method: message.method.to_owned(),
         path: message.path.clone(),
-        path_parameters: validate::path(operation, &found.parameters)?,
-        query_parameters: validate::query(operation, None)?,
-        headers: texts.collect(),
-        body: validate::body(operation, message.body.as_bytes())?,
+        path_parameters: judged.path_parameters,
+        query_parameters: judged.query_parameters,
+        headers: head::texts(&parts.headers),
+        body: validate::body(&judged.operation, message.body.as_bytes())?,
     };
     Ok((served.component.clone(), request))
 }
