@@ -4,8 +4,12 @@ use anyhow::{Context as _, Result, ensure};
 use rialto_tests::host::RunningHost;
 use serde_json::Value;
 
-/// Scheduling's own: the brief names it a call's result, and no FSP sees it.
-const UNNAMED: &str = "schedule-reminder-elapsed";
+/// What is not compared with what a case expects: Scheduling's own, which the brief names a call's
+/// result and no FSP sees; and a warning, which is given once, whichever case comes first.
+const APART: [&str; 2] = [
+    "schedule-reminder-elapsed",
+    "participant-liquidity-threshold-exceeded",
+];
 
 /// An event that was published.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,13 +25,39 @@ pub struct Published {
 /// # Errors
 /// When the host shows no history that can be read.
 pub fn published(host: &RunningHost, subject: &str) -> Result<Vec<Published>> {
+    let mut events = steps(host, subject, of_step)?;
+    events.retain(|published| !APART.contains(&published.event.as_str()));
+    Ok(events)
+}
+
+/// What turns about a subject did to warn somebody: calls and events by their names, in the order of
+/// the history.
+///
+/// # Errors
+/// As [`published`].
+pub fn warnings(host: &RunningHost, subject: &str) -> Result<Vec<String>> {
+    let names = steps(host, subject, |step| {
+        let called = step.get("Called").and_then(|c| c["function"].as_str());
+        let name = called.map(|called| name_alone(called).to_owned());
+        name.or_else(|| of_step(step).map(|published| published.event))
+    })?;
+    let is_warning = |name: &String| name.ends_with("liquidity-threshold-exceeded");
+    Ok(names.into_iter().filter(is_warning).collect())
+}
+
+/// The steps of the turns about a subject, as far as they are read.
+fn steps<T>(
+    host: &RunningHost,
+    subject: &str,
+    read: impl Fn(&Value) -> Option<T>,
+) -> Result<Vec<T>> {
     // Exit code 1: nothing is known of it yet.
     let output = host.cli(&["events", subject, "--json"])?;
     ensure!(
         output.code <= 1,
         "`rialto events {subject}` failed:\n{output}"
     );
-    let mut events = Vec::new();
+    let mut found = Vec::new();
     for line in output.stdout.lines() {
         let turn: Value =
             serde_json::from_str(line).with_context(|| format!("the turn `{line}`"))?;
@@ -35,9 +65,9 @@ pub fn published(host: &RunningHost, subject: &str) -> Result<Vec<Published>> {
             continue; // nothing of it remains
         }
         let steps = turn["steps"].as_array();
-        events.extend(steps.into_iter().flatten().filter_map(of_step));
+        found.extend(steps.into_iter().flatten().filter_map(&read));
     }
-    Ok(events)
+    Ok(found)
 }
 
 fn of_step(step: &Value) -> Option<Published> {
@@ -45,7 +75,7 @@ fn of_step(step: &Value) -> Option<Published> {
     let event = name_alone(published["event"].as_str()?);
     let to = published["to"].as_array()?;
     let to = to.iter().filter_map(|name| Some(name.as_str()?.to_owned()));
-    (event != UNNAMED).then(|| Published {
+    Some(Published {
         event: event.to_owned(),
         to: to.collect(),
     })
@@ -56,8 +86,19 @@ fn name_alone(event: &str) -> &str {
     event.rsplit(['/', '#', '.']).next().unwrap_or(event)
 }
 
-/// Who consumes an event by the drawings: one context for each, as far as there is one already.
-pub fn consumer(event: &str) -> &'static str {
+/// Who consumes an event by the drawings (choreography 15.4), as far as there is such a context
+/// already.
+pub fn consumers(event: &str) -> Vec<&'static str> {
+    match event {
+        "transfer-committed-fulfiled" | "transfer-prepare-liquidity-check-failed" => {
+            vec!["fsp-interop-api", "participant-lifecycle-management"]
+        }
+        _ => vec![consumer(event)],
+    }
+}
+
+/// The one context that consumes any other event.
+fn consumer(event: &str) -> &'static str {
     let is_about_transfers = event.starts_with("transfer-");
     match event {
         "notify-requested" => "notifications-and-alerts",
@@ -116,7 +157,8 @@ mod tests {
             ("transfer-reject-request-processed", "fsp-interop-api"),
             ("notify-report", "fsp-interop-api"),
         ] {
-            assert_eq!(consumer(event), to, "{event}");
+            assert_eq!(consumers(event), [to], "{event}");
         }
+        assert_eq!(consumers("transfer-committed-fulfiled").len(), 2);
     }
 }

@@ -38,14 +38,14 @@ pub struct Row {
 impl Row {
     fn is_ours(&self) -> bool {
         let provider = self.provider.as_str();
-        // Some calls stand among the events under a second name; they are of section E, not here.
-        let is_event = self.section == "Events" && !self.name.ends_with("(gRPC)");
-        self.section == "A" || (is_event && PROVIDERS.contains(&provider))
+        self.section == "A" || (self.section == "Events" && PROVIDERS.contains(&provider))
     }
 
-    /// Whether this is the row of an event of the contracts, such as `transfer-prepared`.
+    /// Whether this is the row of an event of the contracts, such as `transfer-prepared`. A call that
+    /// stands among the events says so in its name.
     fn is_event(&self, event: &str) -> bool {
-        self.section == "Events" && self.name.to_lowercase() == event.replace('-', "")
+        let name = self.name.trim_end_matches(" (gRPC)").to_lowercase();
+        self.section == "Events" && name == event.replace('-', "")
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::ask::Ask;
 use crate::compare::{TEXT, same};
-use crate::history::{consumer, published};
+use crate::history::{consumers, published, warnings};
 use crate::interfaces::{Row, row_of_event, row_of_message};
 
 /// The hub as participants know it.
@@ -32,10 +32,12 @@ pub const GONE: &str = "gonefsp";
 pub const POOR: &str = "poorfsp";
 /// A participant with much money and a net debit cap of 30 US dollars.
 pub const CAPPED: &str = "cappedfsp";
+/// A participant with 20 US dollars that is warned of below 15.
+pub const WARNED: &str = "warnedfsp";
 /// Who sends nothing that the scheme knows.
 pub const NOBODY: &str = "nobodyfsp";
 
-const ALL: [&str; 7] = [PAYER, PAYEE, STRANGER, BARRED, GONE, POOR, CAPPED];
+const ALL: [&str; 8] = [PAYER, PAYEE, STRANGER, BARRED, GONE, POOR, CAPPED, WARNED];
 /// Longer than any message takes.
 const SOON: Duration = Duration::from_secs(30);
 /// FSPs that leave all answers to the cases.
@@ -74,11 +76,17 @@ impl Stage {
             (GONE, "1000"),
             (POOR, "20"),
             (CAPPED, "1000.03"),
+            (WARNED, "20.00"),
         ] {
             scheme.add_participant(id, liquidity)?;
         }
         let liquidity = "opening-liquidity = \"1000.03\"";
         scheme.edit(liquidity, &format!("{liquidity}\nnet-debit-cap = \"30\""))?;
+        let liquidity = "opening-liquidity = \"20.00\"";
+        scheme.edit(
+            liquidity,
+            &format!("{liquidity}\nliquidity-threshold = \"15\""),
+        )?;
         // Nobody has to wait long for an answer that does not come.
         scheme.set("fsp-interop-api", "requestDeadlineMs = 2000")?;
         scheme.set("account-lookup", "partyQueryTimeoutMs = 5000")?;
@@ -301,16 +309,44 @@ impl Stage {
         })
         .await?;
         for published in &found {
-            let (event, consumer) = (&published.event, consumer(&published.event));
-            ensure!(
-                published.to.iter().any(|to| to == consumer),
-                "{event} is not taken by {consumer}, but by {:?}",
-                published.to
-            );
+            let event = &published.event;
+            for consumer in consumers(event) {
+                ensure!(
+                    published.to.iter().any(|to| to == consumer),
+                    "{event} is not taken by {consumer}, but by {:?}",
+                    published.to
+                );
+            }
         }
         let rows = found
             .iter()
             .filter_map(|p| row_of_event(&self.rows, &p.event));
+        self.notes().rows.extend(rows.map(str::to_owned));
+        Ok(())
+    }
+
+    /// Turns about a transfer did this to warn somebody: calls and events by their names.
+    ///
+    /// # Errors
+    /// When they did something else.
+    pub async fn warnings(&self, transfer_id: &str, expected: &[&str]) -> Result<()> {
+        let subject = format!("transfer:{transfer_id}");
+        until("what warns somebody", SOON, async || {
+            let found = warnings(&self.world.host, &subject)?;
+            let fits = found
+                .iter()
+                .map(String::as_str)
+                .eq(expected.iter().copied());
+            Ok(if fits {
+                Ok(())
+            } else {
+                Err(format!("{found:?}"))
+            })
+        })
+        .await?;
+        let rows = expected
+            .iter()
+            .filter_map(|name| row_of_event(&self.rows, name));
         self.notes().rows.extend(rows.map(str::to_owned));
         Ok(())
     }

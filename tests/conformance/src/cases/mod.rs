@@ -5,6 +5,7 @@ mod defects;
 mod duplicates;
 mod fulfilment;
 mod headers;
+mod liquidity;
 mod participants;
 mod parties;
 mod paths;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Case> {
         &duplicates::CASES,
         &prepare::CASES,
         &fulfilment::CASES,
+        &liquidity::CASES,
         &timeouts::CASES,
         &defects::CASES,
         &paths::CASES,
