@@ -111,7 +111,7 @@ fn one(page: &mut Html, root: &Value, path: &str, method: &str, operation: &Valu
                 .text(word(parameter, "in"))
                 .raw("</td><td>");
             schema::inline(page, &parameter["schema"]);
-            page.raw("</td><td>").text(word(parameter, "description"));
+            page.raw("</td><td>").words(word(parameter, "description"));
             example(page, &parameter["example"]);
             page.raw("</td></tr>");
         }
@@ -134,7 +134,7 @@ fn one(page: &mut Html, root: &Value, path: &str, method: &str, operation: &Valu
         page.raw(if n == 0 { "" } else { "; " })
             .code(status)
             .raw(" ");
-        page.text(word(resolved(root, answer), "description").trim_end_matches('.'));
+        page.words(word(resolved(root, answer), "description").trim_end_matches('.'));
     }
     page.raw(".</p>");
 }
@@ -190,7 +190,7 @@ paths:
       operationId: getThing
       summary: Get a thing.
       parameters: [{$ref: '#/components/parameters/ID'}]
-      responses: {'200': {description: The thing.}, 4XX: {description: Refused.}}
+      responses: {'200': {description: The `thing`.}, 4XX: {description: Refused.}}
     put:
       operationId: putThing
       summary: Put a thing.
@@ -215,7 +215,7 @@ components:
             "<a href=\"#schema-Thing\">Thing</a>",
             "<code>name</code> <b>required</b></td><td>string: <code>a</code>, <code>b</code>",
             "list of <a href=\"#schema-Thing\">Thing</a>, at most 3",
-            "<code>200</code> The thing; <code>4XX</code> Refused.",
+            "<code>200</code> The <code>thing</code>; <code>4XX</code> Refused.",
             "<code>3100</code></td><td>Generic</td><td>something is wrong",
             "<a href=\"/openapi/x.yaml\">",
         ] {

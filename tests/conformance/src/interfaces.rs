@@ -213,8 +213,10 @@ mod tests {
         }
         assert_eq!(row_of_event(&rows, "party-query-received"), None);
         // A call, which stands among the events under a second name.
-        let call = "liquidity-threshold-exceeded";
-        assert_eq!(row_of_event(&rows, call), None);
+        assert_eq!(
+            row_of_event(&rows, "liquidity-threshold-exceeded"),
+            Some("EV-LiquidityThresholdExceeded-gRPC")
+        );
     }
 
     #[test]

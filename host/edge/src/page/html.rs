@@ -58,15 +58,19 @@ impl Html {
     /// Paragraphs, parted by empty lines; words in backquotes are literals.
     pub fn prose(&mut self, text: &str) -> &mut Self {
         for paragraph in text.split("\n\n").filter(|p| !p.trim().is_empty()) {
-            self.raw("<p>");
-            for (n, part) in paragraph.trim().split('`').enumerate() {
-                if n % 2 == 1 {
-                    self.code(part);
-                } else {
-                    self.text(part);
-                }
+            self.raw("<p>").words(paragraph.trim()).raw("</p>");
+        }
+        self
+    }
+
+    /// Text whose words in backquotes are literals.
+    pub fn words(&mut self, text: &str) -> &mut Self {
+        for (n, part) in text.split('`').enumerate() {
+            if n % 2 == 1 {
+                self.code(part);
+            } else {
+                self.text(part);
             }
-            self.raw("</p>");
         }
         self
     }

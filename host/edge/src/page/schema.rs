@@ -30,7 +30,7 @@ pub(super) fn all(page: &mut Html, root: &Value) {
                     page.raw("</td><td>");
                     inline(page, member);
                     page.raw("</td><td>");
-                    page.text(word(member, "description")).raw("</td></tr>");
+                    page.words(word(member, "description")).raw("</td></tr>");
                 }
                 page.raw("</tbody></table>");
             }

@@ -30,6 +30,7 @@ struct AlertPage {
 /// RFC 9457.
 #[derive(Serialize)]
 struct Problem<'a> {
+    r#type: String,
     title: &'a str,
     status: u16,
     detail: &'a str,
@@ -56,7 +57,7 @@ impl Guest for Component {
     }
 
     fn refuse(_head: RequestHead, violation: Violation) -> Response {
-        let (status, title) = match violation.kind {
+        let (status, kind) = match violation.kind {
             ViolationKind::UnknownPath => (404, "not-found"),
             ViolationKind::MethodNotAllowed => (405, "method-not-allowed"),
             ViolationKind::BodyTooLarge => (413, "too-large"),
@@ -66,7 +67,7 @@ impl Guest for Component {
             _ => (400, "malformed"),
         };
         let detail = format!("{}: {}", violation.location, violation.detail);
-        let mut response = problem(status, title, &detail);
+        let mut response = problem(status, kind, &detail);
         match violation.kind {
             ViolationKind::MethodNotAllowed => response
                 .headers
@@ -119,8 +120,19 @@ impl Paging {
     }
 }
 
-fn problem(status: u16, title: &str, detail: &str) -> Response {
+/// A problem of a stable kind, worded as the host's own are.
+fn problem(status: u16, kind: &str, detail: &str) -> Response {
+    let title = match status {
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        413 => "Payload Too Large",
+        431 => "Request Header Fields Too Large",
+        503 => "Service Unavailable",
+        _ => "Internal Server Error",
+    };
     let body = Problem {
+        r#type: format!("urn:rialto:problem:{kind}"),
         title,
         status,
         detail,
