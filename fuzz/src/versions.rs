@@ -12,6 +12,9 @@ use crate::request::Sent;
 
 const ID: &str = "b51ec534-ee48-4575-b6a9-ead2955b8069";
 
+/// What stands for any minor version.
+const ANY_MINOR: &str = "1";
+
 /// Lines: a resource, GET or PUT, an Accept, a Content-Type. What is missing is not sent.
 pub fn judge(bytes: &[u8]) {
     let mut lines = bytes.split(|byte| *byte == b'\n');
@@ -64,9 +67,14 @@ pub fn judge(bytes: &[u8]) {
         assert!(violation.allowed.iter().map(String::as_str).eq(served));
     }
     let wanted = match (accepted, content) {
+        // Who takes any minor version is spoken to in its own.
+        (Some(Asked::Served(ANY_MINOR)), Asked::Served(own)) => own,
         (Some(Asked::Served(version)), _) | (None, Asked::Served(version)) => version,
         _ => return,
     };
+    if found.is_err() {
+        return;
+    }
     // A PUT has no Accept; one that has is spoken to in what it accepts, if that is anything.
     if is_query || accept.is_none() {
         assert_eq!(spoken.text(), wanted, "{accept:?} {content_type:?}");
@@ -132,7 +140,7 @@ impl Asked {
         asked
     }
 
-    /// One media type: a version is `1.0`, in Accept also `1` or none, which leave it to the hub.
+    /// One media type: a version is `1.0`, in Accept also `1` or none.
     fn item(item: &str, resource: Resource, is_accept: bool) -> Self {
         let prefix = format!("application/vnd.interoperability.{}+json", resource.name());
         let Some(rest) = item.strip_prefix(prefix.as_str()) else {
@@ -161,7 +169,7 @@ impl Asked {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         match version.split_once('.') {
             None if is_accept && is_number(version) => match version {
-                "1" => Self::Served(newest),
+                "1" => Self::Served(ANY_MINOR),
                 _ => Self::Other,
             },
             Some((major, minor)) if is_number(major) && is_number(minor) => {

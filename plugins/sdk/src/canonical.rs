@@ -119,6 +119,32 @@ fn write_number(text: &mut String, number: &Number) {
     let _ = written;
 }
 
+/// More digits than the exact value of any double has.
+const DIGITS_MAX: usize = 780;
+
+/// The digits before the exponent, without the point: of `1.5e3` it is `15`.
+fn digits_of(scientific: &str) -> String {
+    let mantissa = scientific.split('e').next().unwrap_or(scientific);
+    mantissa.chars().filter(|c| *c != '.').collect()
+}
+
+/// Of two shortest texts of a double that are equally near, ECMAScript takes the even one, and Rust the
+/// upper one. So Rust's digits may have to be one less.
+fn even_of_two(double: f64, digits: String) -> String {
+    let Some(last) = digits.bytes().last().filter(|last| last % 2 == 1) else {
+        return digits;
+    };
+    let even = format!("{}{}", &digits[..digits.len() - 1], char::from(last - 1));
+    // Half-way between the two: the digits of the even one, and a 5. One digit more tells it mostly.
+    let half = format!("{even}5");
+    let exact = |count: usize| digits_of(&format!("{double:.count$e}"));
+    if exact(digits.len()) == half && exact(DIGITS_MAX).trim_end_matches('0') == half {
+        even
+    } else {
+        digits
+    }
+}
+
 /// ECMAScript's `Number::toString`, from the shortest digits that Rust finds.
 fn write_double(text: &mut String, double: f64) -> std::fmt::Result {
     if double == 0.0 {
@@ -129,7 +155,7 @@ fn write_double(text: &mut String, double: f64) -> std::fmt::Result {
     }
     let scientific = format!("{:e}", double.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let digits: String = mantissa.chars().filter(|c| *c != '.').collect();
+    let digits = even_of_two(double.abs(), digits_of(mantissa));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     // The value is 0.digits times ten to the power of point.
     let point = exponent + 1;
@@ -279,6 +305,13 @@ mod tests {
             ("1.7976931348623157e308", "1.7976931348623157e+308"),
             ("100", "100"),
             ("1e2", "100"),
+            // Half-way between two shortest texts: the even one.
+            ("1845672407370951.25", "1845672407370951.2"),
+            ("1845672407370951.75", "1845672407370951.8"),
+            ("-1845672407370950.25", "-1845672407370950.2"),
+            // Not half-way: the nearer one, odd as it is.
+            ("9007199254740991.5", "9007199254740992"),
+            ("0.3", "0.3"),
         ] {
             assert_eq!(canonical(text), expected, "{text}");
         }

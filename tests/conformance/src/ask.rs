@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use http::Method;
 use rialto_simulator::client::Answer;
 use rialto_simulator::fsp::RawRequest;
+use rialto_simulator::jws::Signer;
 use rialto_simulator::{Direction, Recorded};
 use serde_json::{Value, json};
 
@@ -65,6 +66,13 @@ impl<'a> Ask<'a> {
         Self { request, ..self }
     }
 
+    /// Sign it as it is now. What is changed afterwards is not what was signed.
+    #[must_use]
+    pub fn signed(self, signer: &Signer) -> Self {
+        let request = self.request.signed_by(signer);
+        Self { request, ..self }
+    }
+
     /// Send it; the host takes it, whatever it thinks of it later. Gives the message as sent.
     ///
     /// # Errors
@@ -85,6 +93,7 @@ impl<'a> Ask<'a> {
             answer.status,
             String::from_utf8_lossy(&answer.body)
         );
+        media_type(&answer, &path)?;
         stage.took(&method, &path);
         let sent = stage.world.fsp(fsp).recorder().messages();
         let sent = sent.into_iter().rev().find(|message| {
@@ -110,8 +119,28 @@ impl<'a> Ask<'a> {
             "{method} {path}: expected {status} {code}, got {} {body}",
             answer.status
         );
+        media_type(&answer, &path)?;
+        self.stage.told_code(code);
         let description = &body["errorInformation"]["errorDescription"];
         same(description, &json!(TEXT), "the description of an error")?;
         Ok(answer)
     }
+}
+
+/// The answer to a message about a resource is of that resource's media type.
+fn media_type(answer: &Answer, path: &str) -> Result<()> {
+    let resource = path.split(['/', '?']).nth(1).unwrap_or_default();
+    let expected = match resource {
+        "participants" | "parties" | "quotes" | "transfers" => {
+            format!("application/vnd.interoperability.{resource}+json;version=1.")
+        }
+        _ => "application/json".to_owned(),
+    };
+    let found = answer.headers.get("content-type");
+    let found = found.and_then(|value| value.to_str().ok());
+    ensure!(
+        found.is_some_and(|found| found.starts_with(&expected)),
+        "{path} is answered with the type {found:?}, not {expected}"
+    );
+    Ok(())
 }

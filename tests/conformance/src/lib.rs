@@ -6,7 +6,7 @@
 //! - [`stage`] is the host with its FSPs: what is told, and what must be nobody's; [`ask`] is what they send;
 //! - [`payment`] is one payment with its messages, [`compare`] compares JSON;
 //! - [`history`] reads the events of a subject, [`interfaces`] says which rows of the catalogue of
-//!   interfaces have been seen to work.
+//!   interfaces have been seen to work, [`codes`] which error codes nobody was told.
 //!
 //! A case compares what goes in, the answer, the messages that go out with headers and bodies, the
 //! ledger's entries and the state afterwards, and the events. A message that no case expects fails
@@ -17,9 +17,11 @@
 pub mod ask;
 pub mod case;
 pub mod cases;
+pub mod codes;
 pub mod compare;
 pub mod history;
 pub mod interfaces;
+mod keys;
 pub mod payment;
 pub mod stage;
 pub mod suite;

@@ -1,24 +1,26 @@
 //! The host with its FSPs, and what a case does with them: send, expect, look.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use http::Method;
+use rialto_simulator::jws::{Signer, complaint};
 use rialto_simulator::{Behaviour, Direction, Recorded};
 use rialto_tests::barred::bar;
 use rialto_tests::books::documents;
 use rialto_tests::waiting::until;
 use rialto_tests::world::{PAYEE, PAYER};
-use rialto_tests::{TestScheme, World, WorldOptions};
+use rialto_tests::{TestScheme, World};
 use serde_json::{Value, json};
 
 use crate::ask::Ask;
 use crate::compare::{TEXT, same};
 use crate::history::{consumers, published, warnings};
 use crate::interfaces::{Row, row_of_event, row_of_message};
+use crate::keys::Keys;
 
 /// The hub as participants know it.
 pub const HUB: &str = "Hub";
@@ -37,7 +39,14 @@ pub const WARNED: &str = "warnedfsp";
 /// Who sends nothing that the scheme knows.
 pub const NOBODY: &str = "nobodyfsp";
 
-const ALL: [&str; 8] = [PAYER, PAYEE, STRANGER, BARRED, GONE, POOR, CAPPED, WARNED];
+/// A participant that has an RSA key, and so must sign.
+pub const SIGNER: &str = "signerfsp";
+/// A participant that has a key on P-256.
+pub const CURVED: &str = "curvedfsp";
+
+const ALL: [&str; 10] = [
+    PAYER, PAYEE, STRANGER, BARRED, GONE, POOR, CAPPED, WARNED, SIGNER, CURVED,
+];
 /// Longer than any message takes.
 const SOON: Duration = Duration::from_secs(30);
 /// FSPs that leave all answers to the cases.
@@ -48,8 +57,10 @@ const SILENT: &str =
 pub struct Stage {
     /// The host and the FSPs.
     pub world: World,
+    keys: Keys,
     rows: Vec<Row>,
     notes: Mutex<Notes>,
+    codes: Mutex<BTreeSet<String>>,
     next_party: AtomicU64,
 }
 
@@ -77,9 +88,12 @@ impl Stage {
             (POOR, "20"),
             (CAPPED, "1000.03"),
             (WARNED, "20.00"),
+            (SIGNER, "1000"),
+            (CURVED, "1000"),
         ] {
             scheme.add_participant(id, liquidity)?;
         }
+        let keys = Keys::of(&scheme)?;
         let liquidity = "opening-liquidity = \"1000.03\"";
         scheme.edit(liquidity, &format!("{liquidity}\nnet-debit-cap = \"30\""))?;
         let liquidity = "opening-liquidity = \"20.00\"";
@@ -90,7 +104,7 @@ impl Stage {
         // Nobody has to wait long for an answer that does not come.
         scheme.set("fsp-interop-api", "requestDeadlineMs = 2000")?;
         scheme.set("account-lookup", "partyQueryTimeoutMs = 5000")?;
-        let mut world = World::of(scheme, &WorldOptions::default()).await?;
+        let mut world = World::of(scheme, &keys.options()).await?;
         // What is reported when the host is killed is not delivered again afterwards.
         for fsp in ALL {
             settled(&world, fsp).await?;
@@ -101,8 +115,10 @@ impl Stage {
         world.fsp(GONE).stop().await;
         let stage = Self {
             world,
+            keys,
             rows,
             notes: Mutex::default(),
+            codes: Mutex::default(),
             next_party: AtomicU64::new(1),
         };
         for fsp in ALL {
@@ -116,12 +132,12 @@ impl Stage {
     /// # Errors
     /// When an FSP objects to the form of a message that came since the case before.
     pub fn begin(&self) -> Result<()> {
-        self.world.no_complaints()?;
+        let between = self.world.no_complaints();
         for fsp in ALL {
             self.world.fsp(fsp).recorder().clear();
         }
         *self.notes() = Notes::default();
-        Ok(())
+        between
     }
 
     /// The case is at its end: gives the rows that it saw.
@@ -149,9 +165,7 @@ impl Stage {
     }
 
     fn notes(&self) -> std::sync::MutexGuard<'_, Notes> {
-        self.notes
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Change how an FSP behaves. The text is the JSON of a [`Behaviour`].
@@ -170,6 +184,16 @@ impl Stage {
     /// Never: the behaviour is one.
     pub fn behaves_silently(&self, fsp: &str) -> Result<()> {
         self.behaves(fsp, SILENT)
+    }
+
+    /// Who signs for a participant that has a key.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub fn signer(&self, fsp: &str) -> Result<Signer> {
+        let pair = self.keys.participants.get(fsp);
+        let pair = pair.with_context(|| format!("{fsp} has no key"))?;
+        Ok(Signer::of_pem(&pair.private)?)
     }
 
     /// An id of the case's own.
@@ -191,6 +215,18 @@ impl Stage {
     /// The host took a message of an FSP.
     pub(crate) fn took(&self, method: &Method, path: &str) {
         self.notes().rows.extend(row_of_message(method, path));
+    }
+
+    /// The hub has told an FSP this error code, at once or by a callback.
+    pub(crate) fn told_code(&self, code: &str) {
+        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        codes.insert(code.to_owned());
+    }
+
+    /// The error codes that the cases have been told.
+    pub fn codes(&self) -> BTreeSet<String> {
+        let codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        codes.clone()
     }
 
     /// All that came to an FSP since the case began.
@@ -243,6 +279,9 @@ impl Stage {
             ("content-type", sent.header("content-type")),
             ("date", sent.header("date")),
             ("accept", if is_put { "" } else { sent.header("accept") }),
+            ("fspiop-signature", sent.header("fspiop-signature")),
+            ("fspiop-uri", sent.header("fspiop-uri")),
+            ("fspiop-http-method", sent.header("fspiop-http-method")),
         ];
         headers(&found, &expected, &what)?;
         Ok(found)
@@ -268,10 +307,14 @@ impl Stage {
             ("fspiop-destination", to),
             ("content-type", &media_type),
             ("accept", ""),
-            ("fspiop-signature", ""),
         ];
         headers(&found, &expected, &what)?;
         ensure!(found.header("date").ends_with(" GMT"), "{what}: no date");
+        let Recorded { method, path, .. } = &found;
+        let hub = &self.keys.hub.public;
+        if let Some(wrong) = complaint(hub, method, path, &found.headers, &found.body) {
+            bail!("{what}: {wrong}");
+        }
         same(&found.json(), body, &what)?;
         Ok(found)
     }
@@ -284,6 +327,7 @@ impl Stage {
         let path = format!("{path}/error");
         self.hub_tells(to, Method::PUT, &path, &error_body(code))
             .await?;
+        self.told_code(code);
         Ok(())
     }
 
@@ -374,6 +418,16 @@ impl Stage {
             found == expected,
             "the ledger has {found:?} of transfer {transfer_id}, not {expected:?}"
         );
+        Ok(())
+    }
+
+    /// Nobody has published anything about a subject.
+    ///
+    /// # Errors
+    /// When somebody has.
+    pub fn no_events(&self, subject: &str) -> Result<()> {
+        let found = published(&self.world.host, subject)?;
+        ensure!(found.is_empty(), "about {subject} there is {found:?}");
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 
 use crate::case::Case;
 use crate::cases;
+use crate::codes;
 use crate::interfaces::{Seen, rows};
 use crate::stage::Stage;
 
@@ -138,6 +139,10 @@ fn perform(cases: &[Case], is_whole: bool) -> Result<Failures> {
             println!("{line}");
         }
         seen.write(&rows)?;
+        for code in codes::untold(&stage.codes())? {
+            let error = anyhow!("no case was told {code}, which openapi.yaml announces");
+            failures.push(("the announced errors", error));
+        }
         for row in seen.unseen(&rows) {
             let error = anyhow!("no case has seen {} ({}) work", row.id, row.name);
             failures.push(("the rows of the catalogue", error));

@@ -9,7 +9,8 @@ use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _,
     RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
-    RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
+    RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RsaEncoding, RsaKeyPair,
+    UnparsedPublicKey, VerificationAlgorithm,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -102,7 +103,21 @@ fn der(pem: &str) -> Option<Vec<u8>> {
 }
 
 /// Signs messages.
-pub struct Signer(Key);
+pub struct Signer {
+    key: Key,
+    hash: Hash,
+}
+
+/// How an RSA key signs. One on P-256 has one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hash {
+    /// RS256.
+    Sha256,
+    /// RS384.
+    Sha384,
+    /// RS512.
+    Sha512,
+}
 
 enum Key {
     Rsa(Box<RsaKeyPair>),
@@ -129,7 +144,24 @@ impl Signer {
                 Key::Rsa(Box::new(key))
             }
         };
-        Ok(Self(key))
+        let hash = Hash::Sha256;
+        Ok(Self { key, hash })
+    }
+
+    /// The same that signs with another hash, if its key is an RSA key.
+    #[must_use]
+    pub fn hashing(self, hash: Hash) -> Self {
+        Self { hash, ..self }
+    }
+
+    /// Its algorithm as JWS names it.
+    pub fn algorithm(&self) -> &'static str {
+        match (&self.key, self.hash) {
+            (Key::P256(_), _) => "ES256",
+            (Key::Rsa(_), Hash::Sha256) => "RS256",
+            (Key::Rsa(_), Hash::Sha384) => "RS384",
+            (Key::Rsa(_), Hash::Sha512) => "RS512",
+        }
     }
 
     /// Puts the signature, and the headers that belong to it, into a message with a body. Others are
@@ -140,11 +172,7 @@ impl Signer {
         }
         let path = path.split('?').next().unwrap_or_default();
         let mut protected = Map::new();
-        let algorithm = match self.0 {
-            Key::Rsa(_) => "RS256",
-            Key::P256(_) => "ES256",
-        };
-        protected.insert("alg".to_owned(), algorithm.into());
+        protected.insert("alg".to_owned(), self.algorithm().into());
         protected.insert("FSPIOP-URI".to_owned(), path.into());
         protected.insert("FSPIOP-HTTP-Method".to_owned(), method.as_str().into());
         for (name, header) in [
@@ -174,10 +202,15 @@ impl Signer {
         let protected = URL_SAFE_NO_PAD.encode(protected);
         let input = input(&protected, body);
         let random = SystemRandom::new();
-        let signature = match &self.0 {
+        let encoding: &'static dyn RsaEncoding = match self.hash {
+            Hash::Sha256 => &RSA_PKCS1_SHA256,
+            Hash::Sha384 => &RSA_PKCS1_SHA384,
+            Hash::Sha512 => &RSA_PKCS1_SHA512,
+        };
+        let signature = match &self.key {
             Key::Rsa(key) => {
                 let mut signature = vec![0; key.public_modulus_len()];
-                key.sign(&RSA_PKCS1_SHA256, &random, input.as_bytes(), &mut signature)
+                key.sign(encoding, &random, input.as_bytes(), &mut signature)
                     .map(|()| signature)
             }
             Key::P256(key) => key

@@ -109,38 +109,59 @@ pub fn media_type(resource: Resource, version: Version) -> String {
 /// that is served; without `Accept` (a PUT) that of its `Content-Type`.
 #[must_use]
 pub fn version_for_sender(headers: &str, resource: Resource) -> Version {
-    let accepted = first(headers, "accept").and_then(|accept| {
-        accept
-            .split(',')
-            .find_map(|item| version_of_item(item, resource))
-    });
-    accepted.unwrap_or_else(|| content_version(headers, resource))
+    let mut items = first(headers, "accept")
+        .into_iter()
+        .flat_map(|accept| accept.split(','));
+    let wish = items.find_map(|item| Wish::of(item, resource));
+    let content = || content_version(headers, resource);
+    match wish {
+        Some(Wish::One(version)) => version,
+        Some(Wish::Newest) => resource.newest(),
+        // It understands the one in which it speaks itself.
+        Some(Wish::AnyMinor) | None => content(),
+    }
 }
 
 /// The version that a message says it is in.
 #[must_use]
 pub fn content_version(headers: &str, resource: Resource) -> Version {
-    first(headers, "content-type")
-        .and_then(|content_type| version_of_item(content_type, resource))
-        .unwrap_or(Version::UNASKED)
+    let content_type = first(headers, "content-type");
+    match content_type.and_then(|content_type| Wish::of(content_type, resource)) {
+        Some(Wish::One(version)) => version,
+        _ => Version::UNASKED,
+    }
 }
 
-/// The version that one item of `Accept` or `Content-Type` asks for, if it is of the resource and is
-/// served: the one it names, the newest for a major version alone or for none. What counts as an item
-/// is what the OpenAPI document's pattern takes, so that both read the same one of several.
-fn version_of_item(item: &str, resource: Resource) -> Option<Version> {
-    let rest = item
-        .trim()
-        .strip_prefix("application/vnd.interoperability.")?
-        .strip_prefix(resource.name())?
-        .strip_prefix("+json")?;
-    if rest.is_empty() {
-        return Some(resource.newest());
-    }
-    let rest = without_blank(rest).strip_prefix(';')?;
-    match without_blank(rest).strip_prefix("version=")? {
-        "1" => Some(resource.newest()),
-        version => Version::of_text(version).filter(|v| resource.versions().contains(v)),
+/// What one item of `Accept` asks for.
+enum Wish {
+    /// This version.
+    One(Version),
+    /// Any of major version 1.
+    AnyMinor,
+    /// The newest that there is.
+    Newest,
+}
+
+impl Wish {
+    /// None if the item is of something else than the resource, or its version is not served. What
+    /// counts as an item is what the OpenAPI document's pattern takes, so that both read the same one of
+    /// several.
+    fn of(item: &str, resource: Resource) -> Option<Self> {
+        let rest = item
+            .trim()
+            .strip_prefix("application/vnd.interoperability.")?
+            .strip_prefix(resource.name())?
+            .strip_prefix("+json")?;
+        if rest.is_empty() {
+            return Some(Self::Newest);
+        }
+        let rest = without_blank(rest).strip_prefix(';')?;
+        match without_blank(rest).strip_prefix("version=")? {
+            "1" => Some(Self::AnyMinor),
+            version => Version::of_text(version)
+                .filter(|version| resource.versions().contains(version))
+                .map(Self::One),
+        }
     }
 }
 
@@ -191,15 +212,21 @@ mod tests {
     fn who_leaves_it_to_the_hub_is_spoken_to_in_the_newest_version() {
         for resource in [Resource::Parties, Resource::Transfers] {
             assert_eq!(resource.versions().last(), Some(&resource.newest()));
-            let item = |version: &str| {
-                let name = resource.name();
-                format!("application/vnd.interoperability.{name}+json{version}")
-            };
-            for open in [item(""), item(";version=1"), item("\t; version=1")] {
-                assert_eq!(
-                    spoken(Some(&open), None, resource),
-                    resource.newest().text()
-                );
+            let open = format!("application/vnd.interoperability.{}+json", resource.name());
+            let newest = resource.newest().text();
+            assert_eq!(spoken(Some(&open), None, resource), newest);
+        }
+    }
+
+    #[test]
+    fn who_takes_any_minor_version_is_spoken_to_in_its_own() {
+        let item =
+            |version: &str| format!("application/vnd.interoperability.transfers+json{version}");
+        for own in ["1.0", "1.1", "1.2"] {
+            let content = item(&format!(";version={own}"));
+            for any in [item(";version=1"), item("\t; version=1")] {
+                let transfers = Resource::Transfers;
+                assert_eq!(spoken(Some(&any), Some(&content), transfers), own);
             }
         }
     }

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use crate::ask::Ask;
 use crate::case;
 use crate::case::Case;
-use crate::stage::{STRANGER, Stage};
+use crate::stage::{STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 7] = [
+pub(super) const CASES: [Case; 8] = [
     case!(
         "bodies/not-json",
         "1.5 step 13: what is no JSON object, 3101",
@@ -42,6 +42,11 @@ pub(super) const CASES: [Case; 7] = [
         "bodies/extensions",
         "1.6: too many or no elements, 3103, 3102",
         extensions
+    ),
+    case!(
+        "bodies/error-codes",
+        "3.3: an FSP's error names a code that there is, or may be: else 3100, 3101",
+        error_codes
     ),
     case!(
         "bodies/not-the-source",
@@ -208,8 +213,24 @@ async fn malformed_members(stage: &Stage) -> Result<()> {
 
 async fn money(stage: &Stage) -> Result<()> {
     for amount in [
-        "1.50", "-1", "+1", "01", "1.", ".5", "1e3", "1,5", "", " 1", "NaN", "1.23456",
+        "1.50",
+        "-1",
+        "+1",
+        "01",
+        "1.",
+        ".5",
+        "1e3",
+        "1,5",
+        "",
+        " 1",
+        "NaN",
+        "1.23456",
+        "1000000000000000000",
+        "٥",
     ] {
+        quote(stage, |body| body["amount"]["amount"] = amount.into())
+            .refused(400, "3101")
+            .await?;
         transfer(stage, |body| body["amount"]["amount"] = amount.into())
             .refused(400, "3101")
             .await?;
@@ -238,6 +259,40 @@ async fn extensions(stage: &Stage) -> Result<()> {
             .await?;
         quote(stage, |body| body["extensionList"] = list)
             .refused(400, code)
+            .await?;
+    }
+    Ok(())
+}
+
+async fn error_codes(stage: &Stage) -> Result<()> {
+    let paths = [
+        format!("/transfers/{}/error", stage.id()),
+        format!("/quotes/{}/error", stage.id()),
+        format!("/parties/{}/error", stage.party()),
+    ];
+    for path in paths {
+        let put = |body: &Value| stage.sends(PAYEE, Method::PUT, &path).to(PAYER).json(body);
+        // No such category; or not four digits.
+        for (given, code) in [
+            ("6000", "3100"),
+            ("9999", "3100"),
+            ("3500", "3100"),
+            ("1100", "3100"),
+            ("0100", "3101"),
+            ("510", "3101"),
+            ("51000", "3101"),
+            ("51a0", "3101"),
+            ("", "3101"),
+        ] {
+            put(&fsp_error(given)).refused(400, code).await?;
+        }
+        let mut long = fsp_error("5100");
+        long["errorInformation"]["errorDescription"] = "x".repeat(129).into();
+        put(&long).refused(400, "3101").await?;
+        long["errorInformation"]["errorDescription"] = "".into();
+        put(&long).refused(400, "3101").await?;
+        put(&json!({ "errorInformation": {} }))
+            .refused(400, "3102")
             .await?;
     }
     Ok(())

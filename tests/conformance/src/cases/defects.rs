@@ -10,9 +10,9 @@ use rialto_tests::world::{PAYEE, PAYER};
 use crate::case;
 use crate::case::Case;
 use crate::payment::{Leg, Payment, events};
-use crate::stage::{CAPPED, POOR, STRANGER, Stage, fsp_error};
+use crate::stage::{CAPPED, POOR, SIGNER, STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 5] = [
+pub(super) const CASES: [Case; 6] = [
     case!(
         "defects/strangers-put",
         "4.3: a PUT of a stranger aborts a transfer",
@@ -37,6 +37,11 @@ pub(super) const CASES: [Case; 5] = [
         "defects/reminder-at-the-exact-instant",
         "4.4: a reminder in the very millisecond is lost",
         reminder_at_the_instant
+    ),
+    case!(
+        "defects/re-serialised-jws",
+        "5.4: a signature is checked over the body as another writer would write it",
+        reserialised_jws
     ),
 ];
 
@@ -197,5 +202,26 @@ async fn reminder_at_the_instant(stage: &Stage) -> Result<()> {
         stage.transfer_is(&payment.transfer_id, "REJECTED")?;
         payment.ledger(stage, &[Leg::Prepare, Leg::Release])?;
     }
+    Ok(())
+}
+
+/// A body that no serializer writes so: blanks, numbers like 1.0, escapes that need not be, members in
+/// any order. Its signature holds, and it goes on octet for octet.
+async fn reserialised_jws(stage: &Stage) -> Result<()> {
+    let payment = Payment::between(stage, SIGNER, PAYEE);
+    let text = payment.quote().to_string();
+    let rest = text.strip_prefix('{').context("a body is an object")?;
+    let body = format!(
+        "\r\n{{ \t\"zz\" : [1.0, 1.50e+2, -0, 100000000000000000000000],\n\
+         \"aa\": \"\\/\\u002f\\u00E9\u{e9}\",  {rest}  \n"
+    );
+    ensure!(
+        serde_json::from_str::<serde_json::Value>(&body)?.to_string() != body,
+        "the body is as a serializer writes it"
+    );
+    let ask = stage.sends(SIGNER, http::Method::POST, "/quotes").to(PAYEE);
+    let ask = ask.body(body.into_bytes()).signed(&stage.signer(SIGNER)?);
+    let sent = ask.accepted().await?;
+    stage.forwarded(&sent, PAYEE).await?;
     Ok(())
 }

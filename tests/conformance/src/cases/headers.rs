@@ -173,7 +173,7 @@ async fn order(stage: &Stage) -> Result<()> {
 async fn accept(stage: &Stage) -> Result<()> {
     for (accept, spoken) in [
         (MEDIA.to_owned(), "1.2"),
-        (format!("{MEDIA};version=1"), "1.2"),
+        (format!("{MEDIA};version=1"), "1.1"),
         (format!("text/plain, {MEDIA};version=1.0"), "1.0"),
         (format!("{MEDIA};version=1.0"), "1.0"),
         (format!("{MEDIA} ; version=1.0"), "1.0"),

@@ -12,6 +12,7 @@ mod paths;
 mod prepare;
 mod quotes;
 mod quotes_refused;
+mod signatures;
 mod timeouts;
 mod transfers;
 
@@ -33,6 +34,7 @@ pub fn all() -> Vec<Case> {
         &defects::CASES,
         &paths::CASES,
         &headers::CASES,
+        &signatures::CASES,
         &bodies::CASES,
     ]
     .concat()

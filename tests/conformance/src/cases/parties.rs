@@ -11,7 +11,7 @@ use crate::case::Case;
 use crate::payment::events;
 use crate::stage::{BARRED, GONE, NOBODY, STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 11] = [
+pub(super) const CASES: [Case; 12] = [
     case!(
         "parties/query",
         "section A: GET /parties forwarded, PUT /parties to the requester",
@@ -47,6 +47,11 @@ pub(super) const CASES: [Case; 11] = [
         "parties/unreachable",
         "3.4: payee FSP unreachable, 1001",
         unreachable
+    ),
+    case!(
+        "parties/payee-answers-4xx-or-5xx",
+        "3.4, as with quotes: the party's FSP refuses the question, 3000, or fails, 1001",
+        payee_answers_with_an_error
     ),
     case!(
         "parties/no-answer",
@@ -219,6 +224,30 @@ async fn unreachable(stage: &Stage) -> Result<()> {
     let told = events::told("");
     let events = [&ASKED[..], &told, &ANSWERED, &told].concat();
     stage.events(&format!("party:{party}"), &events).await
+}
+
+async fn payee_answers_with_an_error(stage: &Stage) -> Result<()> {
+    for (status, code) in [(400, "3000"), (503, "1001")] {
+        let party = mine(stage).await?;
+        stage.behaves(
+            PAYEE,
+            &format!(r#"{{"lookup":{{"answer":{{"status":{status}}}}}}}"#),
+        )?;
+        let sent = stage
+            .sends(PAYER, Method::GET, &path(&party))
+            .accepted()
+            .await?;
+        stage.forwarded(&sent, PAYEE).await?;
+        let outcome = stage.hub_refuses(PAYER, &path(&party), code).await;
+        stage.behaves_silently(PAYEE)?;
+        outcome?;
+        // A question that failed is asked again: how often is not this case's to say.
+        let asked = |m: &Recorded| m.method == Method::GET && m.path == path(&party);
+        for _ in 1..stage.inbound(PAYEE).into_iter().filter(asked).count() {
+            stage.forwarded(&sent, PAYEE).await?;
+        }
+    }
+    Ok(())
 }
 
 async fn no_answer(stage: &Stage) -> Result<()> {

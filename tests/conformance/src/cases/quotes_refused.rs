@@ -10,7 +10,7 @@ use crate::case::Case;
 use crate::payment::{Payment, events};
 use crate::stage::{BARRED, GONE, NOBODY, POOR, STRANGER, Stage};
 
-pub(super) const CASES: [Case; 13] = [
+pub(super) const CASES: [Case; 14] = [
     case!(
         "quotes/expired",
         "quote rule 2: request expired, 3302",
@@ -70,6 +70,11 @@ pub(super) const CASES: [Case; 13] = [
         "quotes/payee-answers-4xx",
         "3.4: payee answers 4xx synchronously, 3000",
         payee_answers_4xx
+    ),
+    case!(
+        "quotes/payee-answers-3xx",
+        "1.1: no redirection is followed: 1001",
+        payee_answers_3xx
     ),
     case!(
         "quotes/payee-answers-5xx",
@@ -277,6 +282,20 @@ async fn payee_answers_4xx(stage: &Stage) -> Result<()> {
     let sent = payment.ask(stage).await?;
     stage.forwarded(&sent, PAYEE).await?;
     let outcome = undelivered(stage, &payment, "3000").await;
+    stage.behaves_silently(PAYEE)?;
+    outcome
+}
+
+async fn payee_answers_3xx(stage: &Stage) -> Result<()> {
+    let payment = Payment::new(stage);
+    stage.behaves(
+        PAYEE,
+        r#"{"quote":{"answer":{"status":307},"silent":"100%"}}"#,
+    )?;
+    let sent = payment.ask(stage).await?;
+    // Once: it is neither followed nor tried again.
+    stage.forwarded(&sent, PAYEE).await?;
+    let outcome = undelivered(stage, &payment, "1001").await;
     stage.behaves_silently(PAYEE)?;
     outcome
 }

@@ -555,3 +555,21 @@ fn a_query_for_a_party_that_cannot_be_delivered_is_answered_in_its_place() {
     let source = first(&event.message.headers, "fspiop-source");
     assert_eq!(source, Some("Hub"));
 }
+
+#[test]
+fn the_hub_signs_what_it_answers_in_anothers_place() {
+    let (correlation, report) = reported(party_asked(), 0, 2);
+    let frame = Frame {
+        keys: &HubKey,
+        ..FRAME
+    };
+    let substitute = substitute(&frame, correlation.on_failure.unwrap(), &report);
+    let Substitute::PartyInfo(event) = substitute else {
+        panic!("{substitute:?}")
+    };
+    let header = |name| first(&event.message.headers, name);
+    assert_eq!(header("fspiop-uri"), Some("/parties/MSISDN/%2B1/error"));
+    assert_eq!(header("fspiop-http-method"), Some("PUT"));
+    let signature = header("fspiop-signature").unwrap();
+    assert!(signature.contains("1001"), "over the body: {signature}");
+}
