@@ -7,79 +7,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::host::{CAP, LIQUIDITY, OTHER, OTHER_LIQUIDITY, PAYEE, PAYER, POOR, POOR_LIQUIDITY};
+use crate::known::{Book, Rejection, State, Transfer, aborted, done, error, status};
 use crate::saying::{Message, Prepare, Saying};
 use crate::script::Agreement;
 use crate::told::{Notice, Told};
-
-/// A transfer's state, with what must be remembered of how it came there.
-#[derive(Clone, Debug, PartialEq)]
-pub enum State {
-    /// The payer's funds are reserved.
-    Prepared,
-    /// The funds are the payee's.
-    Committed {
-        /// What the payee FSP revealed.
-        fulfilment: String,
-        /// When it was completed.
-        completed: u64,
-    },
-    /// It ended after it had been taken up: by the clock, the payee FSP, or the scheme.
-    Rejected {
-        /// Why.
-        why: Rejection,
-        /// FSPIOP's code.
-        code: String,
-        /// When.
-        at: u64,
-    },
-    /// A check refused it.
-    Failed {
-        /// FSPIOP's code.
-        code: String,
-        /// When.
-        at: u64,
-    },
-}
-
-/// What ended a rejected transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rejection {
-    /// It expired.
-    TimedOut,
-    /// The payee FSP declined.
-    Declined,
-    /// The fulfilment does not fit.
-    FulfilmentRefused,
-}
-
-/// A transfer as the model knows it.
-#[derive(Clone, Debug)]
-pub struct Transfer {
-    /// The request that made it.
-    pub prepare: Prepare,
-    /// Where it is.
-    pub state: State,
-    /// Whether its funds were ever reserved.
-    pub was_reserved: bool,
-    body: Value,
-    /// The body of the payee FSP's answer, if it was a commitment that ended the transfer.
-    answer: Option<Value>,
-}
-
-/// What the ledger holds of one FSP, in cents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Book {
-    /// What it may still spend.
-    pub liquidity: u64,
-    /// Held for transfers that have not ended.
-    pub reserved: u64,
-    /// Paid, and not settled.
-    pub paid: u64,
-    /// Received, and not settled.
-    pub received: u64,
-    /// The net debit cap.
-    cap: Option<u64>,
-}
 
 /// See the module's documentation.
 pub struct Model {
@@ -430,54 +361,5 @@ impl Model {
             },
         );
         self.tell(message.number, id, sender, told);
-    }
-}
-
-fn error(code: &str) -> Told {
-    Told::Error {
-        code: code.to_owned(),
-    }
-}
-
-/// That a transfer which the payee FSP wanted to commit is aborted.
-fn aborted(reserved: bool, code: &str) -> Told {
-    if reserved {
-        Told::Aborted {
-            code: code.to_owned(),
-        }
-    } else {
-        error(code)
-    }
-}
-
-/// PUT with a state that is final.
-fn status(state: &State) -> Option<Told> {
-    let (state, fulfilment, completed) = match state {
-        State::Prepared => return None,
-        State::Committed {
-            fulfilment,
-            completed,
-        } => ("COMMITTED", Some(fulfilment.clone()), *completed),
-        State::Rejected { at, .. } | State::Failed { at, .. } => ("ABORTED", None, *at),
-    };
-    Some(Told::State {
-        method: "PUT",
-        state,
-        fulfilment,
-        completed: Some(completed),
-    })
-}
-
-/// PATCH that a transfer is committed.
-fn done(state: &State) -> Told {
-    let completed = match state {
-        State::Committed { completed, .. } => Some(*completed),
-        _ => None,
-    };
-    Told::State {
-        method: "PATCH",
-        state: "COMMITTED",
-        fulfilment: None,
-        completed,
     }
 }

@@ -1,6 +1,8 @@
 //! A run: FSPs, their messages, the host's turns, groups and requests, the clock and restarts, one at a
 //! time, in an order that the seed draws.
 
+mod fsps;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -8,17 +10,13 @@ use anyhow::{Context as _, Result, ensure};
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
-use rialto_components::http::Response;
-use rialto_components::runtime::Argument;
-use rialto_engine::Trace;
 use rialto_engine::store::ScanRange;
 
-use crate::door;
 use crate::evidence::Evidence;
 use crate::host::{Host, Stage, World};
 use crate::journal::Journal;
 use crate::saying::{Answer, Draft, Message, Saying};
-use crate::script::{self, Agreement, Plan, Reaction};
+use crate::script::{self, Agreement, Plan};
 use crate::store::Fault;
 use crate::time::{SimClock, SimEntropy};
 use crate::wire::{Arrival, Fates};
@@ -30,7 +28,7 @@ const SPAN: u64 = 15_000;
 /// How many steps a host lives.
 const LIFE: std::ops::Range<u64> = 100..5_000;
 /// Longer than any step needs: who gets there turns in a circle.
-const STEPS_MAX: usize = 2_000_000;
+const STEPS_MAX: usize = 200_000;
 /// How many steps the tempo stays as it is.
 const TEMPO_STEPS: u64 = 400;
 /// How fast time goes by, compared with the host's work: from a host that has nothing to do between
@@ -52,7 +50,7 @@ const QUOTED_FOR: u64 = 24 * 60 * 60 * 1_000;
 #[derive(Clone, Debug)]
 enum Action {
     /// Say something.
-    Say(Draft),
+    Say(Box<Draft>),
     /// Say again what got no answer, byte for byte.
     Again(u64),
 }
@@ -192,18 +190,16 @@ impl<'a> Sim<'a> {
         let began = self.now();
         let plans = script::plans(&mut self.rng, &self.agreements, began, SPAN);
         for plan in plans {
-            self.plan_to(
-                began + plan.starts,
-                Action::Say(Draft {
-                    fsp: plan.asker.clone(),
-                    subject: plan.prepare.transfer_id.clone(),
-                    saying: Saying::Prepare(plan.prepare.clone()),
-                    destination: None,
-                    spacious: false,
-                }),
-            );
+            let asked = Draft {
+                fsp: plan.asker.clone(),
+                subject: plan.prepare.transfer_id.clone(),
+                saying: Saying::Prepare(plan.prepare.clone()),
+                destination: None,
+                spacious: false,
+            };
+            self.plan_to(began + plan.starts, Action::Say(Box::new(asked)));
             for (at, draft) in plan.around.clone() {
-                self.plan_to(began + at, Action::Say(draft));
+                self.plan_to(began + at, Action::Say(Box::new(draft)));
             }
             self.plans.insert(plan.prepare.transfer_id.clone(), plan);
         }
@@ -229,7 +225,7 @@ impl<'a> Sim<'a> {
     }
 
     fn step(&mut self) -> Result<()> {
-        if self.steps % TEMPO_STEPS == 0 {
+        if self.steps.is_multiple_of(TEMPO_STEPS) {
             self.tempo = TEMPI[self.rng.random_range(0..TEMPI.len())];
         }
         self.steps += 1;
@@ -307,108 +303,6 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// What an FSP does when it is asked for a transfer the first time.
-    fn react(&mut self, arrival: &Arrival) {
-        let request = &arrival.request;
-        if request.method != "POST" || !request.url.ends_with("/transfers") {
-            return;
-        }
-        let body: serde_json::Value =
-            serde_json::from_str(request.body.as_deref().unwrap_or_default()).unwrap_or_default();
-        let id = body["transferId"].as_str().unwrap_or_default();
-        let payee = body["payeeFsp"].as_str().unwrap_or_default();
-        let Some(plan) = self.plans.get(id).cloned() else {
-            return;
-        };
-        if !self.asked_payees.insert(id.to_owned()) {
-            return;
-        }
-        let Reaction {
-            after: Some(after),
-            is_late,
-            saying,
-            then,
-            ..
-        } = plan.reaction
-        else {
-            return;
-        };
-        let mut at = arrival.at + after;
-        if is_late {
-            // Often at the very instant, or just after: before or after the reminder.
-            let over = [0, 0, 1, 30, after][self.rng.random_range(0..5)];
-            at = at.max(plan.prepare.expiration + over);
-        }
-        let completed = plan.reaction.says_when.then_some(arrival.at);
-        let with_time = |saying: Saying| match saying {
-            Saying::Fulfil {
-                reserved,
-                fulfilment,
-                ..
-            } => Saying::Fulfil {
-                reserved,
-                fulfilment,
-                completed,
-            },
-            other => other,
-        };
-        let draft = |saying| Draft {
-            fsp: payee.to_owned(),
-            subject: id.to_owned(),
-            saying: with_time(saying),
-            destination: Some(plan.prepare.payer.clone()),
-            spacious: after % 2 == 0,
-        };
-        self.plan_to(at, Action::Say(draft(saying)));
-        for (later, saying) in then {
-            self.plan_to(at + later, Action::Say(draft(saying)));
-        }
-    }
-
-    /// Do the next thing of the agenda, if its time has come.
-    fn act(&mut self) -> Result<()> {
-        let now = self.now();
-        let Some(first) = self.agenda.first_entry().filter(|e| e.key().0 <= now) else {
-            return Ok(());
-        };
-        match first.remove() {
-            Action::Say(draft) => self.say(draft),
-            Action::Again(number) => {
-                let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
-                let draft = self.messages.get(place).map(|m| m.draft.clone());
-                draft.map_or(Ok(()), |draft| self.say(draft))
-            }
-        }
-    }
-
-    fn say(&mut self, draft: Draft) -> Result<()> {
-        let number = self.messages.len() as u64 + 1;
-        let message = Message::new(number, draft, self.now());
-        let (component, request) = door::judge(&self.host().api, &message)
-            .map_err(|violation| anyhow::anyhow!("{message:?} is refused: {violation:?}"))?;
-        let label = format!("{} {}", message.method, message.path);
-        let trace = message.headers();
-        let trace = trace.get("traceparent").and_then(|t| t.to_str().ok());
-        let trace = trace.and_then(Trace::parse).context("a trace")?;
-        let (answers, journal) = (self.answers.clone(), self.world.journal.clone());
-        let submitted = self.host().engine.submit(
-            component,
-            label.into(),
-            Arc::new(Argument::Http(request)),
-            trace,
-            Box::new(move |outcome| {
-                let Ok(reply) = outcome else { return };
-                if let Ok(response) = reply.downcast::<Response>() {
-                    journal.lock().answers(trace.id);
-                    answers.lock().insert(number, response.status);
-                }
-            }),
-        );
-        ensure!(submitted.is_ok(), "the host has more work than it can take");
-        self.messages.push(message);
-        Ok(())
-    }
-
     /// End the host at some instant, as a crash would, and start another one on its store; which may
     /// come to the same end before it has caught up.
     fn crash(&mut self) -> Result<()> {
@@ -469,21 +363,6 @@ impl<'a> Sim<'a> {
             }
         }
         Ok(true)
-    }
-
-    /// Who got no answer before the end mostly says it again.
-    fn unsure(&mut self) {
-        let answered = self.answers.lock().clone();
-        let without = |m: &&Message| !answered.contains_key(&m.number);
-        let unanswered = self.messages[self.life_began..].iter().filter(without);
-        let unanswered: Vec<u64> = unanswered.map(|m| m.number).collect();
-        self.life_began = self.messages.len();
-        for number in unanswered {
-            if self.rng.random_bool(0.75) {
-                let at = self.now() + self.rng.random_range(0..1_000);
-                self.plan_to(at, Action::Again(number));
-            }
-        }
     }
 
     fn evidence(mut self) -> Result<Evidence> {

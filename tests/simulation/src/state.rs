@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::evidence::Evidence;
-use crate::model::{Model, Rejection, State, Transfer};
+use crate::known::{Rejection, State, Transfer};
+use crate::model::Model;
 use crate::problem::{OUTCOME, Problem, STATE};
 
 /// Each transfer's document is what the messages made of it, and has come to an end.

@@ -82,6 +82,9 @@ impl Network for Wire {
     }
 }
 
+/// As a number of attempts: all of them.
+const FOR_EVER: u32 = u32::MAX;
+
 /// What the listener of an FSP does with one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
@@ -146,25 +149,25 @@ impl Fates {
             0..70 => fate(0, 0, false),
             70..84 => fate(few, 0, false),
             84..92 => fate(few - 1, 1, false),
-            92..97 => fate(u32::MAX, 0, false),
+            92..97 => fate(FOR_EVER, 0, false),
             _ => fate(0, 0, true),
         }
     }
 
     fn attempt(&mut self, id: u64) -> Attempt {
-        if !self.by_request.contains_key(&id) {
-            let drawn = self.draw();
-            self.by_request.insert(id, drawn);
-        }
-        let dice: u32 = self.rng.random_range(0..3);
-        let Some(fate) = self.by_request.get_mut(&id) else {
-            return Attempt::Came;
-        };
+        let known = self.by_request.get(&id).copied();
+        let mut fate = known.unwrap_or_else(|| self.draw());
+        let attempt = self.meet(&mut fate);
+        self.by_request.insert(id, fate);
+        attempt
+    }
+
+    fn meet(&mut self, fate: &mut Fate) -> Attempt {
         if fate.misses > 0 {
-            fate.misses = fate
-                .misses
-                .saturating_sub(u32::from(fate.misses != u32::MAX));
-            return match dice {
+            if fate.misses != FOR_EVER {
+                fate.misses -= 1;
+            }
+            return match self.rng.random_range(0..3) {
                 0 => Attempt::Missed(FailureKind::Refused, Some(503)),
                 1 => Attempt::Missed(FailureKind::Unreachable, None),
                 _ => Attempt::Missed(FailureKind::TimedOut, None),
