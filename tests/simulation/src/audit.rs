@@ -224,3 +224,82 @@ pub fn change(
     }
     wrong(OUTCOME, format!("goes from {from:?} to {to:?}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn account(kind: &str, debits: u32, credits: u32, cap: Option<&str>) -> Value {
+        json!({
+            "participant": "a", "accountType": kind, "currency": "USD", "debitLimit": "0",
+            "debitBalance": debits.to_string(), "creditBalance": credits.to_string(),
+            "netDebitCap": cap, "unsettled": "0",
+        })
+    }
+
+    /// Ten came in, three of them are reserved.
+    fn accounts() -> Documents {
+        let documents = [
+            ("Hub:USD:G", account("HUB_LIQUIDITY_CONTROL", 10, 0, None)),
+            ("a:USD:LIQUIDITY", account("LIQUIDITY", 3, 10, Some("3"))),
+            ("a:USD:POSITION", account("POSITION", 0, 3, None)),
+        ];
+        documents
+            .map(|(id, account)| (id.to_owned(), account))
+            .into()
+    }
+
+    fn reservations(state: &str) -> Documents {
+        let accounts = json!({ "payerPosition": "a:USD:POSITION" });
+        let reservation = json!({ "amount": "3", "state": state, "accounts": accounts });
+        Documents::from([("t".to_owned(), reservation)])
+    }
+
+    fn rules(accounts: &Documents, reservations: &Documents) -> Vec<&'static str> {
+        let found = books(accounts, reservations);
+        found.into_iter().map(|problem| problem.rule).collect()
+    }
+
+    #[test]
+    fn books_that_add_up_have_no_problem_and_each_kind_of_damage_is_seen() {
+        assert_eq!(rules(&accounts(), &reservations("open")), [""; 0]);
+        assert_eq!(rules(&accounts(), &reservations("released")), [MONEY]);
+        let with = |changes: &[(&str, &str, &str)]| {
+            let mut accounts = accounts();
+            for (id, name, value) in changes {
+                accounts.get_mut(*id).unwrap()[*name] = json!(value);
+            }
+            rules(&accounts, &reservations("open"))
+        };
+        let (hub, liquidity) = ("Hub:USD:G", "a:USD:LIQUIDITY");
+        assert_eq!(with(&[(hub, "debitBalance", "9")]), [MONEY]);
+        assert_eq!(with(&[(liquidity, "netDebitCap", "2")]), [LIMITS]);
+        let overdrawn = [
+            (hub, "debitBalance", "2"),
+            (liquidity, "creditBalance", "2"),
+        ];
+        assert_eq!(with(&overdrawn), [LIMITS]);
+    }
+
+    #[test]
+    fn what_has_ended_does_not_change() {
+        let state = |state: &str| json!({ "state": state });
+        let changes = |name, from: Option<&str>, to: &str| {
+            let (from, to) = (from.map(state), state(to));
+            change(name, "t", from.as_ref(), Some(&to)).is_none()
+        };
+        let transfers = ("transfers", "transfers");
+        assert!(changes(transfers, None, "PREPARED"));
+        assert!(changes(transfers, Some("PREPARED"), "COMMITTED"));
+        assert!(changes(transfers, Some("COMMITTED"), "COMMITTED"));
+        assert!(!changes(transfers, Some("COMMITTED"), "REJECTED"));
+        assert!(!changes(transfers, Some("FAILED"), "PREPARED"));
+        let reservations = ("accounts-and-balances", "reservations");
+        assert!(changes(reservations, Some("open"), "released"));
+        assert!(!changes(reservations, Some("released"), "fulfilled"));
+        let entries = ("accounts-and-balances", "entries");
+        assert!(changes(entries, None, ""));
+        assert!(!changes(entries, Some(""), ""));
+    }
+}

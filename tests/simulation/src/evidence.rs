@@ -6,6 +6,7 @@ use rialto_engine::history::Step;
 use rialto_engine::network::OutboundRequest;
 use serde_json::Value;
 
+use crate::grants::Grants;
 use crate::journal::Journal;
 use crate::saying::Message;
 use crate::script::{Agreement, Plan};
@@ -16,6 +17,8 @@ use crate::wire::Arrival;
 pub struct Evidence {
     /// The FSPs by the addresses at which they are called back.
     pub callbacks: BTreeMap<String, String>,
+    /// What the scheme grants.
+    pub grants: Grants,
     /// The quotes.
     pub agreements: Vec<Agreement>,
     /// What was to happen, by the transfers' ids.

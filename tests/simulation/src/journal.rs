@@ -10,7 +10,6 @@ use rialto_engine::store::Group;
 use serde_json::Value;
 
 use crate::audit;
-use crate::grants::Grants;
 use crate::problem::{ACKNOWLEDGED, AUTHORITY, Problem};
 
 /// The documents of one collection by their ids.
@@ -31,7 +30,6 @@ pub struct Journal {
     left: BTreeSet<u64>,
     /// Traces whose first turn is on disk.
     asked: BTreeSet<u128>,
-    grants: Grants,
     /// How many groups there were.
     pub groups: u64,
     /// What did not hold.
@@ -39,14 +37,6 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Of a new store; its components were granted this.
-    pub fn new(grants: Grants) -> Self {
-        Self {
-            grants,
-            ..Self::default()
-        }
-    }
-
     /// Take a group that is on disk.
     pub fn take(&mut self, group: &Group) {
         self.groups += 1;
@@ -61,7 +51,6 @@ impl Journal {
             self.write(write.collection.0, &write.id, write.body.as_deref());
         }
         for request in &group.outbound_added {
-            self.problems.extend(self.grants.request(request));
             self.outbound.insert(request.id, request.clone());
         }
         self.reported.extend(&group.outbound_removed);
@@ -69,7 +58,6 @@ impl Journal {
             if record.kind == Kind::Request {
                 self.asked.insert(record.trace);
             }
-            self.problems.extend(self.grants.turn(record));
             self.history.push(record.clone());
         }
         let (accounts, reservations) = (self.accounts(), self.reservations());

@@ -17,6 +17,10 @@ pub fn problems(evidence: &Evidence) -> Vec<Problem> {
     let mut problems = journal.problems.clone();
     problems.extend(audit::books(journal.accounts(), journal.reservations()));
     problems.extend(audit::postings(journal.accounts(), journal.entries()));
+    let granted = journal.history.iter().flat_map(|r| evidence.grants.turn(r));
+    problems.extend(granted);
+    let sent = journal.outbound.values();
+    problems.extend(sent.filter_map(|r| evidence.grants.request(r)));
     turns(evidence, &mut problems);
     let model = model(evidence, &mut problems);
     acknowledged(evidence, &mut problems);

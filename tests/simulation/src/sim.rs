@@ -14,7 +14,6 @@ use rialto_engine::store::ScanRange;
 
 use crate::evidence::Evidence;
 use crate::host::{Host, Stage, World};
-use crate::journal::Journal;
 use crate::saying::{Answer, Draft, Message, Saying};
 use crate::script::{self, Agreement, Plan};
 use crate::store::Fault;
@@ -93,11 +92,10 @@ impl<'a> Sim<'a> {
 
     fn new(stage: &'a Stage, seed: u64) -> Result<Self> {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let journal = Journal::new(stage.grants()?);
         let world = World {
             clock: Arc::new(SimClock::default()),
             entropy: Arc::new(SimEntropy::new(rng.random())),
-            journal: Arc::new(Mutex::new(journal)),
+            journal: Arc::default(),
             folder: tempfile::tempdir().context("a folder for the store")?,
         };
         let host = Host::start(stage, &world)?;
@@ -386,6 +384,7 @@ impl<'a> Sim<'a> {
         let journal = self.world.journal.lock().clone();
         Ok(Evidence {
             callbacks,
+            grants: self.stage.grants()?,
             agreements: self.agreements,
             plans: self.plans,
             messages: self.messages,

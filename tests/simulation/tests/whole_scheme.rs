@@ -8,10 +8,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rialto_engine::history::Ended;
+use rialto_engine::history::{Ended, Step};
 use rialto_simulation::journal::Documents;
 use rialto_simulation::judgement::problems;
-use rialto_simulation::problem::{ACKNOWLEDGED, LIMITS, MONEY, OUTCOME, STATE, TOLD, TURNS};
+use rialto_simulation::problem::{
+    ACKNOWLEDGED, AUTHORITY, LIMITS, MONEY, OUTCOME, STATE, TOLD, TURNS,
+};
 use rialto_simulation::saying::Answer;
 use rialto_simulation::{Evidence, Sim, Stage};
 use serde_json::json;
@@ -157,6 +159,12 @@ fn damages() -> Vec<(&'static str, Damage, &'static str)> {
         ),
         ("a net debit cap is passed", past_the_cap, LIMITS),
         ("nobody keeps what became of a message", nothing_kept, TOLD),
+        (
+            "a component publishes what it was not granted",
+            not_granted,
+            AUTHORITY,
+        ),
+        ("a request goes to no participant", to_a_stranger, AUTHORITY),
         ("a turn failed", a_turn_failed, TURNS),
     ]
 }
@@ -272,6 +280,21 @@ fn set_state(evidence: &mut Evidence, from: &str, to: &str) {
 fn nothing_kept(evidence: &mut Evidence) {
     let transfers = evidence.journal.collection_mut("transfers", "transfers");
     transfers.values_mut().next().unwrap()["deliveries"] = json!([]);
+}
+
+fn not_granted(evidence: &mut Evidence) {
+    let mut all = evidence.journal.history.iter_mut();
+    let record = all.find(|record| &*record.component == "settlements");
+    Arc::make_mut(record.unwrap()).steps.push(Step::Published {
+        event: "transfer-committed-fulfiled".into(),
+        to: Vec::new(),
+    });
+}
+
+fn to_a_stranger(evidence: &mut Evidence) {
+    let id = committed(evidence);
+    let request = Arc::make_mut(evidence.journal.outbound.get_mut(&id).unwrap());
+    request.url = "http://127.0.0.1:1/transfers".to_owned();
 }
 
 fn a_turn_failed(evidence: &mut Evidence) {
