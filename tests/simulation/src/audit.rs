@@ -68,7 +68,7 @@ pub fn books(accounts: &Documents, reservations: &Documents) -> Vec<Problem> {
     problems
 }
 
-/// Choreography 18.9, numbers 1 to 3: in each currency and book, what participants hold is what the
+/// In each currency and book, what participants hold is what the
 /// hub holds against it.
 fn conserved(accounts: &BTreeMap<&str, Account>, problems: &mut Vec<Problem>) {
     let mut sums: BTreeMap<(&str, &str), i128> = BTreeMap::new();
@@ -110,7 +110,7 @@ fn limits(accounts: &BTreeMap<&str, Account>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Choreography 18.9, number 6: what stands on position accounts is what open reservations hold.
+/// What stands on position accounts is what open reservations hold.
 fn reserved(
     accounts: &BTreeMap<&str, Account>,
     reservations: &Documents,

@@ -8,7 +8,7 @@
 //!   clock;
 //! - [`journal`] reads along what becomes durable, and at each commit [`audit`] and [`grants`] look at it;
 //! - [`evidence`] is what can be seen of a run, and [`judgement`] what is wrong with it: [`model`] is a
-//!   second reading of the choreography ([`known`] is what it knows), with which [`state`] compares documents and ledger and
+//!   second reading of what must come of each message ([`known`] is what it knows), with which [`state`] compares documents and ledger and
 //!   [`notices`] what FSPs are told ([`told`]); [`outside`] is what FSPs can judge by themselves.
 //!
 //! What is not here: HTTP itself, real time and threads. `tests/e2e` has them.

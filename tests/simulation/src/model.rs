@@ -1,4 +1,4 @@
-//! What the choreography makes of messages about transfers, as a second reading of it: the states, the
+//! What must come of messages about transfers, as a second reading of the scheme's rules: the states, the
 //! ledger, and who is told what. It is told which message was handled when, and nothing else; of the
 //! components' code it has nothing.
 

@@ -6,7 +6,7 @@ mod fsps;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -24,10 +24,12 @@ use crate::wire::{Arrival, Fates};
 pub const TRANSFERS: usize = 200;
 /// Milliseconds in which they are asked for.
 const SPAN: u64 = 15_000;
+/// Problems that are shown with a run that fails by itself.
+const PROBLEMS_SHOWN: usize = 5;
 /// How many steps a host lives.
 const LIFE: std::ops::Range<u64> = 100..5_000;
 /// Longer than any step needs: who gets there turns in a circle.
-const STEPS_MAX: usize = 200_000;
+const STEPS_MAX: usize = 100_000;
 /// How many steps the tempo stays as it is.
 const TEMPO_STEPS: u64 = 400;
 /// How fast time goes by, compared with the host's work: from a host that has nothing to do between
@@ -172,7 +174,7 @@ impl<'a> Sim<'a> {
                 return Ok(());
             }
         }
-        anyhow::bail!("turns cause turns without end")
+        bail!("turns cause turns without end")
     }
 
     fn deliver_all(&mut self) -> Result<()> {
@@ -208,7 +210,7 @@ impl<'a> Sim<'a> {
                 return self.settle();
             }
         }
-        anyhow::bail!("the run comes to no end")
+        bail!("the run comes to no end: {}", self.pending())
     }
 
     /// Whether nothing is left to happen.
@@ -220,6 +222,21 @@ impl<'a> Sim<'a> {
             && load.turns_uncommitted == 0
             && host.wire.next_due().is_none()
             && host.engine.next_due().is_none()
+    }
+
+    /// What is left to happen, and what did not hold so far, for a run that fails by itself.
+    fn pending(&self) -> String {
+        let host = self.host();
+        let journal = self.world.journal.lock();
+        let problems = journal.problems.iter().take(PROBLEMS_SHOWN);
+        let problems: String = problems.map(|problem| format!("\n{problem}")).collect();
+        format!(
+            "{} plans of FSPs, {:?}, a request due at {:?}, a reminder at {:?}{problems}",
+            self.agenda.len(),
+            host.engine.load(),
+            host.wire.next_due(),
+            host.engine.next_due(),
+        )
     }
 
     fn step(&mut self) -> Result<()> {
@@ -373,7 +390,7 @@ impl<'a> Sim<'a> {
         // One more, which finds nothing to do.
         self.host = None;
         self.start()?;
-        ensure!(self.is_quiet(), "something was pending after all");
+        ensure!(self.is_quiet(), "a start finds work: {}", self.pending());
         let dead_letters = self.host().engine.dead_letters()?.len();
         self.host = None;
         let callbacks = self.stage.participants().map(|id| {
