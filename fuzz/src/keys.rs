@@ -15,6 +15,10 @@ pub fn judge(bytes: &[u8]) {
         assert!(public.is_err() && private.is_err());
         return;
     };
+    assert_eq!(
+        labels(text),
+        blocks.iter().map(|b| b.label.as_str()).collect::<Vec<_>>()
+    );
     let written: String = blocks
         .iter()
         .map(|block| {
@@ -31,4 +35,30 @@ pub fn judge(bytes: &[u8]) {
         let shown = format!("{key:?}");
         assert!(shown.len() < "PrivateKey(RS256)".len() + 1, "{shown}");
     }
+}
+
+/// What the lines of a text say that begin and end a block: each begun one is ended before the next.
+fn labels(text: &str) -> Vec<&str> {
+    let lines = text.lines().filter_map(|line| {
+        let said = line.trim().strip_prefix("-----")?.strip_suffix("-----")?;
+        let begins = said.strip_prefix("BEGIN ").map(|label| (true, label));
+        begins.or_else(|| said.strip_prefix("END ").map(|label| (false, label)))
+    });
+    let mut labels = Vec::new();
+    let mut open = None;
+    for (begins, label) in lines {
+        assert_eq!(
+            open.is_none(),
+            begins,
+            "{label:?} begins or ends out of turn"
+        );
+        if let Some(begun) = open.take() {
+            assert_eq!(begun, label, "another block is ended");
+            labels.push(label);
+        } else {
+            open = Some(label);
+        }
+    }
+    assert_eq!(open, None, "a block does not end");
+    labels
 }

@@ -129,6 +129,8 @@ fn start(name: &str, programs: &Path, seconds: u64) -> Result<Running> {
         .arg(format!("-timeout={INPUT_SECONDS}"))
         .arg(format!("-rss_limit_mb={MEMORY_MIB}"))
         .arg("-print_final_stats=1")
+        // The panic's own words are at the end of the log then.
+        .env("RUST_BACKTRACE", "0")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(file);

@@ -73,6 +73,12 @@ impl Mutations {
             .with_context(|| format!("listing {folder:?}"))?
             .map(|entry| Ok(entry?.path()))
             .collect::<Result<_>>()?;
+        // The seeds that are refused as they are say so.
+        let is_sound = |file: &Path| {
+            let name = file.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| !name.starts_with("refused-"))
+        };
+        files.retain(|file| is_sound(file));
         // Else the seed would not tell which message is which.
         files.sort();
         let sound = files.iter().map(|file| {
