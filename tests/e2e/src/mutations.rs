@@ -94,7 +94,7 @@ impl Mutations {
     }
 
     /// The next message.
-    pub fn next(&mut self) -> Message {
+    pub fn draw(&mut self) -> Message {
         let which = self.chance.random_range(0..self.sound.len());
         let mut message = self.sound[which].clone();
         message.is_about(&self.id());
@@ -269,7 +269,7 @@ mod tests {
     fn a_seed_gives_the_same_messages_again_and_another_one_others() {
         let some = |seed| -> Vec<Message> {
             let mut mutations = Mutations::of(seed).unwrap();
-            (0..200).map(|_| mutations.next()).collect()
+            (0..200).map(|_| mutations.draw()).collect()
         };
         assert_eq!(some(1), some(1));
         assert_ne!(some(1), some(2));

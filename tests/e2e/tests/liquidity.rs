@@ -66,7 +66,7 @@ async fn operators_are_warned_once_until_the_liquidity_has_recovered() {
     let below = world.pay("0.01", "USD").await;
     committed(&below).unwrap();
     let first = format!("{PAYER} has 39.99 USD left, less than its threshold of 40");
-    assert_eq!(alerts(&world, 1).await, [first.clone()]);
+    assert_eq!(alerts(&world, 1).await, std::slice::from_ref(&first));
     let story = world.host.cli(&["events", &below.transfer_id]).unwrap();
     let story = story.success().unwrap();
     for line in [

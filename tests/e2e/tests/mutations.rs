@@ -149,7 +149,7 @@ async fn no_mutated_message_makes_the_host_fail_and_a_refused_one_changes_nothin
     let seed = seed();
     println!("seed {seed} (set {SEED_VARIABLE} to repeat the messages)");
     let mut mutations = Mutations::of(seed).unwrap();
-    let messages = (0..MESSAGES).map(|_| mutations.next()).collect();
+    let messages = (0..MESSAGES).map(|_| mutations.draw()).collect();
     let refused = refused_of_all(messages).await;
 
     // What was refused comes to a host that does nothing else, so all that is new is its doing.

@@ -42,7 +42,7 @@ enum Refusal {
     /// It breaks a rule.
     Rule(ErrorInformation),
     /// The payer FSP cannot cover it.
-    Liquidity(ErrorInformation, AccountPosition),
+    Liquidity(ErrorInformation, Box<AccountPosition>),
 }
 
 /// Take a request for a transfer.
@@ -289,10 +289,12 @@ pub(crate) fn violation(violations: &[rules::Violation]) -> ErrorInformation {
 
 fn ledger_refusal(transfer_id: &str, ledger_error: LedgerError) -> Refusal {
     match ledger_error {
-        LedgerError::ExceedsLimits(position) => Refusal::Liquidity(error("4001", ""), position),
+        LedgerError::ExceedsLimits(position) => {
+            Refusal::Liquidity(error("4001", ""), Box::new(position))
+        }
         LedgerError::ExceedsNetDebitCap(position) => {
             let detail = "the net debit cap of the payer FSP cannot cover the amount";
-            Refusal::Liquidity(error("4200", detail), position)
+            Refusal::Liquidity(error("4200", detail), Box::new(position))
         }
         LedgerError::AccountDisabled(_) => barred_payer("has a disabled account"),
         LedgerError::UnknownAccount(_)
@@ -355,7 +357,7 @@ fn refused(event: allocated::Event, refusal: Refusal) -> Publication {
                 payer_fsp,
                 payee_fsp,
                 amount,
-                payer_position,
+                payer_position: *payer_position,
                 error,
                 message,
             })

@@ -24,6 +24,10 @@ use rialto_sdk::logging::Level;
 /// An event of this context.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "each is named after its event")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one is made in a turn, and published at once"
+)]
 pub enum Publication {
     Prepared(transfer_prepared::Event),
     CommittedFulfiled(transfer_committed_fulfiled::Event),

@@ -216,7 +216,7 @@ async fn reserialised_jws(stage: &Stage) -> Result<()> {
          \"aa\": \"\\/\\u002f\\u00E9\u{e9}\",  {rest}  \n"
     );
     ensure!(
-        serde_json::from_str::<serde_json::Value>(&body)?.to_string() != body,
+        serde_json::to_string(&serde_json::from_str::<serde_json::Value>(&body)?)? != body,
         "the body is as a serializer writes it"
     );
     let ask = stage.sends(SIGNER, http::Method::POST, "/quotes").to(PAYEE);

@@ -98,6 +98,7 @@ fn position() -> AccountPosition {
         debit_balance: nothing.clone(),
         credit_balance: nothing.clone(),
         available: nothing,
+        threshold: None,
     }
 }
 
@@ -563,7 +564,8 @@ fn the_hub_signs_what_it_answers_in_anothers_place() {
         keys: &HubKey,
         ..FRAME
     };
-    let substitute = substitute(&frame, correlation.on_failure.unwrap(), &report);
+    let on_failure = correlation.on_failure.unwrap();
+    let substitute = substitute(&frame, on_failure, &report, undeliverable(&report));
     let Substitute::PartyInfo(event) = substitute else {
         panic!("{substitute:?}")
     };
