@@ -52,6 +52,8 @@ pub struct Sent<'a> {
     pub about: String,
     /// Whether it was delivered; none if the host never learnt.
     pub delivered: Option<bool>,
+    /// How often it was tried.
+    pub attempts: u32,
     /// When it was made.
     pub made_at: u64,
 }
@@ -73,7 +75,8 @@ impl Evidence {
                         made.insert(*id, record.at.0);
                     }
                     Step::Reported { id, outcome } => {
-                        ends.insert(*id, !outcome.starts_with("not delivered"));
+                        let delivered = !outcome.starts_with("not delivered");
+                        ends.insert(*id, (delivered, attempts(outcome)));
                     }
                     _ => {}
                 }
@@ -86,7 +89,8 @@ impl Evidence {
                 to,
                 path,
                 about: about(request)?,
-                delivered: ends.get(&request.id).copied(),
+                delivered: ends.get(&request.id).map(|(delivered, _)| *delivered),
+                attempts: ends.get(&request.id).map_or(0, |(_, attempts)| *attempts),
                 made_at: made.get(&request.id).copied().unwrap_or_default(),
             })
         });
@@ -157,6 +161,13 @@ impl Evidence {
             self.given_up(),
         )
     }
+}
+
+/// The number in `200 after 2 attempts` and `not delivered after 1 attempt: …`.
+fn attempts(outcome: &str) -> u32 {
+    let after = outcome.split_once("after ").map_or("", |(_, after)| after);
+    let number = after.split(' ').next().unwrap_or_default();
+    number.parse().unwrap_or_default()
 }
 
 /// The transfer that a request is about; none if it is about none.

@@ -149,6 +149,11 @@ impl Journal {
         Some((balance, number("unsettled")?))
     }
 
+    /// The reports of messages that did not go through at once.
+    pub fn reports(&self) -> &Documents {
+        self.collection("notifications-and-alerts", "reports")
+    }
+
     /// The ledger's entries.
     pub fn entries(&self) -> &Documents {
         self.collection("accounts-and-balances", "entries")

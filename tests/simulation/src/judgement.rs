@@ -28,6 +28,7 @@ pub fn problems(evidence: &Evidence) -> Vec<Problem> {
     state::ledger(evidence, &model, &mut problems);
     notices::told(evidence, &model, &mut problems);
     notices::kept(evidence, &model, &mut problems);
+    notices::reported(evidence, &mut problems);
     problems.extend(outside::problems(evidence));
     problems
 }

@@ -127,6 +127,55 @@ pub fn kept(evidence: &Evidence, model: &Model, problems: &mut Vec<Problem>) {
     }
 }
 
+/// Operators see of each message that did not go through at once what became of it.
+pub fn reported(evidence: &Evidence, problems: &mut Vec<Problem>) {
+    let line = |to: &str, method: &str, path: &str, delivered: bool, attempts: u64| {
+        format!("{to} {method} {path} {delivered} {attempts}")
+    };
+    let sent = evidence.sent();
+    let trouble = sent
+        .iter()
+        .filter(|sent| sent.delivered == Some(false) || sent.attempts > 1);
+    let mut expected: Vec<String> = trouble
+        .map(|sent| {
+            let (method, delivered) = (&sent.request.method, sent.delivered.unwrap_or_default());
+            line(sent.to, method, sent.path, delivered, sent.attempts.into())
+        })
+        .collect();
+    let reports = evidence.journal.reports();
+    let mut found: Vec<String> = reports
+        .values()
+        .filter_map(|report| {
+            let path = report["path"].as_str()?;
+            let (to, method) = (report["destination"].as_str()?, report["method"].as_str()?);
+            let (delivered, attempts) = (report["delivered"].as_bool()?, &report["attempts"]);
+            let is_about_transfer = path.starts_with("/transfers");
+            is_about_transfer.then(|| {
+                line(
+                    to,
+                    method,
+                    path,
+                    delivered,
+                    attempts.as_u64().unwrap_or_default(),
+                )
+            })
+        })
+        .collect();
+    expected.sort();
+    found.sort();
+    if found != expected {
+        let known: BTreeSet<&String> = expected.iter().collect();
+        let seen: BTreeSet<&String> = found.iter().collect();
+        let what = format!(
+            "{} reports of messages that did not go through at once, {} are kept; they differ in {:?}",
+            expected.len(),
+            found.len(),
+            known.symmetric_difference(&seen).collect::<Vec<_>>()
+        );
+        problems.push(Problem::new(TOLD, what));
+    }
+}
+
 /// By transfer, what was delivered to its FSPs or not; and whether it may be missing, because there was
 /// no transfer yet that could keep it.
 fn reports(evidence: &Evidence, model: &Model) -> BTreeMap<String, Vec<(String, bool)>> {

@@ -1,7 +1,7 @@
 //! What FSPs can see for themselves, without a look into the host: whether what they were told agrees with
 //! itself, with each other's knowledge, and with the money.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ pub fn problems(evidence: &Evidence) -> Vec<Problem> {
         }
         if was_taken(evidence, plan)
             && payer == Heard::default()
-            && !lost.contains_key(&(id.as_str(), prepare.payer.as_str()))
+            && !lost.contains(&(id.as_str(), prepare.payer.as_str()))
         {
             let what = format!(
                 "{} was told 202 for transfer {id}, and never hears of it",
@@ -107,18 +107,15 @@ fn heard(evidence: &Evidence) -> BTreeMap<(String, String), Heard> {
     heard
 }
 
-/// Which FSP had a message about which transfer that the host says it could not deliver.
-fn lost(evidence: &Evidence) -> BTreeMap<(&str, &str), usize> {
-    let mut lost = BTreeMap::new();
-    for (id, document) in evidence.journal.transfers() {
-        for delivery in document["deliveries"].as_array().into_iter().flatten() {
-            if delivery["delivered"] == false {
-                let fsp = delivery["destination"].as_str().unwrap_or_default();
-                *lost.entry((id.as_str(), fsp)).or_default() += 1;
-            }
-        }
-    }
-    lost
+/// Which FSP had a message about which transfer that the host reports as not delivered.
+fn lost(evidence: &Evidence) -> BTreeSet<(&str, &str)> {
+    let reports = evidence.journal.reports().values();
+    let lost = reports.filter(|report| report["delivered"] == false);
+    let lost = lost.filter_map(|report| {
+        let id = report["subject"].as_str()?.strip_prefix("transfer:")?;
+        Some((id, report["destination"].as_str()?))
+    });
+    lost.collect()
 }
 
 /// Whether the hub took the payer FSP's own request.

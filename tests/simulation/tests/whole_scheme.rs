@@ -160,6 +160,11 @@ fn damages() -> Vec<(&'static str, Damage, &'static str)> {
         ("a net debit cap is passed", past_the_cap, LIMITS),
         ("nobody keeps what became of a message", nothing_kept, TOLD),
         (
+            "operators see no report of what was lost",
+            not_reported,
+            TOLD,
+        ),
+        (
             "a component publishes what it was not granted",
             not_granted,
             AUTHORITY,
@@ -175,15 +180,19 @@ fn documents<'e>(evidence: &'e mut Evidence, collection: &str) -> &'e mut Docume
         .collection_mut("accounts-and-balances", collection)
 }
 
-/// The id of a request that tells a payer FSP of a committed transfer in the hub's words.
+/// The id of a request that tells a payer FSP of a committed transfer in the hub's words, where nothing
+/// that it was to be told was lost.
 fn committed(evidence: &Evidence) -> u64 {
-    let told = evidence.sent().into_iter().find(|sent| {
+    let all = evidence.sent();
+    let told = all.iter().find(|sent| {
         let body = sent.request.body.as_deref().unwrap_or_default();
-        let from_hub = sent
-            .request
-            .headers
-            .contains(&("fspiop-source".into(), "Hub".into()));
-        from_hub && sent.request.method == "PUT" && body.contains("COMMITTED")
+        let source = ("fspiop-source".to_owned(), "Hub".to_owned());
+        let mut others = all.iter();
+        let lost = others.any(|other| {
+            (&other.about, other.to) == (&sent.about, sent.to) && other.delivered != Some(true)
+        });
+        let is_put = sent.request.method == "PUT" && body.contains("COMMITTED");
+        is_put && sent.request.headers.contains(&source) && !lost
     });
     told.unwrap().request.id
 }
@@ -295,6 +304,12 @@ fn to_a_stranger(evidence: &mut Evidence) {
     let id = committed(evidence);
     let request = Arc::make_mut(evidence.journal.outbound.get_mut(&id).unwrap());
     request.url = "http://127.0.0.1:1/transfers".to_owned();
+}
+
+fn not_reported(evidence: &mut Evidence) {
+    let journal = &mut evidence.journal;
+    let reports = journal.collection_mut("notifications-and-alerts", "reports");
+    reports.retain(|_, report| report["delivered"] == true);
 }
 
 fn a_turn_failed(evidence: &mut Evidence) {
