@@ -6,10 +6,11 @@
 //!   [`script`] draws what FSPs do, [`saying`] is what they say;
 //! - [`door`], [`wire`], [`store`] and [`time`] stand where a host has HTTP, its network, its disk and its
 //!   clock;
-//! - [`journal`] reads along what becomes durable, and at each commit [`audit`] and [`grants`] look at it;
+//! - [`journal`] reads along what becomes durable, and at each commit [`audit`] looks at it;
 //! - [`evidence`] is what can be seen of a run, and [`judgement`] what is wrong with it: [`model`] is a
-//!   second reading of what must come of each message ([`known`] is what it knows), with which [`state`] compares documents and ledger and
-//!   [`notices`] what FSPs are told ([`told`]); [`outside`] is what FSPs can judge by themselves.
+//!   second reading of what must come of each message ([`known`] is what it knows), with which [`state`]
+//!   compares documents and ledger, and [`notices`] what FSPs are told ([`told`]); [`grants`] is what
+//!   components may do; [`outside`] is what FSPs can judge by themselves.
 //!
 //! What is not here: HTTP itself, real time and threads. `tests/e2e` has them.
 
