@@ -16,7 +16,10 @@
 //! | [`signatures`] | FSPIOP-Signature | an algorithm and two numbers, then such a request |
 //! | [`keys`] | PEM | PEM |
 //!
-//! `cargo xtask fuzz` runs them. A finding's input becomes a seed, and a test beside the code.
+//! `cargo xtask fuzz` runs them; so does `cargo fuzz`, which needs no nightly compiler if it is asked for no
+//! sanitizer: `cargo fuzz run -s none amounts fuzz/corpus/amounts fuzz/seeds/amounts`. What a run comes upon
+//! goes into the first folder, so that is not the seeds'. A finding's input becomes a seed, and a test beside
+//! the code.
 
 pub mod amounts;
 pub mod dates;
