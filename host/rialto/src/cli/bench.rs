@@ -4,24 +4,23 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use rialto_manifest::Manifest;
-use rialto_simulator::bench::{self, BenchResult, BenchSettings, Extent, Load, Progress};
+use rialto_simulator::bench::{BenchSettings, Extent, Load};
 use rialto_simulator::{PartyId, PaymentRequest};
 use serde_json::{Value, json};
 
 use super::{load, simulate};
-use crate::host::OPERATORS;
 use crate::out;
 
+mod figures;
 mod keys;
 mod neighbour;
 mod place;
 
+use figures::{Sampler, conditions, figures, print_table, run};
 use neighbour::Health;
 
 #[derive(Debug, clap::Args)]
@@ -308,191 +307,4 @@ fn start(command: &mut Command) -> anyhow::Result<Running> {
         }
     }
     bail!("{command:?} ended before it was ready");
-}
-
-/// Reads the host's own counters and what it wrote, at the window's ends.
-struct Sampler {
-    metrics: String,
-    pid: u32,
-}
-
-#[derive(Clone, Debug)]
-struct Sample {
-    at: Instant,
-    counters: std::collections::HashMap<String, f64>,
-    bytes_written: f64,
-}
-
-impl Sampler {
-    fn new(manifest: &Manifest, pid: u32) -> anyhow::Result<Self> {
-        let mut listeners = manifest.operator().listeners.iter();
-        let (_, listener) = listeners
-            .find(|(name, _)| name.as_str() == OPERATORS)
-            .context("the scheme has no `operators` listener")?;
-        let metrics = format!("http://{}/metrics", listener.address.socket());
-        Ok(Self { metrics, pid })
-    }
-
-    async fn sample(&self) -> anyhow::Result<Sample> {
-        let text = crate::client::fetch(&self.metrics).await?;
-        let pairs = text.lines().filter_map(|line| {
-            let (name, value) = line.split_once(' ')?;
-            Some((name.to_owned(), value.parse().ok()?))
-        });
-        let io = std::fs::read_to_string(format!("/proc/{}/io", self.pid)).unwrap_or_default();
-        let written = io.lines().find_map(|l| l.strip_prefix("write_bytes: "));
-        Ok(Sample {
-            at: Instant::now(),
-            counters: pairs.collect(),
-            bytes_written: written.and_then(|w| w.parse().ok()).unwrap_or_default(),
-        })
-    }
-}
-
-impl Sample {
-    /// A counter without labels. One that is not there has another name now: a figure made of nothing
-    /// would look like a measured zero.
-    fn counter(&self, name: &str) -> anyhow::Result<f64> {
-        let full = format!("rialto_{name}_total");
-        let value = self.counters.get(&full).copied();
-        value.with_context(|| format!("the host has no counter `{full}`"))
-    }
-}
-
-struct Measured {
-    result: BenchResult,
-    before: Sample,
-    after: Sample,
-}
-
-async fn run(settings: &BenchSettings, show: bool, sampler: &Sampler) -> anyhow::Result<Measured> {
-    let progress = Arc::new(Progress::default());
-    let bar = indicatif::ProgressBar::new_spinner();
-    if !show {
-        bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
-    }
-    let watched = progress.clone();
-    let shown = bar.clone();
-    let watcher = tokio::spawn(async move {
-        loop {
-            tokio::time::sleep(Duration::from_millis(250)).await;
-            let committed = watched.committed.load(Ordering::Relaxed);
-            let failed = watched.failed.load(Ordering::Relaxed);
-            shown.set_message(format!("{committed} payments, {failed} failed"));
-            shown.tick();
-        }
-    });
-    // The window begins after the warm-up; the counters are read a little around it and are put
-    // in relation to all payments between the two readings.
-    let first = sampler.sample().await?;
-    let result = bench::run(settings, progress.clone()).await?;
-    let last = sampler.sample().await?;
-    watcher.abort();
-    bar.finish_and_clear();
-    Ok(Measured {
-        result,
-        before: first,
-        after: last,
-    })
-}
-
-fn figures(measured: &Measured) -> anyhow::Result<Value> {
-    let Measured {
-        result,
-        before,
-        after,
-    } = measured;
-    let delta = |name: &str| anyhow::Ok(after.counter(name)? - before.counter(name)?);
-    // All payments between the two samples, warm-up included.
-    let requests = |s: &Sample| -> f64 {
-        let of = s.counters.iter();
-        of.filter(|(name, _)| {
-            name.starts_with("rialto_http_requests_total{")
-                && name.contains("operation=\"requestTransfer\"")
-        })
-        .map(|(_, value)| value)
-        .sum()
-    };
-    let all = (requests(after) - requests(before)).max(1.0);
-    let commits = delta("commits")?;
-    let cpu = |name: &str| {
-        let process = result.cpu.iter().find(|p| p.name == name);
-        process.map_or(0.0, |p| p.ms_per_payment)
-    };
-    let shares = shares(result, delta("http_json_nanoseconds")?, all);
-    let elapsed = after.at.duration_since(before.at).as_secs_f64();
-    Ok(json!({
-        "payments": result.payments,
-        "failed": result.failed,
-        "failures": result.failures,
-        "payments_per_second": result.payments_per_second,
-        "p50_ms": result.latency.p50_ms,
-        "p95_ms": result.latency.p95_ms,
-        "p99_ms": result.latency.p99_ms,
-        "p999_ms": result.latency.p999_ms,
-        "max_ms": result.latency.max_ms,
-        "host_cpu_ms_per_payment": cpu("host"),
-        "fsp_cpu_ms_per_payment": cpu("fsps"),
-        "generator_cpu_ms_per_payment": cpu("generator"),
-        "bytes_written_per_payment": (after.bytes_written - before.bytes_written) / all,
-        "commits_per_second": commits / elapsed,
-        "turns_per_commit": delta("turns_committed")? / commits.max(1.0),
-        "turns_per_payment": delta("turns_executed")? / all,
-        "documents_per_payment": delta("documents_written")? / all,
-        "conflicts_per_payment": delta("turn_conflicts")? / all,
-        "host_share": shares,
-        "load": result.load,
-        "seconds": result.seconds,
-        "per_second": result.per_second,
-    }))
-}
-
-/// What the figures were measured under: the machine's cores, and how busy they were before.
-fn conditions() -> Value {
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = load.split(' ').next().and_then(|l| l.parse::<f64>().ok());
-    json!({ "cores": cores, "load_average_before": load })
-}
-
-/// The share of the host's CPU time by what it was used for, from its threads' names.
-fn shares(result: &BenchResult, json_ns: f64, all: f64) -> Value {
-    let Some(host) = result.cpu.iter().find(|p| p.name == "host") else {
-        return Value::Null;
-    };
-    let total = host.cpu.seconds.max(f64::MIN_POSITIVE);
-    let group = |names: &[&str]| -> f64 {
-        let groups = host.cpu.groups.iter();
-        groups
-            .filter(|(name, _)| names.iter().any(|n| name.starts_with(n)))
-            .map(|(_, seconds)| seconds / total)
-            .sum()
-    };
-    let json = json_ns / 1e9 / all * result.payments as f64 / total;
-    let http = group(&["http", "tokio"]) - json;
-    let storage = group(&["store", "commit"]);
-    let components = group(&["turn"]);
-    json!({
-        "http": http,
-        "json": json,
-        "components": components,
-        "storage": storage,
-        "other": 1.0 - http - json - storage - components,
-    })
-}
-
-fn print_table(figures: &Value) -> Result<(), out::Unwritten> {
-    let Some(figures) = figures.as_object() else {
-        return Ok(());
-    };
-    for (name, value) in figures {
-        match value {
-            Value::Number(n) => {
-                let n = n.as_f64().unwrap_or_default();
-                out::line(format_args!("{name:<30} {n:>12.3}"))?;
-            }
-            other => out::line(format_args!("{name:<30} {other}"))?,
-        }
-    }
-    Ok(())
 }
