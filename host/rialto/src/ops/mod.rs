@@ -97,12 +97,14 @@ pub async fn answer(
     router: Router,
     service: Arc<Service>,
     shared: Arc<Shared>,
-    request: http::Request<hyper::body::Incoming>,
+    mut request: http::Request<hyper::body::Incoming>,
 ) -> Response {
     if service.serves(request.uri().path()) {
         if let Some(refusal) = refusal(&shared, request.headers()) {
             return refusal;
         }
+        // The token is between the operator and the host: no component sees it.
+        request.headers_mut().remove(header::AUTHORIZATION);
         return service.answer(request).await.map(axum::body::Body::new);
     }
     match router.oneshot(request.map(axum::body::Body::new)).await {
