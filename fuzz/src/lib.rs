@@ -15,6 +15,7 @@
 //! | [`messages`] | whole messages, up to their event | a request as HTTP/1.1 writes it, without version |
 //! | [`signatures`] | FSPIOP-Signature | an algorithm and two numbers, then such a request |
 //! | [`keys`] | PEM | PEM |
+//! | [`calls`] | gRPC's messages | a method, then JSON as protobuf has it; or bytes |
 //!
 //! `cargo xtask fuzz` runs them; so does `cargo fuzz`, which needs no nightly compiler if it is asked for no
 //! sanitizer: `cargo fuzz run -s none amounts fuzz/corpus/amounts fuzz/seeds/amounts`. What a run comes upon
@@ -22,6 +23,7 @@
 //! the code.
 
 pub mod amounts;
+pub mod calls;
 pub mod dates;
 pub mod headers;
 pub mod json;

@@ -115,6 +115,7 @@ pub fn request_of(sent: &Sent) -> Result<Request, Violation> {
         query_parameters: judged.query_parameters,
         headers: head::texts(&sent.head.headers),
         body,
+        caller: None,
     })
 }
 

@@ -267,6 +267,7 @@ impl Text {
             query_parameters: Vec::new(),
             headers: self.headers.clone(),
             body: Some(self.body.clone()),
+            caller: None,
         };
         let settings = Settings {
             unsigned_put_parties: fsp_interop_api::settings::UnsignedPutParties::Refuse,

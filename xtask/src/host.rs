@@ -18,6 +18,12 @@ pub fn bench(arguments: &[String]) -> Result<()> {
     run("rialto", &["bench"], arguments)
 }
 
+/// Build everything, then make a scheme of many participants and a store of many transfers.
+pub fn fill(arguments: &[String]) -> Result<()> {
+    build::build()?;
+    run("rialto-filler", &[], arguments)
+}
+
 /// Hand over to a program: `<program> <verb> schemes/demo …`.
 fn run(name: &str, verb: &[&str], arguments: &[String]) -> Result<()> {
     let mut command = std::process::Command::new(program(name)?);

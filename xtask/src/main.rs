@@ -10,6 +10,7 @@ mod foreign;
 mod fuzz;
 mod guests;
 mod host;
+mod interfaces;
 mod process;
 mod repository;
 mod test;
@@ -31,7 +32,7 @@ enum Verb {
     Check,
     /// Check only the project's own rules, which takes a moment
     Tidy {
-        /// Take the contracts in wit/ as they are now: writes wit/frozen.toml
+        /// Take the contracts in wit/ as they are now: writes wit/frozen.toml, wit/proto.lock.toml and proto/
         #[arg(long)]
         accept_wit: bool,
     },
@@ -57,6 +58,12 @@ enum Verb {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Build, then fill a store of a scheme with many participants with many transfers, to measure on it
+    Fill {
+        /// What `rialto-filler` takes: --place DIR, --participants, --transfers, --seed
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Build, then measure payments a second on the demonstration scheme
     Bench {
         /// What `rialto bench` takes, such as --json
@@ -75,6 +82,7 @@ fn main() -> ExitCode {
         Verb::Fuzz { target, seconds } => fuzz::fuzz(target.as_deref(), seconds),
         Verb::Demo { arguments } => host::demo(&arguments),
         Verb::Bench { arguments } => host::bench(&arguments),
+        Verb::Fill { arguments } => host::fill(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

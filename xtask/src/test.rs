@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{build, fuzz, process, repository};
+use crate::{build, fuzz, interfaces, process, repository};
 
 /// How tests ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +68,9 @@ pub fn test(filter: Option<&str>) -> Result<()> {
     }
     let mut report = Report::default();
     let mut failed = Vec::new();
+    if filter.is_none() {
+        interfaces::forget()?;
+    }
     for (name, folder) in [
         ("plugins", repository::plugins()),
         ("workspace", repository::root()),
@@ -90,6 +93,10 @@ pub fn test(filter: Option<&str>) -> Result<()> {
     {
         eprintln!("{error:#}");
         failed.push("fuzz targets");
+    }
+    if filter.is_none() {
+        // What all suites have seen stands for what one of them has counted.
+        report.interfaces = interfaces::counts()?;
     }
     report.print();
     if !failed.is_empty() {

@@ -11,6 +11,7 @@ mod edges;
 mod files;
 mod frozen;
 mod grants;
+mod protos;
 mod sources;
 mod words;
 mod worlds;
@@ -41,6 +42,8 @@ pub fn tidy(accept_wit: bool) -> Result<()> {
     process::say("the project's own rules");
     let root = repository::root();
     if accept_wit {
+        // First what can be refused.
+        protos::accept(&root)?;
         frozen::accept(&root)?;
     }
     let files = files::all(&root)?;
@@ -54,6 +57,7 @@ pub fn tidy(accept_wit: bool) -> Result<()> {
         }
     }
     findings.extend(frozen::findings(&files));
+    findings.extend(protos::findings(&root));
     findings.extend(edges::findings(&root)?);
     findings.extend(grants::findings(&files)?);
     for finding in &findings {

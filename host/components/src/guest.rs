@@ -7,6 +7,7 @@ use rialto_signatures::Signers;
 use wasmtime::ResourceLimiter;
 
 use crate::release::Release;
+use crate::spec::Lists;
 use crate::wasi::{Source, Wasi};
 
 /// The most calls between components that may be under way inside one another.
@@ -33,6 +34,8 @@ pub struct Identity {
     pub settings: Arc<str>,
     /// The scheme's facts, a JSON object.
     pub scheme: Arc<str>,
+    /// Those of them that may be long.
+    pub lists: Lists,
     /// Origins that it may send requests to.
     pub outbound: Arc<[String]>,
     /// Bytes of linear memory that it may have.

@@ -1,5 +1,5 @@
 //! HTTP as the edge hands it to components: the types of `http-handler`, under short names.
 
 pub use crate::bindings::exports::rialto::host::http_handler::{
-    Request, RequestHead, Response, Violation, ViolationKind,
+    Caller, Request, RequestHead, Response, Violation, ViolationKind,
 };

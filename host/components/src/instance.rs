@@ -170,7 +170,11 @@ impl Member {
         let guest = store.data_mut();
         guest.lines = 0;
         guest.last_error = None;
-        store.set_epoch_deadline(self.limits.deadline_ms.div_ceil(EPOCH_TICK_MS) + 1);
+        // Nobody waits for longer than that; the turn then fails, so the clock decides no verdict.
+        let left_us = guest.active.as_ref().and_then(|a| a.turn.left_us());
+        let left_ms = left_us.map_or(u64::MAX, |left_us| left_us.div_ceil(1000));
+        let deadline_ms = self.limits.deadline_ms.min(left_ms);
+        store.set_epoch_deadline(deadline_ms.div_ceil(EPOCH_TICK_MS) + 1);
         if let Some(fuel) = self.limits.fuel {
             store.set_fuel(fuel)?;
         }

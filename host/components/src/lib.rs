@@ -7,6 +7,7 @@
 //! Start reading at [`runtime::Runtime`] (a [`rialto_engine::Handler`]), then [`release`] and
 //! [`link`].
 
+mod activation;
 pub mod bindings;
 pub mod cache;
 pub mod config;
@@ -17,6 +18,7 @@ pub mod instance;
 pub mod introspect;
 pub mod link;
 pub mod names;
+pub mod outside;
 mod prepare;
 mod private;
 pub mod problem;
@@ -29,6 +31,7 @@ pub mod values;
 pub mod wasi;
 pub mod wiring;
 
+pub use activation::Activation;
 pub use digest::Digest;
 pub use release::{Member, Release};
 pub use runtime::Runtime;

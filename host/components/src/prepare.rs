@@ -139,6 +139,7 @@ fn member(
         name: c.name.clone(),
         settings: c.settings.clone(),
         scheme: spec.scheme.clone(),
+        lists: spec.lists.clone(),
         outbound: c.grants.outbound.clone().into(),
         memory_bytes_max: c.limits.memory_bytes,
         signers: signers.clone(),

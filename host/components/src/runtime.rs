@@ -15,6 +15,7 @@ use rialto_signatures::Keyring;
 use wasmtime::Engine;
 use wasmtime::component::Val;
 
+use crate::activation::{Activation, StillAtIt};
 use crate::bindings::exports::rialto::host::http_report_handler as report_handler;
 use crate::bindings::rialto::host::http as wit_http;
 use crate::cache::Cache;
@@ -23,6 +24,7 @@ use crate::guest::Active;
 use crate::http::{Request, RequestHead, Response, Violation};
 use crate::instance::{CallFailed, Instance};
 use crate::link::{EventPayload, call_in_turn, explain};
+use crate::outside::{self, Call};
 use crate::release::{Member, Release};
 use crate::values::decode;
 
@@ -37,8 +39,17 @@ pub const REPORT: (&str, &str) = ("rialto:host/http-report-handler@0.1.0", "repo
 pub enum Argument {
     /// Serve an HTTP request; the reply is a [`Response`].
     Http(Request),
-    /// Do what a release wants done before it is current; the reply is `()`.
-    Activation(Arc<Release>),
+    /// Do a step of what a release wants done before it is current; the reply is for
+    /// [`Activation::next`].
+    Activation(Activation),
+    /// Call a function that the component exports; the reply is a [`Called`].
+    ///
+    /// [`Called`]: crate::outside::Called
+    Call(Call),
+    /// Tell an event to all that export its interface; the reply is a [`Called`]. The turn is nobody's.
+    ///
+    /// [`Called`]: crate::outside::Called
+    Event(Call),
 }
 
 /// See the module's documentation.
@@ -125,7 +136,25 @@ impl Runtime {
     fn request(&self, component: &Name, argument: &Argument, turn: Turn) -> Handled {
         match argument {
             Argument::Http(request) => self.serve(component, request, turn),
-            Argument::Activation(release) => activate(release, turn),
+            Argument::Activation(activation) => activate(activation, turn),
+            Argument::Call(call) => self.outside(component, turn, |release, turn| {
+                outside::call(release, component, call, turn)
+            }),
+            Argument::Event(event) => self.outside(component, turn, |release, turn| {
+                outside::tell(release, component, event, turn)
+            }),
+        }
+    }
+
+    fn outside(
+        &self,
+        component: &Name,
+        turn: Turn,
+        run: impl FnOnce(&Arc<Release>, Turn) -> Handled,
+    ) -> Handled {
+        match self.current() {
+            Some(release) => run(&release, turn),
+            None => failed(Some(turn), component, "no release is current".into()),
         }
     }
 
@@ -233,26 +262,32 @@ impl Member {
     }
 }
 
-/// Have each component that wants to do so do what it has to do when its release becomes current: in
-/// one turn, so that either all of it is done or nothing.
-fn activate(release: &Arc<Release>, mut turn: Turn) -> Handled {
+/// Have components do a step of what they have to do when their release becomes current: in one turn,
+/// so that either all of it is done or nothing.
+fn activate(activation: &Activation, mut turn: Turn) -> Handled {
+    let Activation { release, step, .. } = activation;
     turn.set_release(release.number);
-    for member in release.members.iter().filter(|m| m.wants_activation()) {
+    let mut still_at_it = Vec::new();
+    for at in &activation.members {
+        let member = &release.members[*at];
         let started_us = turn.monotonic_us();
         let (after, outcome) = run_in(member, release, turn, |member, instance| {
             let handler = member.handlers.activation.as_ref().ok_or_else(missing)?;
             let handler = handler.load(&mut instance.store, &instance.instance)?;
-            handler.call_release_activated(&mut instance.store, release.number)
+            handler.call_release_activated(&mut instance.store, release.number, *step)
         });
         turn = match (after, outcome) {
-            (Some(after), Ok(())) => after,
+            (Some(after), Ok(more)) => {
+                still_at_it.extend(more.then_some(*at));
+                after
+            }
             (after, Err(error)) => {
                 return Handled {
                     turn: after,
                     outcome: Err(failure(member, error)),
                 };
             }
-            (None, Ok(())) => {
+            (None, Ok(_)) => {
                 return failed(None, &member.identity.name, "the turn was lost".into());
             }
         };
@@ -268,12 +303,12 @@ fn activate(release: &Arc<Release>, mut turn: Turn) -> Handled {
     }
     Handled {
         turn: Some(turn),
-        outcome: Ok(Box::new(())),
+        outcome: Ok(Box::new(StillAtIt(still_at_it))),
     }
 }
 
 /// Run a turn in a member's instance.
-fn in_member(
+pub(crate) fn in_member(
     release: &Arc<Release>,
     component: &Name,
     mut turn: Turn,
@@ -370,18 +405,27 @@ fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled
 }
 
 fn stored_params(member: &Member, export: usize, bytes: &[u8]) -> Result<Vec<Val>, String> {
-    let types = &member.exports[export].params;
     let values: Vec<serde_json::Value> =
         serde_json::from_slice(bytes).map_err(|e| format!("a stored event is no JSON: {e}"))?;
+    params(member, export, &values).map_err(|why| format!("a stored event {why}"))
+}
+
+/// The arguments of an exported function, from their JSON.
+pub(crate) fn params(
+    member: &Member,
+    export: usize,
+    values: &[serde_json::Value],
+) -> Result<Vec<Val>, String> {
+    let types = &member.exports[export].params;
     if values.len() != types.len() {
-        return Err("a stored event has another number of arguments".into());
+        return Err("has another number of arguments".into());
     }
     types
         .iter()
-        .zip(&values)
+        .zip(values)
         .map(|(ty, value)| decode(ty, value))
         .collect::<Result<_, _>>()
-        .map_err(|e| format!("a stored event does not fit the release's types: {e}"))
+        .map_err(|e| format!("does not fit the release's types: {e}"))
 }
 
 fn failure(member: &Member, error: wasmtime::Error) -> Failure {
@@ -392,7 +436,7 @@ fn failure(member: &Member, error: wasmtime::Error) -> Failure {
     }
 }
 
-fn failed(turn: Option<Turn>, component: &Name, reason: String) -> Handled {
+pub(crate) fn failed(turn: Option<Turn>, component: &Name, reason: String) -> Handled {
     Handled {
         turn,
         outcome: Err(Failure::Handler {
@@ -402,11 +446,11 @@ fn failed(turn: Option<Turn>, component: &Name, reason: String) -> Handled {
     }
 }
 
-fn missing() -> wasmtime::Error {
+pub(crate) fn missing() -> wasmtime::Error {
     wasmtime::format_err!("does not export this handler")
 }
 
-fn note(instance: &mut Instance, step: Step) -> wasmtime::Result<()> {
+pub(crate) fn note(instance: &mut Instance, step: Step) -> wasmtime::Result<()> {
     match &mut instance.store.data_mut().active {
         Some(active) => active.turn.note(step).map_err(wasmtime::Error::from),
         None => Ok(()),

@@ -1,6 +1,7 @@
 //! What a release is made of, as this crate needs to know it: taken from a scheme's documents by
 //! whoever reads those.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rialto_engine::Name;
@@ -116,6 +117,9 @@ pub struct SignerSpec {
     pub keys: Vec<String>,
 }
 
+/// Facts that may be long, by their names: the JSON text of each element.
+pub type Lists = Arc<BTreeMap<String, Vec<String>>>;
+
 /// A release, before it is checked.
 #[derive(Clone, Debug)]
 pub struct ReleaseSpec {
@@ -129,6 +133,8 @@ pub struct ReleaseSpec {
     pub steps: Vec<StepSpec>,
     /// What `configuration.scheme` gives, a JSON object.
     pub scheme: Arc<str>,
+    /// What `configuration.scheme-list` gives.
+    pub lists: Lists,
     /// Those who sign.
     pub signers: Vec<SignerSpec>,
     /// Error codes that the scheme declares.

@@ -256,8 +256,19 @@ fn an_activation_is_done_by_all_components_or_by_none() {
     assert_eq!(activated(&world), 0);
 
     world.order("call be-good-when-activated").unwrap();
-    world.activate().unwrap();
+    assert_eq!(world.activate().unwrap(), 1);
     assert_eq!(activated(&world), 2);
+}
+
+#[test]
+fn an_activation_goes_on_for_those_that_have_more_to_do() {
+    let world = World::new(&release(vec![asker()], vec![]), 16);
+    world.order("call activate-in-steps 3").unwrap();
+    assert_eq!(world.activate().unwrap(), 3);
+    let noted = |id: &str| world.store.ids().iter().filter(|of| *of == id).count();
+    // Step 0 is everybody's, the others are of the one that has more to do.
+    let steps = ["activated", "activated-1", "activated-2", "activated-3"];
+    assert_eq!(steps.map(noted), [2, 1, 1, 0]);
 }
 
 /// How many components have noted an activation.

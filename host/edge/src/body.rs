@@ -40,11 +40,30 @@ impl Memory {
     pub fn new(bytes: usize) -> Self {
         Self(Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))))
     }
+
+    /// Room for so many bytes; none if there is not so much.
+    #[must_use]
+    pub fn take(&self, bytes: usize) -> Option<Room> {
+        let count = u32::try_from(bytes).ok()?;
+        let permit = self.0.clone().try_acquire_many_owned(count).ok()?;
+        Some(Room(Some(permit)))
+    }
 }
 
 /// What a body takes of the bound of all bodies, until this is dropped.
 #[derive(Debug, Default)]
 pub struct Room(Option<OwnedSemaphorePermit>);
+
+impl Room {
+    /// Have this one too.
+    pub fn add(&mut self, more: Self) {
+        match (&mut self.0, more.0) {
+            (Some(room), Some(more)) => room.merge(more),
+            (none @ None, more) => *none = more,
+            (Some(_), None) => {}
+        }
+    }
+}
 
 /// A body that was read.
 #[derive(Debug, Default)]
@@ -58,16 +77,10 @@ pub struct Held {
 impl Held {
     /// Add some bytes; false if there is no room for them.
     fn add(&mut self, memory: &Memory, bytes: &[u8]) -> bool {
-        let Ok(count) = u32::try_from(bytes.len()) else {
+        let Some(more) = memory.take(bytes.len()) else {
             return false;
         };
-        let Ok(more) = memory.0.clone().try_acquire_many_owned(count) else {
-            return false;
-        };
-        match &mut self.room.0 {
-            Some(room) => room.merge(more),
-            none => *none = Some(more),
-        }
+        self.room.add(more);
         self.bytes.extend_from_slice(bytes);
         true
     }

@@ -11,12 +11,12 @@ mod page;
 pub mod peers;
 pub mod server;
 pub mod service;
-mod spans;
+pub mod spans;
 mod violation;
 
 pub use api::Api;
-pub use body::Memory;
+pub use body::{Memory, Room};
 pub use exporter::Exporter;
 pub use outbound::{BreakerPolicy, Outbound, OutboundLimits, Standing};
-pub use server::{Listener, ServerLimits};
+pub use server::{Accepting, Admitted, Listener, ServerLimits};
 pub use service::{Service, ServiceLimits};

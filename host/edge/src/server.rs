@@ -12,10 +12,10 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::peers::Peers;
+use crate::peers::{Peer, Peers};
 
 /// How many times the longest header section hyper buffers before it gives up by itself, with 431:
 /// what is just too long is refused by the API, in its own words.
@@ -25,7 +25,7 @@ const HEAD_BYTES_LEAST: usize = 16 << 10;
 /// Headers of one request; beyond, hyper gives up with 431.
 const HEADERS_MAX: usize = 256;
 /// How long a stopping listener waits for requests under way.
-const GRACE: Duration = Duration::from_secs(10);
+pub const GRACE: Duration = Duration::from_secs(10);
 
 /// Bounds of a listener.
 #[derive(Clone, Debug)]
@@ -75,8 +75,6 @@ impl Listener {
             + Send
             + 'static,
     {
-        let slots = Arc::new(Semaphore::new(self.limits.connections_max));
-        let peers = Peers::new(self.limits.connections_per_peer_max);
         let graceful = GracefulShutdown::new();
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
@@ -86,26 +84,8 @@ impl Listener {
             // No `pipeline_flush`: with it, the answer to a request whose body is not read to its
             // end is never written.
             .half_close(false);
-        loop {
-            let Ok(slot) = slots.clone().acquire_owned().await else {
-                break;
-            };
-            let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
-                _ = stop.wait_for(|stop| *stop) => break,
-            };
-            let (stream, peer) = match accepted {
-                Ok((stream, peer)) => (stream, peers.admit(peer.ip())),
-                Err(error) => {
-                    // Out of file descriptors, most likely: others must be closed first.
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                    continue;
-                }
-            };
-            // Beyond its bound a peer's connection is closed at once: an answer would cost more.
-            let Some(peer) = peer else { continue };
-            let _ = stream.set_nodelay(true);
+        let mut accepting = self.accepting();
+        while let Some((stream, admitted)) = accepting.next(&mut stop).await {
             let answer = answer.clone();
             let service = service_fn(move |request| {
                 let answered = answer(request);
@@ -117,11 +97,72 @@ impl Listener {
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "a connection ended");
                 }
-                drop((slot, peer));
+                drop(admitted);
             });
         }
-        drop(self.listener);
+        drop(accepting);
         let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
+    }
+
+    /// Take connections within the limits, whatever is spoken on them.
+    #[must_use]
+    pub fn accepting(self) -> Accepting {
+        Accepting {
+            slots: Arc::new(Semaphore::new(self.limits.connections_max)),
+            peers: Peers::new(self.limits.connections_per_peer_max),
+            listener: self.listener,
+        }
+    }
+}
+
+/// The connections of a listener, one after the other.
+pub struct Accepting {
+    listener: TcpListener,
+    slots: Arc<Semaphore>,
+    peers: Peers,
+}
+
+/// A connection's place among those that there may be, until it is dropped.
+#[derive(Debug)]
+pub struct Admitted {
+    _slot: OwnedSemaphorePermit,
+    _peer: Peer,
+}
+
+impl Accepting {
+    /// The next connection. None when it is told to stop.
+    pub async fn next(
+        &mut self,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Option<(TcpStream, Admitted)> {
+        loop {
+            let (slots, listener) = (self.slots.clone(), &self.listener);
+            let taken = async move {
+                let slot = slots.acquire_owned().await.ok()?;
+                Some((slot, listener.accept().await))
+            };
+            let (slot, accepted) = tokio::select! {
+                taken = taken => taken?,
+                _ = stop.wait_for(|stop| *stop) => return None,
+            };
+            let (stream, peer) = match accepted {
+                Ok((stream, peer)) => (stream, self.peers.admit(peer.ip())),
+                Err(error) => {
+                    // Out of file descriptors, most likely: others must be closed first.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    continue;
+                }
+            };
+            // Beyond its bound a peer's connection is closed at once: an answer would cost more.
+            let Some(peer) = peer else { continue };
+            let _ = stream.set_nodelay(true);
+            let admitted = Admitted {
+                _slot: slot,
+                _peer: peer,
+            };
+            return Some((stream, admitted));
+        }
     }
 }
 
@@ -130,4 +171,37 @@ fn head_bytes_max(header_bytes_max: usize) -> usize {
     header_bytes_max
         .saturating_mul(HEAD_BUFFERS)
         .max(HEAD_BYTES_LEAST)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_listener_whose_places_are_all_taken_stops_when_it_is_told_to() {
+        let limits = ServerLimits {
+            connections_max: 1,
+            connections_per_peer_max: 8,
+            header_bytes_max: 1 << 10,
+            head_timeout: Duration::from_secs(1),
+        };
+        let bound = Listener::bind("127.0.0.1:0".parse().unwrap(), limits).await;
+        let bound = bound.unwrap();
+        let address = bound.address();
+        let mut accepting = bound.accepting();
+        let (stop, mut stopped) = watch::channel(false);
+        let _first = TcpStream::connect(address).await.unwrap();
+        let _second = TcpStream::connect(address).await.unwrap();
+        let taken = accepting.next(&mut stopped).await;
+        assert!(taken.is_some());
+        let waiting = tokio::spawn(async move { accepting.next(&mut stopped).await.is_some() });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!waiting.is_finished(), "there is one place only");
+        stop.send(true).unwrap();
+        let ended = tokio::time::timeout(Duration::from_secs(5), waiting).await;
+        assert!(!ended.unwrap().unwrap());
+        drop(taken);
+    }
 }

@@ -33,6 +33,9 @@ use crate::violation::{found, violation};
 const WORDED_AT_A_TIME: usize = 8;
 /// How long a refusal waits until it can be worded.
 const WORDED_WITHIN: Duration = Duration::from_secs(2);
+/// How long a request whose time is over waits until it is known what became of its turn: one that has not
+/// begun by then never does, and one that runs is ended.
+const END_WITHIN: Duration = Duration::from_secs(1);
 /// Seconds after which a client may try again, where the host itself words the refusal.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
@@ -87,8 +90,12 @@ impl Service {
         self.api.load().serves(path)
     }
 
-    /// Answer a request.
-    pub async fn answer(&self, request: http::Request<Incoming>) -> Response<Full<Bytes>> {
+    /// Answer a request of this caller; none where nobody is asked who they are.
+    pub async fn answer(
+        &self,
+        request: http::Request<Incoming>,
+        caller: Option<wit::Caller>,
+    ) -> Response<Full<Bytes>> {
         let trace = trace_of(request.headers()).id;
         let span = tracing::debug_span!(
             "request",
@@ -97,18 +104,27 @@ impl Service {
             // Without one from the client the engine draws one: its turn tells which.
             trace = (trace != 0).then(|| format!("{trace:032x}")),
         );
-        self.answered(request).instrument(span).await
+        self.answered(request, caller).instrument(span).await
     }
 
-    async fn answered(&self, request: http::Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn answered(
+        &self,
+        request: http::Request<Incoming>,
+        caller: Option<wit::Caller>,
+    ) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let mut body = Inbound::new(body);
-        let mut response = self.response(&head, &mut body).await;
+        let mut response = self.response(&head, &mut body, caller).await;
         body.leave(&head.headers, &mut response).await;
         response
     }
 
-    async fn response(&self, head: &Parts, body: &mut Inbound) -> Response<Full<Bytes>> {
+    async fn response(
+        &self,
+        head: &Parts,
+        body: &mut Inbound,
+        caller: Option<wit::Caller>,
+    ) -> Response<Full<Bytes>> {
         let started = Instant::now();
         let api = self.api.load_full();
         if let Some(document) = documents::serve(&api, head) {
@@ -120,11 +136,12 @@ impl Service {
         let span = self.spans.as_ref();
         let span = span.map(|spans| Open::inbound(spans, &head.headers));
         let (operation, response) = match self.request(&api, served, head, body).await {
-            Ok((request, _room)) => {
+            Ok((mut request, room)) => {
+                request.caller = caller;
                 let id = request.operation_id.clone();
                 let trace = span.as_ref().map(|span| span.trace);
                 let trace = trace.unwrap_or_else(|| trace_of(&head.headers));
-                (id, self.turn(served, head, request, trace).await)
+                (id, self.turn(served, head, request, room, trace).await)
             }
             Err(violation) => {
                 let response = self.refuse(served, head, violation).await;
@@ -173,6 +190,7 @@ impl Service {
             query_parameters: judged.query_parameters,
             headers: head::texts(&head.headers),
             body: body.map_err(found)?,
+            caller: None,
         };
         Ok((request, held.room))
     }
@@ -191,31 +209,36 @@ impl Service {
         served: &Served,
         head: &Parts,
         request: wit::Request,
+        room: Room,
         trace: Trace,
     ) -> Response<Full<Bytes>> {
         let label = format!("{} {}", request.method, request.path);
         let (sender, receiver) = oneshot::channel();
-        let submitted = self.engine.submit(
+        let within = self.limits.timeout;
+        let submitted = self.engine.submit_within(
             served.component.clone(),
             label.into(),
             Arc::new(Argument::Http(request)),
             trace,
+            Some(within),
             Box::new(move |outcome| {
+                // The turn has held the body, also when nobody waited for its answer any more.
+                drop(room);
                 let _ = sender.send(outcome);
             }),
         );
         if submitted.is_err() {
             return self.overloaded(served, head).await;
         }
-        match tokio::time::timeout(self.limits.timeout, receiver).await {
+        match tokio::time::timeout(within + END_WITHIN, receiver).await {
             Ok(Ok(Ok(reply))) => match reply.downcast::<wit::Response>() {
                 Ok(response) => answered(*response),
                 Err(_) => self.internal(served, head).await,
             },
-            Ok(Ok(Err(Failure::Contention(_) | Failure::Shutdown))) | Err(_) => {
+            Ok(Ok(Err(Failure::Contention(_) | Failure::Shutdown | Failure::Expired))) => {
                 self.overloaded(served, head).await
             }
-            Ok(Ok(Err(Failure::Store(_)))) => self.unknown(served, head).await,
+            Ok(Ok(Err(Failure::Store(_)))) | Err(_) => self.unknown(served, head).await,
             Ok(Ok(Err(Failure::Handler { .. })) | Err(_)) => self.internal(served, head).await,
         }
     }
@@ -226,7 +249,7 @@ impl Service {
         self.refuse(served, head, violation).await
     }
 
-    /// The write failed, and nobody can say whether before or after the request was on disk.
+    /// The write failed or goes on, and nobody can say whether the request will be on disk.
     async fn unknown(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
         let detail = "the host could not make sure that the request is kept; it may or may not \
                       have taken effect: ask how it stands before you send it again"

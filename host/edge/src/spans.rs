@@ -1,5 +1,5 @@
-//! The spans of HTTP requests: one for each request from the outside, one for each to the outside with
-//! all its attempts. Where no spans are exported, nothing of this is made.
+//! The spans of requests: one for each request and each call from the outside, one for each request to the
+//! outside with all its attempts. Where no spans are exported, nothing of this is made.
 
 use std::time::{Instant, SystemTime};
 
@@ -12,15 +12,24 @@ use rialto_telemetry::spans::{Kind, Span, Value};
 use crate::outbound::destination;
 
 /// The trace context of a request: none that can be read is a trace without an id.
-pub(crate) fn trace_of(headers: &HeaderMap) -> Trace {
+pub fn trace_of(headers: &HeaderMap) -> Trace {
     headers
         .get("traceparent")
         .and_then(|value| Trace::parse(value.to_str().ok()?))
         .unwrap_or_default()
 }
 
+/// As [`trace_of`], but with an id of its own where there is none.
+pub fn begun_by(headers: &HeaderMap) -> Trace {
+    let mut trace = trace_of(headers);
+    if trace.id == 0 {
+        trace.id = rand::random::<u128>().max(1);
+    }
+    trace
+}
+
 /// A request that is under way, and how it looks in its trace.
-pub(crate) struct Open<'s> {
+pub struct Open<'s> {
     spans: &'s Spans,
     /// What caused it; 0 for nothing known.
     parent: u64,
@@ -33,17 +42,14 @@ pub(crate) struct Open<'s> {
 impl<'s> Open<'s> {
     /// A request from the outside: in the sender's trace, or in one of its own.
     pub fn inbound(spans: &'s Spans, headers: &HeaderMap) -> Self {
-        let mut cause = trace_of(headers);
-        if cause.id == 0 {
-            cause.id = rand::random::<u128>().max(1);
-        }
+        let mut cause = begun_by(headers);
         // The sender's flag says what the sender records.
         cause.sampled = spans.records(cause.id);
         Self::begin(spans, cause)
     }
 
     /// A request to the outside, if its trace is recorded.
-    pub fn outbound(spans: &'s Spans, request: &OutboundRequest) -> Option<Self> {
+    pub(crate) fn outbound(spans: &'s Spans, request: &OutboundRequest) -> Option<Self> {
         let cause = Trace::parse(&request.traceparent).filter(|trace| trace.sampled)?;
         Some(Self::begin(spans, cause))
     }
@@ -82,7 +88,7 @@ impl<'s> Open<'s> {
     }
 
     /// The answer to a request from the outside. `route` is its path as the API has it.
-    pub fn answered(self, head: &http::request::Parts, route: Option<&str>, status: u16) {
+    pub(crate) fn answered(self, head: &http::request::Parts, route: Option<&str>, status: u16) {
         if !self.trace.sampled {
             return;
         }
@@ -98,8 +104,28 @@ impl<'s> Open<'s> {
         self.end(name, Kind::Server, attributes, error);
     }
 
+    /// The end of a call from the outside: the service and the method of it, and gRPC's status.
+    pub fn called(self, service: &str, method: &str, status: i32) {
+        if !self.trace.sampled {
+            return;
+        }
+        let attributes = vec![
+            ("rpc.system", "grpc".into()),
+            ("rpc.service", service.into()),
+            ("rpc.method", method.into()),
+            (
+                "rpc.grpc.status_code",
+                u64::from(status.unsigned_abs()).into(),
+            ),
+        ];
+        // What OpenTelemetry calls errors of a server; all else is between the client and the scheme.
+        let error = matches!(status, 2 | 4 | 12..=15).then(|| format!("answered {status}"));
+        let name = format!("{service}/{method}");
+        self.end(name, Kind::Server, attributes, error);
+    }
+
     /// The end of a request to the outside.
-    pub fn reported(self, request: &OutboundRequest, report: &Report) {
+    pub(crate) fn reported(self, request: &OutboundRequest, report: &Report) {
         let server = destination(&request.url);
         let mut attributes: Vec<(&'static str, Value)> = vec![
             ("http.request.method", request.method.as_str().into()),

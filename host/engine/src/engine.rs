@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -114,7 +115,7 @@ impl Engine {
         }
         let shared = Arc::new(Shared {
             environment,
-            documents: Documents::new(limits.cache_bytes_max),
+            documents: Documents::new(limits.cache_bytes_max, recovered.documents),
             limits,
             collections: Collections::recovered(recovered.collections),
             reminders: Mutex::new(reminders),
@@ -145,13 +146,13 @@ impl Engine {
         }
     }
 
-    /// Read the store's keys into the filter of absent documents. Takes a while on a large store;
+    /// Read which documents the store has into the filter of absent documents. Takes a while on a large store;
     /// meant for a thread of its own. Stops early when the engine closes.
     pub fn learn_keys(&self) -> Result<(), StoreError> {
         let shared = &self.shared;
         let mut stopped = false;
-        shared.environment.store.visit_keys(&mut |collection, id| {
-            shared.documents.absent.note(collection, id);
+        shared.environment.store.visit_keys(&mut |some| {
+            shared.documents.absent.note(some);
             stopped = shared.failed.get().is_some() || shared.queue.is_closed();
             if stopped {
                 std::ops::ControlFlow::Break(())
@@ -174,6 +175,21 @@ impl Engine {
         trace: Trace,
         waiter: Waiter,
     ) -> Result<(), Busy> {
+        self.submit_within(component, function, argument, trace, None, waiter)
+    }
+
+    /// As [`Engine::submit`], for somebody who waits no longer than this. A turn that has not begun by then
+    /// does not; one that runs by then is ended if its handler sees it ([`Turn::left_us`]). What is executed
+    /// stays, whoever waits.
+    pub fn submit_within(
+        &self,
+        component: Name,
+        function: Name,
+        argument: Arc<dyn std::any::Any + Send + Sync>,
+        trace: Trace,
+        within: Option<Duration>,
+        waiter: Waiter,
+    ) -> Result<(), Busy> {
         let shared = &self.shared;
         if shared.queue.alive() >= shared.limits.turns_waiting_max
             || shared.log.uncommitted() >= shared.limits.uncommitted_turns_max
@@ -189,7 +205,10 @@ impl Engine {
             argument,
             trace: self.shared.begun(trace),
         };
-        self.submit_stimulus(stimulus, waiter);
+        let within = within.map(|within| u64::try_from(within.as_micros()).unwrap_or(u64::MAX));
+        let now_us = shared.environment.clock.monotonic_us();
+        let expires_us = within.map(|within| now_us.saturating_add(within));
+        self.submit_stimulus(stimulus, expires_us, waiter);
         Ok(())
     }
 
@@ -207,16 +226,18 @@ impl Engine {
             argument,
             trace: self.shared.begun(Trace::default()),
         };
-        self.submit_stimulus(stimulus, waiter);
+        self.submit_stimulus(stimulus, None, waiter);
     }
 
-    fn submit_stimulus(&self, stimulus: Stimulus, waiter: Waiter) {
+    fn submit_stimulus(&self, stimulus: Stimulus, expires_us: Option<u64>, waiter: Waiter) {
         if self.shared.failed.get().is_some() {
             return waiter(Err(Failure::Shutdown));
         }
         let turn = TurnId(self.shared.fresh_id());
         let queue = &self.shared.queue;
-        let refused = queue.push_if_open(queue.job(turn, stimulus, Some(waiter)));
+        let mut job = queue.job(turn, stimulus, Some(waiter));
+        job.expires_us = expires_us;
+        let refused = queue.push_if_open(job);
         if let Err(mut job) = refused
             && let Some(waiter) = job.waiter.take()
         {

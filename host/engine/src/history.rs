@@ -82,6 +82,11 @@ pub enum Step {
         /// `200 after 1 attempt`, `unreachable after 8 attempts: …`.
         outcome: String,
     },
+    /// Answered a call from outside.
+    Replied {
+        /// The word of the refusal, if it was one: `exceeds-limits`.
+        refused: Option<String>,
+    },
 }
 
 /// How a turn ended.

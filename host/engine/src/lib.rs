@@ -15,6 +15,7 @@ pub mod commit;
 pub mod documents;
 pub mod engine;
 mod failing;
+mod fingerprint;
 mod footprint;
 pub mod history;
 pub mod ids;
@@ -37,6 +38,7 @@ pub mod time;
 pub mod turn;
 
 pub use engine::{Busy, Engine, Environment, Handled, Handler, Recovery};
+pub use fingerprint::Fingerprint;
 pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
 pub use limits::Limits;
 pub use operate::{Counters, Decision, Load, Settled};

@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 /// How hard to try to deliver a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeliveryPolicy {
-    /// Attempts in all.
+    /// Attempts in all; [`Self::NOT_ALLOWED`] if the sender may not send there.
     pub attempts_max: u32,
     /// Milliseconds that one attempt may take.
     pub attempt_timeout_ms: u32,
@@ -25,6 +25,11 @@ pub struct DeliveryPolicy {
     /// What to do while nobody is at the destination.
     #[serde(default)]
     pub while_away: WhileAway,
+}
+
+impl DeliveryPolicy {
+    /// The attempts at a destination that the sender is not granted: none, and a report that says so.
+    pub const NOT_ALLOWED: u32 = 0;
 }
 
 /// What becomes of a request while nobody is at its destination: it was tried a moment ago, and

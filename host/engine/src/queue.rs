@@ -17,6 +17,8 @@ pub(crate) struct Job {
     pub turn: TurnId,
     pub stimulus: Stimulus,
     pub waiter: Option<Waiter>,
+    /// When nobody waits any more, on the engine's monotonic clock.
+    pub expires_us: Option<u64>,
     /// Failures so far.
     pub attempts: u32,
     /// Reruns because of other turns so far.
@@ -65,6 +67,7 @@ impl Queue {
             turn,
             stimulus,
             waiter,
+            expires_us: None,
             attempts: 0,
             conflicts: 0,
             footprint: Vec::new(),

@@ -8,6 +8,7 @@ use crate::commit::Executed;
 use crate::documents::Cell;
 use crate::engine::{Engine, Handled, Shared};
 use crate::failing::hopeless;
+use crate::fingerprint::Fingerprint;
 use crate::footprint::{adopt_footprint, release_all, take_footprint};
 use crate::history::{Ended, Record, Step};
 use crate::ids::{Lsn, Name};
@@ -53,6 +54,10 @@ impl Engine {
             self.give_up(job, reason);
             return None;
         }
+        if expired(shared, &job) {
+            self.fail(None, job, Failure::Expired, 0);
+            return None;
+        }
         // Without all of its documents it queues for one; whoever lets go of that puts it back.
         let mut job = take_footprint(job)?;
         let span = tracing::debug_span!(
@@ -65,6 +70,7 @@ impl Engine {
         let _entered = span.entered();
         let started_us = shared.environment.clock.monotonic_us();
         let mut turn = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
+        turn.expires_us = job.expires_us;
         adopt_footprint(&mut turn, &mut job);
         if let Stimulus::Delivery(delivery) = &job.stimulus {
             turn.handles(delivery);
@@ -265,6 +271,13 @@ impl Engine {
     }
 }
 
+/// Whether nobody waits for it any more.
+fn expired(shared: &Shared, job: &Job) -> bool {
+    let now_us = shared.environment.clock.monotonic_us();
+    job.expires_us
+        .is_some_and(|expires_us| expires_us <= now_us)
+}
+
 /// A document that was read and has been written by another turn, or is being.
 fn outdated_read(turn: &Turn) -> Option<Arc<Cell>> {
     let mut reads = turn.touched.values().filter(|touch| !touch.held);
@@ -294,7 +307,8 @@ fn install(shared: &Shared, turn: &mut Turn, lsn: Lsn) {
         let Some(body) = touch.write.take() else {
             continue;
         };
-        shared.documents.absent.note(key.collection, &key.id);
+        let fingerprint = Fingerprint::of(key.collection, &key.id);
+        shared.documents.absent.note(&[fingerprint]);
         let mut state = touch.cell.state();
         assert!(
             state.owner == Some(turn.id) && state.version == touch.version,

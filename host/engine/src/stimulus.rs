@@ -230,4 +230,7 @@ pub enum Failure {
     /// The host is shutting down.
     #[error("the host is shutting down")]
     Shutdown,
+    /// Whoever waits for it has said how long, and that is over. Nothing of the turn remains.
+    #[error("the time that its caller gave it is over")]
+    Expired,
 }

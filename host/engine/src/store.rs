@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint::Fingerprint;
 use crate::history::Record;
 use crate::ids::{CollectionId, Lsn, Name};
 use crate::network::OutboundRequest;
@@ -154,6 +155,8 @@ pub struct Recovered {
     pub reminders: Vec<StoredReminder>,
     /// Requests without a report.
     pub outbound: Vec<OutboundRequest>,
+    /// How many documents there are, roughly: what is kept in memory for each is made for so many.
+    pub documents: u64,
 }
 
 /// A part of a collection.
@@ -225,10 +228,11 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Vec<StoredDocument>, StoreError>;
     /// Make the group durable: all of it or nothing.
     fn write(&self, group: &Group) -> Result<(), StoreError>;
-    /// Visit the key of every committed document, in any order, until the visitor says stop.
+    /// Visit the fingerprint of every committed document, some at a time, in any order, until the
+    /// visitor says stop. Documents may be visited twice, and such as have been removed.
     fn visit_keys(
         &self,
-        visit: &mut dyn FnMut(CollectionId, &str) -> std::ops::ControlFlow<()>,
+        visit: &mut dyn FnMut(&[Fingerprint]) -> std::ops::ControlFlow<()>,
     ) -> Result<(), StoreError>;
     /// Those of these requests to the outside that have no report yet, in the order of their ids.
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError>;

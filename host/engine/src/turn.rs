@@ -96,6 +96,8 @@ pub struct Turn {
     pub(crate) hops: u32,
     /// The generation of the reminder that this turn handles, if it handles one.
     pub(crate) reminder: Option<u64>,
+    /// When nobody waits any more, on the engine's monotonic clock.
+    pub(crate) expires_us: Option<u64>,
     budget: Budget,
 }
 
@@ -112,6 +114,7 @@ impl Turn {
             blocked: None,
             hops: 0,
             reminder: None,
+            expires_us: None,
             budget: Budget::default(),
         }
     }
@@ -141,6 +144,12 @@ impl Turn {
             parent: self.shared.span_id(self.id),
             ..self.trace
         }
+    }
+
+    /// Microseconds for which somebody still waits; none for as long as it takes.
+    pub fn left_us(&self) -> Option<u64> {
+        let expires_us = self.expires_us?;
+        Some(expires_us.saturating_sub(self.monotonic_us()))
     }
 
     /// Microseconds on the engine's monotonic clock, for timing steps.

@@ -1,5 +1,6 @@
-//! The scheme's facts in the form in which components see them (`configuration.scheme`): JSON
-//! with camelCase members, amounts as decimal text.
+//! The scheme's facts in the form in which components see them (`configuration.scheme`, and
+//! `configuration.scheme-list` for what may be long): JSON with camelCase members, amounts as decimal
+//! text.
 
 use serde::Serialize;
 
@@ -11,7 +12,6 @@ struct Facts<'a> {
     name: &'a str,
     hub: &'a FspId,
     currencies: Vec<CurrencyFacts<'a>>,
-    participants: Vec<ParticipantFacts<'a>>,
     errors: Vec<ErrorFacts<'a>>,
 }
 
@@ -57,7 +57,6 @@ fn facts(scheme: &SchemeFile) -> Facts<'_> {
                 scale: currency.scale,
             })
             .collect(),
-        participants: scheme.participants.iter().map(participant).collect(),
         errors: scheme
             .errors
             .iter()
@@ -91,7 +90,19 @@ impl Scheme {
     /// The JSON text for `configuration.scheme`.
     #[must_use]
     pub fn scheme_json(&self) -> String {
-        serde_json::to_string(&facts(self))
-            .expect("facts are texts and small numbers in structs, which JSON always takes")
+        json(&facts(self))
     }
+
+    /// The lists of `configuration.scheme-list` by their names: the JSON text of each element.
+    #[must_use]
+    pub fn scheme_lists(&self) -> Vec<(&'static str, Vec<String>)> {
+        let participants = self.participants.iter();
+        let participants = participants.map(|one| json(&participant(one)));
+        vec![("participants", participants.collect())]
+    }
+}
+
+fn json(facts: &impl Serialize) -> String {
+    serde_json::to_string(facts)
+        .expect("facts are texts and small numbers in structs, which JSON always takes")
 }

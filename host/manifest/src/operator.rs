@@ -1,7 +1,7 @@
 //! The operator's document, `rialto.toml`: where the host listens and keeps its state, how much it
 //! takes on, and what a scheme may be given at all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -12,10 +12,15 @@ use crate::diagnostics::Diagnostics;
 use crate::document::Document;
 use crate::schema;
 use crate::source::Source;
-use crate::values::{BaseUrl, Duration, FilePath, ListenAddress, Name, OriginPattern, Size};
+use crate::values::{
+    BaseUrl, Duration, FilePath, InterfacePattern, ListenAddress, Name, OriginPattern, Size,
+};
 
 /// The operator's document.
 pub const FILE_NAME: &str = "rialto.toml";
+
+/// The listener that serves calls, not HTTP.
+pub const GRPC: &str = "grpc";
 
 /// The operator's document that was read and checked by itself.
 #[derive(Clone, Debug)]
@@ -65,8 +70,11 @@ impl std::ops::Deref for Operator {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(title = "rialto.toml")]
 pub struct OperatorFile {
-    /// Addresses that the host listens on, by names that the scheme's contexts refer to. `operators` serves the operators' own API and the metrics; `fsps` is the usual name for the participants' one.
+    /// Addresses that the host listens on, by names that the scheme's contexts refer to. `operators` serves the operators' own API and the metrics, `grpc` the calls that components export; `fsps` is the usual name for the participants' one.
     pub listeners: BTreeMap<Name, Listener>,
+    /// Those who may use the operators' listener, by their names, beside the one who holds `operator.token`. Each has a token of its own, in `operators/NAME.token` in the store's folder, drawn at the start when it is not there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub operators: BTreeMap<Name, Person>,
     /// Where the host keeps its state.
     #[serde(default)]
     pub store: Store,
@@ -102,7 +110,103 @@ pub struct OperatorFile {
 pub struct Listener {
     /// IP address and port; port 0 lets the system choose one.
     pub address: ListenAddress,
+    /// Of `grpc`: TLS with these files. Without it the listener speaks plaintext.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
+    /// Of `grpc`: whether plaintext is meant where others than this machine may listen, as behind a proxy that has TLS; not unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plaintext: Option<bool>,
+    /// Of `grpc`: calls that clients may make, `quoting/get-agreement`, or all of a package, `quoting/*`; none unless said. They are what components call each other by, so that some move money without what is asked before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serve: Vec<InterfacePattern>,
+    /// Of `grpc`: events that clients may tell, each by its name; none unless said. An event goes to all that take it, and the call is answered when that is on disk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<InterfacePattern>,
+    /// Of `grpc`: who is told which calls there are; operators unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reflection: Option<Reflection>,
 }
+
+/// The files of a listener's TLS: PEM, absolute or relative to this document. They may be changed while the host runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tls {
+    /// The listener's certificate, and those between it and its authority.
+    #[schemars(with = "FilePath")]
+    pub certificate: FilePath,
+    /// Its private key, not encrypted. Nobody but the host's user may be able to read it.
+    #[schemars(with = "FilePath")]
+    pub key: FilePath,
+    /// Certificates of the authority that clients must have theirs from. Without it clients need none.
+    #[schemars(with = "FilePath")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_ca: Option<FilePath>,
+}
+
+/// Who is told which calls there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reflection {
+    /// Who shows the token of an operator with the role `reader`.
+    #[default]
+    Operators,
+    /// Everybody: for sandboxes.
+    Open,
+}
+
+/// Somebody who may use the operators' listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Person {
+    /// What this operator may do; more than one is fine. Nobody checks what they made themselves, whatever their roles.
+    pub roles: BTreeSet<Role>,
+}
+
+/// What an operator may do.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Look.
+    Reader,
+    /// Ask for changes, which somebody else approves.
+    Maker,
+    /// Approve or reject what others asked for.
+    Checker,
+    /// Call interfaces of contexts from outside, as another context does. Nothing of it is checked by a second person.
+    Context,
+    /// Change what the host runs: releases, components, dead letters.
+    Admin,
+}
+
+impl Role {
+    /// Every role, in the order of the contract.
+    pub const ALL: [Self; 5] = [
+        Self::Reader,
+        Self::Maker,
+        Self::Checker,
+        Self::Context,
+        Self::Admin,
+    ];
+
+    /// The role as documents and components have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reader => "reader",
+            Self::Maker => "maker",
+            Self::Checker => "checker",
+            Self::Context => "context",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// The operator who holds `operator.token`: always there, so no table may have this name.
+pub const FIRST_OPERATOR: &str = "operator";
+/// What stands for a checker where the scheme approves by itself: no operator may have this name.
+pub const NOBODY: &str = "automatic";
 
 /// Where the host keeps its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -122,12 +122,14 @@ pub struct Found<'a> {
 }
 
 impl Document {
-    /// A path of the document whose first segment is one of these, with that segment.
+    /// A path of the document whose first segment is one of these, with that segment. A template may be
+    /// any of them.
     pub fn path_within<'a>(&'a self, segments: &'a [&str]) -> Option<(&'a str, &'a str)> {
         let paths = self.root["paths"].as_object()?;
         paths.keys().find_map(|path| {
             let first = path.split('/').nth(1)?;
-            let own = segments.iter().find(|segment| **segment == first)?;
+            let meets = |segment: &&&str| **segment == first || first.contains('{');
+            let own = segments.iter().find(meets)?;
             Some((path.as_str(), *own))
         })
     }
@@ -300,4 +302,33 @@ fn validator(root: &Value, schema: &Value, at: &str) -> Result<Validator, BadDoc
     jsonschema::draft202012::options()
         .build(&Value::Object(whole))
         .map_err(|e| bad(at, format!("its schema cannot be compiled: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use super::*;
+
+    fn within(path: &str) -> Option<(String, String)> {
+        let text = format!(
+            "openapi: 3.1.0\ninfo: {{title: t, version: '1'}}\npaths:\n  /alerts: {{}}\n  {path}: {{}}\n"
+        );
+        let document = Document::parse(&text).unwrap();
+        let found = document.path_within(&["metrics", "releases"]);
+        found.map(|(path, own)| (path.to_owned(), own.to_owned()))
+    }
+
+    #[test]
+    fn a_path_that_may_begin_with_a_kept_segment_is_found() {
+        for path in ["/metrics", "/{a}/{b}", "/{*rest}", "/m{a}", "/{a}"] {
+            assert_eq!(within(path), Some((path.to_owned(), "metrics".to_owned())));
+        }
+        assert_eq!(within("/releases/{a}").unwrap().1, "releases");
+        for path in ["/", "/participants/{a}", "/metrics-of/{a}"] {
+            assert_eq!(within(path), None, "{path}");
+        }
+        let document = Document::parse("openapi: 3.1.0\npaths:\n  /{a}: {}\n").unwrap();
+        assert_eq!(document.path_within(&[]), None);
+    }
 }

@@ -3,8 +3,10 @@
 //! name, of which one reader takes the first and another the last. Names count as one if they differ
 //! in ASCII case only, for there are readers that do not look at case. Names that serde_json keeps
 //! for itself are refused, for it would read another value there than is written. Depth is bounded,
-//! for readers that recurse.
+//! for readers that recurse; so is the number of values, each of which takes far more memory than the few
+//! bytes that it is written with.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -13,6 +15,9 @@ use serde_json::{Map, Number, Value};
 
 /// Levels of lists and objects in each other. FSPIOP's deepest body has eight.
 pub const DEPTH_MAX: u32 = 64;
+/// Values in a text, each list, object, member and item being one. FSPIOP's longest body, a bulk of a
+/// thousand transfers, has some ten thousand.
+pub const VALUES_MAX: u32 = 100_000;
 /// What serde_json's own names begin with.
 const PRIVATE: &str = "$serde_json::";
 /// Members of an object up to which comparing each name with each is the quickest.
@@ -26,7 +31,12 @@ const NAME_CHARS_SHOWN: usize = 48;
 /// With what is wrong, as half a sentence about the text: "is not JSON: …".
 pub fn parse(text: &str) -> Result<Value, String> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = Level(0).deserialize(&mut deserializer);
+    let left = Cell::new(VALUES_MAX);
+    let top = Level {
+        above: 0,
+        left: &left,
+    };
+    let read = top.deserialize(&mut deserializer);
     let read = read.and_then(|value| deserializer.end().map(|()| value));
     read.map_err(|error| {
         if error.is_data() {
@@ -37,29 +47,42 @@ pub fn parse(text: &str) -> Result<Value, String> {
     })
 }
 
-/// Reads a value that lies in so many lists and objects.
+/// Reads a value.
 #[derive(Clone, Copy)]
-struct Level(u32);
+struct Level<'c> {
+    /// The lists and objects that it lies in.
+    above: u32,
+    /// Values that there may be yet.
+    left: &'c Cell<u32>,
+}
 
-impl Level {
+impl Level<'_> {
     fn below<E: Error>(self) -> Result<Self, E> {
-        if self.0 == DEPTH_MAX {
+        if self.above == DEPTH_MAX {
             let why = format!("is nested deeper than {DEPTH_MAX} levels");
             return Err(E::custom(why));
         }
-        Ok(Self(self.0 + 1))
+        Ok(Self {
+            above: self.above + 1,
+            ..self
+        })
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Level {
+impl<'de> DeserializeSeed<'de> for Level<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let left = self.left.get().checked_sub(1).ok_or_else(|| {
+            let why = format!("has more than {VALUES_MAX} values");
+            D::Error::custom(why)
+        })?;
+        self.left.set(left);
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Level {
+impl<'de> Visitor<'de> for Level<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -201,6 +224,21 @@ mod tests {
         assert!(parse(&nested(bound)).is_ok());
         assert!(wrong(&nested(bound + 1)).starts_with("is nested deeper than 64 levels"));
         assert!(wrong(&"[".repeat(200_000)).starts_with("is nested deeper"));
+    }
+
+    #[test]
+    fn the_number_of_values_has_a_bound_whatever_they_are() {
+        let bound = VALUES_MAX as usize;
+        let list = |item: &str, items: usize| format!("[{}]", vec![item; items].join(","));
+        for (item, values) in [("0", 1), (r#"{"":0}"#, 2), ("[[]]", 2), (r#""[,{:""#, 1)] {
+            let fit = (bound - 1) / values;
+            assert!(parse(&list(item, fit)).is_ok(), "{item}");
+            let refused = wrong(&list(item, fit + 1));
+            assert!(
+                refused.starts_with("has more than 100000 values"),
+                "{refused}"
+            );
+        }
     }
 
     #[test]

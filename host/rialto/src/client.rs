@@ -15,7 +15,8 @@ use rialto_components::Digest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::host::{OPERATORS, addresses_path, token_path};
+use crate::host::{OPERATORS, addresses_path};
+use crate::operators::token_path;
 
 /// A running host, reached over its operators' listener.
 pub struct Client {
@@ -26,24 +27,32 @@ pub struct Client {
 }
 
 impl Client {
-    /// The host whose store is in this folder.
+    /// The host whose store is in this folder, asked by this operator.
     ///
     /// # Errors
-    /// When no host has run there, or the token cannot be read.
-    pub fn of(store: &Path) -> anyhow::Result<Self> {
+    /// When no host runs there, or the operator's token cannot be read.
+    pub fn of(store: &Path, operator: &str) -> anyhow::Result<Self> {
+        // Where a host listened that is gone, somebody else may listen now, who must not see the token.
+        let is_open = rialto_store_sqlite::is_open(store);
+        if !is_open.with_context(|| format!("looking at {}", store.display()))? {
+            bail!("no host is running on the store {}", store.display());
+        }
         let read = |path: &Path| {
-            std::fs::read_to_string(path).with_context(|| {
-                format!(
-                    "reading {}: is a host running on this store?",
-                    path.display()
-                )
-            })
+            std::fs::read_to_string(path)
+                .with_context(|| format!("reading {}: has the host started?", path.display()))
         };
         let addresses: BTreeMap<String, SocketAddr> =
             serde_json::from_str(&read(&addresses_path(store))?).context("reading addresses")?;
         let address = addresses.get(OPERATORS).copied();
         let address = address.context("the host has no `operators` listener")?;
-        let token = read(&token_path(store))?.trim().to_owned();
+        let token = token_path(store, operator);
+        let token = std::fs::read_to_string(&token).with_context(|| {
+            format!(
+                "reading {}: the token of the operator `{operator}`, whom rialto.toml must name",
+                token.display()
+            )
+        })?;
+        let token = token.trim().to_owned();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;

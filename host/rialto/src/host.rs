@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
@@ -17,15 +17,18 @@ use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
 use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
+use rialto_manifest::operator::GRPC;
 use rialto_manifest::values::Size;
 use rialto_manifest::{Manifest, Operator};
 use rialto_store_sqlite::SqliteStore;
 use rialto_telemetry::{Metrics, Spans};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use crate::calls::{self, Offering};
 use crate::metrics::EngineCollector;
+use crate::operators::Operators;
 use crate::ops;
 use crate::releases::Releases;
 use crate::signatures::OperatorKeys;
@@ -46,6 +49,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const CATCH_UP_MAX: Duration = Duration::from_secs(10);
 /// How often it is looked whether that work is done.
 const CATCH_UP_LOOK: Duration = Duration::from_millis(5);
+/// Reads of operators that run at a time, and changes; further ones wait.
+const OPERATORS_AT_A_TIME: usize = 4;
 /// Instances of components that may live at a time.
 const INSTANCES_MAX: u32 = 512;
 
@@ -65,8 +70,12 @@ pub struct Shared {
     pub metrics: Arc<Metrics>,
     /// Spans, where the operator wants them.
     pub spans: Option<Spans>,
-    /// What operators must show.
-    pub token: String,
+    /// Who may use the operators' listener.
+    pub operators: Operators,
+    /// Places for what operators read: each takes a thread that blocks.
+    pub reads: Arc<Semaphore>,
+    /// Places for what operators change, so that a release on its way keeps nobody from reading.
+    pub changes: Arc<Semaphore>,
 }
 
 /// A running host. Dropping it without `stop` ends it as a crash would.
@@ -75,6 +84,7 @@ pub struct Host {
     pub shared: Arc<Shared>,
     threads: Option<Threads>,
     addresses: BTreeMap<String, SocketAddr>,
+    folder: PathBuf,
     stop: watch::Sender<bool>,
     servers: Vec<JoinHandle<()>>,
     exporting: Option<Exporting>,
@@ -92,13 +102,15 @@ impl Host {
         warn_of_sandbox(manifest);
         let keys = OperatorKeys::read(manifest)?;
         let store = SqliteStore::open(folder).context("opening the store")?;
+        // A host that was killed has left where it listened.
+        forget_addresses(folder)?;
         let store = Arc::new(store);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let metrics = Arc::new(Metrics::default());
         let runtime = components(operator, folder, &*entropy)?;
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
-        let token = token(folder, &*entropy)?;
+        let operators = Operators::open(operator, folder, &*entropy)?;
         let telemetry = operator.telemetry.as_ref();
         let spans = telemetry.map(|wanted| Spans::new(wanted.sampling_ratio, &metrics));
         let outbound = Arc::new(Outbound::new(
@@ -122,7 +134,13 @@ impl Host {
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
             .context("reading the store back")?;
         metrics.add_collector(Box::new(EngineCollector(engine.clone(), outbound.clone())));
-        let releases = Releases::new(store.clone(), runtime.clone(), operator.clone(), clock);
+        let releases = Releases::new(
+            store.clone(),
+            runtime.clone(),
+            operator.clone(),
+            Offering::of(operator, manifest.folder())?,
+            clock,
+        );
         let shared = Arc::new(Shared {
             engine,
             runtime,
@@ -131,7 +149,9 @@ impl Host {
             releases,
             metrics,
             spans,
-            token,
+            operators,
+            reads: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
+            changes: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
         });
         let exporting = match (telemetry, &shared.spans) {
             (Some(wanted), Some(spans)) => Some(Exporting::start(wanted, spans.clone(), handle)?),
@@ -149,6 +169,7 @@ impl Host {
             shared,
             threads: Some(threads),
             addresses: BTreeMap::new(),
+            folder: folder.to_owned(),
             stop,
             servers: Vec::new(),
             exporting,
@@ -156,7 +177,8 @@ impl Host {
         };
         host.listen(operator, |name| name == OPERATORS)?;
         catch_up(&host.shared);
-        host.listen(operator, |name| name != OPERATORS)?;
+        host.listen(operator, |name| name != OPERATORS && name != GRPC)?;
+        host.listen_for_calls(operator, manifest.folder())?;
         let addresses = serde_json::to_string(&host.addresses).context("writing addresses")?;
         std::fs::write(addresses_path(folder), addresses).context("writing addresses.json")?;
         Ok(host)
@@ -169,6 +191,10 @@ impl Host {
 
     /// Answer what is under way, write what has been executed, and end.
     pub fn stop(mut self) {
+        // Before anybody else can have a port of this host.
+        if let Err(error) = forget_addresses(&self.folder) {
+            tracing::warn!("{error:#}");
+        }
         let _ = self.stop.send(true);
         for server in self.servers.drain(..) {
             let _ = self.handle.block_on(server);
@@ -184,12 +210,7 @@ impl Host {
 
     fn listen(&mut self, operator: &Operator, these: impl Fn(&str) -> bool) -> anyhow::Result<()> {
         let http = &operator.http;
-        let limits = ServerLimits {
-            connections_max: http.connections_max as usize,
-            connections_per_peer_max: http.connections_per_peer_max as usize,
-            header_bytes_max: bytes(http.headers_max),
-            head_timeout: HEAD_TIMEOUT,
-        };
+        let limits = server_limits(operator);
         let service_limits = ServiceLimits {
             timeout: Duration::from_millis(http.request_timeout.millis()),
             body_bytes_max: bytes(http.body_max),
@@ -217,13 +238,35 @@ impl Host {
                 let service = Arc::new(self.service(name.as_str(), service_limits.clone()));
                 let answer = move |request| {
                     let service = service.clone();
-                    async move { service.answer(request).await }
+                    async move { service.answer(request, None).await }
                 };
                 self.handle
                     .spawn(bound.serve(answer, self.stop.subscribe()))
             };
             self.servers.push(server);
         }
+        Ok(())
+    }
+
+    /// Listen for calls, if the operator wants that.
+    fn listen_for_calls(&mut self, operator: &Operator, folder: &Path) -> anyhow::Result<()> {
+        let Some(wanted) = operator.listeners.get(GRPC) else {
+            return Ok(());
+        };
+        let address = wanted.address.socket();
+        let limits = server_limits(operator);
+        let bound = Listener::bind(address, limits.clone());
+        let bound = self.handle.block_on(bound);
+        let bound = bound.with_context(|| format!("listening on {address} for `{GRPC}`"))?;
+        self.addresses.insert(GRPC.to_owned(), bound.address());
+        let tls = calls::tls(wanted, folder)?;
+        if let Some(tls) = &tls {
+            self.handle.spawn(tls.clone().follow(self.stop.subscribe()));
+        }
+        let service = calls::service(&self.shared, operator, wanted, self.stop.subscribe());
+        let server = rialto_grpc::Server::new(bound, service, tls, limits.header_bytes_max);
+        let serving = server.serve(self.stop.subscribe());
+        self.servers.push(self.handle.spawn(serving));
         Ok(())
     }
 
@@ -335,7 +378,17 @@ fn limits(operator: &Operator) -> Limits {
     }
 }
 
-fn bytes(size: Size) -> usize {
+fn server_limits(operator: &Operator) -> ServerLimits {
+    let http = &operator.http;
+    ServerLimits {
+        connections_max: http.connections_max as usize,
+        connections_per_peer_max: http.connections_per_peer_max as usize,
+        header_bytes_max: bytes(http.headers_max),
+        head_timeout: HEAD_TIMEOUT,
+    }
+}
+
+pub(crate) fn bytes(size: Size) -> usize {
     usize::try_from(size.bytes()).unwrap_or(usize::MAX)
 }
 
@@ -361,40 +414,18 @@ fn outbound_limits(operator: &Operator) -> OutboundLimits {
     }
 }
 
+/// Take away what says where a host listens.
+fn forget_addresses(store: &Path) -> anyhow::Result<()> {
+    let path = addresses_path(store);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The file that says where a running host listens.
 pub fn addresses_path(store: &Path) -> PathBuf {
     store.join("addresses.json")
-}
-
-/// The file with what operators must show.
-pub fn token_path(store: &Path) -> PathBuf {
-    store.join("operator.token")
-}
-
-/// What operators must show to the operators' listener: drawn once, readable by the host's user.
-fn token(folder: &Path, entropy: &dyn Entropy) -> anyhow::Result<String> {
-    use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let path = token_path(folder);
-    if let Ok(token) = std::fs::read_to_string(&path) {
-        let token = token.trim().to_owned();
-        if token.len() < 32 {
-            bail!(
-                "{} holds no token; delete it to have a new one drawn",
-                path.display()
-            );
-        }
-        return Ok(token);
-    }
-    let mut bytes = [0; 32];
-    entropy.fill(&mut bytes);
-    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path);
-    let mut file = file.with_context(|| format!("making {}", path.display()))?;
-    writeln!(file, "{token}").with_context(|| format!("writing {}", path.display()))?;
-    Ok(token)
 }

@@ -7,11 +7,13 @@
 // One place writes, and it bears a reader that goes away: `out`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod calls;
 pub mod cli;
 pub mod client;
 pub mod host;
 pub mod located;
 pub mod metrics;
+pub mod operators;
 pub mod ops;
 pub mod out;
 pub mod plan;

@@ -2,11 +2,13 @@
 //!
 //! A change is prepared beside the release that serves (compiled, wired, instantiated once, rules'
 //! settings judged, APIs read). What does not fit is refused, and nothing was changed. Then it is stored,
-//! with a mark that its activation has begun; its components do what they want done, all in one turn;
-//! then one statement makes it current and takes the mark away, and new turns run on it by one pointer
-//! change. If that turn fails, nothing of it remains and the release before serves on; the new one keeps
-//! its number. If the host ends in between, its next start finds the mark and activates the release
-//! again, as its components must be ready for.
+//! with a mark that its activation has begun; its components do what they want done, in steps, each of
+//! which is one turn; then one statement makes it current and takes the mark away, and new turns run on it
+//! by one pointer change. If a step fails, nothing of that step remains and the release before serves on;
+//! the new one keeps its number. What the steps before it did stays, and the refusal says so: of the
+//! participants' context that are accounts with their opening liquidity, names and callback URLs of
+//! participants that were there before, and participants who cannot trade. If the host ends in between,
+//! its next start finds the mark and activates the release again, as its components must be ready for.
 //!
 //! Changes happen one at a time, each made from the release that is current then. Who has looked at a
 //! release may say which, and is refused if another one is current meanwhile.
@@ -18,14 +20,17 @@ use anyhow::Context as _;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use rialto_components::runtime::Argument;
-use rialto_components::{Digest, Member, Release, ReleaseSpec, Runtime};
+use rialto_components::{Activation, Digest, Release, ReleaseSpec, Runtime};
 use rialto_edge::Api;
 use rialto_engine::{Clock, Engine, Failure};
+use rialto_grpc::Calls;
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_manifest::{ComponentKind, Diagnostics, Operator};
 use rialto_store_sqlite::{SqliteStore, StoredRelease};
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
+use crate::calls::Offering;
 use crate::located::located;
 use crate::ops::reserved;
 use crate::plan;
@@ -33,6 +38,8 @@ use crate::spec;
 
 /// What the history calls the turn of an activation: it is of no component, but of all that want it.
 const ACTIVATION: &str = "release";
+/// Steps of an activation after which somebody seems never to end.
+const ACTIVATION_STEPS_MAX: u32 = 10_000;
 
 /// Why a release was not made current. The old one serves on.
 #[derive(Debug, thiserror::Error)]
@@ -112,6 +119,9 @@ pub struct Releases {
     runtime: Arc<Runtime>,
     operator: Operator,
     apis: Apis,
+    /// What clients of gRPC are offered, if anything is.
+    offering: Option<Offering>,
+    calls: watch::Sender<Arc<Calls>>,
     clock: Arc<dyn Clock>,
     /// The current release's document. Held while one is made current.
     current: Mutex<Option<(u64, SchemeDocument)>>,
@@ -125,6 +135,7 @@ impl Releases {
         store: Arc<SqliteStore>,
         runtime: Arc<Runtime>,
         operator: Operator,
+        offering: Option<Offering>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let names = operator.listeners.keys();
@@ -134,6 +145,8 @@ impl Releases {
             runtime,
             apis: apis.collect(),
             operator,
+            offering,
+            calls: watch::Sender::default(),
             clock,
             current: Mutex::new(None),
             loaded: Mutex::new(None),
@@ -143,6 +156,11 @@ impl Releases {
     /// The APIs of each listener.
     pub fn apis(&self) -> &Apis {
         &self.apis
+    }
+
+    /// The calls that clients may make, of each release as it becomes current.
+    pub fn calls(&self) -> watch::Receiver<Arc<Calls>> {
+        self.calls.subscribe()
     }
 
     /// The current release's number and document.
@@ -418,26 +436,40 @@ impl Releases {
         Ok(release)
     }
 
-    /// Run the activation turn, if any component wants one.
+    /// Run the turns of the activation, if any component wants one: a step after the other, for as
+    /// long as one has more to do.
     fn activate(&self, engine: &Engine, release: &Arc<Release>) -> Result<(), Refused> {
-        if !release.members.iter().any(Member::wants_activation) {
-            return Ok(());
+        let mut next = Activation::first(release.clone());
+        while let Some(activation) = next {
+            let step = activation.step;
+            if step == ACTIVATION_STEPS_MAX {
+                return Err(Refused::Unfit(vec![format!(
+                    "it cannot be activated: after {step} steps there is still more to do"
+                )]));
+            }
+            let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+            engine.submit_activation(
+                ACTIVATION.into(),
+                Arc::new(Argument::Activation(activation.clone())),
+                Box::new(move |outcome| {
+                    let _ = sender.send(outcome);
+                }),
+            );
+            let outcome = receiver.recv().context("the engine has stopped")?;
+            let answer = outcome.map_err(|failure| match (failure, step) {
+                (Failure::Shutdown, _) => {
+                    Refused::Failed(anyhow::anyhow!("the engine has stopped"))
+                }
+                (failure, 0) => Refused::Unfit(vec![format!(
+                    "it cannot be activated, and nothing of it was done: {failure}"
+                )]),
+                (failure, _) => Refused::Unfit(vec![format!(
+                    "it cannot be activated; what its {step} steps before did stays: {failure}"
+                )]),
+            })?;
+            next = activation.next(&*answer);
         }
-        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-        engine.submit_activation(
-            ACTIVATION.into(),
-            Arc::new(Argument::Activation(release.clone())),
-            Box::new(move |outcome| {
-                let _ = sender.send(outcome.map(|_| ()));
-            }),
-        );
-        let outcome = receiver.recv().context("the engine has stopped")?;
-        outcome.map_err(|failure| match failure {
-            Failure::Shutdown => Refused::Failed(anyhow::anyhow!("the engine has stopped")),
-            failure => Refused::Unfit(vec![format!(
-                "it cannot be activated, and nothing of it was done: {failure}"
-            )]),
-        })
+        Ok(())
     }
 
     fn publish(&self, release: Arc<Release>) -> Result<(), Refused> {
@@ -446,7 +478,22 @@ impl Releases {
                 Api::of(&release, name, reserved(name)).map_err(|e| anyhow::anyhow!("{e}"))?;
             api.store(Arc::new(fresh));
         }
-        self.runtime.make_current(release);
+        self.runtime.make_current(release.clone());
+        if let Some(offering) = &self.offering {
+            let stored = |digest: &Digest| self.store.component(&digest.to_string()).ok().flatten();
+            match offering.calls(&release, stored) {
+                Ok(calls) => {
+                    for unserved in &calls.unserved {
+                        tracing::warn!(interface = %unserved.interface, why = %unserved.why, "offered to clients of gRPC, and not served");
+                    }
+                    self.calls.send_replace(Arc::new(calls));
+                }
+                Err(error) => {
+                    tracing::error!("no call is served by gRPC: {error:#}");
+                    self.calls.send_replace(Arc::default());
+                }
+            }
+        }
         Ok(())
     }
 

@@ -80,6 +80,13 @@ pub fn release(
         components,
         steps: steps.collect(),
         scheme: scheme.scheme_json().into(),
+        lists: Arc::new(
+            scheme
+                .scheme_lists()
+                .into_iter()
+                .map(|(name, elements)| (name.to_owned(), elements))
+                .collect(),
+        ),
         signers: scheme
             .signers()
             .map(|(name, keys)| SignerSpec {

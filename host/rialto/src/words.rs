@@ -15,7 +15,7 @@ mod wiring;
 
 pub use deliveries::{deliveries, destinations, report};
 pub use receipts::receipts;
-pub use wiring::{scheme, wiring};
+pub use wiring::{calls, scheme, wiring};
 
 /// Whether standard output takes colours.
 pub fn colours() -> bool {
@@ -159,6 +159,10 @@ fn words(step: &Step, paint: &Paint) -> String {
         Step::Wrote { document } => paint.dim(&format!("writes {document}")),
         Step::Answered { status } => format!("answers {}", paint.bold(&status.to_string())),
         Step::Reported { id, outcome } => format!("request {id} ended: {outcome}"),
+        Step::Replied { refused: None } => "answers the call".to_owned(),
+        Step::Replied {
+            refused: Some(case),
+        } => format!("refuses the call: {}", paint.red(case)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is kept for good: history, receipts, releases and their components. Read by operators'
 //! commands, also while a host runs; releases are written by the host itself.
 
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use rialto_engine::Timestamp;
@@ -70,21 +71,50 @@ fn decode(bytes: &[u8]) -> Result<Vec<(u64, Record)>, StoreError> {
     postcard::from_bytes(&plain).map_err(|e| unreadable("the history", e))
 }
 
-async fn history(readers: &SqlitePool, subject: &str) -> Result<Vec<(u64, Record)>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT h.records FROM history_subjects s JOIN history h ON h.page = s.page
-         WHERE s.subject = ? ORDER BY s.page",
-    )
-    .bind(subject)
-    .fetch_all(readers)
-    .await
-    .map_err(failed)?;
-    let mut found = Vec::new();
-    for row in rows {
-        let records = decode(row.try_get(0).map_err(failed)?)?;
-        found.extend(records.into_iter().filter(|(_, r)| is_about(r, subject)));
+/// The last turns about a subject.
+struct Last {
+    most: usize,
+    /// By their places.
+    found: BTreeMap<u64, Record>,
+    /// How many there are before these.
+    earlier: usize,
+}
+
+impl Last {
+    fn add(&mut self, place: u64, record: Record) {
+        self.found.insert(place, record);
+        if self.found.len() > self.most {
+            self.found.pop_first();
+            self.earlier += 1;
+        }
     }
-    Ok(found)
+}
+
+/// Add the turns about a subject that are in tables. One page is in memory at a time, and in no certain
+/// order: turns of one fold lie beside others about their first subject.
+async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result<(), StoreError> {
+    let unfolded: HashSet<u64> = last.found.keys().copied().collect();
+    let pages: Vec<i64> =
+        sqlx::query_scalar("SELECT page FROM history_subjects WHERE subject = ? ORDER BY page")
+            .bind(subject)
+            .fetch_all(readers)
+            .await
+            .map_err(failed)?;
+    for page in pages {
+        let row = sqlx::query("SELECT records FROM history WHERE page = ?")
+            .bind(page)
+            .fetch_optional(readers)
+            .await
+            .map_err(failed)?;
+        let Some(row) = row else { continue };
+        let records = decode(row.try_get(0).map_err(failed)?)?;
+        // What is being folded may be in both.
+        let about = |(place, r): &(u64, Record)| is_about(r, subject) && !unfolded.contains(place);
+        for (place, record) in records.into_iter().filter(about) {
+            last.add(place, record);
+        }
+    }
+    Ok(())
 }
 
 fn is_about(record: &Record, subject: &str) -> bool {
@@ -166,20 +196,35 @@ async fn component(readers: &SqlitePool, digest: &str) -> Result<Option<Vec<u8>>
 impl SqliteStore {
     /// What happened to a subject, in log order.
     pub fn history(&self, subject: &str) -> Result<Vec<Record>, StoreError> {
+        Ok(self.last_of_history(subject, usize::MAX)?.0)
+    }
+
+    /// The last turns about a subject in log order, and how many there are before these. No more than
+    /// these, and what is not folded yet, is in memory at a time.
+    pub fn last_of_history(
+        &self,
+        subject: &str,
+        most: usize,
+    ) -> Result<(Vec<Record>, usize), StoreError> {
         let _still = self.inner.gate.read();
-        let mut found = self
-            .inner
-            .runtime
-            .block_on(history(&self.inner.readers, subject))?;
+        let mut last = Last {
+            most: usize::MAX,
+            found: BTreeMap::new(),
+            earlier: 0,
+        };
         for entry in self.inner.unfolded.entries() {
             let records = entry.history.iter().enumerate();
-            let about = records.filter(|(_, record)| is_about(record, subject));
-            found.extend(about.map(|(n, record)| (order(entry.place, n), (**record).clone())));
+            for (n, record) in records.filter(|(_, record)| is_about(record, subject)) {
+                last.add(order(entry.place, n), (**record).clone());
+            }
         }
-        // What is being folded may be in both.
-        found.sort_by_key(|(order, _)| *order);
-        found.dedup_by_key(|(order, _)| *order);
-        Ok(found.into_iter().map(|(_, record)| record).collect())
+        last.most = most.max(last.found.len());
+        let reading = history(&self.inner.readers, subject, &mut last);
+        self.inner.runtime.block_on(reading)?;
+        while last.found.len() > most && last.found.pop_first().is_some() {
+            last.earlier += 1;
+        }
+        Ok((last.found.into_values().collect(), last.earlier))
     }
 
     /// The subjects that an id may stand for.

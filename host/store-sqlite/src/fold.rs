@@ -38,14 +38,19 @@ struct Merged<'a> {
     history: Vec<(u64, &'a Record)>,
 }
 
-/// Fold these entries, which follow one another, into the tables.
-pub(crate) fn fold(slices: &mut Slices<'_>, entries: &[Arc<Entry>]) -> Result<(), StoreError> {
+/// Fold these entries, which follow one another, into the tables. New documents get places from this
+/// one on.
+pub(crate) fn fold(
+    slices: &mut Slices<'_>,
+    entries: &[Arc<Entry>],
+    next_place: u64,
+) -> Result<(), StoreError> {
     let Some(merged) = merge(entries) else {
         return Ok(());
     };
     slices.set("folding", merged.through)?;
     collections(slices, &merged)?;
-    documents(slices, &merged)?;
+    documents(slices, &merged, next_place)?;
     deliveries(slices, &merged)?;
     reminders(slices, &merged)?;
     outbound(slices, &merged)?;
@@ -126,13 +131,20 @@ fn collections(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Store
     })
 }
 
-fn documents(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+fn documents(
+    slices: &mut Slices<'_>,
+    merged: &Merged<'_>,
+    next_place: u64,
+) -> Result<(), StoreError> {
     let (kept, removed): (Vec<&Document>, Vec<&Document>) =
         merged.documents.values().partition(|d| d.body.is_some());
-    let head = "INSERT INTO documents (collection, id, version, body) VALUES";
+    // Those that are there already stay where they are.
+    let kept: Vec<_> = (next_place..).zip(kept).collect();
+    let head = "INSERT INTO documents (place, collection, id, version, body) VALUES";
     let tail = " ON CONFLICT (collection, id) DO UPDATE
                 SET version = excluded.version, body = excluded.body";
-    slices.rows(head, "(?,?,?,?)", tail, &kept, |b, d| {
+    slices.rows(head, "(?,?,?,?,?)", tail, &kept, |b, (place, d)| {
+        b.number(*place)?;
         b.add(d.collection)?;
         b.add(d.id.clone())?;
         b.number(d.version)?;

@@ -10,9 +10,12 @@
 
 mod archive;
 mod fold;
+mod in_use;
 mod journal;
+mod keys;
 mod rows;
 mod slices;
+mod snapshot;
 mod store;
 mod unfolded;
 
@@ -34,6 +37,8 @@ use slices::Slices;
 use unfolded::Unfolded;
 
 pub use archive::StoredRelease;
+pub use in_use::is_open;
+pub use snapshot::{Order, Snapshot, SnapshotError};
 pub use unfolded::Folding;
 
 /// Connections for readers.
@@ -121,8 +126,7 @@ impl SqliteStore {
         std::fs::create_dir_all(folder).map_err(io(folder))?;
         let lock_path = folder.join("lock");
         let lock = File::create(&lock_path).map_err(io(&lock_path))?;
-        lock.try_lock()
-            .map_err(|_| OpenError::InUse(folder.to_owned()))?;
+        in_use::locked(&lock).map_err(|()| OpenError::InUse(folder.to_owned()))?;
         let path = folder.join("rialto.db");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -242,11 +246,13 @@ impl Inner {
             *begun = last.place;
             let fence = self.fence.load(Ordering::Acquire);
             let mut slices = Slices::new(&self.runtime, &self.writer, fence);
-            fold::fold(&mut slices, part)?;
+            let next_place = self.next_place()?;
+            fold::fold(&mut slices, part, next_place)?;
             {
                 let _nobody_looks = self.gate.write();
                 self.unfolded.folded(last.place);
             }
+            self.keep_keys(&mut slices)?;
             if part.len() == entries.len() {
                 return Ok(());
             }

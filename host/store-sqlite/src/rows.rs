@@ -86,7 +86,7 @@ where
     row.try_get(column).map_err(failed)
 }
 
-fn parse<'r, T: Deserialize<'r>>(what: &str, text: &'r str) -> Result<T, StoreError> {
+pub(crate) fn parse<'r, T: Deserialize<'r>>(what: &str, text: &'r str) -> Result<T, StoreError> {
     serde_json::from_str(text).map_err(|e| unreadable(what, e))
 }
 

@@ -9,15 +9,11 @@ use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
-use rialto_engine::{CollectionId, Lsn, Name};
-use sqlx::Row as _;
+use rialto_engine::{CollectionId, Fingerprint, Lsn, Name};
 
 use crate::journal::{self, Entry};
 use crate::slices::counter;
-use crate::{Inner, SqliteStore, failed, rows};
-
-/// Rows that one step of `visit_keys` reads.
-const KEYS_PER_STEP: i64 = 10_000;
+use crate::{Inner, SqliteStore, failed, keys, rows};
 
 impl Store for SqliteStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
@@ -37,6 +33,7 @@ impl Store for SqliteStore {
                 deliveries: rows::deliveries(&mut writer).await?,
                 reminders: rows::reminders(&mut writer).await?,
                 outbound: rows::outbound(&mut writer).await?,
+                documents: keys::count(&mut writer).await?,
             })
         })
     }
@@ -113,44 +110,14 @@ impl Store for SqliteStore {
 
     fn visit_keys(
         &self,
-        visit: &mut dyn FnMut(CollectionId, &str) -> std::ops::ControlFlow<()>,
+        visit: &mut dyn FnMut(&[Fingerprint]) -> std::ops::ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let inner = &*self.inner;
-        let newer = inner.unfolded.keys();
-        for ((collection, id), _) in newer.iter().filter(|(_, exists)| **exists) {
-            if visit(*collection, id).is_break() {
-                return Ok(());
-            }
+        // Before the tables: what is folded meanwhile is visited twice rather than not at all.
+        if visit(&inner.unfolded.fingerprints()).is_break() {
+            return Ok(());
         }
-        let mut after = (0u32, String::new());
-        loop {
-            let rows = inner.runtime.block_on(
-                sqlx::query(
-                    "SELECT collection, id FROM documents WHERE (collection, id) > (?, ?)
-                     ORDER BY collection, id LIMIT ?",
-                )
-                .bind(after.0)
-                .bind(&after.1)
-                .bind(KEYS_PER_STEP)
-                .fetch_all(&inner.readers),
-            );
-            let rows = rows.map_err(failed)?;
-            let Some(last) = rows.last() else {
-                return Ok(());
-            };
-            after = (
-                last.try_get(0).map_err(failed)?,
-                last.try_get(1).map_err(failed)?,
-            );
-            for row in &rows {
-                let collection = CollectionId(row.try_get(0).map_err(failed)?);
-                let id: Name = row.try_get::<&str, _>(1).map_err(failed)?.into();
-                let visited = newer.contains_key(&(collection, id.clone()));
-                if !visited && visit(collection, &id).is_break() {
-                    return Ok(());
-                }
-            }
-        }
+        inner.visit_folded(visit)
     }
 
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rialto_engine::store::{ScanRange, StoreError, StoredDocument};
-use rialto_engine::{CollectionId, Name};
+use rialto_engine::{CollectionId, Fingerprint, Name};
 
 use crate::journal::Entry;
 
@@ -240,13 +240,12 @@ impl Unfolded {
             .collect()
     }
 
-    /// The keys of documents that the tables may not have, and whether they exist.
-    pub fn keys(&self) -> HashMap<(CollectionId, Name), bool> {
+    /// The documents that are there and that the tables may not have.
+    pub fn fingerprints(&self) -> Vec<Fingerprint> {
         let state = self.state.lock();
         let all = state.documents.iter().flat_map(|(collection, documents)| {
-            documents
-                .iter()
-                .map(|(id, newest)| ((*collection, id.clone()), newest.body.is_some()))
+            let there = documents.iter().filter(|(_, newest)| newest.body.is_some());
+            there.map(|(id, _)| Fingerprint::of(*collection, id))
         });
         all.collect()
     }

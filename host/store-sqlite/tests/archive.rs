@@ -129,9 +129,24 @@ fn history_is_found_by_subject_in_the_order_of_the_log() {
             assert_eq!(history(unknown), [], "{unknown:?}");
         }
     };
+    let check_last = |store: &SqliteStore| {
+        for (most, expected) in [
+            (0, &[][..]),
+            (1, &[5]),
+            (2, &[4, 5]),
+            (3, &[1, 4, 5]),
+            (9, &[1, 4, 5]),
+        ] {
+            let (last, earlier) = store.last_of_history("transfer:a", most).unwrap();
+            assert_eq!(turns(&last), expected);
+            assert_eq!(earlier, 3 - expected.len());
+        }
+    };
     check(&|subject| store.history(subject).unwrap());
+    check_last(&store);
     let store = reopened(&folder, store);
     check(&|subject| store.history(subject).unwrap());
+    check_last(&store);
 }
 
 #[test]

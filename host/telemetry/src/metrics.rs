@@ -19,6 +19,15 @@ pub struct RequestLabels {
     pub status: u16,
 }
 
+/// Labels of a call from outside.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct CallLabels {
+    /// Service and method; empty for a method that there is not.
+    pub method: String,
+    /// gRPC's status, in its words: `OK`, `NOT_FOUND`.
+    pub status: &'static str,
+}
+
 /// Labels of an outbound request's end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct DeliveryLabels {
@@ -37,6 +46,10 @@ pub struct Metrics {
     pub request_seconds: Histogram,
     /// Nanoseconds spent on parsing and judging bodies.
     pub json_nanoseconds: Counter<u64, AtomicU64>,
+    /// Calls by gRPC.
+    pub calls: Family<CallLabels, Counter>,
+    /// Seconds from a call's head to its answer.
+    pub call_seconds: Histogram,
     /// Outbound requests that have ended.
     pub deliveries: Family<DeliveryLabels, Counter>,
     /// Seconds from an outbound request's first attempt to its end.
@@ -51,6 +64,8 @@ impl Default for Metrics {
             requests: Family::default(),
             request_seconds: seconds(),
             json_nanoseconds: Counter::default(),
+            calls: Family::default(),
+            call_seconds: seconds(),
             deliveries: Family::default(),
             delivery_seconds: seconds(),
         };
@@ -69,6 +84,16 @@ impl Default for Metrics {
                 "http_json_nanoseconds",
                 "Parsing and judging request bodies",
                 metrics.json_nanoseconds.clone(),
+            );
+            registry.register(
+                "grpc_calls",
+                "Calls by gRPC, by method and status",
+                metrics.calls.clone(),
+            );
+            registry.register(
+                "grpc_call_seconds",
+                "From a call by gRPC to its answer",
+                metrics.call_seconds.clone(),
             );
             registry.register(
                 "deliveries",

@@ -12,6 +12,7 @@
 //! | word an FSPIOP error | [`errors`] |
 //! | look into a message | [`messages`] |
 //! | keep what became of messages | [`deliveries`] |
+//! | serve operators over HTTP | [`operators`] |
 //! | write to the host's log | [`logging`], [`info!`], [`warn!`] |
 //! | test with random choices that a seed repeats | [`testing`] |
 //!
@@ -29,6 +30,7 @@ pub mod lifetime;
 pub mod logging;
 pub mod messages;
 pub mod money;
+pub mod operators;
 #[cfg(target_family = "wasm")]
 mod panics;
 pub mod scheme;

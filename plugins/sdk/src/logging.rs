@@ -24,6 +24,13 @@ fn file(kind: &str, id: &str) {
     host::subject(&text);
 }
 
+/// Note that a context was told of something about a participant, for whoever asks what it knew: it keeps
+/// nothing of it, and asks Participant Lifecycle Management in the turn that needs it.
+pub fn heard(event: &str, participant: &str) {
+    subject("participant", participant);
+    log(Level::Debug, &format!("heard {event} of {participant}"));
+}
+
 /// Write a line to the host's log.
 pub fn log(level: Level, message: &str) {
     host::log(level, message);

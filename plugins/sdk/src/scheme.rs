@@ -16,9 +16,6 @@ pub struct Scheme {
     /// The currencies that may be used.
     #[serde(default)]
     pub currencies: Vec<Currency>,
-    /// The participants that exist from the beginning.
-    #[serde(default)]
-    pub participants: Vec<Participant>,
     /// The error codes that the scheme declares.
     #[serde(default)]
     pub errors: Vec<DeclaredError>,
@@ -86,6 +83,18 @@ impl Scheme {
     }
 }
 
+/// Participants of the manifest, in its order, from the one at `first` (counted from 0): at most `limit`
+/// (1,000). They are not among the scheme's facts, for there may be ten thousand.
+///
+/// # Panics
+/// When the host gives something else.
+#[must_use]
+pub fn participants(first: u32, limit: u32) -> Vec<Participant> {
+    let list = configuration::scheme_list("participants", first, limit);
+    serde_json::from_str(&list)
+        .unwrap_or_else(|error| panic!("the scheme's participants cannot be read: {error}"))
+}
+
 static SCHEME: OnceLock<Scheme> = OnceLock::new();
 static SETTINGS: OnceLock<Box<dyn Any + Send + Sync>> = OnceLock::new();
 
@@ -124,13 +133,16 @@ mod tests {
     fn the_hosts_facts_are_understood() {
         let scheme: Scheme = serde_json::from_str(
             r#"{"name":"demo","hub":"Hub","currencies":[{"code":"USD","scale":2}],
-                "participants":[{"id":"payerfsp","name":"Payer","callbackBaseUrl":"http://127.0.0.1:4101",
-                  "accounts":[{"currency":"USD","openingLiquidity":"1000.00","netDebitCap":null}]}],
                 "errors":[{"code":"3100","description":"Generic validation error"}]}"#,
         )
         .unwrap();
         assert_eq!(scheme.scale_of("USD"), Some(2));
         assert_eq!(scheme.scale_of("EUR"), None);
-        assert_eq!(scheme.participants[0].accounts[0].net_debit_cap, None);
+        let participants: Vec<Participant> = serde_json::from_str(
+            r#"[{"id":"payerfsp","name":"Payer","callbackBaseUrl":"http://127.0.0.1:4101",
+                 "accounts":[{"currency":"USD","openingLiquidity":"1000.00","netDebitCap":null}]}]"#,
+        )
+        .unwrap();
+        assert_eq!(participants[0].accounts[0].net_debit_cap, None);
     }
 }

@@ -90,7 +90,12 @@ fn name_alone(event: &str) -> &str {
 /// already.
 pub fn consumers(event: &str) -> Vec<&'static str> {
     match event {
-        "transfer-committed-fulfiled" | "transfer-prepare-liquidity-check-failed" => {
+        "transfer-committed-fulfiled" => vec![
+            "fsp-interop-api",
+            "participant-lifecycle-management",
+            "settlements",
+        ],
+        "transfer-prepare-liquidity-check-failed" => {
             vec!["fsp-interop-api", "participant-lifecycle-management"]
         }
         _ => vec![consumer(event)],
@@ -159,6 +164,6 @@ mod tests {
         ] {
             assert_eq!(consumers(event), [to], "{event}");
         }
-        assert_eq!(consumers("transfer-committed-fulfiled").len(), 2);
+        assert_eq!(consumers("transfer-committed-fulfiled").len(), 3);
     }
 }

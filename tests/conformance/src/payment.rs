@@ -300,13 +300,13 @@ impl Payment {
     ///
     /// # Errors
     /// When it has others.
-    pub fn ledger(&self, stage: &Stage, legs: &[Leg]) -> Result<()> {
+    pub async fn ledger(&self, stage: &Stage, legs: &[Leg]) -> Result<()> {
         let account = |fsp: &str, kind: &str| format!("{fsp}:USD:{kind}");
         let (liquidity, position) = (
             account(self.payer, "LIQUIDITY"),
             account(self.payer, "POSITION"),
         );
-        let entries: Vec<[String; 4]> = legs
+        let mut entries: Vec<[String; 4]> = legs
             .iter()
             .map(|leg| {
                 let (name, debit, credit) = match leg {
@@ -326,7 +326,16 @@ impl Payment {
                 ]
             })
             .collect();
-        stage.ledger(&self.transfer_id, &entries)
+        if legs.iter().any(|leg| matches!(leg, Leg::Fulfil)) {
+            // What was committed is recorded in a settlement batch, in a turn of its own.
+            entries.push([
+                "SETTLEMENT_RECORD".to_owned(),
+                account(self.payer, "SETTLEMENT_POSITION"),
+                account(self.payee, "SETTLEMENT_POSITION"),
+                self.cents.to_string(),
+            ]);
+        }
+        stage.ledger(&self.transfer_id, &entries).await
     }
 
     /// The transfer is in this state, with these entries, and its events are these.
@@ -342,6 +351,6 @@ impl Payment {
     ) -> Result<()> {
         stage.events(&self.subject(), &events.concat()).await?;
         stage.transfer_is(&self.transfer_id, state)?;
-        self.ledger(stage, legs)
+        self.ledger(stage, legs).await
     }
 }

@@ -47,6 +47,8 @@ pub const CURVED: &str = "curvedfsp";
 const ALL: [&str; 10] = [
     PAYER, PAYEE, STRANGER, BARRED, GONE, POOR, CAPPED, WARNED, SIGNER, CURVED,
 ];
+/// How an account of a settlement batch goes on after its currency, up to the batch.
+const BATCH_POSITION: &str = ":SETTLEMENT_POSITION:";
 /// Longer than any message takes.
 const SOON: Duration = Duration::from_secs(30);
 /// FSPs that leave all answers to the cases.
@@ -395,15 +397,35 @@ impl Stage {
         Ok(())
     }
 
-    /// The entries about a transfer are these: type, debit, credit, amount in minor units.
+    /// The entries about a transfer are these: type, debit, credit, amount in minor units. An account of
+    /// a settlement batch is named without its batch. Waits until all are there.
     ///
     /// # Errors
     /// When others are there instead.
-    pub fn ledger(&self, transfer_id: &str, expected: &[[String; 4]]) -> Result<()> {
+    pub async fn ledger(&self, transfer_id: &str, expected: &[[String; 4]]) -> Result<()> {
+        let mut expected = expected.to_vec();
+        expected.sort();
+        let what = format!("the ledger has {expected:?} of transfer {transfer_id}");
+        until(&what, SOON, async || {
+            let found = self.entries(transfer_id)?;
+            Ok(if found == expected {
+                Ok(())
+            } else {
+                Err(format!("{found:?}"))
+            })
+        })
+        .await
+    }
+
+    fn entries(&self, transfer_id: &str) -> Result<Vec<[String; 4]>> {
         let entries: BTreeMap<String, Value> =
             documents(&self.world.host, "accounts-and-balances", "entries")?;
-        let text =
-            |entry: &Value, member: &str| entry[member].as_str().unwrap_or_default().to_owned();
+        let text = |entry: &Value, member: &str| {
+            let text = entry[member].as_str().unwrap_or_default();
+            let position = text.find(BATCH_POSITION);
+            let end = position.map_or(text.len(), |at| at + BATCH_POSITION.len() - 1);
+            text[..end].to_owned()
+        };
         let mut found: Vec<[String; 4]> = entries
             .values()
             .filter(|entry| entry["correlationId"] == transfer_id)
@@ -411,14 +433,8 @@ impl Stage {
                 ["entryType", "debitAccount", "creditAccount", "amount"].map(|m| text(entry, m))
             })
             .collect();
-        let mut expected = expected.to_vec();
         found.sort();
-        expected.sort();
-        ensure!(
-            found == expected,
-            "the ledger has {found:?} of transfer {transfer_id}, not {expected:?}"
-        );
-        Ok(())
+        Ok(found)
     }
 
     /// Nobody has published anything about a subject.

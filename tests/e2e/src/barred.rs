@@ -1,5 +1,5 @@
-//! A participant that may not take part, as if an operator had disabled it: the store of a host at
-//! rest is changed, because no interface does that yet.
+//! A participant that may not take part, as if operators had disabled it: the store of a host at rest is
+//! changed, so that tests of other things need no operators.
 
 use anyhow::{Context as _, Result, ensure};
 use rialto_engine::Lsn;

@@ -56,6 +56,14 @@ impl CliOutput {
         })
     }
 
+    /// What it said on standard error, as one line: without the frames and line breaks that people get, which
+    /// depend on how long a path is.
+    pub fn said(&self) -> String {
+        let words = self.stderr.split_whitespace();
+        let words: Vec<&str> = words.filter(|word| *word != "│").collect();
+        words.join(" ")
+    }
+
     /// The output of a command that must have succeeded.
     ///
     /// # Errors
@@ -109,6 +117,18 @@ impl RunningHost {
     pub fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill().context("killing the host")?;
         self.child.wait().context("waiting for the host's end")?;
+        Ok(())
+    }
+
+    /// Tell it to stop, as a service manager does (SIGTERM). It may take its time.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn terminate(&self) -> anyhow::Result<()> {
+        let pid = self.child.id().to_string();
+        let told = Command::new("kill").args(["-TERM", &pid]).status();
+        let told = told.context("running `kill`")?;
+        anyhow::ensure!(told.success(), "`kill -TERM {pid}` failed");
         Ok(())
     }
 

@@ -5,11 +5,12 @@
 //! - [`messages`] makes messages of FSPs, [`barred`] a participant that may not take part;
 //! - [`mutations`] makes messages that nobody wrote, [`kept`] reads all that a store keeps;
 //! - [`books`] reads the ledger and the transfers back and says what does not add up;
+//! - [`office`] is operators, who ask and decide over HTTP;
 //! - [`offers`] makes components that a host must or must not take;
 //! - [`binaries`] finds the programs, [`waiting`] waits for conditions.
 //!
 //! The host is seen from outside only: its process, its listeners, its command line. ([`barred`] is the
-//! one exception that writes: no interface disables a participant yet, so it writes into the store of a host at rest.
+//! one exception that writes: it disables a participant in the store of a host at rest, where a test needs no operators.
 //! [`kept`] reads such a store, for no interface shows all of it.)
 
 #![forbid(unsafe_code)]
@@ -17,11 +18,13 @@
 pub mod barred;
 pub mod binaries;
 pub mod books;
+pub mod catalogue;
 pub mod host;
 pub mod kept;
 pub mod messages;
 pub mod mutations;
 pub mod offers;
+pub mod office;
 pub mod scenes;
 pub mod scheme;
 pub mod text;
@@ -30,5 +33,6 @@ pub mod world;
 
 pub use books::Books;
 pub use host::{CliOutput, RunningHost};
+pub use office::{Office, Said};
 pub use scheme::TestScheme;
 pub use world::{World, WorldOptions};

@@ -201,7 +201,7 @@ fn every_verb_of_the_project_in_the_documents_exists() {
 #[test]
 fn every_test_that_the_readme_names_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["tests", "../simulation/tests"];
+    let folders = ["tests", "tests/grpc", "../simulation/tests"];
     let files = folders.map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
     let files = files.into_iter().flatten();
     let files = files.map(|file| file.unwrap().path());

@@ -15,11 +15,11 @@ use tokio::task::JoinHandle;
 
 /// Longer than all attempts of a turn take.
 const SOON: Duration = Duration::from_secs(30);
-/// The component that fails: every transfer goes through it first.
-const COMPONENT: &str = "settlements";
-/// Its disease: fuel that is enough to start and not to handle an event.
-const SICK: &str = "[contexts.settlements.limits]\nfuel = 3000\n\n[contexts.settlements.grants]";
-const HEALTHY: &str = "[contexts.settlements.grants]";
+/// The component whose turn fails: it cannot reserve funds.
+const COMPONENT: &str = "transfers";
+/// The ledger's disease: fuel that is enough to start and not to answer.
+const SICK: &str = "[contexts.accounts-and-balances.limits]\nfuel = 3000\n\n[contexts.accounts-and-balances.grants]";
+const HEALTHY: &str = "[contexts.accounts-and-balances.grants]";
 
 async fn world() -> World {
     let scheme = TestScheme::demo().unwrap();
@@ -100,7 +100,7 @@ async fn an_event_that_a_component_cannot_handle_waits_until_it_is_cured() {
     let (id, line) = parked(&world).await;
     for part in [
         COMPONENT,
-        "transfer-prepare-requested",
+        "transfer-prepare-accounts-allocated",
         "after 3 attempts",
         "fuel",
         "transfer:",

@@ -390,10 +390,7 @@ fn keys_that_cannot_be_used_keep_a_host_from_starting() {
     let refused = |expected: &str| {
         let output = scheme.rialto(&["check"]).unwrap();
         assert_eq!(output.code, 2, "{output}");
-        // The words may be broken over lines.
-        let said = output.stderr.split_whitespace().collect::<Vec<_>>();
-        let said = said.join(" ").replace("│ ", "");
-        assert!(said.contains(expected), "{expected}: {output}");
+        assert!(output.said().contains(expected), "{expected}: {output}");
     };
     refused("is open to others (mode 644)");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();

@@ -21,6 +21,7 @@ struct Account {
     debit_limit: String,
     net_debit_cap: Option<String>,
     unsettled: String,
+    batch: Option<String>,
 }
 
 /// A reservation as its document has it.
@@ -76,6 +77,8 @@ fn conserved(accounts: &BTreeMap<&str, Account>, problems: &mut Vec<Problem>) {
         let book = match account.account_type.as_str() {
             "LIQUIDITY" | "POSITION" | "LIQUIDITY_COVER" | "HUB_LIQUIDITY_CONTROL" => "liquidity",
             "SETTLEMENT" | "SETTLEMENT_RESERVED" | "HUB_RECONCILIATION" => "settlement",
+            // Each batch is a book of its own: what is owed in it is owed to somebody in it.
+            "SETTLEMENT_POSITION" => account.batch.as_deref().unwrap_or("unknown"),
             _ => "unknown",
         };
         *sums.entry((&account.currency, book)).or_default() += account.balance();
@@ -91,7 +94,9 @@ fn conserved(accounts: &BTreeMap<&str, Account>, problems: &mut Vec<Problem>) {
 fn limits(accounts: &BTreeMap<&str, Account>, problems: &mut Vec<Problem>) {
     for (id, account) in accounts {
         let (balance, limit) = (account.balance(), units(&account.debit_limit));
-        if !account.account_type.starts_with("HUB_") && balance + limit < 0 {
+        let is_bounded = !account.account_type.starts_with("HUB_")
+            && account.account_type != "SETTLEMENT_POSITION";
+        if is_bounded && balance + limit < 0 {
             let what = format!("{id} stands at {balance}, its limit is {limit}");
             problems.push(Problem::new(LIMITS, what));
         }
@@ -201,7 +206,7 @@ pub fn change(
     let (from, to) = (text(before), text(after));
     let wrong = |rule, what: String| Some(Problem::new(rule, format!("{collection} {id} {what}")));
     let may = match (component, collection) {
-        ("accounts-and-balances", "entries") if before.is_some() => {
+        ("accounts-and-balances", "entries" | "entry-pages") if before.is_some() => {
             return wrong(STATE, "was posted and is changed".to_owned());
         }
         ("accounts-and-balances", "reservations") => matches!(
@@ -244,10 +249,18 @@ mod tests {
             ("Hub:USD:G", account("HUB_LIQUIDITY_CONTROL", 10, 0, None)),
             ("a:USD:LIQUIDITY", account("LIQUIDITY", 3, 10, Some("3"))),
             ("a:USD:POSITION", account("POSITION", 0, 3, None)),
+            ("a:b1", in_batch(7, 2)),
+            ("b:b1", in_batch(0, 5)),
         ];
         documents
             .map(|(id, account)| (id.to_owned(), account))
             .into()
+    }
+
+    fn in_batch(debits: u32, credits: u32) -> Value {
+        let mut account = account("SETTLEMENT_POSITION", debits, credits, None);
+        account["batch"] = json!("b1");
+        account
     }
 
     fn reservations(state: &str) -> Documents {
@@ -274,6 +287,8 @@ mod tests {
         };
         let (hub, liquidity) = ("Hub:USD:G", "a:USD:LIQUIDITY");
         assert_eq!(with(&[(hub, "debitBalance", "9")]), [MONEY]);
+        assert_eq!(with(&[("a:b1", "debitBalance", "8")]), [MONEY]);
+        assert_eq!(with(&[("a:b1", "batch", "b2")]), [MONEY, MONEY]);
         assert_eq!(with(&[(liquidity, "netDebitCap", "2")]), [LIMITS]);
         let overdrawn = [
             (hub, "debitBalance", "2"),

@@ -30,6 +30,7 @@ pub fn judge(api: &Api, message: &Message) -> Result<(Name, Request), Violation>
         query_parameters: judged.query_parameters,
         headers: head::texts(&parts.headers),
         body: validate::body(&judged.operation, message.body.as_bytes())?,
+        caller: None,
     };
     Ok((served.component.clone(), request))
 }

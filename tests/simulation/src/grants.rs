@@ -90,7 +90,7 @@ impl Grants {
                     let owner = document.split('/').next().unwrap_or_default();
                     acting.contains(&owner) && may(|g| &g.host, &|grant| grant == "storage")
                 }
-                Step::Answered { .. } | Step::Reported { .. } => true,
+                Step::Answered { .. } | Step::Reported { .. } | Step::Replied { .. } => true,
             };
             if !allowed {
                 let what = format!("{} {}: {step:?}", record.component, record.function);

@@ -170,7 +170,7 @@ impl Host {
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits)?;
         let operator = stage.manifest.operator().clone();
-        let releases = Releases::new(sqlite.clone(), runtime, operator, clock);
+        let releases = Releases::new(sqlite.clone(), runtime, operator, None, clock);
         if releases.resume()?.is_none() {
             first_release(stage, &sqlite, &releases, &engine)?;
         }

@@ -105,12 +105,12 @@ pub fn ledger(evidence: &Evidence, model: &Model, problems: &mut Vec<Problem>) {
     let found: BTreeMap<String, [String; 3]> = posted
         .filter(|(_, entry)| {
             let kind = entry["entryType"].as_str();
-            kind.is_some_and(|kind| kind.starts_with("TRANSFER_"))
+            kind.is_some_and(|kind| kind.starts_with("TRANSFER_") || kind == "SETTLEMENT_RECORD")
         })
         .map(|(id, entry)| {
             let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
             let of = ["debitAccount", "creditAccount", "amount"].map(text);
-            (id.clone(), of)
+            (id.clone(), of.map(without_batch))
         })
         .collect();
     let ids: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
@@ -120,6 +120,14 @@ pub fn ledger(evidence: &Evidence, model: &Model, problems: &mut Vec<Problem>) {
             let what = format!("entry {id} is {found:?}, should be {expected:?}");
             problems.push(Problem::new(STATE, what));
         }
+    }
+}
+
+/// An account's id; of a batch's, the part before its name, which holds the time of its opening.
+fn without_batch(account: String) -> String {
+    match account.match_indices(':').nth(2) {
+        Some((end, _)) => account[..end].to_owned(),
+        None => account,
     }
 }
 
@@ -139,7 +147,13 @@ fn entries(id: &str, transfer: &Transfer) -> Vec<(String, [String; 3])> {
     };
     let mut entries = vec![entry("prepare", &liquidity, &position)];
     match transfer.state {
-        State::Committed { .. } => entries.push(entry("fulfil", &position, &received)),
+        State::Committed { .. } => {
+            entries.push(entry("fulfil", &position, &received));
+            // And recorded, in whatever batch.
+            let owes = format!("{}:USD:SETTLEMENT_POSITION", prepare.payer);
+            let owed = format!("{}:USD:SETTLEMENT_POSITION", prepare.payee);
+            entries.push(entry("settlement", &owes, &owed));
+        }
         State::Rejected { .. } => entries.push(entry("release", &position, &liquidity)),
         State::Prepared | State::Failed { .. } => {}
     }

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rialto_engine::CollectionId;
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
+use rialto_engine::{CollectionId, Fingerprint};
 use rialto_store_sqlite::SqliteStore;
 
 use crate::journal::Journal;
@@ -78,7 +78,7 @@ impl Store for WatchedStore {
 
     fn visit_keys(
         &self,
-        visit: &mut dyn FnMut(CollectionId, &str) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&[Fingerprint]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         self.store.visit_keys(visit)
     }

@@ -2,6 +2,7 @@
 //!
 //! - [`fsp`] is the simulated FSP: a server for what a switch sends, a payer side that runs
 //!   payments, and a control API by which another process drives it.
+//! - [`sink`] is any number of FSPs that only listen.
 //! - [`behaviour`] says how an FSP misbehaves: delays, refusals, silence, broken connections.
 //! - [`recorder`] keeps the messages, [`transcript`] tells them as a story.
 //! - [`mod@bench`] drives payments from another process and measures them; [`cpu`] reads what
@@ -29,6 +30,7 @@ pub mod limits;
 pub mod message;
 pub mod ports;
 pub mod recorder;
+pub mod sink;
 pub mod text;
 pub mod time;
 pub mod transcript;

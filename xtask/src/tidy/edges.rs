@@ -16,7 +16,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-telemetry", &[]),
     ("rialto-store-suite", &["rialto-engine"]),
     ("rialto-store-sqlite", &["rialto-engine"]),
+    ("rialto-ledger", &["rialto-engine", "rialto-store-sqlite"]),
     ("rialto-openapi", &[]),
+    ("rialto-proto", &[]),
     ("rialto-signatures", &[]),
     ("rialto-components", &["rialto-engine", "rialto-signatures"]),
     (
@@ -29,12 +31,25 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "rialto-grpc",
+        &[
+            "rialto-components",
+            "rialto-edge",
+            "rialto-engine",
+            "rialto-proto",
+            "rialto-telemetry",
+        ],
+    ),
+    (
         "rialto",
         &[
             "rialto-components",
             "rialto-edge",
             "rialto-engine",
+            "rialto-grpc",
+            "rialto-ledger",
             "rialto-manifest",
+            "rialto-proto",
             "rialto-signatures",
             "rialto-simulator",
             "rialto-store-sqlite",
@@ -42,6 +57,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("rialto-simulator", &[]),
+    ("rialto-grpc-client", &[]),
     (
         "rialto-demo",
         &[
@@ -62,6 +78,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-store-sqlite",
         ],
     ),
+    ("rialto-filler", &["rialto-engine", "rialto-store-sqlite"]),
     ("rialto-conformance", &["rialto-simulator", "rialto-tests"]),
     (
         "rialto-simulation",
@@ -76,7 +93,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-tests",
         ],
     ),
-    ("xtask", &["rialto-manifest"]),
+    ("xtask", &["rialto-manifest", "rialto-proto"]),
 ];
 
 /// Crates that only some crates may use, with who they are: what a crate is for shows in what it uses.
@@ -85,13 +102,17 @@ const OWNED: &[(&str, &[&str])] = &[
     ("aws-lc-rs", &["rialto-signatures", "rialto-simulator"]),
     ("wasmtime", &["rialto-components"]),
     ("wasmtime-wasi", &["rialto-components"]),
-    ("sqlx", &["rialto-store-sqlite"]),
+    // Tests damage a store as a stranger would, by SQL.
+    ("sqlx", &["rialto-store-sqlite", "rialto-tests"]),
     ("hyper", HTTP),
     ("hyper-util", HTTP),
     ("http-body-util", HTTP),
     // The operators' API, and the control API of simulated FSPs: no document describes them.
     ("axum", &["rialto", "rialto-simulator"]),
-    ("tower", &["rialto"]),
+    ("tower", &["rialto", "rialto-grpc"]),
+    // The server, and the client that a tool makes for tests.
+    ("tonic", &["rialto-grpc", "rialto-grpc-client"]),
+    ("tokio-rustls", &["rialto-grpc"]),
     ("tracing-subscriber", &["rialto-telemetry"]),
     // The host shows the engine's counters, which the engine keeps without knowing metrics.
     ("prometheus-client", &["rialto-telemetry", "rialto"]),
@@ -99,7 +120,13 @@ const OWNED: &[(&str, &[&str])] = &[
 
 /// Who speaks HTTP: the edge with FSPs and collectors, the host with operators and as their client, and
 /// those on the other side of the wire.
-const HTTP: &[&str] = &["rialto-edge", "rialto", "rialto-simulator", "rialto-tests"];
+const HTTP: &[&str] = &[
+    "rialto-edge",
+    "rialto-grpc",
+    "rialto",
+    "rialto-simulator",
+    "rialto-tests",
+];
 
 #[derive(Deserialize)]
 struct Metadata {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use rialto_engine::CollectionId;
 use rialto_engine::network::{FailureKind, Network, OutboundRequest, Outcome, Report};
 use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
+use rialto_engine::{CollectionId, Fingerprint};
 
 /// Documents, receipts and dead letters in memory.
 #[derive(Default)]
@@ -92,10 +92,10 @@ impl Store for MemoryStore {
 
     fn visit_keys(
         &self,
-        visit: &mut dyn FnMut(CollectionId, &str) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&[Fingerprint]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         for (c, id) in self.documents.lock().unwrap().keys() {
-            if visit(*c, id).is_break() {
+            if visit(&[Fingerprint::of(*c, id)]).is_break() {
                 break;
             }
         }

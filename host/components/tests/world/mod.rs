@@ -18,8 +18,8 @@ use rialto_components::rules::{Judgement, Outcome, Receipt};
 use rialto_components::runtime::Argument;
 use rialto_components::wiring::Problem;
 use rialto_components::{
-    ComponentSpec, Digest, Failing, Grants, Isolation, Limits, Release, ReleaseSpec, Role, Runtime,
-    StepSpec,
+    Activation, ComponentSpec, Digest, Failing, Grants, Isolation, Limits, Release, ReleaseSpec,
+    Role, Runtime, StepSpec,
 };
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
@@ -151,12 +151,14 @@ pub fn release(mut components: Vec<ComponentSpec>, steps: Vec<StepSpec>) -> Rele
     if friendless && components.iter().any(|c| c.digest == asker().digest) {
         components.push(friend());
     }
+    let things = ["{\"n\":0}", "1", "\"two\""];
     ReleaseSpec {
         number: 1,
         digest: Digest::of("a release of the tests"),
         components,
         steps,
         scheme: "{}".into(),
+        lists: Arc::new([("things".to_owned(), things.map(str::to_owned).to_vec())].into()),
         signers: Vec::new(),
         codes: ["2001", "3100", "4200"].map(str::to_owned).to_vec(),
     }
@@ -329,6 +331,7 @@ impl World {
             query_parameters: Vec::new(),
             headers: Vec::new(),
             body: Some(text.to_owned()),
+            caller: None,
         };
         let (told, wait) = mpsc::channel();
         let waiter = Box::new(move |answer| {
@@ -348,18 +351,24 @@ impl World {
         Ok(response.body.unwrap_or_default())
     }
 
-    /// Run the activation turn of the release that is current.
-    pub fn activate(&self) -> Result<(), Failure> {
-        let release = self.runtime.current().unwrap();
-        let (told, wait) = mpsc::channel();
-        self.engine.submit_activation(
-            "release".into(),
-            Arc::new(Argument::Activation(release)),
-            Box::new(move |answer| {
-                let _ = told.send(answer.map(|_| ()));
-            }),
-        );
-        wait.recv_timeout(PATIENCE).expect("an answer in time")
+    /// Run the activation of the release that is current. Answers how many turns that took.
+    pub fn activate(&self) -> Result<u32, Failure> {
+        let mut next = Activation::first(self.runtime.current().unwrap());
+        let mut turns = 0;
+        while let Some(activation) = next {
+            let (told, wait) = mpsc::channel();
+            self.engine.submit_activation(
+                "release".into(),
+                Arc::new(Argument::Activation(activation.clone())),
+                Box::new(move |answer| {
+                    let _ = told.send(answer);
+                }),
+            );
+            let answer = wait.recv_timeout(PATIENCE).expect("an answer in time")?;
+            turns += 1;
+            next = activation.next(&*answer);
+        }
+        Ok(turns)
     }
 
     /// The component and reason of an order's failure.

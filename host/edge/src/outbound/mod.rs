@@ -20,7 +20,9 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
-use rialto_engine::network::{FailureKind, Network, OutboundRequest, Outcome, Report, WhileAway};
+use rialto_engine::network::{
+    DeliveryPolicy, FailureKind, Network, OutboundRequest, Outcome, Report, WhileAway,
+};
 use rialto_engine::{Clock, Trace};
 use rialto_telemetry::metrics::DeliveryLabels;
 use rialto_telemetry::{Metrics, Spans};
@@ -142,7 +144,16 @@ impl Inner {
 
     async fn deliver(&self, request: &OutboundRequest, trace: Option<Trace>) -> Report {
         let started = Instant::now();
-        let (outcome, attempts, destination) = match built(request, trace) {
+        let allowed = if request.policy.attempts_max == DeliveryPolicy::NOT_ALLOWED {
+            Err(format!(
+                "`{}` is not granted requests to {}; the scheme's operator can grant the origin under `outbound`",
+                request.component,
+                destination(&request.url)
+            ))
+        } else {
+            built(request, trace)
+        };
+        let (outcome, attempts, destination) = match allowed {
             Ok(built) => {
                 let destination = built.uri().authority().map(ToString::to_string);
                 let destination = destination.unwrap_or_default();

@@ -32,8 +32,8 @@ use rialto_engine::store::{
 };
 use rialto_engine::turn::Send as SendRequest;
 use rialto_engine::{
-    Clock, CollectionId, Delivery, Engine, Entropy, Environment, Failure, Interrupt, Limits, Lsn,
-    Name, Payload, Reply, Spans, Stimulus, Timestamp, Trace, Turn,
+    Clock, CollectionId, Delivery, Engine, Entropy, Environment, Failure, Fingerprint, Interrupt,
+    Limits, Lsn, Name, Payload, Reply, Spans, Stimulus, Timestamp, Trace, Turn,
 };
 
 /// What the store has on disk, and what is to go wrong.
@@ -106,6 +106,7 @@ impl Store for MemoryStore {
             deliveries: disk.deliveries.values().cloned().collect(),
             reminders: disk.reminders.values().cloned().collect(),
             outbound: disk.outbound.values().cloned().collect(),
+            documents: disk.documents.len() as u64,
         })
     }
 
@@ -161,10 +162,10 @@ impl Store for MemoryStore {
 
     fn visit_keys(
         &self,
-        visit: &mut dyn FnMut(CollectionId, &str) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&[Fingerprint]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         for (c, id) in self.disk.lock().documents.keys() {
-            if visit(*c, id).is_break() {
+            if visit(&[Fingerprint::of(*c, id)]).is_break() {
                 break;
             }
         }

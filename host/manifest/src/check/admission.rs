@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::{list, unknown};
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
-use crate::operator::{Ceilings, Operator, OperatorFile, Surface};
+use crate::operator::{Ceilings, GRPC, Operator, OperatorFile, Surface};
 use crate::scheme::{Context, Rule, Scheme, SchemeFile};
 use crate::values::Name;
 
@@ -93,6 +93,14 @@ impl Check<'_> {
     }
 
     fn listener(&mut self, path: &str, listener: &Name) {
+        if listener.as_str() == GRPC {
+            self.problem(
+                &format!("{path}/listener"),
+                Code::BadValue,
+                format!("the listener `{GRPC}` serves calls, and no HTTP"),
+                "What it exports is served there when rialto.toml says so; name another listener for its HTTP API, or none.",
+            );
+        }
         let listeners = &self.rules.value.listeners;
         if !listeners.contains_key(listener) && !self.rules.is_dropped(listener.as_str()) {
             let known = || listeners.keys().map(Name::as_str);

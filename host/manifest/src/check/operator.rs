@@ -2,8 +2,8 @@
 
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
-use crate::operator::OperatorFile;
-use crate::values::UrlScheme;
+use crate::operator::{FIRST_OPERATOR, GRPC, Listener, NOBODY, OperatorFile};
+use crate::values::{Name, UrlScheme};
 
 /// Check the operator's document by itself.
 pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
@@ -24,7 +24,13 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
             );
         }
         seen.push((name, address));
+        if name.as_str() == GRPC {
+            calls(document, listener, problems);
+        } else {
+            only_of_calls(document, name, listener, problems);
+        }
     }
+    people(document, problems);
     let http = &file.http;
     if http.bodies_max < http.body_max {
         document.problem(
@@ -77,6 +83,94 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
                 telemetry.endpoint
             ),
             "Name a collector beside the host, such as `http://127.0.0.1:4318`; it sends on over TLS.",
+        );
+    }
+}
+
+fn people(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
+    for (name, person) in &document.value.operators {
+        let taken = match name.as_str() {
+            FIRST_OPERATOR => "is the one who holds `operator.token`",
+            NOBODY => "stands for approvals without a second person",
+            _ => "",
+        };
+        if !taken.is_empty() {
+            document.problem(
+                problems,
+                &format!("operators/{name}"),
+                Code::Duplicate,
+                format!("the operator `{name}` {taken}"),
+                "Give the operator another name.",
+            );
+        }
+        if person.roles.is_empty() {
+            document.problem(
+                problems,
+                &format!("operators/{name}/roles"),
+                Code::BadValue,
+                format!("the operator `{name}` has no role, so it may do nothing"),
+                "Give it one of `reader`, `maker`, `checker`, `context`, `admin`.",
+            );
+        }
+    }
+}
+
+/// What must hold for the listener of calls.
+fn calls(document: &Document<OperatorFile>, listener: &Listener, problems: &mut Diagnostics) {
+    let plaintext = listener.plaintext == Some(true);
+    let address = listener.address;
+    if listener.tls.is_none() && !plaintext && !address.socket().ip().is_loopback() {
+        document.problem(
+            problems,
+            &format!("listeners/{GRPC}/address"),
+            Code::Contradiction,
+            format!("`{address}` is open to others than this machine, and there is no TLS"),
+            "Give `tls` a certificate and a key, listen on 127.0.0.1, or say `plaintext = true` if a proxy before it has TLS.",
+        );
+    }
+    if listener.tls.is_some() && plaintext {
+        document.problem(
+            problems,
+            &format!("listeners/{GRPC}/plaintext"),
+            Code::Contradiction,
+            "`plaintext` is true, and there is `tls`".to_owned(),
+            "Leave one of them out.",
+        );
+    }
+    for (n, event) in listener.events.iter().enumerate() {
+        if event.interface.is_none() {
+            document.problem(
+                problems,
+                &format!("listeners/{GRPC}/events/{n}"),
+                Code::BadValue,
+                format!("`{event}` is all of a package, and events are named one by one"),
+                "Name each event that clients may tell, as in `package/interface`.",
+            );
+        }
+    }
+}
+
+/// What other listeners do not have.
+fn only_of_calls(
+    document: &Document<OperatorFile>,
+    name: &Name,
+    listener: &Listener,
+    problems: &mut Diagnostics,
+) {
+    let keys = [
+        ("tls", listener.tls.is_some()),
+        ("plaintext", listener.plaintext.is_some()),
+        ("serve", !listener.serve.is_empty()),
+        ("events", !listener.events.is_empty()),
+        ("reflection", listener.reflection.is_some()),
+    ];
+    for (key, _) in keys.iter().filter(|(_, there)| *there) {
+        document.problem(
+            problems,
+            &format!("listeners/{name}/{key}"),
+            Code::Contradiction,
+            format!("`{name}` serves HTTP, and `{key}` is for the listener `{GRPC}`"),
+            format!("Leave it out here, or say it in [listeners.{GRPC}]."),
         );
     }
 }

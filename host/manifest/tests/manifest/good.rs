@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use rialto_manifest::operator::Reflection;
 use rialto_manifest::values::Digest;
 use rialto_manifest::{ComponentKind, Manifest, SchemeDocument, lock};
 
@@ -25,7 +26,7 @@ fn what_is_left_out_has_its_documented_default() {
     assert_eq!(manifest.operator().telemetry, None);
     assert_eq!(
         manifest.scheme_json(),
-        r#"{"name":"test","hub":"Hub","currencies":[],"participants":[],"errors":[]}"#
+        r#"{"name":"test","hub":"Hub","currencies":[],"errors":[]}"#
     );
     assert!(manifest.components().is_empty());
 }
@@ -36,6 +37,13 @@ fn every_key_reaches_the_host() {
     let operator = manifest.operator();
     assert_eq!(operator.engine.workers, Some(2));
     assert_eq!(operator.engine.retry_max.millis(), 60_000);
+    let grpc = &operator.listeners["grpc"];
+    assert_eq!(grpc.serve[0].to_string(), "quoting/*");
+    assert_eq!(grpc.events.len(), 1);
+    assert_eq!(grpc.reflection, Some(Reflection::Open));
+    let tls = grpc.tls.as_ref().expect("a table");
+    let authority = tls.client_ca.as_ref().expect("a path");
+    assert_eq!(authority.to_string(), "tls/clients.pem");
     let telemetry = operator.telemetry.as_ref().expect("a table");
     assert_eq!(telemetry.endpoint.to_string(), "http://127.0.0.1:4318/otlp");
     assert!((telemetry.sampling_ratio - 0.25).abs() < f64::EPSILON);
@@ -75,6 +83,14 @@ fn components_see_facts_and_settings_as_json() {
     support::compare(&support::data().join("facts.json"), &facts);
     support::compare(&support::data().join("settings.json"), &settings);
     assert_eq!(manifest.settings_json("amount-limits"), None);
+    let lists = manifest.scheme().scheme_lists();
+    let [("participants", participants)] = lists.as_slice() else {
+        panic!("{lists:?}");
+    };
+    assert_eq!(participants.len(), manifest.scheme().participants.len());
+    let first = "{\"id\":\"payerfsp\",\"name\":\"Payer FSP\",\"callbackBaseUrl\":\"http://127.0.0.1:4101\",\
+                 \"accounts\":[{\"currency\":\"USD\",\"openingLiquidity\":\"1000.00\",\"netDebitCap\":\"500\",";
+    assert!(participants[0].starts_with(first), "{}", participants[0]);
 }
 
 #[test]

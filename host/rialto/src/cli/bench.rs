@@ -2,13 +2,14 @@
 //! process of its own on this machine.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use rialto_manifest::Manifest;
-use rialto_simulator::bench::{BenchSettings, Extent, Load};
+use rialto_simulator::bench::{BenchSettings, Extent, Load, Payments};
 use rialto_simulator::{PartyId, PaymentRequest};
 use serde_json::{Value, json};
 
@@ -19,6 +20,7 @@ mod figures;
 mod keys;
 mod neighbour;
 mod place;
+mod prepares;
 
 use figures::{Sampler, conditions, figures, print_table, run};
 use neighbour::Health;
@@ -49,6 +51,11 @@ pub(super) struct Bench {
     /// answers, one that answers after 30 seconds, one that resets connections.
     #[arg(long, conflicts_with_all = ["jws", "state"])]
     neighbour: bool,
+    /// Measure prepares of transfers instead of whole payments: first all by one payer, then by this
+    /// many in turn. They are participants of the benchmark's copy of the scheme, in which no rule
+    /// requires a quote.
+    #[arg(long, value_name = "N", conflicts_with_all = ["jws", "neighbour", "state", "payees"])]
+    payers: Option<usize>,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
@@ -64,6 +71,9 @@ const BESIDE: [&str; 4] = [
     "p99_ms",
     "host_cpu_ms_per_payment",
 ];
+
+/// Participants that pay and are paid: the first ones of the scheme.
+const PAYING: usize = 2;
 
 /// What a measurement has beside the plain one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,6 +103,9 @@ impl Bench {
         let temporary = place::Temporary::new()?;
         if self.neighbour {
             return self.beside_neighbours(&given, &conditions, temporary.path());
+        }
+        if let Some(payers) = self.payers {
+            return self.one_and_many(&given, &conditions, temporary.path(), payers);
         }
         let unsigned = if self.jws {
             let place = temporary.path().join("unsigned");
@@ -134,7 +147,7 @@ impl Bench {
         &self,
         given: &Manifest,
         conditions: &Value,
-        temporary: &std::path::Path,
+        temporary: &Path,
     ) -> anyhow::Result<u8> {
         let mut well = None;
         for health in neighbour::ALL {
@@ -170,12 +183,56 @@ impl Bench {
         Ok(0)
     }
 
+    /// Measure prepares by one payer, and then by so many.
+    fn one_and_many(
+        &self,
+        given: &Manifest,
+        conditions: &Value,
+        temporary: &Path,
+        payers: usize,
+    ) -> anyhow::Result<u8> {
+        let mut each = vec![1, payers.max(1)];
+        each.dedup();
+        for payers in each {
+            let place = temporary.join(payers.to_string());
+            let Some(mut figures) = prepares::measure(self, given, &place, payers)? else {
+                return Ok(2);
+            };
+            figures["conditions"] = conditions.clone();
+            if self.json {
+                out::line(&figures)?;
+            } else {
+                print_table(&figures)?;
+                out::line("")?;
+            }
+            if figures["payments"] == 0 {
+                return Ok(1);
+            }
+        }
+        Ok(0)
+    }
+
+    /// How it is measured, by the options.
+    fn settings(&self) -> BenchSettings {
+        BenchSettings {
+            load: match self.rate {
+                Some(per_second) => Load::Open { per_second },
+                None => Load::Closed {
+                    concurrency: self.concurrency,
+                },
+            },
+            warm_up: Duration::from_secs(self.warm_up),
+            extent: Extent::For(Duration::from_secs(self.seconds)),
+            ..BenchSettings::default()
+        }
+    }
+
     /// Measure a copy of the scheme in a place of its own. None when the copy cannot be loaded.
     fn at(
         &self,
         given: &Manifest,
-        place: &std::path::Path,
-        state: &std::path::Path,
+        place: &Path,
+        state: &Path,
         beside: Beside,
     ) -> anyhow::Result<Option<Value>> {
         std::fs::create_dir(place)?;
@@ -199,23 +256,16 @@ impl Bench {
     fn measure(
         &self,
         manifest: &Manifest,
-        state: &std::path::Path,
+        state: &Path,
         keys: &keys::PrivateKeys,
         health: Option<Health>,
     ) -> anyhow::Result<Value> {
         std::fs::create_dir_all(state)?;
         let fsps_file = state.join("fsps.json");
         let parties = self.fsps(manifest, &fsps_file, keys)?;
-        let rialto = std::env::current_exe()?;
-        let host = start(
-            Command::new(&rialto)
-                .arg("serve")
-                .arg(manifest.folder())
-                .arg("--state")
-                .arg(state),
-        )?;
+        let host = serve(manifest, state)?;
         let fsps = start(
-            Command::new(&rialto)
+            Command::new(std::env::current_exe()?)
                 .arg("simulate")
                 .arg(manifest.folder())
                 .arg("--no-record")
@@ -229,28 +279,19 @@ impl Bench {
         };
         let currency = payer.accounts.first().context("the payer has no account")?;
         let currency = currency.currency.to_string();
-        let payments = parties
+        let payments: Vec<_> = parties
             .iter()
             .map(|party| PaymentRequest::new(party.clone(), "1", &currency))
             .collect();
-        let mut settings = BenchSettings::new(&payer.callback_base_url.to_string(), payments);
-        settings.load = match self.rate {
-            Some(per_second) => Load::Open { per_second },
-            None => Load::Closed {
-                concurrency: self.concurrency,
-            },
-        };
-        settings.warm_up = Duration::from_secs(self.warm_up);
-        settings.extent = Extent::For(Duration::from_secs(self.seconds));
+        let mut settings = self.settings();
+        let payers = [payer.callback_base_url.to_string()];
+        let payments = Payments::new(&payers, &payments, settings.timeout)?;
         settings.processes = vec![
             ("host".into(), host.0.id()),
             ("fsps".into(), fsps.0.id()),
             ("generator".into(), std::process::id()),
         ];
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
+        let runtime = runtime()?;
         let sampler = Sampler::new(manifest, host.0.id())?;
         let order = format!("{}/_control/associate", payee.callback_base_url);
         // Without names, all parties that its settings give it.
@@ -261,7 +302,7 @@ impl Bench {
             runtime.block_on(neighbour::keep_paying(manifest, health, &payer, &currency))
         });
         let paying = paying.transpose()?;
-        let result = runtime.block_on(run(&settings, !self.json, &sampler))?;
+        let result = runtime.block_on(run(&settings, Arc::new(payments), !self.json, &sampler))?;
         if let Some(paying) = paying {
             paying.abort();
         }
@@ -272,10 +313,17 @@ impl Bench {
     fn fsps(
         &self,
         manifest: &Manifest,
-        file: &std::path::Path,
+        file: &Path,
         keys: &keys::PrivateKeys,
     ) -> anyhow::Result<Vec<PartyId>> {
         let mut all = simulate::model(manifest)?;
+        // A scheme may have ten thousand others, to whom nobody pays.
+        let mut paying = 0;
+        all.retain(|settings| {
+            let is_neighbour = neighbour::is(settings.id.as_str());
+            paying += usize::from(!is_neighbour);
+            is_neighbour || paying <= PAYING
+        });
         for settings in &mut all {
             settings.signing_key = keys.get(settings.id.as_str()).cloned();
         }
@@ -294,6 +342,39 @@ impl Bench {
         std::fs::write(file, serde_json::to_string(&all)?)?;
         Ok(parties)
     }
+}
+
+/// What the generator runs on.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+}
+
+/// A host that serves this scheme on a store there. A store that is there already has another release, whose
+/// FSPs listen elsewhere.
+fn serve(manifest: &Manifest, state: &Path) -> anyhow::Result<Running> {
+    std::fs::create_dir_all(state)?;
+    let has_release = state.join("rialto.db").is_file();
+    let rialto = std::env::current_exe()?;
+    let (scheme, store) = (manifest.folder(), ["--state".as_ref(), state.as_os_str()]);
+    let host = start(Command::new(&rialto).arg("serve").arg(scheme).args(store))?;
+    if has_release {
+        let mut apply = Command::new(&rialto);
+        apply.args(["release", "apply"]).arg(scheme);
+        apply.arg("--at").arg(scheme).args(store);
+        apply.args(["--note", "for a benchmark"]);
+        let applied = apply
+            .output()
+            .with_context(|| format!("starting {apply:?}"))?;
+        ensure!(
+            applied.status.success(),
+            "the benchmark's copy of the scheme does not become current on this store: {}",
+            String::from_utf8_lossy(&applied.stderr)
+        );
+    }
+    Ok(host)
 }
 
 /// Start a process and wait until it says that it is ready.

@@ -9,10 +9,13 @@ use rialto_components::{Digest, Release, Runtime};
 use rialto_edge::Api;
 use rialto_engine::Entropy as _;
 use rialto_engine::time::SystemEntropy;
+use rialto_grpc::Calls;
+use rialto_manifest::operator::GRPC;
 use rialto_manifest::{Diagnostics, Manifest};
 use serde_json::json;
 
 use super::show;
+use crate::calls::{self, Offering};
 use crate::located::{located, of_all};
 use crate::ops::reserved;
 use crate::out;
@@ -48,12 +51,24 @@ impl Check {
             Ok(release) => release,
             Err(problems) => return self.refuse(&problems),
         };
+        let offering = Offering::of(manifest.operator(), manifest.folder())?;
+        let calls = offering.map(|offering| {
+            offering.calls(&release, |wanted| {
+                let mut components = manifest.components().iter();
+                let found = components.find(|c| spec::digest(c.digest) == *wanted);
+                found.map(|c| c.bytes.to_vec())
+            })
+        });
+        let calls = calls.transpose()?;
         if self.json {
-            out::line(summary(&manifest, &release))?;
+            out::line(summary(&manifest, &release, calls.as_ref()))?;
         } else {
             let colours = words::colours();
             out::text(words::wiring(&release, colours))?;
             out::text(words::scheme(&manifest, colours))?;
+            if let Some(calls) = &calls {
+                out::text(words::calls(calls, colours))?;
+            }
             out::line(format_args!(
                 "scheme {}: {} components fit together, {} links\nrelease digest {}",
                 manifest.scheme().name,
@@ -112,6 +127,11 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     if let Err(error) = OperatorKeys::read(manifest) {
         return Ok(Err(of_all("bad-key", format!("{error:#}"))));
     }
+    if let Some(listener) = manifest.operator().listeners.get(GRPC)
+        && let Err(error) = calls::tls(listener, manifest.folder())
+    {
+        return Ok(Err(of_all("bad-tls", format!("{error:#}"))));
+    }
     let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;
     let spec = spec::release(0, manifest.document(), |wanted| {
         let mut components = manifest.components().iter();
@@ -130,7 +150,7 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     Ok(Ok(release))
 }
 
-fn summary(manifest: &Manifest, release: &Release) -> serde_json::Value {
+fn summary(manifest: &Manifest, release: &Release, calls: Option<&Calls>) -> serde_json::Value {
     let members = release.members.iter().map(|member| {
         json!({
             "name": &*member.identity.name,
@@ -139,13 +159,23 @@ fn summary(manifest: &Manifest, release: &Release) -> serde_json::Value {
             "exports": member.shape.exports.iter().map(|i| i.name.to_string()).collect::<Vec<_>>(),
         })
     });
-    json!({
+    let mut summary = json!({
         "fits": true,
         "scheme": manifest.scheme().name.as_str(),
         "digest": release.digest.to_string(),
         "links": release.wiring.links.len(),
         "components": members.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(calls) = calls {
+        let unserved = calls.unserved.iter();
+        summary["calls"] = json!({
+            "served": calls.paths(),
+            "unserved": unserved
+                .map(|unserved| json!({ "interface": unserved.interface, "why": unserved.why }))
+                .collect::<Vec<_>>(),
+        });
+    }
+    summary
 }
 
 impl Lock {

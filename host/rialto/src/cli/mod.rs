@@ -4,6 +4,8 @@ mod bench;
 mod check;
 mod deliveries;
 mod inspect;
+mod ledger;
+mod proto;
 mod release;
 mod serve;
 mod simulate;
@@ -13,6 +15,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use rialto_manifest::Manifest;
+use rialto_manifest::operator::FIRST_OPERATOR;
+use rialto_manifest::values::Name;
 
 pub use deliveries::Delivery;
 
@@ -46,6 +50,15 @@ struct At {
     /// The folder of its store, where that is not the one that rialto.toml names.
     #[arg(long, global = true, value_name = "DIR", env = "RIALTO_STATE")]
     state: Option<PathBuf>,
+    /// The operator who asks, by the name in rialto.toml; its token must be readable.
+    #[arg(
+        long = "as",
+        global = true,
+        value_name = "NAME",
+        env = "RIALTO_OPERATOR",
+        default_value = FIRST_OPERATOR
+    )]
+    operator: Name,
 }
 
 #[derive(Debug, Subcommand)]
@@ -56,6 +69,8 @@ enum Command {
     Check(check::Check),
     /// Pin the digests of a scheme's components in scheme.lock
     Lock(check::Lock),
+    /// Write the `.proto` files that clients of gRPC are built from
+    Proto(proto::Proto),
     /// Plan, apply, list and roll back releases of a running host
     #[command(subcommand)]
     Release(release::Release),
@@ -72,6 +87,8 @@ enum Command {
     Deliveries(deliveries::Deliveries),
     /// List deliveries that were given up, retry or drop one
     DeadLetters(inspect::DeadLetters),
+    /// Look at the accounts in a store: balances, entries, whether all is whole
+    Ledger(ledger::Ledger),
     /// Run simulated FSPs that speak FSPIOP
     Simulate(simulate::Simulate),
     /// Measure complete payments through a host and simulated FSPs on this machine
@@ -93,6 +110,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Serve(serve) => serve.run(),
         Command::Check(check) => check.run(),
         Command::Lock(lock) => lock.run(),
+        Command::Proto(proto) => proto.run(),
         Command::Release(release) => release.run(),
         Command::Plugin(plugin) => plugin.run(),
         Command::Events(events) => events.run(),
@@ -100,6 +118,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Documents(documents) => documents.run(),
         Command::Deliveries(deliveries) => deliveries.run(),
         Command::DeadLetters(letters) => letters.run(),
+        Command::Ledger(ledger) => ledger.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Bench(bench) => bench.run(),
         Command::Version => {
@@ -115,7 +134,7 @@ impl At {
             Some(state) => state.clone(),
             None => store_of(&self.at)?,
         };
-        Client::of(&store)
+        Client::of(&store, self.operator.as_str())
     }
 }
 

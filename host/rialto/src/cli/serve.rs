@@ -42,8 +42,13 @@ impl Serve {
         let folder = self.state.unwrap_or_else(|| manifest.store_path());
         let host = Host::start(&manifest, &folder, runtime.handle())?;
         for (name, address) in host.addresses() {
+            let listener = manifest.operator().listeners.get(name.as_str());
+            let scheme = match listener.and_then(|listener| listener.tls.as_ref()) {
+                Some(_) => "https",
+                None => "http",
+            };
             // A host whose starter does not listen serves all the same.
-            let _ = out::line(format_args!("{name} http://{address}"));
+            let _ = out::line(format_args!("{name} {scheme}://{address}"));
         }
         let _ = out::line("ready");
         let failed = runtime.block_on(until_stopped(&host))?;

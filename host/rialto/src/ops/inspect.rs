@@ -1,7 +1,7 @@
 //! What happened, over HTTP: histories, receipts, documents, dead letters.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use rialto_components::rules::Receipt;
 use rialto_edge::Standing;
@@ -12,7 +12,11 @@ use rialto_store_sqlite::SqliteStore;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::taken::{Asked, At};
 use super::{Host, Problem, blocking};
+
+/// Turns of a subject that are read at a time, the last ones: there are subjects that live for years.
+const TURNS_MAX: usize = 10_000;
 
 /// The turns that were about something.
 #[derive(Serialize, Deserialize)]
@@ -98,7 +102,7 @@ const fn hundred() -> u32 {
 
 #[derive(Deserialize)]
 pub(super) struct Latest {
-    /// Turns of each subject; all of them if it is not said.
+    /// Turns of each subject; as many as are read at a time if it is not said.
     last: Option<usize>,
 }
 
@@ -110,19 +114,17 @@ pub(super) struct Ask {
 
 pub(super) async fn events(
     State(shared): Host,
-    Path(id): Path<String>,
-    Query(wanted): Query<Latest>,
+    At(id): At<String>,
+    Asked(wanted): Asked<Latest>,
 ) -> Result<Json<Vec<Story>>, Problem> {
-    blocking(move || {
+    blocking(&shared.clone().reads, move || {
         let mut stories = Vec::new();
         for subject in shared.store.subjects_of(&id)? {
-            let mut turns = shared.store.history(&subject)?;
-            if turns.is_empty() {
+            let last = wanted.last.unwrap_or(TURNS_MAX).min(TURNS_MAX);
+            let (turns, earlier) = shared.store.last_of_history(&subject, last)?;
+            if turns.is_empty() && earlier == 0 {
                 continue;
             }
-            let last = wanted.last.unwrap_or(usize::MAX);
-            let earlier = turns.len().saturating_sub(last);
-            turns.drain(..earlier);
             stories.push(Story {
                 subject,
                 turns,
@@ -151,10 +153,10 @@ fn receipts_about(store: &SqliteStore, id: &str) -> Result<Vec<StoredReceipt>, S
 
 pub(super) async fn receipts(
     State(shared): Host,
-    Path(id): Path<String>,
-    Query(ask): Query<Ask>,
+    At(id): At<String>,
+    Asked(ask): Asked<Ask>,
 ) -> Result<Json<Vec<FiledReceipt>>, Problem> {
-    blocking(move || {
+    blocking(&shared.clone().reads, move || {
         let mut filed = Vec::new();
         for stored in receipts_about(&shared.store, &id)? {
             let receipt: Receipt = serde_json::from_str(&stored.body).map_err(|e| {
@@ -176,10 +178,10 @@ pub(super) async fn receipts(
 
 pub(super) async fn documents(
     State(shared): Host,
-    Path((component, collection)): Path<(String, String)>,
-    Query(scan): Query<Scan>,
+    At((component, collection)): At<(String, String)>,
+    Asked(scan): Asked<Scan>,
 ) -> Result<Json<Vec<Shown>>, Problem> {
-    blocking(move || {
+    blocking(&shared.clone().reads, move || {
         let range = ScanRange::prefix(&scan.prefix);
         let found = shared
             .engine
@@ -222,7 +224,7 @@ pub(super) async fn destinations(State(shared): Host) -> Json<Vec<Destination>> 
 }
 
 pub(super) async fn dead_letters(State(shared): Host) -> Result<Json<Vec<ShownLetter>>, Problem> {
-    blocking(move || {
+    blocking(&shared.clone().reads, move || {
         let letters = shared.engine.dead_letters()?;
         let shown = letters.into_iter().map(|letter| ShownLetter {
             id: letter.delivery.id,
@@ -245,7 +247,7 @@ pub(super) async fn dead_letters(State(shared): Host) -> Result<Json<Vec<ShownLe
 
 pub(super) async fn settle_dead_letter(
     State(shared): Host,
-    Path((id, verb)): Path<(u64, String)>,
+    At((id, verb)): At<(u64, String)>,
 ) -> Result<StatusCode, Problem> {
     let decision = match verb.as_str() {
         "retry" => Decision::Retry,
@@ -255,7 +257,7 @@ pub(super) async fn settle_dead_letter(
             return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail));
         }
     };
-    blocking(move || {
+    blocking(&shared.clone().changes, move || {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         let waiter = move |outcome: Result<Reply, Failure>| {
             let _ = sender.send(outcome);

@@ -1,9 +1,10 @@
 //! The operators' API: health, metrics, releases, dead letters, and what happened. Health and
-//! metrics are open; everything else needs the operators' token.
+//! metrics are open; everything else needs an operator's token, and the role for it.
 
 mod inspect;
 mod problem;
 mod releases;
+mod taken;
 
 use std::sync::Arc;
 
@@ -11,12 +12,14 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use rialto_edge::Service;
+use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use crate::host::{OPERATORS, Shared};
+use crate::operators::{Caller, role_for};
 
 pub use inspect::{Again, Destination, FiledReceipt, Shown, ShownLetter, Story};
 pub use problem::Problem;
@@ -91,8 +94,8 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Answer a request: by the routes, or by the component that serves its path. Its caller must show
-/// the same token.
+/// Answer a request: by the routes, or by the component that serves its path, which judges the
+/// caller's roles itself.
 pub async fn answer(
     router: Router,
     service: Arc<Service>,
@@ -100,12 +103,14 @@ pub async fn answer(
     mut request: http::Request<hyper::body::Incoming>,
 ) -> Response {
     if service.serves(request.uri().path()) {
-        if let Some(refusal) = refusal(&shared, request.headers()) {
-            return refusal;
-        }
+        let caller = match caller_of(&shared, request.headers()) {
+            Ok(caller) => caller,
+            Err(refusal) => return refusal.into_response(),
+        };
         // The token is between the operator and the host: no component sees it.
         request.headers_mut().remove(header::AUTHORIZATION);
-        return service.answer(request).await.map(axum::body::Body::new);
+        let answer = service.answer(request, Some(caller.to_component())).await;
+        return answer.map(axum::body::Body::new);
     }
     match router.oneshot(request.map(axum::body::Body::new)).await {
         Ok(response) => response,
@@ -114,34 +119,45 @@ pub async fn answer(
 }
 
 async fn authorize(State(shared): Host, request: Request, next: Next) -> Response {
-    match refusal(&shared, request.headers()) {
-        None => next.run(request).await,
-        Some(refusal) => refusal,
+    let caller = match caller_of(&shared, request.headers()) {
+        Ok(caller) => caller,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let role = role_for(request.method());
+    if !caller.has(role) {
+        let detail = format!(
+            "the operator `{}` needs the role `{}` for this; the operator's document gives roles: `[operators.{}]`",
+            caller.name,
+            role.name(),
+            caller.name
+        );
+        return Problem::new(StatusCode::FORBIDDEN, "role-missing", detail).into_response();
     }
+    next.run(request).await
 }
 
-/// The answer to whoever does not show the operators' token.
-fn refusal(shared: &Shared, headers: &HeaderMap) -> Option<Response> {
-    let given = headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "))
-        .unwrap_or_default();
-    if same(given.as_bytes(), shared.token.as_bytes()) {
-        return None;
-    }
-    let detail = "show the token that is in `operator.token` in the store's folder: `Authorization: Bearer …`";
-    let mut refused =
-        Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();
-    refused.headers_mut().insert(
-        header::WWW_AUTHENTICATE,
-        header::HeaderValue::from_static("Bearer"),
-    );
-    Some(refused)
+/// Who asks, or the answer to whoever shows no operator's token.
+fn caller_of(shared: &Shared, headers: &HeaderMap) -> Result<Caller, Unauthorized> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let only = given.next().filter(|_| given.next().is_none());
+    let shown = only.and_then(|value| value.to_str().ok());
+    shared.operators.caller_of(shown).ok_or(Unauthorized)
 }
 
-/// Whether both are the same, in a time that does not tell where they differ.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |diff, (x, y)| diff | (x ^ y)) == 0
+/// The answer to whoever shows no operator's token.
+struct Unauthorized;
+
+impl IntoResponse for Unauthorized {
+    fn into_response(self) -> Response {
+        let detail = "show a token of the store's folder, `operator.token` or `operators/NAME.token`: `Authorization: Bearer …`";
+        let mut refused =
+            Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();
+        refused.headers_mut().insert(
+            header::WWW_AUTHENTICATE,
+            header::HeaderValue::from_static("Bearer"),
+        );
+        refused
+    }
 }
 
 async fn live() -> &'static str {
@@ -173,17 +189,20 @@ async fn metrics(State(shared): Host) -> impl axum::response::IntoResponse {
     )
 }
 
-/// Run what blocks away from the threads that serve.
+/// Run what blocks away from the threads that serve, only so much at a time: the rest waits for its place.
 async fn blocking<T: Send + 'static>(
+    places: &Arc<Semaphore>,
     run: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    tokio::task::spawn_blocking(run)
-        .await
-        .unwrap_or_else(|error| {
-            Err(Problem::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "internal",
-                error.to_string(),
-            ))
-        })
+    let internal =
+        |error: String| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error);
+    let place = places.clone().acquire_owned().await;
+    let place = place.map_err(|error| internal(error.to_string()))?;
+    let ran = tokio::task::spawn_blocking(move || {
+        // Taken until it has run, also when nobody waits for the answer any more.
+        let _place = place;
+        run()
+    });
+    ran.await
+        .unwrap_or_else(|error| Err(internal(error.to_string())))
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use rialto_components::Digest;
 use rialto_manifest::scheme::SchemeDocument;
 use serde::{Deserialize, Serialize};
 
+use super::taken::{At, Body, Sent};
 use super::{Host, Problem, blocking};
 use crate::host::Shared;
 use crate::releases::{Applied, Summary};
@@ -49,14 +49,17 @@ pub struct Swap {
 }
 
 pub(super) async fn list(State(shared): Host) -> Result<Json<Vec<Summary>>, Problem> {
-    blocking(move || Ok(Json(shared.releases.list()?))).await
+    blocking(&shared.clone().reads, move || {
+        Ok(Json(shared.releases.list()?))
+    })
+    .await
 }
 
 pub(super) async fn plan(
     State(shared): Host,
-    Json(proposal): Json<Proposal>,
+    Body(proposal): Body<Proposal>,
 ) -> Result<Json<Applied>, Problem> {
-    blocking(move || {
+    blocking(&shared.clone().changes, move || {
         has_components(&shared, &proposal.document)?;
         Ok(Json(shared.releases.plan(&proposal.document)?))
     })
@@ -65,9 +68,9 @@ pub(super) async fn plan(
 
 pub(super) async fn apply(
     State(shared): Host,
-    Json(proposal): Json<Proposal>,
+    Body(proposal): Body<Proposal>,
 ) -> Result<Json<Applied>, Problem> {
-    blocking(move || {
+    blocking(&shared.clone().changes, move || {
         has_components(&shared, &proposal.document)?;
         let Proposal {
             document,
@@ -83,18 +86,18 @@ pub(super) async fn apply(
 
 pub(super) async fn rollback(
     State(shared): Host,
-    Path(number): Path<u64>,
-    body: Bytes,
+    At(number): At<u64>,
+    Sent(body): Sent,
 ) -> Result<Json<Applied>, Problem> {
     let wanted: Rollback = if body.is_empty() {
         Rollback::default()
     } else {
         serde_json::from_slice(&body).map_err(|error| {
             let detail = format!("the body is `{{\"expected\": N}}` or nothing: {error}");
-            Problem::new(StatusCode::BAD_REQUEST, "bad-body", detail)
+            Problem::new(StatusCode::BAD_REQUEST, "malformed", detail)
         })?
     };
-    blocking(move || {
+    blocking(&shared.clone().changes, move || {
         let engine = &shared.engine;
         let applied = shared.releases.rollback(engine, number, wanted.expected)?;
         Ok(Json(applied))
@@ -104,10 +107,10 @@ pub(super) async fn rollback(
 
 pub(super) async fn swap(
     State(shared): Host,
-    Path(name): Path<String>,
-    Json(swap): Json<Swap>,
+    At(name): At<String>,
+    Body(swap): Body<Swap>,
 ) -> Result<Json<Applied>, Problem> {
-    blocking(move || {
+    blocking(&shared.clone().changes, move || {
         let Swap { digest, expected } = swap;
         if shared.store.component(&digest.to_string())?.is_none() {
             return Err(not_sent(&format!("rule {name}"), &digest));
@@ -122,15 +125,15 @@ pub(super) async fn swap(
 /// Take a component's bytes, under their digest.
 pub(super) async fn component(
     State(shared): Host,
-    Path(digest): Path<String>,
-    bytes: Bytes,
+    At(digest): At<String>,
+    Sent(bytes): Sent,
 ) -> Result<StatusCode, Problem> {
     let wanted: Digest = digest
         .parse()
         .map_err(|e: rialto_components::digest::NoDigest| {
             Problem::new(StatusCode::BAD_REQUEST, "bad-digest", e.to_string())
         })?;
-    blocking(move || {
+    blocking(&shared.clone().changes, move || {
         let actual = Digest::of(&bytes);
         if actual != wanted {
             let detail = format!("these bytes have the digest {actual}");

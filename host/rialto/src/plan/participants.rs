@@ -1,6 +1,10 @@
 //! Participants and their accounts, with what has no effect on those that exist: activation opens
 //! participants and accounts, it never closes them, and takes liquidity and cap when it opens one.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rialto_manifest::values::Amount;
 use serde_json::{Map, Value};
 
 use super::text;
@@ -9,6 +13,9 @@ use super::values::{Compared, Words, compared};
 /// Members of an account that are taken when it is opened.
 const TAKEN_AT_OPENING: [&str; 3] = ["opening-liquidity", "net-debit-cap", "liquidity-threshold"];
 
+/// Participants that come or go, that are told one by one.
+const TOLD: usize = 20;
+
 /// What a participant signs with.
 const KEYS: &str = "jws-public-keys";
 
@@ -16,14 +23,22 @@ pub(super) fn tell(words: &mut Words, old: &Value, new: &Value) {
     let Some(entries) = compared(old, new, |participant| text(participant, "id")) else {
         return words.differences("participants", "", old, new);
     };
+    let (mut came, mut went) = (Many::default(), Many::default());
     for (id, compared) in &entries.both {
         match compared {
-            Compared::Came(participant) => words.came(in_full(id, participant)),
+            Compared::Came(participant) => {
+                if came.add(participant) {
+                    words.came(in_full(id, participant));
+                }
+            }
             Compared::Went => {
+                if !went.add(found(old, id)) {
+                    continue;
+                }
                 words.went(format!(
                     "participant {id}: no effect on a participant that exists; it and its accounts stay open"
                 ));
-                if has_keys(old, id) {
+                if found(old, id).get(KEYS).is_some() {
                     words.went(format!(
                         "participant {id}: {KEYS}: its messages are taken unsigned, unless the operator has a key of it"
                     ));
@@ -32,16 +47,128 @@ pub(super) fn tell(words: &mut Words, old: &Value, new: &Value) {
             Compared::Stayed(old, new) => one(words, id, old, new),
         }
     }
+    if let Some(more) = came.more() {
+        let amounts = came.amounts();
+        words.came(format!(
+            "and {more}: {amounts}; {} with {KEYS}",
+            came.with_keys
+        ));
+    }
+    if let Some(more) = went.more() {
+        words.went(format!(
+            "and {more}: no effect on participants that exist; they and their accounts stay open"
+        ));
+        if went.with_keys > 0 {
+            words.went(format!(
+                "{} of these {more}: {KEYS}: their messages are taken unsigned, unless the operator has keys of them",
+                went.with_keys
+            ));
+        }
+    }
     if let Some(order) = entries.reordered {
         words.changed("participants", &format!("in another order: {order}"));
     }
 }
 
-/// Whether the document brings keys for a participant.
-fn has_keys(participants: &Value, id: &str) -> bool {
+/// A participant of a document.
+fn found<'p>(participants: &'p Value, id: &str) -> &'p Value {
     let mut all = participants.as_array().into_iter().flatten();
     let found = all.find(|participant| participant["id"] == id);
-    found.is_some_and(|participant| participant.get(KEYS).is_some())
+    found.unwrap_or(&Value::Null)
+}
+
+/// Participants that come, or go: the first ones are told one by one, of the others what they bring.
+#[derive(Default)]
+struct Many {
+    count: usize,
+    with_keys: usize,
+    accounts: BTreeMap<String, usize>,
+    /// By the account's member and currency.
+    sums: BTreeMap<(&'static str, String), Sum>,
+}
+
+impl Many {
+    /// Count one more. Answers whether it is told by itself.
+    fn add(&mut self, participant: &Value) -> bool {
+        self.count += 1;
+        if self.count <= TOLD {
+            return true;
+        }
+        self.with_keys += usize::from(participant.get(KEYS).is_some());
+        for account in participant["accounts"].as_array().into_iter().flatten() {
+            let currency = text(account, "currency").unwrap_or_default();
+            *self.accounts.entry(currency.clone()).or_default() += 1;
+            for member in TAKEN_AT_OPENING {
+                if let Some(amount) = text(account, member) {
+                    let sum = self.sums.entry((member, currency.clone())).or_default();
+                    sum.add(&amount);
+                }
+            }
+        }
+        false
+    }
+
+    /// `5 more participants`, if there are any that were not told.
+    fn more(&self) -> Option<String> {
+        let more = self.count.checked_sub(TOLD).filter(|more| *more > 0)?;
+        Some(format!("{more} more participants"))
+    }
+
+    /// `5 accounts in USD with opening-liquidity 500 in all, net-debit-cap 10 in all`.
+    fn amounts(&self) -> String {
+        let by_currency = self.accounts.iter().map(|(currency, count)| {
+            let sums = self.sums.iter().filter(|((_, of), _)| of == currency);
+            let sums: Vec<String> = sums
+                .map(|((member, _), sum)| format!("{member} {sum} in all"))
+                .collect();
+            let with = if sums.is_empty() { "" } else { " with " };
+            format!("{count} accounts in {currency}{with}{}", sums.join(", "))
+        });
+        let all: Vec<String> = by_currency.collect();
+        if all.is_empty() {
+            "no accounts".to_owned()
+        } else {
+            all.join("; ")
+        }
+    }
+}
+
+/// Decimal places that amounts have at most.
+const DECIMALS: u8 = 18;
+
+/// A sum of amounts, exact whatever their decimals.
+#[derive(Default)]
+struct Sum {
+    whole: u128,
+    /// In units of the last decimal place that there may be.
+    parts: u128,
+}
+
+impl Sum {
+    fn add(&mut self, amount: &str) {
+        let units = amount.parse::<Amount>().ok();
+        // The document was read: its amounts are some.
+        let units = units.and_then(|amount| amount.minor_units(DECIMALS).ok());
+        let one = 10_u128.pow(DECIMALS.into());
+        self.whole += units.unwrap_or_default() / one;
+        self.parts += units.unwrap_or_default() % one;
+    }
+}
+
+impl fmt::Display for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = 10_u128.pow(DECIMALS.into());
+        write!(f, "{}", self.whole + self.parts / one)?;
+        let parts = format!(
+            "{:0width$}",
+            self.parts % one,
+            width = usize::from(DECIMALS)
+        );
+        match parts.trim_end_matches('0') {
+            "" => Ok(()),
+            parts => write!(f, ".{parts}"),
+        }
+    }
 }
 
 /// A new participant in one line.

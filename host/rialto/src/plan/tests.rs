@@ -364,6 +364,47 @@ fn keys_are_told_and_so_is_that_nothing_has_to_be_signed_any_more() {
 }
 
 #[test]
+fn of_more_participants_than_are_named_amounts_and_keys_are_told_all_the_same() {
+    let more = |n: usize| {
+        let keys = if n > 22 {
+            format!("jws-public-keys = [{}]\n", key("AAAA"))
+        } else {
+            String::new()
+        };
+        format!(
+            "[[participants]]\nid = \"fsp{n:02}\"\nname = \"F\"\ncallback-base-url = \"http://127.0.0.1:1\"\n{keys}\
+             [[participants.accounts]]\ncurrency = \"USD\"\nopening-liquidity = \"{n}.50\"\nnet-debit-cap = \"10\"\n"
+        )
+    };
+    let all: String = (1..=25).map(more).collect();
+    let before = scheme(str::to_owned);
+    let after =
+        scheme(|text| text.replacen("# The error codes", &format!("{all}# The error codes"), 1));
+    let came = changes(Some(&before), &after);
+    assert_eq!(came.len(), 21, "{came:#?}");
+    assert!(came[19].starts_with("+ participant fsp20: "), "{came:#?}");
+    assert_eq!(
+        came[20],
+        "+ and 5 more participants: 5 accounts in USD with net-debit-cap 50 in all, \
+         opening-liquidity 117.5 in all; 3 with jws-public-keys"
+    );
+    let went = changes(Some(&after), &before);
+    assert_eq!(went.len(), 22, "{went:#?}");
+    assert!(
+        went[20].starts_with("- and 5 more participants: no effect"),
+        "{went:#?}"
+    );
+    assert!(
+        went[21].contains("3 of these 5 more participants"),
+        "{went:#?}"
+    );
+    assert!(
+        went[21].contains("their messages are taken unsigned"),
+        "{went:#?}"
+    );
+}
+
+#[test]
 fn components_grants_currencies_and_codes_are_told_each_in_its_words() {
     insta::assert_snapshot!(plan(&[
         ("name = \"demo\"", "name = \"demo\" # another build"),

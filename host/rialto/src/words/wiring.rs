@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use rialto_components::release::{BoundRule, Member};
 use rialto_components::wiring::{Link, Target};
 use rialto_components::{Failing, Isolation, Release, Role};
+use rialto_grpc::Calls;
 use rialto_manifest::Manifest;
 
 use super::Paint;
@@ -25,6 +26,24 @@ pub fn wiring(release: &Release, colours: bool) -> String {
     for (at, event) in &release.wiring.unheard {
         let name = &release.members[*at].identity.name;
         let note = format!("note: {name} consumes {event}, which nothing here publishes");
+        let _ = writeln!(text, "{}", paint.dim(&note));
+    }
+    text
+}
+
+/// The calls that clients of gRPC may make, and what is offered to them and not there.
+pub fn calls(calls: &Calls, colours: bool) -> String {
+    let paint = Paint(colours);
+    let mut text = String::new();
+    for path in calls.paths() {
+        let _ = writeln!(text, "gRPC {}", path.trim_start_matches('/'));
+    }
+    for unserved in &calls.unserved {
+        let why = unserved.why.lines().next().unwrap_or_default();
+        let note = format!(
+            "note: {} is offered by gRPC and not served: {why}",
+            unserved.interface
+        );
         let _ = writeln!(text, "{}", paint.dim(&note));
     }
     text

@@ -4,6 +4,7 @@ use crate::Component;
 use crate::bindings::exports::rialto::account_lookup::get_party_fsp;
 use crate::bindings::exports::rialto::fsp_interop_api as asked;
 use crate::bindings::exports::rialto::host::{reminder_handler, settings_handler};
+use crate::bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 use crate::bindings::rialto::account_lookup as events;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_info::get_participant_info;
 use crate::documents::{PartyAssociations, WaitingQueries};
@@ -163,6 +164,12 @@ impl asked::party_info_available::Guest for Component {
 impl get_party_fsp::Guest for Component {
     fn get_party_fsp(party: PartyId, currency: String) -> Option<String> {
         associations::find_fsp(&Host, &party, Some(&currency)).ok()
+    }
+}
+
+impl participant_endpoints_updated::Guest for Component {
+    fn participant_endpoints_updated(event: participant_endpoints_updated::Event) {
+        rialto_sdk::logging::heard("participant-endpoints-updated", &event.participant);
     }
 }
 

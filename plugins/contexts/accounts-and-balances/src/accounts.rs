@@ -1,6 +1,10 @@
-//! A ledger account: its document, its limits, and how an amount is posted to it.
+//! A ledger account: its document, and how an amount is posted to it.
 
-use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
+pub use crate::account_types::{AccountState, AccountType, account_id};
+use crate::bindings::rialto::accounts_and_balances::types::{
+    AccountPosition, AccountStatus, LedgerError,
+};
+use crate::history::{Page, Tail};
 use rialto_sdk::bindings::rialto::common::types::Money;
 use rialto_sdk::money::{minor_units, money, units_text};
 use serde::{Deserialize, Serialize};
@@ -18,77 +22,13 @@ impl Units {
     }
 }
 
-/// What an account is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum AccountType {
-    /// What the participant may still spend through the scheme.
-    Liquidity,
-    /// Reserved for transfers in flight.
-    Position,
-    /// Cover set aside by an approved reservation.
-    LiquidityCover,
-    /// Settled funds held for the participant.
-    Settlement,
-    /// The hub: real money at the settlement bank, contra of the settlement accounts.
-    HubReconciliation,
-    /// The hub: liquidity granted, contra of liquidity, position and liquidity cover.
-    HubLiquidityControl,
-}
-
-impl AccountType {
-    /// The four accounts that a participant has in each of its currencies.
-    pub const OF_PARTICIPANTS: [Self; 4] = [
-        Self::Liquidity,
-        Self::Position,
-        Self::LiquidityCover,
-        Self::Settlement,
-    ];
-
-    /// The last part of an account's id.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Liquidity => "LIQUIDITY",
-            Self::Position => "POSITION",
-            Self::LiquidityCover => "LIQUIDITY_COVER",
-            Self::Settlement => "SETTLEMENT",
-            Self::HubReconciliation => "HUB_RECONCILIATION",
-            Self::HubLiquidityControl => "HUB_LIQUIDITY_CONTROL",
-        }
-    }
-
-    /// Whether the account normally has more debits than credits.
-    #[must_use]
-    pub const fn is_debit_normal(self) -> bool {
-        matches!(self, Self::HubReconciliation | Self::HubLiquidityControl)
-    }
-}
-
-/// The id of an account, for example `payerfsp:USD:LIQUIDITY`. Currency and type hold no colon,
-/// so two accounts never share an id.
-#[must_use]
-pub fn account_id(participant: &str, currency: &str, account_type: AccountType) -> String {
-    format!("{participant}:{currency}:{}", account_type.name())
-}
-
-/// Whether an account takes new entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum AccountState {
-    /// It does.
-    Enabled,
-    /// It refuses new reservations and funds movements; reservations that exist still end in it.
-    Disabled,
-}
-
 /// A document of the collection `accounts`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Account {
     /// See [`account_id`].
     pub id: String,
-    /// The participant, or the hub.
+    /// The participant, or the hub: who owns it.
     pub participant: String,
     /// What the account is for.
     pub account_type: AccountType,
@@ -114,8 +54,20 @@ pub struct Account {
     /// received ones on a liquidity account. They stand where the fulfilment posts anyway, so
     /// that a transfer touches no third account.
     pub unsettled: Units,
+    /// Of an account of settlement: its model, once one has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settlement_model: Option<String>,
+    /// Of a settlement position: the batch or the settlement that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<String>,
+    /// Its latest entries.
+    #[serde(default, skip_serializing_if = "Tail::is_empty")]
+    pub tail: Tail,
     /// UTC, milliseconds since 1970.
     pub created_at: u64,
+    /// Pages that postings have filled and that are not written yet, with their numbers.
+    #[serde(skip)]
+    pub full_pages: Vec<(u64, Page)>,
 }
 
 impl Account {
@@ -141,7 +93,11 @@ impl Account {
             net_debit_cap: None,
             liquidity_threshold: None,
             unsettled: Units(0),
+            settlement_model: None,
+            batch: None,
+            tail: Tail::default(),
             created_at,
+            full_pages: Vec::new(),
         }
     }
 
@@ -178,6 +134,22 @@ impl Account {
         }
     }
 
+    /// The account with its terms, as callers see it.
+    #[must_use]
+    pub fn status(&self) -> AccountStatus {
+        let money = |units: Units| money(&self.currency, self.scale, units.0);
+        AccountStatus {
+            position: self.position(),
+            owner: self.participant.clone(),
+            account_type: self.account_type.into(),
+            state: self.state.into(),
+            net_debit_cap: self.net_debit_cap.map(money),
+            settlement_model: self.settlement_model.clone(),
+            batch: self.batch.clone(),
+            unsettled: money(self.unsettled),
+        }
+    }
+
     /// Whether amounts of this money can be posted.
     ///
     /// # Errors
@@ -190,42 +162,56 @@ impl Account {
         }
     }
 
-    /// Whether the account takes new entries.
+    /// Whether the account takes new reservations and funds.
     ///
     /// # Errors
-    /// When it is disabled.
+    /// When it is disabled or closed.
     pub fn takes_entries(&self) -> Result<(), LedgerError> {
         match self.state {
             AccountState::Enabled => Ok(()),
             AccountState::Disabled => Err(LedgerError::AccountDisabled(self.id.clone())),
+            AccountState::Closed => Err(LedgerError::AccountClosed(self.id.clone())),
         }
     }
 
-    /// Debit the account.
+    /// Debit the account by an entry, posted at an instant.
     ///
     /// # Errors
     /// When debits would exceed credits by more than the limit, or 128 bits.
-    pub fn debit(&mut self, amount: Units) -> Result<(), LedgerError> {
+    pub fn debit(&mut self, amount: Units, entry: &str, now: u64) -> Result<(), LedgerError> {
         let within = |debits: &u128| {
             self.account_type.is_debit_normal()
+                || self.account_type.is_boundless()
                 || *debits <= self.credit_balance.0.saturating_add(self.debit_limit.0)
         };
         let debits = self.debit_balance.0.checked_add(amount.0).filter(within);
-        self.debit_balance = Units(debits.ok_or_else(|| self.exceeded())?);
+        let debits = debits.ok_or_else(|| self.exceeded())?;
+        self.note(entry, now);
+        self.debit_balance = Units(debits);
         Ok(())
     }
 
-    /// Credit the account.
+    /// Credit the account by an entry, posted at an instant.
     ///
     /// # Errors
     /// When credits of the hub's account would exceed its debits, or 128 bits.
-    pub fn credit(&mut self, amount: Units) -> Result<(), LedgerError> {
+    pub fn credit(&mut self, amount: Units, entry: &str, now: u64) -> Result<(), LedgerError> {
         let within = |credits: &u128| {
             !self.account_type.is_debit_normal() || *credits <= self.debit_balance.0
         };
         let credits = self.credit_balance.0.checked_add(amount.0).filter(within);
-        self.credit_balance = Units(credits.ok_or_else(|| self.exceeded())?);
+        let credits = credits.ok_or_else(|| self.exceeded())?;
+        self.note(entry, now);
+        self.credit_balance = Units(credits);
         Ok(())
+    }
+
+    /// Note an entry in the account's history, before the sums change.
+    fn note(&mut self, entry: &str, now: u64) {
+        let page = self
+            .tail
+            .note(entry, now, self.debit_balance, self.credit_balance);
+        self.full_pages.extend(page);
     }
 
     /// Count a fulfilled transfer that waits for settlement.
@@ -238,23 +224,26 @@ impl Account {
         Ok(())
     }
 
+    /// Count transfers no more: they are settled.
+    ///
+    /// # Errors
+    /// When fewer wait for settlement.
+    pub fn take_unsettled(&mut self, amount: Units) -> Result<(), LedgerError> {
+        let rest = self.unsettled.0.checked_sub(amount.0);
+        let too_many = || {
+            let (id, waits) = (&self.id, self.unsettled.0);
+            LedgerError::Malformed(format!(
+                "{} minor units cannot be settled on {id}: {waits} wait for settlement",
+                amount.0
+            ))
+        };
+        self.unsettled = Units(rest.ok_or_else(too_many)?);
+        Ok(())
+    }
+
     fn exceeded(&self) -> LedgerError {
         LedgerError::ExceedsLimits(self.position())
     }
-}
-
-/// Whether the net debit cap covers a further reservation: with N = reserved + unsettled debits -
-/// unsettled credits, `N + amount <= cap`. The terms are moved so that none is negative.
-#[must_use]
-pub fn is_within_net_debit_cap(liquidity: &Account, position: &Account, amount: Units) -> bool {
-    let Some(cap) = liquidity.net_debit_cap else {
-        return true;
-    };
-    let used = position
-        .balance()
-        .checked_add(position.unsettled.0)
-        .and_then(|used| used.checked_add(amount.0));
-    used.is_some_and(|used| used <= cap.0.saturating_add(liquidity.unsettled.0))
 }
 
 #[cfg(test)]
@@ -264,14 +253,16 @@ mod tests {
     #[test]
     fn an_account_document_reads_as_an_operator_expects() {
         let mut account = Account::new("payerfsp", AccountType::Liquidity, "USD", 2, 7);
-        account.credit(Units(100_000)).unwrap();
+        account.credit(Units(100_000), "d:liquidity", 8).unwrap();
         account.net_debit_cap = Some(Units(50_000));
         assert_eq!(
             serde_json::to_string(&account).unwrap(),
             concat!(
                 r#"{"id":"payerfsp:USD:LIQUIDITY","participant":"payerfsp","accountType":"LIQUIDITY","#,
                 r#""currency":"USD","scale":2,"state":"ENABLED","debitBalance":"0","creditBalance":"100000","#,
-                r#""debitLimit":"0","netDebitCap":"50000","unsettled":"0","createdAt":7}"#
+                r#""debitLimit":"0","netDebitCap":"50000","unsettled":"0","#,
+                r#""tail":{"count":1,"entries":"d:liquidity","debitBefore":"0","creditBefore":"0","#,
+                r#""earliest":8,"latest":8},"createdAt":7}"#
             )
         );
     }
@@ -279,10 +270,10 @@ mod tests {
     #[test]
     fn a_debit_stops_exactly_at_the_limit() {
         let mut account = Account::new("a", AccountType::Liquidity, "USD", 2, 0);
-        account.credit(Units(10)).unwrap();
+        account.credit(Units(10), "e", 0).unwrap();
         account.debit_limit = Units(5);
-        account.debit(Units(15)).unwrap();
-        let refused = account.debit(Units(1));
+        account.debit(Units(15), "e", 0).unwrap();
+        let refused = account.debit(Units(1), "e", 0);
         assert_eq!(refused, Err(LedgerError::ExceedsLimits(account.position())));
         assert_eq!(account.available(), 0);
     }
@@ -290,40 +281,18 @@ mod tests {
     #[test]
     fn sums_beyond_128_bits_are_refused_and_change_nothing() {
         let mut account = Account::new("a", AccountType::Settlement, "USD", 2, 0);
-        account.credit(Units(u128::MAX)).unwrap();
+        account.credit(Units(u128::MAX), "e", 0).unwrap();
         let before = account.clone();
-        assert!(account.credit(Units(1)).is_err());
+        assert!(account.credit(Units(1), "e", 0).is_err());
         assert_eq!(account, before);
     }
 
     #[test]
     fn the_hub_grants_no_less_than_nothing() {
         let mut hub = Account::new("Hub", AccountType::HubLiquidityControl, "USD", 2, 0);
-        hub.debit(Units(10)).unwrap();
-        assert!(hub.credit(Units(11)).is_err());
-        hub.credit(Units(10)).unwrap();
+        hub.debit(Units(10), "e", 0).unwrap();
+        assert!(hub.credit(Units(11), "e", 0).is_err());
+        hub.credit(Units(10), "e", 0).unwrap();
         assert_eq!(hub.balance(), 0);
-    }
-
-    #[test]
-    fn the_net_debit_cap_counts_reserved_paid_and_received() {
-        let mut liquidity = Account::new("a", AccountType::Liquidity, "USD", 2, 0);
-        let mut position = Account::new("a", AccountType::Position, "USD", 2, 0);
-        position.credit(Units(30)).unwrap();
-        position.add_unsettled(Units(50)).unwrap();
-        liquidity.add_unsettled(Units(20)).unwrap();
-        assert!(is_within_net_debit_cap(
-            &liquidity,
-            &position,
-            Units(u128::MAX)
-        ));
-        liquidity.net_debit_cap = Some(Units(100));
-        assert!(is_within_net_debit_cap(&liquidity, &position, Units(40)));
-        assert!(!is_within_net_debit_cap(&liquidity, &position, Units(41)));
-        assert!(!is_within_net_debit_cap(
-            &liquidity,
-            &position,
-            Units(u128::MAX)
-        ));
     }
 }

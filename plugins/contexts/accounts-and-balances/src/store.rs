@@ -1,31 +1,56 @@
 //! The storage that the ledger needs, and the host's.
 
 use crate::accounts::Account;
-use crate::records::{Entry, Reservation};
-use rialto_sdk::documents::Collection;
+use crate::history::Page;
+use crate::records::{Entry, Reservation, UnsettledChange};
+use rialto_sdk::documents::{Collection, Range};
 
 /// What the ledger reads and writes. All writes of one operation become true together.
 pub trait Store {
     /// The account, held for this operation until it has ended.
     fn account(&mut self, id: &str) -> Option<Account>;
+    /// The account, only to be looked at.
+    fn view(&mut self, id: &str) -> Option<Account>;
+    /// Accounts whose ids lie between (the second excluded), in their order, only to be looked at:
+    /// at most `limit` (1 to 1000).
+    fn accounts_between(&mut self, from: &str, to: &str, limit: u32) -> Vec<Account>;
     /// Write an account.
     fn put_account(&mut self, account: &Account);
     /// An entry.
     fn entry(&mut self, id: &str) -> Option<Entry>;
+    /// Entries of a cause in the order of their ids, after this id: at most `limit` (1 to 1000).
+    /// Answers also whether there may be more.
+    fn entries_of(&mut self, cause: &str, after: Option<&str>, limit: u32) -> (Vec<Entry>, bool);
     /// Add an entry.
     ///
     /// # Panics
     /// When there is one of the same id: entries are never changed.
     fn append_entry(&mut self, entry: &Entry);
+    /// A full page of an account's entries.
+    fn page(&mut self, id: &str) -> Option<Page>;
+    /// Add a full page.
+    ///
+    /// # Panics
+    /// When there is one of the same id: pages are never changed.
+    fn append_page(&mut self, id: &str, page: &Page);
     /// The reservation of a transfer, held for this operation until it has ended.
     fn reservation(&mut self, transfer_id: &str) -> Option<Reservation>;
     /// Write a reservation.
     fn put_reservation(&mut self, reservation: &Reservation);
+    /// A change of what is unsettled.
+    fn unsettled_change(&mut self, id: &str) -> Option<UnsettledChange>;
+    /// Add a change of what is unsettled.
+    ///
+    /// # Panics
+    /// When there is one of the same id: they are never changed.
+    fn append_unsettled_change(&mut self, change: &UnsettledChange);
 }
 
 const ACCOUNTS: Collection<Account> = Collection::new("accounts");
 const ENTRIES: Collection<Entry> = Collection::new("entries");
+const PAGES: Collection<Page> = Collection::new("entry-pages");
 const RESERVATIONS: Collection<Reservation> = Collection::new("reservations");
+const UNSETTLED_CHANGES: Collection<UnsettledChange> = Collection::new("unsettled-changes");
 
 /// The host's storage, within the current turn.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +61,19 @@ impl Store for HostStore {
         ACCOUNTS.get_for_update(id)
     }
 
+    fn view(&mut self, id: &str) -> Option<Account> {
+        ACCOUNTS.get(id)
+    }
+
+    fn accounts_between(&mut self, from: &str, to: &str, limit: u32) -> Vec<Account> {
+        let range = Range::Between((from.to_owned(), to.to_owned()));
+        let page = ACCOUNTS.scan(&range, None, limit);
+        page.documents
+            .into_iter()
+            .map(|(_, account)| account)
+            .collect()
+    }
+
     fn put_account(&mut self, account: &Account) {
         ACCOUNTS.put(&account.id, account);
     }
@@ -44,9 +82,30 @@ impl Store for HostStore {
         ENTRIES.get(id)
     }
 
+    fn entries_of(&mut self, cause: &str, after: Option<&str>, limit: u32) -> (Vec<Entry>, bool) {
+        // `;` follows `:`, and ids hold no character before `!`.
+        let from = after.map_or_else(|| format!("{cause}:"), |after| format!("{after}!"));
+        let range = Range::Between((from, format!("{cause};")));
+        let page = ENTRIES.scan(&range, None, limit);
+        let more = page.cursor.is_some();
+        let entries = page.documents.into_iter().map(|(_, entry)| entry);
+        // The ids of a cause that is called like this one with a colon behind lie in between.
+        let entries = entries.filter(|entry| entry.correlation_id == cause);
+        (entries.collect(), more)
+    }
+
     fn append_entry(&mut self, entry: &Entry) {
         let added = ENTRIES.insert_if_absent(&entry.id, entry);
         assert!(added, "entry {:?} is already posted", entry.id);
+    }
+
+    fn page(&mut self, id: &str) -> Option<Page> {
+        PAGES.get(id)
+    }
+
+    fn append_page(&mut self, id: &str, page: &Page) {
+        let added = PAGES.insert_if_absent(id, page);
+        assert!(added, "page {id:?} is already written");
     }
 
     fn reservation(&mut self, transfer_id: &str) -> Option<Reservation> {
@@ -55,5 +114,14 @@ impl Store for HostStore {
 
     fn put_reservation(&mut self, reservation: &Reservation) {
         RESERVATIONS.put(&reservation.transfer_id, reservation);
+    }
+
+    fn unsettled_change(&mut self, id: &str) -> Option<UnsettledChange> {
+        UNSETTLED_CHANGES.get(id)
+    }
+
+    fn append_unsettled_change(&mut self, change: &UnsettledChange) {
+        let added = UNSETTLED_CHANGES.insert_if_absent(&change.id, change);
+        assert!(added, "change {:?} is already written", change.id);
     }
 }

@@ -30,8 +30,16 @@ pub mod refusal;
 pub mod report;
 pub mod settings;
 
+use bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
+
 /// The component; the modules implement its exports.
 pub struct Component;
+
+impl participant_endpoints_updated::Guest for Component {
+    fn participant_endpoints_updated(event: participant_endpoints_updated::Event) {
+        rialto_sdk::logging::heard("participant-endpoints-updated", &event.participant);
+    }
+}
 
 // Component exports have names that no native linker takes.
 #[cfg(target_arch = "wasm32")]

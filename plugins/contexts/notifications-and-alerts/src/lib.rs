@@ -7,6 +7,7 @@
 pub mod alerts;
 pub mod api;
 pub mod bindings;
+pub mod notices;
 pub mod notification;
 pub mod reports;
 pub mod settings;
@@ -14,14 +15,18 @@ pub mod settings;
 use alerts::AlertDocument;
 use bindings::exports::rialto::fsp_interop_api::notify_requested;
 use bindings::exports::rialto::host::{http_report_handler, settings_handler};
-use bindings::exports::rialto::participant_lifecycle_management::participant_liquidity_threshold_exceeded as liquidity;
+use bindings::exports::rialto::participant_lifecycle_management::{
+    approval_notification, participant_liquidity_threshold_exceeded as liquidity,
+    participant_state_updated,
+};
 use bindings::rialto::notifications_and_alerts::notify_report::notify_report;
+use notices::{NOTICES, NoticeDocument, OWN};
 use reports::ReportDocument;
 use rialto_sdk::bindings::rialto::host::http::WhileAway;
 use rialto_sdk::bindings::rialto::host::{clock, http};
 use rialto_sdk::logging::subject;
 use rialto_sdk::scheme::settings;
-use rialto_sdk::warn;
+use rialto_sdk::{info, warn};
 use settings::Settings;
 
 /// The component.
@@ -50,6 +55,36 @@ impl liquidity::Guest for Component {
     }
 }
 
+impl approval_notification::Guest for Component {
+    fn approval_notification(event: approval_notification::Event) {
+        subject("request", &event.request_id);
+        told(&NoticeDocument::of_request(event));
+    }
+}
+
+impl participant_state_updated::Guest for Component {
+    fn participant_state_updated(event: participant_state_updated::Event) {
+        told(&NoticeDocument::of_state(&event));
+    }
+}
+
+/// Keep a notice, and tell it.
+fn told(notice: &NoticeDocument) {
+    subject("participant", &notice.participant);
+    let about = notice.request.as_deref().unwrap_or_default();
+    info!(
+        "to {}: {} {about} of {} is {}: {}",
+        notice.audience, notice.kind, notice.participant, notice.state, notice.message
+    );
+    NOTICES.put(&notice.id(), notice);
+    let settings = settings::<Settings>();
+    if let Some(url) = &settings.operators_webhook {
+        let sent = notice.to_webhook(url);
+        let policy = settings.policy(sent.deadline, WhileAway::Wait);
+        http::send(&notification::outbound(sent, policy));
+    }
+}
+
 impl http_report_handler::Guest for Component {
     fn report(report: http::DeliveryReport) {
         let ended = notification::report(report, clock::now());
@@ -61,7 +96,9 @@ impl http_report_handler::Guest for Component {
                 event.method, event.path, event.destination, event.attempts
             );
         }
-        notify_report(&event);
+        if event.requested_by != OWN {
+            notify_report(&event);
+        }
     }
 }
 

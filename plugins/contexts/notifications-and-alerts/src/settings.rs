@@ -21,6 +21,8 @@ pub struct Settings {
     pub backoff_max_ms: u32,
     /// Which reports are kept by participant.
     pub reports_kept: Which,
+    /// Where notices to operators are sent too, as JSON; none: they are only kept.
+    pub operators_webhook: Option<String>,
 }
 
 /// Which reports are kept by participant, beside the history, which has all.
@@ -41,6 +43,7 @@ impl Default for Settings {
             backoff_initial_ms: 250,
             backoff_max_ms: 10_000,
             reports_kept: Which::Troubled,
+            operators_webhook: None,
         }
     }
 }
@@ -51,6 +54,11 @@ impl Settings {
         if !(1..=100).contains(&self.attempts_max) {
             let message = format!("it is {}; it must be 1 to 100", self.attempts_max);
             problems.note("/attemptsMax", message);
+        }
+        let is_url = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+        if !self.operators_webhook.as_ref().is_none_or(is_url) {
+            let message = "it is no URL such as http://127.0.0.1:9000/notices";
+            problems.note("/operatorsWebhook", message);
         }
         if self.attempt_timeout_ms == 0 {
             problems.note("/attemptTimeoutMs", "it is 0: no attempt could succeed");

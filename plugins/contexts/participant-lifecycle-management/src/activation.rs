@@ -5,83 +5,305 @@
 //! instruction id that is the same each time. What the manifest says wrongly traps: a release that
 //! cannot be brought in does not become current.
 
+pub mod facts;
+
 use crate::bindings::rialto::accounts_and_balances::create_participant_accounts_with_limits as create_accounts;
 use crate::bindings::rialto::accounts_and_balances::manage_funds_credit_debit_pair_instruction as manage_funds;
-use crate::bindings::rialto::accounts_and_balances::types::{LedgerError, ParticipantAccountIds};
-use crate::bindings::rialto::participant_lifecycle_management::participant_created;
-use crate::participants::{Account, Participant, State};
+use crate::bindings::rialto::accounts_and_balances::types::AccountWithLimit;
+use crate::bindings::rialto::participant_lifecycle_management::{
+    participant_account_added, participant_created, participant_endpoints_updated,
+};
+use crate::history::{self, By, Note};
+use crate::kinds::endpoints;
+use crate::participants::{self, Account, Brought, Moved, PARTICIPANTS, Participant, State, Type};
+use crate::world::{Event, World};
 use rialto_sdk::bindings::rialto::common::types::Money;
+use rialto_sdk::documents::{Collection, Range, Store};
 use rialto_sdk::money::{minor_units, parse_configured_amount};
 use rialto_sdk::scheme::{self, Scheme};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
-/// What bringing participants in reads, writes, asks and publishes.
-pub trait Surroundings {
-    /// A participant's document, which may be written after.
-    fn participant(&mut self, id: &str) -> Option<Participant>;
-    /// Write a participant's document.
-    fn put_participant(&mut self, participant: &Participant);
-    /// Have the ledger open accounts.
-    ///
-    /// # Errors
-    /// When the ledger refuses.
-    fn create_accounts(
-        &mut self,
-        request: &create_accounts::Request,
-    ) -> Result<Vec<ParticipantAccountIds>, LedgerError>;
-    /// Have the ledger post a deposit.
-    ///
-    /// # Errors
-    /// When the ledger refuses.
-    fn manage_funds(&mut self, request: &manage_funds::Request) -> Result<(), LedgerError>;
-    /// Tell the other contexts.
-    fn publish_created(&mut self, event: &participant_created::Event);
+/// Participants that one step brings in: few enough for one turn, whatever they are.
+pub const STEP: u32 = 100;
+/// Participants that are judged at a time.
+const JUDGED: u32 = 1_000;
+
+/// A document of the collection `activations`: a release whose participants are all in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Activation {
+    /// UTC, milliseconds since 1970.
+    pub at: u64,
 }
 
-/// Bring every participant of the scheme in. Answers what has changed, a sentence each.
+const ACTIVATIONS: Collection<Activation> = Collection::new("activations");
+
+/// Gives the manifest's participants from the one at a place, at most so many.
+pub type Listed<'a> = &'a dyn Fn(u32, u32) -> Vec<scheme::Participant>;
+
+/// Do a step of bringing the participants of the manifest in. Step 0 first judges them all, so that a
+/// release which cannot be brought in leaves nothing. Answers what has changed, a sentence each, and
+/// whether there is more to do.
 ///
 /// # Panics
 /// When the manifest's amounts or currencies cannot be used, or the ledger refuses.
-pub fn bring_in(world: &mut impl Surroundings, scheme: &Scheme, now: u64) -> Vec<String> {
-    let mut changes = Vec::new();
-    for configured in &scheme.participants {
-        let stored = world.participant(&configured.id);
-        let is_new = stored.is_none();
-        let mut participant = stored.unwrap_or_else(|| Participant {
-            participant: configured.id.clone(),
-            name: String::new(),
-            state: State::Approved,
-            callback_base_url: String::new(),
-            accounts: Vec::new(),
-            created_at: now,
-            updated_at: now,
-        });
-        let opened = open_missing_accounts(world, &mut participant, configured, scheme);
-        let base_url = configured.callback_base_url.trim_end_matches('/');
-        let details_changed =
-            participant.name != configured.name || participant.callback_base_url != base_url;
-        if !is_new && opened.is_empty() && !details_changed {
-            continue;
+pub fn step(
+    world: &mut dyn World,
+    (scheme, listed): (&Scheme, Listed<'_>),
+    release: u64,
+    step: u32,
+) -> (Vec<String>, bool) {
+    if step == 0 {
+        facts::judge(world, scheme);
+        judge(world, scheme, listed);
+    }
+    let first = step.saturating_mul(STEP);
+    let changes = bring_in(world, scheme, &listed(first, STEP), release);
+    let more = !listed(first.saturating_add(STEP), 1).is_empty();
+    let done = Activation { at: world.now() };
+    if !more {
+        // Of a step that is repeated the first one stays.
+        let _ = ACTIVATIONS
+            .within(world)
+            .insert_if_absent(&release.to_string(), &done);
+    }
+    (changes, more)
+}
+
+/// Read all amounts, and find all currencies.
+fn judge(world: &mut dyn World, scheme: &Scheme, listed: Listed<'_>) {
+    let pisps = pisps(world);
+    let mut first = 0;
+    loop {
+        let participants = listed(first, JUDGED);
+        for participant in &participants {
+            if pisps.contains(&participant.id) {
+                has_no_accounts(participant);
+            }
+            for account in &participant.accounts {
+                let _ = Opening::of(&participant.id, account, scheme);
+            }
         }
-        configured.name.clone_into(&mut participant.name);
-        base_url.clone_into(&mut participant.callback_base_url);
-        participant.updated_at = now;
-        world.put_participant(&participant);
-        // Contexts that keep the accounts learn of new ones by the same event: it lists them all.
-        if is_new || !opened.is_empty() {
-            world.publish_created(&participant_created::Event {
-                participant: participant.participant.clone(),
-                accounts: participant.account_ids(),
-                created_at: participant.created_at,
-            });
+        if participants.len() < JUDGED as usize {
+            return;
         }
-        changes.push(in_words(
-            &participant.participant,
-            is_new,
-            &opened,
-            details_changed,
+        first += JUDGED;
+    }
+}
+
+/// Participants of type PISP that were let in. There may be ten thousand participants, more than a turn may
+/// read; these are few.
+pub const PISPS: Collection<Pisp> = Collection::new("pisps");
+
+/// A document of the collection `pisps`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pisp {
+    /// The document's id.
+    pub participant: String,
+}
+
+fn pisps(world: &mut dyn World) -> BTreeSet<String> {
+    let (mut all, mut cursor) = (BTreeSet::new(), None);
+    loop {
+        let page = PISPS
+            .within(world)
+            .scan(&Range::All, cursor.as_deref(), JUDGED);
+        all.extend(page.documents.into_iter().map(|(id, _)| id));
+        cursor = page.cursor;
+        if cursor.is_none() {
+            return all;
+        }
+    }
+}
+
+/// Insist that a release gives a PISP no accounts.
+fn has_no_accounts(configured: &scheme::Participant) {
+    assert!(
+        configured.accounts.is_empty(),
+        "participant {:?} is of type PISP, which has no accounts, and the release gives it some",
+        configured.id
+    );
+}
+
+/// A participant as others see it: one that came with a release which is not wholly in may not trade.
+pub fn known(store: &mut (impl Store + ?Sized), id: &str) -> Option<Participant> {
+    let mut participant = PARTICIPANTS.within(store).get(id)?;
+    participant.waits = waits(store, &participant);
+    Some(participant)
+}
+
+/// A participant as those see it who send and receive: none that has not been let in.
+pub fn trader(store: &mut (impl Store + ?Sized), id: &str) -> Option<Participant> {
+    known(store, id).filter(Participant::is_in)
+}
+
+fn waits(store: &mut (impl Store + ?Sized), participant: &Participant) -> bool {
+    waits_for(store, participant).is_some()
+}
+
+/// The release that a participant came with, while that is not wholly in.
+pub fn waits_for(store: &mut (impl Store + ?Sized), participant: &Participant) -> Option<u64> {
+    participant.created_by.filter(|release| {
+        let done = ACTIVATIONS.within(store).get(&release.to_string());
+        done.is_none()
+    })
+}
+
+/// Bring participants of the scheme in. Answers what has changed, a sentence each.
+///
+/// # Panics
+/// When the manifest's amounts or currencies cannot be used, or the ledger refuses.
+pub fn bring_in(
+    world: &mut dyn World,
+    scheme: &Scheme,
+    participants: &[scheme::Participant],
+    release: u64,
+) -> Vec<String> {
+    let brought = participants.iter();
+    let brought = brought.filter_map(|configured| bring(world, scheme, configured, release));
+    brought.collect()
+}
+
+/// Bring one in. Answers what has changed.
+fn bring(
+    world: &mut dyn World,
+    scheme: &Scheme,
+    configured: &scheme::Participant,
+    release: u64,
+) -> Option<String> {
+    let id = &configured.id;
+    let stored = PARTICIPANTS.within(world).get_for_update(id);
+    if let Some(applicant) = &stored
+        && !applicant.is_in()
+    {
+        let state = applicant.state.name();
+        return Some(format!(
+            "participant {id} is {state} by the operators' API: left as it is"
         ));
     }
-    changes
+    if let Some(stored) = &stored {
+        // Also of who was let in since the first step, or before these facts were kept.
+        facts::judge_accounts(world, scheme, stored);
+        if stored.participant_type == Type::Pisp {
+            has_no_accounts(configured);
+        }
+    }
+    let is_new = stored.is_none();
+    let before = stored.as_ref().map_or(Value::Null, in_short);
+    let now = world.now();
+    let mut participant = stored.unwrap_or_else(|| nobody_yet(id, now));
+    let opened = open_missing_accounts(world, &mut participant, configured, scheme);
+    let wanted = Brought {
+        name: configured.name.clone(),
+        callback_base_url: configured
+            .callback_base_url
+            .trim_end_matches('/')
+            .to_owned(),
+    };
+    let moved = participant.take_over(&wanted);
+    // Who came with a release that was refused on the way comes with this one.
+    let came_with = participant.created_by;
+    if is_new || waits(world, &participant) {
+        participant.created_by = Some(release);
+    }
+    if !is_new && opened.is_empty() && moved == Moved::default() {
+        if participant.created_by != came_with {
+            PARTICIPANTS.within(world).put(id, &participant);
+        }
+        return None;
+    }
+    let note = Note {
+        kind: "release".to_owned(),
+        state: "RELEASE".to_owned(),
+        by: By {
+            maker: None,
+            checker: None,
+            release: Some(release),
+        },
+        request: None,
+        asked: None,
+        before,
+        after: in_short(&participant),
+    };
+    history::append(world, &mut participant, note, now);
+    participant.updated_at = now;
+    participant.version += 1;
+    PARTICIPANTS.within(world).put(id, &participant);
+    publish(world, &participant, is_new, &opened, moved);
+    let details_changed = moved != Moved::default();
+    Some(in_words(id, is_new, &opened, details_changed))
+}
+
+fn nobody_yet(id: &str, now: u64) -> Participant {
+    Participant {
+        participant: id.to_owned(),
+        name: String::new(),
+        participant_type: Type::Dfsp,
+        state: State::Approved,
+        callback_base_url: String::new(),
+        accounts: Vec::new(),
+        created_at: now,
+        updated_at: now,
+        version: 0,
+        changes: 0,
+        last_change_hash: String::new(),
+        brought: None,
+        created_by: None,
+        waits: false,
+    }
+}
+
+/// What a release may change of a participant.
+fn in_short(participant: &Participant) -> Value {
+    let currencies: Vec<_> = participant.accounts.iter().map(|a| &a.currency).collect();
+    json!({
+        "name": participant.name,
+        "endpoints": endpoints::of(participant),
+        "accounts": currencies,
+    })
+}
+
+/// Contexts that keep accounts learn of new ones.
+fn publish(
+    world: &mut dyn World,
+    participant: &Participant,
+    is_new: bool,
+    opened: &[String],
+    moved: Moved,
+) {
+    let (id, now) = (&participant.participant, world.now());
+    if is_new {
+        world.publish(Event::Created(participant_created::Event {
+            participant: id.clone(),
+            name: participant.name.clone(),
+            participant_type: participant.participant_type.into(),
+            accounts: participant.accounts_with_terms(),
+            created_at: participant.created_at,
+        }));
+        return;
+    }
+    for account in opened
+        .iter()
+        .filter_map(|currency| participant.account(currency))
+    {
+        world.publish(Event::AccountAdded(participant_account_added::Event {
+            participant: id.clone(),
+            account: account.with_terms(id),
+            added_at: now,
+        }));
+    }
+    if moved.endpoint {
+        world.publish(Event::EndpointsUpdated(
+            participant_endpoints_updated::Event {
+                participant: id.clone(),
+                endpoints: participants::endpoints(participant.callback_base_url.clone()),
+                updated_at: now,
+            },
+        ));
+    }
 }
 
 fn in_words(id: &str, is_new: bool, opened: &[String], details_changed: bool) -> String {
@@ -100,7 +322,7 @@ fn in_words(id: &str, is_new: bool, opened: &[String], details_changed: bool) ->
 /// Open the accounts that the manifest has and the participant has not, and deposit their opening
 /// liquidity. Answers their currencies.
 fn open_missing_accounts(
-    world: &mut impl Surroundings,
+    world: &mut dyn World,
     participant: &mut Participant,
     configured: &scheme::Participant,
     scheme: &Scheme,
@@ -121,7 +343,7 @@ fn open_missing_accounts(
         accounts: missing.iter().map(Opening::account_with_limit).collect(),
     };
     let ids = world
-        .create_accounts(&request)
+        .open(&request)
         .unwrap_or_else(|error| panic!("the ledger opens no accounts for {id:?}: {error:?}"));
     assert_eq!(ids.len(), missing.len(), "the ledger answers each account");
     let mut opened = Vec::new();
@@ -129,9 +351,12 @@ fn open_missing_accounts(
         if minor_units(&opening.liquidity) > 0 {
             deposit(world, id, &opening.liquidity);
         }
+        facts::keep(world, &scheme.hub, &ids.currency, opening.liquidity.scale);
         opened.push(ids.currency.clone());
         participant.accounts.push(Account {
             currency: ids.currency,
+            name: None,
+            cover: None,
             scale: opening.liquidity.scale,
             enabled: true,
             net_debit_cap: opening.net_debit_cap,
@@ -145,14 +370,15 @@ fn open_missing_accounts(
     opened
 }
 
-fn deposit(world: &mut impl Surroundings, participant: &str, amount: &Money) {
+fn deposit(world: &mut dyn World, participant: &str, amount: &Money) {
     let request = manage_funds::Request {
         instruction_id: format!("opening-liquidity:{participant}:{}", amount.currency),
         participant: participant.to_owned(),
         direction: manage_funds::Direction::Deposit,
         amount: amount.clone(),
+        settlement_model: None,
     };
-    if let Err(error) = world.manage_funds(&request) {
+    if let Err(error) = world.move_funds(&request) {
         panic!("the ledger takes no opening liquidity for {participant:?}: {error:?}");
     }
 }
@@ -184,190 +410,12 @@ impl Opening {
         }
     }
 
-    fn account_with_limit(&self) -> create_accounts::AccountWithLimit {
-        create_accounts::AccountWithLimit {
+    fn account_with_limit(&self) -> AccountWithLimit {
+        AccountWithLimit {
             currency: self.liquidity.currency.clone(),
             scale: self.liquidity.scale,
             net_debit_cap: self.net_debit_cap.clone(),
             liquidity_threshold: self.liquidity_threshold.clone(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-
-    #[derive(Default)]
-    struct Fake {
-        participants: BTreeMap<String, Participant>,
-        opened: Vec<create_accounts::Request>,
-        deposits: Vec<(String, String, u128)>,
-        published: Vec<participant_created::Event>,
-    }
-
-    impl Surroundings for Fake {
-        fn participant(&mut self, id: &str) -> Option<Participant> {
-            self.participants.get(id).cloned()
-        }
-
-        fn put_participant(&mut self, participant: &Participant) {
-            self.participants
-                .insert(participant.participant.clone(), participant.clone());
-        }
-
-        fn create_accounts(
-            &mut self,
-            request: &create_accounts::Request,
-        ) -> Result<Vec<ParticipantAccountIds>, LedgerError> {
-            self.opened.push(request.clone());
-            let ids = |account: &create_accounts::AccountWithLimit| ParticipantAccountIds {
-                participant: request.participant.clone(),
-                currency: account.currency.clone(),
-                liquidity: format!("{}-{}-L", request.participant, account.currency),
-                position: "P".to_owned(),
-                liquidity_cover: "C".to_owned(),
-                settlement: "S".to_owned(),
-            };
-            Ok(request.accounts.iter().map(ids).collect())
-        }
-
-        fn manage_funds(&mut self, request: &manage_funds::Request) -> Result<(), LedgerError> {
-            self.deposits.push((
-                request.instruction_id.clone(),
-                request.amount.currency.clone(),
-                minor_units(&request.amount),
-            ));
-            Ok(())
-        }
-
-        fn publish_created(&mut self, event: &participant_created::Event) {
-            self.published.push(event.clone());
-        }
-    }
-
-    fn scheme(accounts: &str, url: &str) -> Scheme {
-        serde_json::from_str(&format!(
-            r#"{{"name":"demo","hub":"Hub",
-                "currencies":[{{"code":"USD","scale":2}},{{"code":"TZS","scale":0}}],
-                "participants":[{{"id":"payerfsp","name":"Payer","callbackBaseUrl":"{url}","accounts":[{accounts}]}}]}}"#
-        ))
-        .unwrap()
-    }
-
-    const USD: &str = r#"{"currency":"USD","openingLiquidity":"1000.00","netDebitCap":"500"}"#;
-    const TZS: &str = r#"{"currency":"TZS","openingLiquidity":"0","netDebitCap":null}"#;
-
-    #[test]
-    fn a_new_participant_gets_accounts_liquidity_and_an_event() {
-        let mut world = Fake::default();
-        let changes = bring_in(&mut world, &scheme(USD, "http://127.0.0.1:4101/"), 7);
-        assert_eq!(changes, ["participant payerfsp created, accounts in USD"]);
-        assert_eq!(
-            world.deposits,
-            [(
-                "opening-liquidity:payerfsp:USD".to_owned(),
-                "USD".to_owned(),
-                100_000
-            )]
-        );
-        let account = &world.opened[0].accounts[0];
-        assert_eq!((&*account.currency, account.scale), ("USD", 2));
-        assert_eq!(
-            account.net_debit_cap.as_ref().map(minor_units),
-            Some(50_000)
-        );
-        assert_eq!(world.published.len(), 1);
-        assert_eq!(world.published[0].accounts[0].liquidity, "payerfsp-USD-L");
-        let participant = &world.participants["payerfsp"];
-        assert_eq!(
-            serde_json::to_string(participant).unwrap(),
-            concat!(
-                r#"{"participant":"payerfsp","name":"Payer","state":"APPROVED","callbackBaseUrl":"http://127.0.0.1:4101","#,
-                r#""accounts":[{"currency":"USD","scale":2,"enabled":true,"netDebitCap":{"currency":"USD","scale":2,"minorUnits":"50000"},"#,
-                r#""liquidityAccount":"payerfsp-USD-L","positionAccount":"P","liquidityCoverAccount":"C","settlementAccount":"S"}],"#,
-                r#""createdAt":7,"updatedAt":7}"#
-            )
-        );
-        let data = participant.clone().into_transfers_data();
-        assert!(data.may_transact);
-        assert_eq!(data.currencies, ["USD"]);
-    }
-
-    #[test]
-    fn a_participant_that_is_stored_and_unchanged_is_left_alone() {
-        let mut world = Fake::default();
-        bring_in(&mut world, &scheme(USD, "http://127.0.0.1:4101"), 7);
-        let before = world.participants.clone();
-        let changes = bring_in(&mut world, &scheme(USD, "http://127.0.0.1:4101/"), 8);
-        assert!(changes.is_empty());
-        assert_eq!(world.participants, before);
-        assert_eq!((world.opened.len(), world.published.len()), (1, 1));
-    }
-
-    #[test]
-    fn a_changed_endpoint_is_taken_over_and_no_liquidity_is_deposited_again() {
-        let mut world = Fake::default();
-        bring_in(&mut world, &scheme(USD, "http://127.0.0.1:4101"), 7);
-        let raised = USD.replace("1000.00", "2000");
-        let changes = bring_in(&mut world, &scheme(&raised, "http://127.0.0.1:4102"), 8);
-        assert_eq!(changes, ["participant payerfsp: name or endpoint updated"]);
-        assert_eq!(world.deposits.len(), 1);
-        assert_eq!(world.published.len(), 1);
-        let participant = world.participants["payerfsp"].clone();
-        assert_eq!((participant.created_at, participant.updated_at), (7, 8));
-        let info = participant.into_callback_info().unwrap();
-        assert_eq!(info.base_url, "http://127.0.0.1:4102");
-    }
-
-    #[test]
-    fn a_new_currency_gets_accounts_and_the_event_lists_all() {
-        let mut world = Fake::default();
-        bring_in(&mut world, &scheme(USD, "http://h"), 7);
-        let changes = bring_in(&mut world, &scheme(&format!("{TZS},{USD}"), "http://h"), 8);
-        assert_eq!(changes, ["participant payerfsp: accounts opened in TZS"]);
-        assert_eq!(
-            world.deposits.len(),
-            1,
-            "an opening liquidity of 0 is no deposit"
-        );
-        let currencies: Vec<&str> = world.published[1]
-            .accounts
-            .iter()
-            .map(|account| &*account.currency)
-            .collect();
-        assert_eq!(currencies, ["USD", "TZS"]);
-        assert_eq!(world.opened[1].accounts[0].net_debit_cap, None);
-    }
-
-    #[test]
-    fn a_participant_that_is_disabled_stays_disabled_and_may_not_transact() {
-        let mut world = Fake::default();
-        bring_in(&mut world, &scheme(USD, "http://h"), 7);
-        if let Some(participant) = world.participants.get_mut("payerfsp") {
-            participant.state = State::Disabled;
-            participant.accounts[0].enabled = false;
-        }
-        bring_in(&mut world, &scheme(USD, "http://other"), 8);
-        let data = world.participants["payerfsp"].clone().into_quote_data();
-        assert!(!data.may_transact);
-        assert!(data.currencies.is_empty());
-    }
-
-    #[test]
-    #[should_panic(
-        expected = "the opening liquidity \"1.234\" USD of participant \"payerfsp\": more than 2 decimal places"
-    )]
-    fn an_amount_that_cannot_be_used_stops_the_release() {
-        let account = USD.replace("1000.00", "1.234");
-        bring_in(&mut Fake::default(), &scheme(&account, "http://h"), 7);
-    }
-
-    #[test]
-    #[should_panic(expected = "has an account in EUR, which the scheme does not use")]
-    fn an_unknown_currency_stops_the_release() {
-        let account = USD.replace("USD", "EUR");
-        bring_in(&mut Fake::default(), &scheme(&account, "http://h"), 7);
     }
 }

@@ -1,10 +1,21 @@
-//! Participant Lifecycle Management: who takes part in the scheme, and where they are reached.
+//! Participant Lifecycle Management: who takes part in the scheme, on which terms, and where they are
+//! reached.
 //!
 //! | Module | Holds |
 //! |---|---|
 //! | [`participants`] | the participant document, and what callers are told of it |
+//! | [`api`] | the operators' API: which operation does what |
+//! | [`kinds`] | what operators may ask for, a file for each kind |
+//! | [`submit`], [`decide`] | maker and checker: the way of every request |
+//! | [`requests`] | requests as data |
+//! | [`history`] | what was changed, as a chain of hashes |
+//! | [`health`] | trying an endpoint before it is taken |
+//! | [`notices`] | telling operators what became of requests |
 //! | [`warnings`] | warnings of a participant's liquidity |
-//! | [`activation`] | bringing the participants of the manifest in, pure over its surroundings |
+//! | [`liquidity`] | what other contexts may ask about a participant's money |
+//! | [`activation`] | bringing the participants of the manifest in |
+//! | [`settings`] | which requests need a second person |
+//! | [`world`] | everything outside; [`host`] is the real one |
 
 #![allow(
     clippy::result_large_err,
@@ -12,125 +23,98 @@
 )]
 
 pub mod activation;
+pub mod api;
+pub mod bindings;
+pub mod decide;
+pub mod health;
+pub mod history;
+pub mod host;
+pub mod kinds;
+pub mod liquidity;
+pub mod notices;
 pub mod participants;
+pub mod requests;
+pub mod settings;
+pub mod submit;
+#[cfg(test)]
+mod tests;
 pub mod warnings;
-
-/// Bindings generated from `world.wit`.
-#[allow(missing_docs)]
-pub mod bindings {
-    wit_bindgen::generate!({
-        world: "rialto:participant-lifecycle-management-plugin/participant-lifecycle-management",
-        path: [
-            "../../../wit/common",
-            "../../../wit/host",
-            "../../../wit/rules",
-            "../../../wit/accounts-and-balances",
-            "../../../wit/participant-lifecycle-management",
-            "../../../wit/transfers",
-            ".",
-        ],
-        with: {
-            "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
-            "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
-            "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
-            "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,
-            "rialto:host/logging@0.1.0": rialto_sdk::bindings::rialto::host::logging,
-        },
-        generate_all,
-        additional_derives: [PartialEq],
-    });
-}
+pub mod world;
 
 mod component {
-    //! The exports, over the host's storage and the ledger.
+    //! The exports.
 
-    use crate::activation::{self, Surroundings};
-    use crate::bindings::exports::rialto::host::activation_handler;
+    use crate::activation;
+    use crate::api;
+    use crate::bindings::exports::rialto::host::{
+        activation_handler, http_handler, http_report_handler, settings_handler,
+    };
     use crate::bindings::exports::rialto::participant_lifecycle_management::{
+        get_liquidity_cover_history as cover_history,
         get_participant_callback_info as callback_info, get_participant_info as info,
         get_participant_quote_data as quote_data,
-        get_participants_transfers_data as transfers_data,
+        get_participants_transfers_data as transfers_data, get_reservations as reservations,
         liquidity_threshold_exceeded as threshold_exceeded,
     };
     use crate::bindings::exports::rialto::transfers::{
         transfer_committed_fulfiled as committed,
         transfer_prepare_liquidity_check_failed as liquidity_check_failed,
     };
-    use crate::bindings::rialto::accounts_and_balances::create_participant_accounts_with_limits as create_accounts;
-    use crate::bindings::rialto::accounts_and_balances::manage_funds_credit_debit_pair_instruction as manage_funds;
-    use crate::bindings::rialto::accounts_and_balances::types::{
-        LedgerError, ParticipantAccountIds,
-    };
-    use crate::bindings::rialto::participant_lifecycle_management::{
-        participant_created, participant_liquidity_threshold_exceeded as warned,
-    };
-    use crate::participants::Participant;
-    use crate::warnings::{self, Given};
-    use rialto_sdk::bindings::rialto::host::clock;
-    use rialto_sdk::documents::Collection;
+    use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
+    use crate::bindings::rialto::participant_lifecycle_management::participant_liquidity_threshold_exceeded as warned;
+    use crate::health;
+    use crate::host::Host;
+    use crate::liquidity;
+    use crate::participants::{PARTICIPANTS, Participant};
+    use crate::settings::Settings;
+    use crate::warnings;
     use rialto_sdk::logging::subject;
-    use rialto_sdk::scheme::scheme;
-
-    const PARTICIPANTS: Collection<Participant> = Collection::new("participants");
-    const WARNINGS: Collection<Given> = Collection::new("liquidity-warnings");
-
-    struct Host;
-
-    impl Surroundings for Host {
-        fn participant(&mut self, id: &str) -> Option<Participant> {
-            PARTICIPANTS.get_for_update(id)
-        }
-
-        fn put_participant(&mut self, participant: &Participant) {
-            PARTICIPANTS.put(&participant.participant, participant);
-        }
-
-        fn create_accounts(
-            &mut self,
-            request: &create_accounts::Request,
-        ) -> Result<Vec<ParticipantAccountIds>, LedgerError> {
-            create_accounts::create_participant_accounts_with_limits(request)
-        }
-
-        fn manage_funds(&mut self, request: &manage_funds::Request) -> Result<(), LedgerError> {
-            manage_funds::manage_funds_credit_debit_pair_instruction(request).map(drop)
-        }
-
-        fn publish_created(&mut self, event: &participant_created::Event) {
-            participant_created::participant_created(event);
-        }
-    }
-
-    impl warnings::Surroundings for Host {
-        fn now(&self) -> u64 {
-            clock::now()
-        }
-
-        fn is_given(&mut self, id: &str) -> bool {
-            WARNINGS.get_for_update(id).is_some()
-        }
-
-        fn put_given(&mut self, id: &str, given: &Given) {
-            WARNINGS.put(id, given);
-        }
-
-        fn forget_given(&mut self, id: &str) {
-            WARNINGS.delete(id);
-        }
-
-        fn publish(&mut self, event: &warned::Event) {
-            warned::participant_liquidity_threshold_exceeded(event);
-        }
-    }
+    use rialto_sdk::scheme::{participants, scheme, settings};
 
     struct ParticipantLifecycleManagement;
 
+    rialto_sdk::judges_settings!(settings_handler, ParticipantLifecycleManagement, Settings);
+    rialto_sdk::serves_operators!(http_handler);
+
+    impl http_handler::Guest for ParticipantLifecycleManagement {
+        fn openapi() -> String {
+            include_str!("../openapi.yaml").to_owned()
+        }
+
+        fn handle(request: http_handler::Request) -> http_handler::Response {
+            let caller = caller_of(request.caller.as_ref());
+            told(api::answer(&mut Host, &caller, &request))
+        }
+
+        fn refuse(
+            _head: http_handler::RequestHead,
+            violation: http_handler::Violation,
+        ) -> http_handler::Response {
+            worded(violation)
+        }
+    }
+
+    impl http_report_handler::Guest for ParticipantLifecycleManagement {
+        fn report(report: http_report_handler::DeliveryReport) {
+            health::tried(&mut Host, &report);
+        }
+    }
+
     impl activation_handler::Guest for ParticipantLifecycleManagement {
-        fn release_activated(release: u64) {
-            let changes = activation::bring_in(&mut Host, scheme(), clock::now());
+        fn release_activated(release: u64, step: u32) -> bool {
+            let (changes, more) =
+                activation::step(&mut Host, (scheme(), &participants), release, step);
             for change in &changes {
                 rialto_sdk::info!("release {release}: {change}");
             }
+            let alone = settings::<Settings>().automatic();
+            if step == 0 && !alone.is_empty() {
+                rialto_sdk::warn!(
+                    "THIS IS A SANDBOX: one operator alone changes participants (`approval` is automatic for {})",
+                    alone.join(", ")
+                );
+            }
+            more
         }
     }
 
@@ -138,7 +122,9 @@ mod component {
         fn get_participants_transfers_data(
             participants: Vec<String>,
         ) -> Vec<Option<transfers_data::ParticipantTransfersData>> {
-            let read = |id: String| PARTICIPANTS.get(&id).map(Participant::into_transfers_data);
+            let read = |id: String| {
+                activation::trader(&mut Host, &id).map(Participant::into_transfers_data)
+            };
             participants.into_iter().map(read).collect()
         }
     }
@@ -147,7 +133,8 @@ mod component {
         fn get_participant_quote_data(
             participants: Vec<String>,
         ) -> Vec<Option<quote_data::ParticipantQuoteData>> {
-            let read = |id: String| PARTICIPANTS.get(&id).map(Participant::into_quote_data);
+            let read =
+                |id: String| activation::trader(&mut Host, &id).map(Participant::into_quote_data);
             participants.into_iter().map(read).collect()
         }
     }
@@ -159,6 +146,26 @@ mod component {
             PARTICIPANTS
                 .get(&participant)
                 .and_then(Participant::into_callback_info)
+        }
+    }
+
+    impl info::Guest for ParticipantLifecycleManagement {
+        fn get_participant_info(participant: String) -> Option<info::ParticipantInfo> {
+            activation::known(&mut Host, &participant).map(Participant::into_info)
+        }
+    }
+
+    impl cover_history::Guest for ParticipantLifecycleManagement {
+        fn get_liquidity_cover_history(
+            request: cover_history::Request,
+        ) -> Result<Option<cover_history::Response>, LedgerError> {
+            liquidity::history(&mut Host, request)
+        }
+    }
+
+    impl reservations::Guest for ParticipantLifecycleManagement {
+        fn get_reservations(participant: String) -> Option<Vec<reservations::Reservation>> {
+            liquidity::reservations(&mut Host, &participant)
         }
     }
 
@@ -192,11 +199,7 @@ mod component {
         }
     }
 
-    impl info::Guest for ParticipantLifecycleManagement {
-        fn get_participant_info(participant: String) -> Option<info::ParticipantInfo> {
-            PARTICIPANTS.get(&participant).map(Participant::into_info)
-        }
-    }
-
+    // Component exports have names that no native linker takes.
+    #[cfg(target_arch = "wasm32")]
     crate::bindings::export!(ParticipantLifecycleManagement with_types_in crate::bindings);
 }

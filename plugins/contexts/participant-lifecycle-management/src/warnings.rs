@@ -6,6 +6,8 @@ use crate::bindings::rialto::accounts_and_balances::types::AccountPosition;
 use crate::bindings::rialto::participant_lifecycle_management::participant_liquidity_threshold_exceeded::{
     Event, Warning,
 };
+use crate::world::{self, World};
+use rialto_sdk::documents::Collection;
 use rialto_sdk::money::minor_units;
 use serde::{Deserialize, Serialize};
 
@@ -18,46 +20,35 @@ pub struct Given {
     pub warned_at: u64,
 }
 
-/// Everything outside. What is done through it belongs to one turn.
-pub trait Surroundings {
-    /// The turn's instant: UTC, milliseconds since 1970.
-    fn now(&self) -> u64;
-    /// Whether a warning has been given, held for this turn.
-    fn is_given(&mut self, id: &str) -> bool;
-    /// Write that it has.
-    fn put_given(&mut self, id: &str, given: &Given);
-    /// Forget that it has.
-    fn forget_given(&mut self, id: &str);
-    /// Have those warned who are to be.
-    fn publish(&mut self, event: &Event);
-}
+/// Warnings that have been given.
+const WARNINGS: Collection<Given> = Collection::new("liquidity-warnings");
 
 /// A warning is due; it is given unless it has been. Answers whether it is.
 pub fn warn(
-    world: &mut impl Surroundings,
+    world: &mut dyn World,
     participant: String,
     warning: Warning,
     position: AccountPosition,
 ) -> bool {
     let currency = position.available.currency.clone();
     let id = id(&participant, &currency, warning);
-    if world.is_given(&id) {
+    if WARNINGS.within(world).get_for_update(&id).is_some() {
         return false;
     }
     let warned_at = world.now();
-    world.put_given(&id, &Given { warned_at });
-    world.publish(&Event {
+    WARNINGS.within(world).put(&id, &Given { warned_at });
+    world.publish(world::Event::Warned(Event {
         participant,
         currency,
         warning,
         position,
         warned_at,
-    });
+    }));
     true
 }
 
 /// A participant has received funds: warnings that its liquidity is above again are forgotten.
-pub fn recovered(world: &mut impl Surroundings, participant: &str, position: &AccountPosition) {
+pub fn recovered(world: &mut dyn World, participant: &str, position: &AccountPosition) {
     let available = minor_units(&position.available);
     let threshold = position.threshold.as_ref().map(minor_units);
     // Without a threshold, something is more than the nothing that could not cover a transfer.
@@ -66,8 +57,8 @@ pub fn recovered(world: &mut impl Surroundings, participant: &str, position: &Ac
     }
     for warning in [Warning::Threshold, Warning::Limit] {
         let id = id(participant, &position.available.currency, warning);
-        if world.is_given(&id) {
-            world.forget_given(&id);
+        if WARNINGS.within(world).get_for_update(&id).is_some() {
+            WARNINGS.within(world).delete(&id);
         }
     }
 }
@@ -83,32 +74,8 @@ fn id(participant: &str, currency: &str, warning: Warning) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::fake::Fake;
     use rialto_sdk::money::money;
-    use std::collections::BTreeMap;
-
-    #[derive(Default)]
-    struct Fake {
-        given: BTreeMap<String, Given>,
-        published: Vec<Event>,
-    }
-
-    impl Surroundings for Fake {
-        fn now(&self) -> u64 {
-            7
-        }
-        fn is_given(&mut self, id: &str) -> bool {
-            self.given.contains_key(id)
-        }
-        fn put_given(&mut self, id: &str, given: &Given) {
-            self.given.insert(id.to_owned(), given.clone());
-        }
-        fn forget_given(&mut self, id: &str) {
-            self.given.remove(id);
-        }
-        fn publish(&mut self, event: &Event) {
-            self.published.push(event.clone());
-        }
-    }
 
     fn position(available: u128, threshold: Option<u128>) -> AccountPosition {
         AccountPosition {
@@ -122,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_warning_is_given_once_until_the_liquidity_has_recovered() {
-        let mut world = Fake::default();
+        let mut world = Fake::new();
         let warned = |world: &mut Fake, warning| {
             let before = world.published.len();
             let given = warn(world, "payerfsp".to_owned(), warning, position(9, Some(10)));
@@ -139,13 +106,15 @@ mod tests {
         recovered(&mut world, "payerfsp", &position(10, Some(10)));
         assert_eq!(warned(&mut world, Warning::Threshold), 1);
         assert_eq!(warned(&mut world, Warning::Limit), 1);
-        let last = world.published.last().unwrap();
-        assert_eq!((last.currency.as_str(), last.warned_at), ("USD", 7));
+        let Some(world::Event::Warned(last)) = world.published.last() else {
+            panic!("the last event is no warning");
+        };
+        assert_eq!((last.currency.as_str(), last.warned_at), ("USD", world.now));
     }
 
     #[test]
     fn without_a_threshold_anything_received_is_a_recovery() {
-        let mut world = Fake::default();
+        let mut world = Fake::new();
         warn(
             &mut world,
             "payerfsp".to_owned(),
@@ -153,8 +122,8 @@ mod tests {
             position(0, None),
         );
         recovered(&mut world, "payerfsp", &position(0, None));
-        assert_eq!(world.given.len(), 1);
+        assert_eq!(world.documents("liquidity-warnings").len(), 1);
         recovered(&mut world, "payerfsp", &position(1, None));
-        assert_eq!(world.given.len(), 0);
+        assert_eq!(world.documents("liquidity-warnings").len(), 0);
     }
 }

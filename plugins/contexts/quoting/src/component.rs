@@ -2,6 +2,7 @@
 
 use crate::bindings::exports::rialto::fsp_interop_api::*;
 use crate::bindings::exports::rialto::host::settings_handler;
+use crate::bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 use crate::bindings::exports::rialto::quoting::get_agreement;
 use crate::bindings::rialto::account_lookup::get_party_fsp::get_party_fsp;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_quote_data::{
@@ -141,6 +142,12 @@ impl get_agreement::Guest for Quoting {
             return None;
         }
         AGREEMENTS.get(&condition).map(rules::Agreement::from)
+    }
+}
+
+impl participant_endpoints_updated::Guest for Quoting {
+    fn participant_endpoints_updated(event: participant_endpoints_updated::Event) {
+        rialto_sdk::logging::heard("participant-endpoints-updated", &event.participant);
     }
 }
 

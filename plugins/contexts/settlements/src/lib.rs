@@ -1,13 +1,44 @@
-//! Settlements: gives each transfer its settlement model and its accounts.
+//! Settlements: gives each transfer its settlement model and its accounts, records what was committed, and
+//! settles it.
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | [`allocation`] | which accounts of which participant a transfer uses, and the model |
+//! | [`settings`] | settlement models, and which transfer is settled by which |
+//! | [`participants`] | the ledger's accounts of participants, as events tell of them |
+//! | [`allocation`] | which accounts a transfer uses, and when it is settled |
+//! | [`batches`] | settlement batches, and who is in them |
+//! | [`recording`] | a committed transfer, recorded in its batch or settled at once |
+//! | [`settlement`] | a settlement's document and its matrix |
+//! | [`progress`] | how a settlement goes on, step by step |
+//! | [`operations`] | what operators do |
+//! | [`views`], [`api`] | what operators read, and the operations over HTTP |
+//! | [`units`] | amounts |
+//! | [`world`] | everything outside |
 //!
-//! It knows a participant's accounts from the events about participants, and asks nobody: a
-//! transfer costs it two documents and one event.
+//! It learns of participants' accounts from the events about participants. Funds are moved by the ledger
+//! alone: what is here says which entries, and the ledger judges them.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "the contract's ledger-error carries an account's position, and is not made often"
+)]
 
 pub mod allocation;
+pub mod api;
+pub mod batches;
+mod component;
+pub mod operations;
+pub mod participants;
+pub mod progress;
+pub mod recording;
+pub mod settings;
+pub mod settlement;
+pub mod units;
+pub mod views;
+pub mod world;
+
+#[cfg(test)]
+mod tests;
 
 /// Bindings generated from `world.wit`.
 #[allow(missing_docs)]
@@ -30,46 +61,12 @@ pub mod bindings {
             "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
             "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
             "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
+            "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,
+            "rialto:host/random@0.1.0": rialto_sdk::bindings::rialto::host::random,
+            "rialto:host/http@0.1.0": rialto_sdk::bindings::rialto::host::http,
             "rialto:host/logging@0.1.0": rialto_sdk::bindings::rialto::host::logging,
         },
         generate_all,
         additional_derives: [PartialEq],
     });
-}
-
-mod component {
-    //! The exports, over the host's storage.
-
-    use crate::allocation::{ParticipantAccounts, Settings, allocate, document_id};
-    use crate::bindings::exports::rialto::fsp_interop_api::transfer_prepare_requested;
-    use crate::bindings::exports::rialto::participant_lifecycle_management::participant_created;
-    use crate::bindings::rialto::settlements::transfer_prepare_accounts_allocated::transfer_prepare_accounts_allocated;
-    use rialto_sdk::documents::Collection;
-    use rialto_sdk::logging::subject;
-    use rialto_sdk::scheme::settings;
-
-    const ACCOUNTS: Collection<ParticipantAccounts> = Collection::new("participant-accounts");
-
-    struct Settlements;
-
-    impl participant_created::Guest for Settlements {
-        fn participant_created(event: participant_created::Event) {
-            subject("participant", &event.participant);
-            for accounts in event.accounts {
-                let id = document_id(&accounts.participant, &accounts.currency);
-                ACCOUNTS.put(&id, &ParticipantAccounts::from(accounts));
-            }
-        }
-    }
-
-    impl transfer_prepare_requested::Guest for Settlements {
-        fn transfer_prepare_requested(event: transfer_prepare_requested::Event) {
-            subject("transfer", &event.transfer_id);
-            let model = &settings::<Settings>().settlement_model;
-            let allocated = allocate(event, model, |id| ACCOUNTS.get(id));
-            transfer_prepare_accounts_allocated(&allocated);
-        }
-    }
-
-    crate::bindings::export!(Settlements with_types_in crate::bindings);
 }

@@ -3,6 +3,9 @@
 use crate::agreement_use::AgreementUse;
 use crate::bindings::exports::rialto::fsp_interop_api::*;
 use crate::bindings::exports::rialto::host::settings_handler;
+use crate::bindings::exports::rialto::participant_lifecycle_management::{
+    participant_endpoints_updated, participant_state_updated,
+};
 use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed;
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated;
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
@@ -196,6 +199,18 @@ impl schedule_reminder_elapsed::Guest for Transfers {
             subject("transfer", &event.id);
             timeout::reminder_elapsed(&mut Host, &event);
         }
+    }
+}
+
+impl participant_state_updated::Guest for Transfers {
+    fn participant_state_updated(event: participant_state_updated::Event) {
+        logging::heard("participant-state-updated", &event.participant);
+    }
+}
+
+impl participant_endpoints_updated::Guest for Transfers {
+    fn participant_endpoints_updated(event: participant_endpoints_updated::Event) {
+        logging::heard("participant-endpoints-updated", &event.participant);
     }
 }
 

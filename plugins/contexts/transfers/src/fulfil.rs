@@ -174,6 +174,7 @@ fn commit(
         payee_fsp: transfer.payee_fsp,
         amount: transfer.amount,
         settlement_model: transfer.settlement_model,
+        settlement: transfer.settlement.into(),
         mode: event.mode,
         fulfilment,
         completed_timestamp,

@@ -8,6 +8,7 @@ use crate::agreement_use::{AgreementUse, claim};
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
 use crate::bindings::rialto::accounts_and_balances::process_transfer_prepare as ledger_prepare;
 use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
+use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::rules::transfer_prepare_check;
 use crate::bindings::rialto::transfers::{
@@ -43,6 +44,12 @@ enum Refusal {
     Rule(ErrorInformation),
     /// The payer FSP cannot cover it.
     Liquidity(ErrorInformation, Box<AccountPosition>),
+}
+
+/// Both FSPs, as they are in this turn.
+struct Participants {
+    payer: ParticipantTransfersData,
+    payee: ParticipantTransfersData,
 }
 
 /// Take a request for a transfer.
@@ -147,7 +154,7 @@ fn reserve(
     event: &allocated::Event,
     now: u64,
 ) -> Result<(AccountPosition, Option<AgreementUse>), Refusal> {
-    check_participants(world, event)?;
+    let participants = check_participants(world, event)?;
     if now >= event.expiration {
         let detail = "expired when it arrived";
         return Err(Refusal::Expired(error("3303", detail)));
@@ -155,7 +162,7 @@ fn reserve(
     if let Err(detail) = world.settings().lifetime().check(now, event.expiration) {
         return Err(Refusal::Rule(error("3100", &detail)));
     }
-    let payer_accounts = check_accounts(event)?;
+    let payer_accounts = check_accounts(event, &participants)?;
     let agreement_use = check_rules(world, event, now)?;
     world.create_reminder(&event.transfer_id, event.expiration);
     let request = ledger_prepare::Request {
@@ -164,6 +171,7 @@ fn reserve(
         debit_account: payer_accounts.debit.clone(),
         credit_account: payer_accounts.credit.clone(),
         amount: event.amount.clone(),
+        settlement: event.settlement.clone(),
     };
     match world.ledger_prepare(&request) {
         Ok(response) => {
@@ -178,6 +186,15 @@ fn reserve(
         }
         Err(ledger_error) => {
             world.delete_reminder(&event.transfer_id);
+            if matches!(ledger_error, LedgerError::ExceedsSettledFunds(_)) {
+                // The event tells of the liquidity alone, which may be ample.
+                let (payer, model) = (&event.payer_fsp, &event.settlement_model);
+                let currency = &event.amount.currency;
+                world.log(
+                    Level::Warn,
+                    &format!("{payer} has too little settled funds of {model} in {currency}"),
+                );
+            }
             Err(ledger_refusal(&event.transfer_id, ledger_error))
         }
     }
@@ -196,10 +213,10 @@ fn has_crossed_threshold(after: &AccountPosition, amount: &Money) -> bool {
 fn check_participants(
     world: &mut impl Surroundings,
     event: &allocated::Event,
-) -> Result<(), Refusal> {
+) -> Result<Participants, Refusal> {
     let ids = [event.payer_fsp.clone(), event.payee_fsp.clone()];
     let mut participants = world.participants(&ids).into_iter();
-    match participants.next().flatten() {
+    let payer = match participants.next().flatten() {
         None => {
             return Err(Refusal::Payer {
                 error: error("3202", ""),
@@ -207,8 +224,8 @@ fn check_participants(
             });
         }
         Some(payer) if !payer.may_transact => return Err(barred_payer("may not transact")),
-        Some(_) => {}
-    }
+        Some(payer) => payer,
+    };
     if event.payer_fsp == event.payee_fsp {
         let detail = "payer FSP and payee FSP are the same";
         return Err(Refusal::Payee(error("3100", detail)));
@@ -219,7 +236,7 @@ fn check_participants(
             let detail = "the payee FSP may not transact";
             Err(Refusal::Payee(error("3201", detail)))
         }
-        Some(_) => Ok(()),
+        Some(payee) => Ok(Participants { payer, payee }),
     }
 }
 
@@ -230,8 +247,12 @@ fn barred_payer(why: &str) -> Refusal {
     }
 }
 
-/// Both FSPs need accounts in the currency. Answers the payer's.
-fn check_accounts(event: &allocated::Event) -> Result<&allocated::ParticipantAccounts, Refusal> {
+/// Both FSPs need accounts in the currency, and these enabled. Settlements knows the accounts from events,
+/// which may be on their way; whether they are enabled was asked in this turn. Answers the payer's.
+fn check_accounts<'a>(
+    event: &'a allocated::Event,
+    participants: &Participants,
+) -> Result<&'a allocated::ParticipantAccounts, Refusal> {
     let currency = &event.amount.currency;
     let Some(payer_accounts) = &event.payer_accounts else {
         return Err(Refusal::Payer {
@@ -242,8 +263,15 @@ fn check_accounts(event: &allocated::Event) -> Result<&allocated::ParticipantAcc
             is_participant: true,
         });
     };
+    if !participants.payer.currencies.contains(currency) {
+        return Err(barred_payer("has a disabled account"));
+    }
     if event.payee_accounts.is_none() {
         let detail = format!("the payee FSP has no account in {currency}");
+        return Err(Refusal::Payee(error("5106", &detail)));
+    }
+    if !participants.payee.currencies.contains(currency) {
+        let detail = format!("the account of the payee FSP in {currency} is disabled");
         return Err(Refusal::Payee(error("5106", &detail)));
     }
     Ok(payer_accounts)
@@ -292,16 +320,26 @@ fn ledger_refusal(transfer_id: &str, ledger_error: LedgerError) -> Refusal {
         LedgerError::ExceedsLimits(position) => {
             Refusal::Liquidity(error("4001", ""), Box::new(position))
         }
+        LedgerError::ExceedsSettledFunds(position) => {
+            let detail = "the settled funds of the payer FSP cannot cover the amount";
+            Refusal::Liquidity(error("4001", detail), Box::new(position))
+        }
         LedgerError::ExceedsNetDebitCap(position) => {
             let detail = "the net debit cap of the payer FSP cannot cover the amount";
             Refusal::Liquidity(error("4200", detail), Box::new(position))
         }
         LedgerError::AccountDisabled(_) => barred_payer("has a disabled account"),
         LedgerError::UnknownAccount(_)
+        | LedgerError::AccountClosed(_)
+        | LedgerError::LimitBelowUse(_)
+        | LedgerError::BalanceNotZero(_)
         | LedgerError::CurrencyMismatch
+        | LedgerError::PostedOtherwise(_)
+        | LedgerError::Malformed(_)
         | LedgerError::WrongState(_) => {
-            // Accounts that Settlements names and an id that no transfer had: only a mistake of
-            // the scheme's own contexts leads here.
+            // The accounts are those that Settlements names, and no transfer had the id. What leads
+            // here is a mistake of the scheme's contexts, or a release that gives a currency another
+            // scale than its accounts have.
             panic!("the ledger cannot reserve transfer {transfer_id}: {ledger_error:?}")
         }
     }

@@ -13,6 +13,7 @@
 //! history shows them.
 
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
+use crate::bindings::rialto::accounts_and_balances::types::{self as ledger, SettlementTiming};
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Money};
 use rialto_sdk::deliveries::DeliveryDocument;
@@ -122,6 +123,59 @@ impl From<allocated::ParticipantAccounts> for Accounts {
     }
 }
 
+/// Settled funds of the payer that are held while a transfer is in flight, by the accounts' ids.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SettlementHold {
+    /// The payer's settlement account.
+    pub settlement: String,
+    /// Where it is held.
+    pub reserved: String,
+}
+
+/// When a transfer is settled, as Settlements said when it was prepared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Timing {
+    /// With others, in a batch.
+    #[default]
+    Deferred,
+    /// By itself, right after its commit; with what is held until then.
+    Immediate(Option<SettlementHold>),
+}
+
+impl Timing {
+    /// Whether it is settled with others: what documents leave out.
+    #[must_use]
+    pub fn is_deferred(&self) -> bool {
+        *self == Self::Deferred
+    }
+}
+
+impl From<SettlementTiming> for Timing {
+    fn from(timing: SettlementTiming) -> Self {
+        match timing {
+            SettlementTiming::Deferred => Self::Deferred,
+            SettlementTiming::Immediate(hold) => Self::Immediate(hold.map(|hold| SettlementHold {
+                settlement: hold.settlement,
+                reserved: hold.reserved,
+            })),
+        }
+    }
+}
+
+impl From<Timing> for SettlementTiming {
+    fn from(timing: Timing) -> Self {
+        match timing {
+            Timing::Deferred => Self::Deferred,
+            Timing::Immediate(hold) => Self::Immediate(hold.map(|hold| ledger::SettlementHold {
+                settlement: hold.settlement,
+                reserved: hold.reserved,
+            })),
+        }
+    }
+}
+
 /// When a transfer entered a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -154,6 +208,9 @@ pub struct Transfer {
     pub request_hash: String,
     /// How it is settled.
     pub settlement_model: String,
+    /// When it is settled.
+    #[serde(default, skip_serializing_if = "Timing::is_deferred")]
+    pub settlement: Timing,
     /// The payer's ledger accounts, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payer_accounts: Option<Accounts>,
@@ -203,6 +260,7 @@ impl Transfer {
             expiration: event.expiration,
             request_hash: event.request_hash.clone(),
             settlement_model: event.settlement_model.clone(),
+            settlement: event.settlement.clone().into(),
             payer_accounts: event.payer_accounts.clone().map(Accounts::from),
             payee_accounts: event.payee_accounts.clone().map(Accounts::from),
             state: State::Received,

@@ -4,7 +4,8 @@
 //! An order is words: `nothing`, `write ID BODY`, `trap`, `loop`, `eat-memory`, `recurse`,
 //! `prepare UNITS` and `quote UNITS` (ask the rules of a step about an amount), `call ORDER` (have
 //! hostile-friend do it), `calls COUNT ORDER` (so many times in one turn), `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A
-//! request's body is an order, the response's body what came of it.
+//! request's body is an order, the response's body what came of it. GET tells the request as the context was given it: a line with
+//! its caller, then one for each header.
 
 pub mod orders;
 #[cfg(target_arch = "wasm32")]
@@ -75,13 +76,26 @@ mod component {
         }
     }
 
+    fn show(request: &http_handler::Request) -> String {
+        let caller = request.caller.as_ref().map_or_else(
+            || "nobody".to_owned(),
+            |caller| format!("{} {}", caller.name, caller.roles.join(",")),
+        );
+        let headers = request.headers.iter();
+        let headers = headers.map(|(name, value)| format!("{name}: {value}\n"));
+        format!("caller {caller}\n{}", headers.collect::<String>())
+    }
+
     impl http_handler::Guest for HostileContext {
         fn openapi() -> String {
             include_str!("../openapi.json").to_owned()
         }
 
         fn handle(request: http_handler::Request) -> http_handler::Response {
-            let body = obey(&request.body.unwrap_or_default());
+            let body = match request.operation_id.as_str() {
+                "show" => show(&request),
+                _ => obey(&request.body.unwrap_or_default()),
+            };
             http_handler::Response {
                 status: 200,
                 headers: Vec::new(),
@@ -102,8 +116,10 @@ mod component {
     }
 
     impl activation_handler::Guest for HostileContext {
-        fn release_activated(release: u64) {
+        fn release_activated(release: u64, step: u32) -> bool {
+            assert_eq!(step, 0, "this one has nothing more to do");
             storage::put(COLLECTION, "activated", &release.to_string());
+            false
         }
     }
 

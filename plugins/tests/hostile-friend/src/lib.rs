@@ -1,8 +1,8 @@
 //! A context that does what its caller tells it, good or bad: the other end of hostile-context's
 //! calls.
 //!
-//! An order is words: `nothing`, `trap`, `loop`, `write-then ORDER`, `trap-when-activated` and
-//! `be-good-when-activated`, `log COUNT BYTES` (so many lines of that length), `fill FROM TO BYTES`
+//! An order is words: `nothing`, `trap`, `loop`, `write-then ORDER`, `trap-when-activated`,
+//! `activate-in-steps COUNT` and `be-good-when-activated`, `log COUNT BYTES` (so many lines of that length), `fill FROM TO BYTES`
 //! (documents of that length, numbered so), and `scan LIMIT PREFIX CURSOR` (one page; `*` for no prefix
 //! or no cursor), which is answered with the number of documents, the first and the last one's id, and
 //! the cursor to go on with.
@@ -49,6 +49,7 @@ mod component {
             ["trap"] => panic!("the friend traps, as it was told"),
             ["loop"] => endless(),
             ["trap-when-activated"] => storage::put(COLLECTION, WHEN_ACTIVATED, "\"trap\""),
+            ["activate-in-steps", steps] => storage::put(COLLECTION, WHEN_ACTIVATED, steps),
             ["be-good-when-activated"] => {
                 storage::delete(COLLECTION, WHEN_ACTIVATED);
             }
@@ -101,12 +102,18 @@ mod component {
     }
 
     impl activation_handler::Guest for HostileFriend {
-        fn release_activated(release: u64) {
-            storage::put(COLLECTION, "activated", &release.to_string());
-            assert!(
-                storage::get(COLLECTION, WHEN_ACTIVATED).is_none(),
-                "the friend does not want release {release}"
-            );
+        fn release_activated(release: u64, step: u32) -> bool {
+            let id = match step {
+                0 => "activated".to_owned(),
+                step => format!("activated-{step}"),
+            };
+            storage::put(COLLECTION, &id, &release.to_string());
+            let order = storage::get(COLLECTION, WHEN_ACTIVATED);
+            match order.as_deref().map(str::parse::<u32>) {
+                None => false,
+                Some(Ok(steps)) => step + 1 < steps,
+                Some(Err(_)) => panic!("the friend does not want release {release}"),
+            }
         }
     }
 

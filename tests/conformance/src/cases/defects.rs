@@ -158,10 +158,10 @@ async fn overshoot(
         if state == "PREPARED" {
             stage.told(PAYEE, http::Method::POST, "/transfers").await?;
             payment.decline(stage, &fsp_error("5104")).await?;
-            payment.ledger(stage, &[Leg::Prepare, Leg::Release])?;
+            payment.ledger(stage, &[Leg::Prepare, Leg::Release]).await?;
         } else {
             stage.hub_refuses(payer, &payment.path(), code).await?;
-            payment.ledger(stage, &[])?;
+            payment.ledger(stage, &[]).await?;
         }
     }
     Ok(())
@@ -200,7 +200,7 @@ async fn reminder_at_the_instant(stage: &Stage) -> Result<()> {
             stage.hub_refuses(fsp, &payment.path(), "3303").await?;
         }
         stage.transfer_is(&payment.transfer_id, "REJECTED")?;
-        payment.ledger(stage, &[Leg::Prepare, Leg::Release])?;
+        payment.ledger(stage, &[Leg::Prepare, Leg::Release]).await?;
     }
     Ok(())
 }

@@ -108,7 +108,7 @@ async fn resend_aborted(stage: &Stage) -> Result<()> {
         .hub_tells(PAYER, Method::PUT, &payment.path(), &state)
         .await?;
     stage.transfer_is(&payment.transfer_id, "REJECTED")?;
-    payment.ledger(stage, &[Leg::Prepare, Leg::Release])
+    payment.ledger(stage, &[Leg::Prepare, Leg::Release]).await
 }
 
 async fn ignore(stage: &Stage) -> Result<()> {
@@ -174,5 +174,5 @@ async fn agreement_again(stage: &Stage) -> Result<()> {
     again.post(stage, &again.transfer()).await?;
     stage.hub_refuses(PAYER, &again.path(), "3100").await?;
     stage.transfer_is(&again.transfer_id, "FAILED")?;
-    again.ledger(stage, &[])
+    again.ledger(stage, &[]).await
 }

@@ -124,7 +124,7 @@ async fn fails_for_money(stage: &Stage, payment: &Payment, code: &str) -> Result
 async fn is_covered(stage: &Stage, payment: &Payment) -> Result<()> {
     payment.prepare(stage).await?;
     payment.decline(stage, &fsp_error("5104")).await?;
-    payment.ledger(stage, &[Leg::Prepare, Leg::Release])
+    payment.ledger(stage, &[Leg::Prepare, Leg::Release]).await
 }
 
 async fn liquidity(stage: &Stage) -> Result<()> {
@@ -259,7 +259,7 @@ async fn unreachable_payee(stage: &Stage) -> Result<()> {
     payment.post(stage, &payment.transfer()).await?;
     stage.hub_refuses(PAYER, &payment.path(), "3303").await?;
     stage.transfer_is(&payment.transfer_id, "REJECTED")?;
-    payment.ledger(stage, &[Leg::Prepare, Leg::Release])?;
+    payment.ledger(stage, &[Leg::Prepare, Leg::Release]).await?;
     // The quote's own request could not be delivered either.
     stage
         .hub_refuses(PAYER, &payment.quote_path(), "1001")

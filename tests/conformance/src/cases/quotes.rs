@@ -106,7 +106,7 @@ async fn agreed(stage: &Stage) -> Result<()> {
         .events(&payment.quote_subject(), &agreed_events())
         .await?;
     stage.quote_is(&payment.quote_id, "ACCEPTED")?;
-    stage.ledger(&payment.quote_id, &[])
+    stage.ledger(&payment.quote_id, &[]).await
 }
 
 async fn destination_alone(stage: &Stage) -> Result<()> {

@@ -5,105 +5,35 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode, Uri};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use super::report::{BenchResult, Percentiles, ProcessUse};
-use super::{BenchError, BenchSettings, Extent, Latencies, Load, Progress};
-use crate::client::{BaseUrl, HttpClient};
+use super::{BenchError, BenchSettings, Extent, Latencies, Load, Progress, Work};
 use crate::cpu::{CpuClock, CpuReading};
-use crate::fsp::{CONTROL_PREFIX, PaymentOutcome};
 use crate::limits::{DRAIN_TIMEOUT, OPEN_LOOP_IN_FLIGHT_MAX};
 use crate::time;
 
-/// Runs a benchmark.
+/// Runs a benchmark of this work.
+///
+/// # Errors
+/// When the settings describe no run, or a process cannot be watched.
 pub async fn run(
     settings: &BenchSettings,
+    work: Arc<impl Work>,
     progress: Arc<Progress>,
 ) -> Result<BenchResult, BenchError> {
-    let driver = Arc::new(Driver::new(settings)?);
+    if let Load::Closed { concurrency: 0 } | Load::Open { per_second: 0 } = settings.load {
+        return Err(BenchError::Settings("a load of zero measures nothing"));
+    }
     let clocks = clocks(settings)?;
     let tally = Arc::new(Tally::new(progress));
     let window = match settings.load {
-        Load::Closed { concurrency } => {
-            closed(settings, &driver, &tally, &clocks, concurrency).await
-        }
-        Load::Open { per_second } => open(settings, &driver, &tally, &clocks, per_second).await,
+        Load::Closed { concurrency } => closed(settings, &work, &tally, &clocks, concurrency).await,
+        Load::Open { per_second } => open(settings, &work, &tally, &clocks, per_second).await,
     };
     Ok(tally.result(settings, &window))
-}
-
-/// Asks payer FSPs for payments, in turn.
-struct Driver {
-    client: HttpClient,
-    addresses: Vec<Uri>,
-    bodies: Vec<Bytes>,
-    next: AtomicU64,
-}
-
-impl Driver {
-    fn new(settings: &BenchSettings) -> Result<Self, BenchError> {
-        if settings.payers.is_empty() || settings.payments.is_empty() {
-            return Err(BenchError::Settings(
-                "a benchmark needs a payer FSP and a payment",
-            ));
-        }
-        match settings.load {
-            Load::Closed { concurrency: 0 } | Load::Open { per_second: 0 } => {
-                return Err(BenchError::Settings("a load of zero measures nothing"));
-            }
-            Load::Closed { .. } | Load::Open { .. } => {}
-        }
-        let mut addresses = Vec::with_capacity(settings.payers.len());
-        for payer in &settings.payers {
-            let base: BaseUrl = payer.parse()?;
-            let address = base
-                .join(&format!("{CONTROL_PREFIX}payments"))
-                .map_err(|_| BenchError::Settings("the payer's address takes no path"))?;
-            addresses.push(address);
-        }
-        let body = |payment| serde_json::to_vec(payment).map(Bytes::from);
-        let bodies = settings.payments.iter().map(body).collect::<Result<_, _>>();
-        Ok(Self {
-            client: HttpClient::new(settings.payment_timeout),
-            addresses,
-            bodies: bodies.map_err(|_| BenchError::Settings("a payment cannot be written"))?,
-            next: AtomicU64::new(0),
-        })
-    }
-
-    /// Has one payment made. The error is the reason why it failed.
-    async fn pay(&self) -> Result<(), String> {
-        let turn = self.next.fetch_add(1, Ordering::Relaxed);
-        // The payments turn over as the payers do, and shift by one with each of their rounds,
-        // so that every payer makes every payment.
-        let payers = self.addresses.len() as u64;
-        let address = &self.addresses[(turn % payers) as usize];
-        let body = &self.bodies[((turn + turn / payers) % self.bodies.len() as u64) as usize];
-        let answer = self
-            .client
-            .send(
-                Method::POST,
-                address.clone(),
-                HeaderMap::new(),
-                body.clone(),
-            )
-            .await
-            .map_err(|error| format!("payer FSP: {error}"))?;
-        if answer.status != StatusCode::OK {
-            return Err(format!("payer FSP answered {}", answer.status));
-        }
-        let outcome: PaymentOutcome = serde_json::from_slice(&answer.body)
-            .map_err(|error| format!("payer FSP's outcome cannot be read: {error}"))?;
-        match &outcome.failure {
-            None if outcome.is_committed() => Ok(()),
-            None => Err("transfer not-committed".to_owned()),
-            Some(failure) => Err(failure.reason()),
-        }
-    }
 }
 
 /// What came of the payments, as they end.
@@ -273,7 +203,7 @@ fn close(
 
 async fn closed(
     settings: &BenchSettings,
-    driver: &Arc<Driver>,
+    work: &Arc<impl Work>,
     tally: &Arc<Tally>,
     clocks: &[(String, CpuClock)],
     concurrency: usize,
@@ -281,11 +211,11 @@ async fn closed(
     let stop = Arc::new(AtomicBool::new(false));
     let mut lanes = JoinSet::new();
     for _ in 0..concurrency {
-        let (driver, tally, stop) = (Arc::clone(driver), Arc::clone(tally), Arc::clone(&stop));
+        let (work, tally, stop) = (Arc::clone(work), Arc::clone(tally), Arc::clone(&stop));
         lanes.spawn(async move {
             while !stop.load(Ordering::Relaxed) {
                 let began = time::now();
-                let result = driver.pay().await;
+                let result = work.once().await;
                 let failed = result.is_err();
                 tally.add(began, result);
                 if failed {
@@ -317,7 +247,7 @@ async fn closed(
 
 async fn open(
     settings: &BenchSettings,
-    driver: &Arc<Driver>,
+    work: &Arc<impl Work>,
     tally: &Arc<Tally>,
     clocks: &[(String, CpuClock)],
     per_second: u32,
@@ -350,16 +280,16 @@ async fn open(
         let Ok(permit) = Arc::clone(&in_flight).acquire_owned().await else {
             break; // never: the semaphore is not closed
         };
-        let (driver, tally) = (Arc::clone(driver), Arc::clone(tally));
+        let (work, tally) = (Arc::clone(work), Arc::clone(tally));
         running.spawn(async move {
-            let result = driver.pay().await;
+            let result = work.once().await;
             tally.add(due, result);
             drop(permit);
         });
         while running.try_join_next().is_some() {}
     }
     let planned_end = start + Duration::from_nanos(interval_ns.saturating_mul(warm_up + measured));
-    let drained = tokio::time::timeout(DRAIN_TIMEOUT + settings.payment_timeout, async {
+    let drained = tokio::time::timeout(DRAIN_TIMEOUT + settings.timeout, async {
         while running.join_next().await.is_some() {}
     });
     if drained.await.is_err() {

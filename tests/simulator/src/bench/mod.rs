@@ -1,4 +1,5 @@
-//! The load generator: drives payments through payer FSPs' control APIs and measures them.
+//! The load generator: does a piece of [`Work`] again and again and measures it: whole [`Payments`], which
+//! payer FSPs are asked for by their control APIs, or [`Prepares`] of transfers.
 //!
 //! Host, FSPs and generator are meant to be three processes, so that each one's cost is known.
 //!
@@ -13,6 +14,8 @@
 
 mod generator;
 mod latency;
+mod payments;
+mod prepares;
 mod report;
 
 use std::sync::atomic::AtomicU64;
@@ -20,20 +23,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::PaymentRequest;
 use crate::client::BaseUrlError;
 
 pub use generator::run;
 pub use latency::Latencies;
+pub use payments::Payments;
+pub use prepares::Prepares;
 pub use report::{BenchResult, Percentiles, ProcessUse};
 
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct BenchSettings {
-    /// The base addresses of the payer FSPs; they take turns.
-    pub payers: Vec<String>,
-    /// The payments; they take turns.
-    pub payments: Vec<PaymentRequest>,
     /// How payments are begun.
     pub load: Load,
     /// How long to run before measuring.
@@ -42,8 +42,15 @@ pub struct BenchSettings {
     pub extent: Extent,
     /// Whose CPU time to read over the measured window: name and process id.
     pub processes: Vec<(String, u32)>,
-    /// How long one payment may take before the generator gives up on it.
-    pub payment_timeout: Duration,
+    /// How long one payment may take: what is still under way so long after the window closed is given up.
+    pub timeout: Duration,
+}
+
+/// What is measured: payments, or a part of them. In the settings, the progress and the result each is
+/// called a payment.
+pub trait Work: Send + Sync + 'static {
+    /// Do it once. The error is the reason why it failed.
+    fn once(&self) -> impl Future<Output = Result<(), String>> + Send;
 }
 
 /// How payments are begun.
@@ -73,17 +80,15 @@ pub enum Extent {
     Payments(u64),
 }
 
-impl BenchSettings {
+impl Default for BenchSettings {
     /// A closed loop of 64 payments in flight for ten seconds after a warm-up of three.
-    pub fn new(payer: &str, payments: Vec<PaymentRequest>) -> Self {
+    fn default() -> Self {
         Self {
-            payers: vec![payer.to_owned()],
-            payments,
             load: Load::Closed { concurrency: 64 },
             warm_up: Duration::from_secs(3),
             extent: Extent::For(Duration::from_secs(10)),
             processes: Vec::new(),
-            payment_timeout: crate::limits::DRAIN_TIMEOUT,
+            timeout: crate::limits::DRAIN_TIMEOUT,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::switch::Switch;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use rialto_simulator::bench::{self, BenchError, BenchSettings, Extent, Load, Progress};
+use rialto_simulator::bench::{self, BenchError, BenchSettings, Extent, Load, Payments, Progress};
 use rialto_simulator::client::{Answer, BaseUrl, HttpClient};
 use rialto_simulator::{Fsp, FspSettings, PaymentRequest};
 use serde_json::{Value, json};
@@ -138,27 +138,29 @@ async fn bad_orders_are_refused_with_a_reason() {
     }
 }
 
-fn bench(payer: &Fsp, load: Load, extent: Extent) -> BenchSettings {
-    let to = "MSISDN/27713803912".parse().expect("a party");
+fn bench(load: Load, extent: Extent) -> BenchSettings {
     BenchSettings {
         load,
         extent,
         warm_up: Duration::from_millis(100),
         processes: vec![("this".to_owned(), std::process::id())],
-        ..BenchSettings::new(&payer.url(), vec![PaymentRequest::new(to, "1", "USD")])
+        ..BenchSettings::default()
     }
+}
+
+fn payments(payer: &Fsp) -> Arc<Payments> {
+    let to = "MSISDN/27713803912".parse().expect("a party");
+    let payment = PaymentRequest::new(to, "1", "USD");
+    let payments = Payments::new(&[payer.url()], &[payment], Duration::from_secs(60));
+    Arc::new(payments.expect("payments"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_loop_counts_what_ends_in_its_window() {
     let (_switch, payer, _payee) = world(false).await;
-    let settings = bench(
-        &payer,
-        Load::Closed { concurrency: 4 },
-        Extent::Payments(40),
-    );
+    let settings = bench(Load::Closed { concurrency: 4 }, Extent::Payments(40));
     let progress = Arc::new(Progress::default());
-    let result = bench::run(&settings, Arc::clone(&progress))
+    let result = bench::run(&settings, payments(&payer), Arc::clone(&progress))
         .await
         .expect("a result");
     assert!(result.payments >= 36, "{result}");
@@ -181,8 +183,8 @@ async fn an_open_loop_counts_the_wait_of_payments_that_could_not_begin() {
         serde_json::from_value(json!({ "quote": { "delay": "150ms" } })).expect("a behaviour"),
     );
     let load = Load::Open { per_second: 100 };
-    let settings = bench(&payer, load, Extent::For(Duration::from_millis(500)));
-    let result = bench::run(&settings, Arc::default())
+    let settings = bench(load, Extent::For(Duration::from_millis(500)));
+    let result = bench::run(&settings, payments(&payer), Arc::default())
         .await
         .expect("a result");
     assert_eq!(
@@ -202,8 +204,8 @@ async fn failures_are_counted_by_their_reason() {
     payee.set_behaviour(
         serde_json::from_value(json!({ "transfer": { "refuse": "100%" } })).expect("a behaviour"),
     );
-    let settings = bench(&payer, Load::Closed { concurrency: 2 }, Extent::Payments(6));
-    let result = bench::run(&settings, Arc::default())
+    let settings = bench(Load::Closed { concurrency: 2 }, Extent::Payments(6));
+    let result = bench::run(&settings, payments(&payer), Arc::default())
         .await
         .expect("a result");
     assert_eq!(result.payments, 0);
@@ -216,18 +218,16 @@ async fn failures_are_counted_by_their_reason() {
 #[tokio::test]
 async fn a_benchmark_of_nothing_is_refused() {
     let (_switch, payer, _payee) = world(false).await;
-    let good = bench(&payer, Load::Closed { concurrency: 1 }, Extent::Payments(1));
+    let good = bench(Load::Closed { concurrency: 1 }, Extent::Payments(1));
     let refused = async |settings: BenchSettings| {
-        bench::run(&settings, Arc::default())
+        bench::run(&settings, payments(&payer), Arc::default())
             .await
             .expect_err("refused")
             .to_string()
     };
-    let none = BenchSettings {
-        payments: Vec::new(),
-        ..good.clone()
-    };
-    assert!(refused(none).await.contains("a payment"));
+    let none = Payments::new(&[payer.url()], &[], Duration::from_secs(1));
+    let none = none.expect_err("refused").to_string();
+    assert!(none.contains("a payment"), "{none}");
     let idle = BenchSettings {
         load: Load::Open { per_second: 0 },
         ..good.clone()
@@ -237,7 +237,7 @@ async fn a_benchmark_of_nothing_is_refused() {
         processes: vec![("gone".to_owned(), u32::MAX)],
         ..good
     };
-    let error = bench::run(&gone, Arc::default())
+    let error = bench::run(&gone, payments(&payer), Arc::default())
         .await
         .expect_err("refused");
     assert!(matches!(error, BenchError::Process { .. }), "{error}");

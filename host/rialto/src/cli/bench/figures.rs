@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use rialto_manifest::Manifest;
-use rialto_simulator::bench::{self, BenchResult, BenchSettings, Progress};
+use rialto_simulator::bench::{self, BenchResult, BenchSettings, Progress, Work};
 use serde_json::{Value, json};
 
 use crate::host::OPERATORS;
@@ -72,6 +72,7 @@ pub(super) struct Measured {
 /// Run it, and show how far it is if that is wanted.
 pub(super) async fn run(
     settings: &BenchSettings,
+    work: Arc<impl Work>,
     show: bool,
     sampler: &Sampler,
 ) -> anyhow::Result<Measured> {
@@ -94,7 +95,7 @@ pub(super) async fn run(
     // The window begins after the warm-up; the counters are read a little around it and are put
     // in relation to all payments between the two readings.
     let first = sampler.sample().await?;
-    let result = bench::run(settings, progress.clone()).await?;
+    let result = bench::run(settings, work, progress.clone()).await?;
     let last = sampler.sample().await?;
     watcher.abort();
     bar.finish_and_clear();

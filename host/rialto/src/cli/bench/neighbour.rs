@@ -2,17 +2,18 @@
 //! measured, first well, then ill in several ways. What the others lose by its illness is the
 //! difference.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use rialto_manifest::Manifest;
-use rialto_simulator::bench::{self, BenchSettings, Load, Progress};
+use rialto_simulator::bench::{self, BenchSettings, Load, Payments, Progress};
 use rialto_simulator::{PartyId, PaymentRequest, ports};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
+
+use super::place;
 
 /// Its id in the scheme.
 const ID: &str = "neighbour";
@@ -66,17 +67,11 @@ impl Health {
     }
 }
 
-/// Add the neighbour to the scheme in this folder, as its last participant.
+/// Add the neighbour to the scheme in this folder. It is found by its id.
 pub(super) fn move_in(manifest: &Manifest, folder: &Path) -> anyhow::Result<()> {
     let participants = &manifest.scheme().participants;
     let account = participants.first().and_then(|p| p.accounts.first());
     let account = account.context("the first participant has no account")?;
-    let document = folder.join("scheme.toml");
-    let text = fs::read_to_string(&document)?;
-    // What comes last in the document may be a table of something else, so it goes first among
-    // the participants' tables, and is found by its id.
-    let first = text.find("[[participants]]");
-    let (before, after) = text.split_at(first.context("the scheme has no participants")?);
     let port = ports::free()?;
     let table = format!(
         "[[participants]]\nid = \"{ID}\"\nname = \"Neighbour\"\n\
@@ -84,8 +79,7 @@ pub(super) fn move_in(manifest: &Manifest, folder: &Path) -> anyhow::Result<()> 
          [[participants.accounts]]\ncurrency = \"{}\"\nopening-liquidity = \"0\"\n\n",
         account.currency
     );
-    fs::write(&document, format!("{before}{table}{after}"))?;
-    Ok(())
+    place::add_participants(folder, &table)
 }
 
 /// Whether this is the neighbour.
@@ -119,17 +113,21 @@ pub(super) async fn keep_paying(
     crate::client::put(&format!("{url}/_control/behaviour"), &health.behaviour())
         .await
         .context("telling the neighbour how it is")?;
-    let payments = parties()?
+    let payments: Vec<_> = parties()?
         .into_iter()
         .map(|party| PaymentRequest::new(party, "1", currency))
         .collect();
-    let mut settings = BenchSettings::new(payer, payments);
-    settings.load = Load::Open {
-        per_second: PER_SECOND,
+    let settings = BenchSettings {
+        load: Load::Open {
+            per_second: PER_SECOND,
+        },
+        warm_up: Duration::ZERO,
+        extent: bench::Extent::For(Duration::from_secs(3600)),
+        ..BenchSettings::default()
     };
-    settings.warm_up = Duration::ZERO;
-    settings.extent = bench::Extent::For(Duration::from_secs(3600));
+    let payments = Payments::new(&[payer.to_owned()], &payments, settings.timeout)?;
     Ok(tokio::spawn(async move {
-        let _ = bench::run(&settings, Arc::new(Progress::default())).await;
+        let progress = Arc::new(Progress::default());
+        let _ = bench::run(&settings, Arc::new(payments), progress).await;
     }))
 }

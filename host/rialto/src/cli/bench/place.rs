@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use rialto_manifest::Manifest;
+use rialto_manifest::operator::Log;
 use rialto_simulator::ports;
 
 /// The documents that name ports.
@@ -46,7 +47,7 @@ pub(super) fn copy_on_free_ports(manifest: &Manifest, to: &Path) -> anyhow::Resu
     let mut addresses: Vec<String> = listeners
         .map(|listener| listener.address.to_string())
         .collect();
-    let participants = manifest.scheme().participants.iter();
+    let participants = manifest.scheme().participants.iter().take(super::PAYING);
     addresses.extend(participants.filter_map(|participant| {
         let url = participant.callback_base_url.to_string();
         let authority = url.split_once("://")?.1.split('/').next()?;
@@ -63,6 +64,29 @@ pub(super) fn copy_on_free_ports(manifest: &Manifest, to: &Path) -> anyhow::Resu
             .fold(text, |text, (address, port)| moved(&text, address, *port));
         std::fs::write(to.join(document), changed)?;
     }
+    only_warnings(manifest, to)
+}
+
+/// Have the host of this copy log what is wrong, unless its log is configured: a thousand participants that
+/// come in are a thousand lines.
+fn only_warnings(manifest: &Manifest, folder: &Path) -> anyhow::Result<()> {
+    let document = folder.join(DOCUMENTS[0]);
+    let text = std::fs::read_to_string(&document)?;
+    if manifest.operator().log == Log::default() && !text.contains("[log]") {
+        std::fs::write(&document, text + "\n[log]\nfilter = \"warn\"\n")?;
+    }
+    Ok(())
+}
+
+/// Add participants to the scheme in this folder: these tables of its document.
+pub(super) fn add_participants(folder: &Path, tables: &str) -> anyhow::Result<()> {
+    let document = folder.join("scheme.toml");
+    let text = std::fs::read_to_string(&document)?;
+    // What comes last in the document may be a table of something else, so they go first among the
+    // participants' tables.
+    let first = text.find("[[participants]]");
+    let (before, after) = text.split_at(first.context("the scheme has no participants")?);
+    std::fs::write(&document, format!("{before}{tables}{after}"))?;
     Ok(())
 }
 

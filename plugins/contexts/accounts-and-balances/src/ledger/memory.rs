@@ -1,7 +1,8 @@
 //! A store in memory for tests.
 
 use crate::accounts::Account;
-use crate::records::{Entry, Reservation};
+use crate::history::Page;
+use crate::records::{Entry, Reservation, UnsettledChange};
 use crate::store::Store;
 use std::collections::BTreeMap;
 
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 pub struct MemoryStore {
     pub accounts: BTreeMap<String, Account>,
     pub entries: BTreeMap<String, Entry>,
+    pub pages: BTreeMap<String, Page>,
+    pub unsettled_changes: BTreeMap<String, UnsettledChange>,
     pub reservations: BTreeMap<String, Reservation>,
 }
 
@@ -18,8 +21,50 @@ impl Store for MemoryStore {
         self.accounts.get(id).cloned()
     }
 
+    fn view(&mut self, id: &str) -> Option<Account> {
+        self.account(id)
+    }
+
+    fn accounts_between(&mut self, from: &str, to: &str, limit: u32) -> Vec<Account> {
+        let range = self.accounts.range(from.to_owned()..to.to_owned());
+        range.take(limit as usize).map(|(_, a)| a.clone()).collect()
+    }
+
     fn put_account(&mut self, account: &Account) {
-        self.accounts.insert(account.id.clone(), account.clone());
+        let stored = Account {
+            full_pages: Vec::new(),
+            ..account.clone()
+        };
+        self.accounts.insert(account.id.clone(), stored);
+    }
+
+    fn entries_of(&mut self, cause: &str, after: Option<&str>, limit: u32) -> (Vec<Entry>, bool) {
+        let after = after.unwrap_or_default();
+        let of_cause = |entry: &&Entry| entry.correlation_id == cause && &*entry.id > after;
+        let mut found: Vec<Entry> = self.entries.values().filter(of_cause).cloned().collect();
+        let more = found.len() > limit as usize;
+        found.truncate(limit as usize);
+        (found, more)
+    }
+
+    fn page(&mut self, id: &str) -> Option<Page> {
+        self.pages.get(id).cloned()
+    }
+
+    fn append_page(&mut self, id: &str, page: &Page) {
+        let before = self.pages.insert(id.to_owned(), page.clone());
+        assert_eq!(before, None, "pages are never changed");
+    }
+
+    fn unsettled_change(&mut self, id: &str) -> Option<UnsettledChange> {
+        self.unsettled_changes.get(id).cloned()
+    }
+
+    fn append_unsettled_change(&mut self, change: &UnsettledChange) {
+        let before = self
+            .unsettled_changes
+            .insert(change.id.clone(), change.clone());
+        assert_eq!(before, None, "changes are never changed");
     }
 
     fn entry(&mut self, id: &str) -> Option<Entry> {

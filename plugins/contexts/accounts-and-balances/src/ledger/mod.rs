@@ -4,20 +4,28 @@
 //! Accounts are read in the order of their ids, so that two operations never wait for each other,
 //! and as late as possible, because they are what concurrent transfers have in common.
 
+mod cover;
 mod funds;
+mod journal;
+mod opening;
+mod position_history;
+mod posting;
+mod settlement_accounts;
+mod terms;
 mod transfers;
+mod views;
 
-#[cfg(test)]
-mod invariants;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod tests;
 
-use crate::accounts::{Account, Units};
+use crate::account_types::is_cause;
+use crate::accounts::Account;
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
-use crate::records::{Entry, EntryType};
+use crate::history::page_id;
 use crate::store::Store;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The ledger at one instant.
 #[derive(Debug)]
@@ -32,48 +40,44 @@ impl<'a, S: Store> Ledger<'a, S> {
         Self { store, now }
     }
 
+    /// An account, held.
+    fn held(&mut self, id: &str) -> Result<Account, LedgerError> {
+        let account = self.store.account(id);
+        account.ok_or_else(|| LedgerError::UnknownAccount(id.to_owned()))
+    }
+
     /// Two accounts, held in the order of their ids, given in the order asked for.
     fn pair(&mut self, one: &str, other: &str) -> Result<(Account, Account), LedgerError> {
-        let mut read = |id: &str| {
-            self.store
-                .account(id)
-                .ok_or_else(|| LedgerError::UnknownAccount(id.to_owned()))
-        };
         if one <= other {
-            let first = read(one)?;
-            Ok((first, read(other)?))
+            let first = self.held(one)?;
+            Ok((first, self.held(other)?))
         } else {
-            let second = read(other)?;
-            Ok((read(one)?, second))
+            let second = self.held(other)?;
+            Ok((self.held(one)?, second))
         }
     }
 
-    /// Post an entry to two accounts in memory. The caller writes the accounts.
-    fn entry(
-        &self,
-        entry_type: EntryType,
-        correlation_id: &str,
-        debit: &mut Account,
-        credit: &mut Account,
-        amount: Units,
-    ) -> Result<Entry, LedgerError> {
-        assert_eq!(
-            (&debit.currency, debit.scale),
-            (&credit.currency, credit.scale),
-            "an entry stays inside one currency"
-        );
-        debit.debit(amount)?;
-        credit.credit(amount)?;
-        Ok(Entry {
-            id: entry_type.entry_id(correlation_id),
-            debit_account: debit.id.clone(),
-            credit_account: credit.id.clone(),
-            amount,
-            currency: debit.currency.clone(),
-            scale: debit.scale,
-            entry_type,
-            correlation_id: correlation_id.to_owned(),
-            posted_at: self.now,
-        })
+    /// Several accounts, held in the order of their ids.
+    fn all(&mut self, ids: &BTreeSet<&str>) -> Result<BTreeMap<String, Account>, LedgerError> {
+        let held = |id: &&str| Ok((String::from(*id), self.held(id)?));
+        ids.iter().map(held).collect()
     }
+
+    /// Write an account, and the pages that its postings have filled.
+    fn write(&mut self, account: &Account) {
+        for (number, page) in &account.full_pages {
+            self.store.append_page(&page_id(&account.id, *number), page);
+        }
+        self.store.put_account(account);
+    }
+}
+
+/// Whether entries can be filed under this id.
+fn check_cause(what: &str, cause: &str) -> Result<(), LedgerError> {
+    if is_cause(cause) {
+        return Ok(());
+    }
+    Err(LedgerError::Malformed(format!(
+        "{what} must be 1 to 128 visible ASCII characters without a space"
+    )))
 }

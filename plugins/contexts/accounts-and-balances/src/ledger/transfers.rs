@@ -6,29 +6,46 @@
 //! | fulfil | payer's position | payee's liquidity |
 //! | release | payer's position | payer's liquidity |
 //!
+//! A transfer that is settled at once holds settled funds meanwhile, because they may be short where
+//! liquidity is not (choreography 18.8):
+//!
+//! | Step | Debit | Credit |
+//! |---|---|---|
+//! | prepare | payer's settlement | payer's settlement reserved |
+//! | release | payer's settlement reserved | payer's settlement |
+//!
+//! After a fulfilment Settlements takes what is held.
+//!
 //! A reservation record of each transfer says which of them happened. It makes a repeat harmless,
 //! and keeps fulfil and release from both spending what was reserved once.
 
-use super::Ledger;
-use crate::accounts::{AccountType, Units, is_within_net_debit_cap};
+use super::posting::Posting;
+use super::{Ledger, check_cause};
+use crate::accounts::{Account, AccountType, Units};
 use crate::bindings::exports::rialto::accounts_and_balances::{
     process_transfer_fulfil as fulfil, process_transfer_prepare as prepare,
     process_transfer_release as release,
 };
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
-use crate::records::{EntryType, Reservation, ReservationAccounts, ReservationState};
+use crate::limits::is_within_net_debit_cap;
+use crate::records::{
+    Entry, EntryType, Reservation, ReservationAccounts, ReservationState, SettlementHold, Timing,
+    steps,
+};
 use crate::store::Store;
 
 impl<S: Store> Ledger<'_, S> {
     /// Reserve a transfer's amount. A repeat posts nothing and answers the accounts as they are.
     ///
     /// # Errors
-    /// When an account is unknown, disabled or of another currency, when liquidity or the net
-    /// debit cap cannot cover the amount, or when the transfer has a reservation on other terms.
+    /// When an account is unknown, disabled or of another currency, when liquidity, the net debit
+    /// cap or the settled funds to be held cannot cover the amount, or when the transfer has a
+    /// reservation on other terms.
     pub fn prepare(&mut self, request: prepare::Request) -> Result<prepare::Response, LedgerError> {
         if let Some(reservation) = self.store.reservation(&request.transfer_id) {
             return self.repeat_prepare(&reservation, &request);
         }
+        check_cause("the transfer id", &request.transfer_id)?;
         let amount = Units::of(&request.amount);
         let (mut liquidity, mut position) =
             self.pair(&request.debit_account, &request.credit_account)?;
@@ -48,16 +65,24 @@ impl<S: Store> Ledger<'_, S> {
         if !is_within_net_debit_cap(&liquidity, &position, amount) {
             return Err(LedgerError::ExceedsNetDebitCap(liquidity.position()));
         }
-        let entry = self.entry(
-            EntryType::TransferPrepare,
-            &request.transfer_id,
-            &mut liquidity,
-            &mut position,
+        let settlement = Timing::from(request.settlement);
+        let held = match settlement.hold() {
+            Some(hold) => Some(self.hold(hold, &liquidity, &request.transfer_id, amount)?),
+            None => None,
+        };
+        let posting = Posting {
+            entry_type: EntryType::TransferPrepare,
+            cause: &request.transfer_id,
+            step: steps::PREPARE,
             amount,
-        )?;
-        self.store.put_account(&liquidity);
-        self.store.put_account(&position);
+        };
+        let entry = self.post(posting, &mut liquidity, &mut position)?;
+        self.write(&liquidity);
+        self.write(&position);
         self.store.append_entry(&entry);
+        if let Some(held) = held {
+            self.write_held(&held);
+        }
         self.store.put_reservation(&Reservation {
             transfer_id: request.transfer_id,
             payer: request.payer_fsp,
@@ -69,6 +94,7 @@ impl<S: Store> Ledger<'_, S> {
                 payer_position: request.credit_account,
                 payee_liquidity: None,
             },
+            settlement,
             state: ReservationState::Open,
             opened_at: self.now,
             closed_at: None,
@@ -90,7 +116,8 @@ impl<S: Store> Ledger<'_, S> {
             && accounts.payer_position == request.credit_account
             && reservation.amount == Units::of(&request.amount)
             && reservation.currency == request.amount.currency
-            && reservation.scale == request.amount.scale;
+            && reservation.scale == request.amount.scale
+            && reservation.settlement == Timing::from(request.settlement.clone());
         if !is_the_same {
             return Err(wrong_state(
                 &request.transfer_id,
@@ -149,17 +176,19 @@ impl<S: Store> Ledger<'_, S> {
         if (&liquidity.currency, liquidity.scale) != (&reservation.currency, reservation.scale) {
             return Err(LedgerError::CurrencyMismatch);
         }
-        let entry = self.entry(
-            EntryType::TransferFulfil,
-            &request.transfer_id,
-            &mut position,
-            &mut liquidity,
+        let posting = Posting {
+            entry_type: EntryType::TransferFulfil,
+            cause: &request.transfer_id,
+            step: steps::FULFIL,
             amount,
-        )?;
-        position.add_unsettled(amount)?;
-        liquidity.add_unsettled(amount)?;
-        self.store.put_account(&position);
-        self.store.put_account(&liquidity);
+        };
+        let entry = self.post(posting, &mut position, &mut liquidity)?;
+        if reservation.settlement.is_deferred() {
+            position.add_unsettled(amount)?;
+            liquidity.add_unsettled(amount)?;
+        }
+        self.write(&position);
+        self.write(&liquidity);
         self.store.append_entry(&entry);
         reservation.state = ReservationState::Fulfilled;
         reservation.accounts.payee_liquidity = Some(request.credit_account.clone());
@@ -188,16 +217,24 @@ impl<S: Store> Ledger<'_, S> {
         let (mut position, mut liquidity) =
             self.pair(&accounts.payer_position, &accounts.payer_liquidity)?;
         if reservation.state == ReservationState::Open {
-            let entry = self.entry(
-                EntryType::TransferRelease,
-                &request.transfer_id,
-                &mut position,
-                &mut liquidity,
-                reservation.amount,
-            )?;
-            self.store.put_account(&position);
-            self.store.put_account(&liquidity);
+            let (id, amount) = (&request.transfer_id, reservation.amount);
+            let posting = Posting {
+                entry_type: EntryType::TransferRelease,
+                cause: id,
+                step: steps::RELEASE,
+                amount,
+            };
+            let entry = self.post(posting, &mut position, &mut liquidity)?;
+            let given_back = match reservation.settlement.hold() {
+                Some(hold) => Some(self.give_back(hold, id, amount)?),
+                None => None,
+            };
+            self.write(&position);
+            self.write(&liquidity);
             self.store.append_entry(&entry);
+            if let Some(given_back) = given_back {
+                self.write_held(&given_back);
+            }
             reservation.state = ReservationState::Released;
             reservation.closed_at = Some(self.now);
             self.store.put_reservation(&reservation);
@@ -208,11 +245,87 @@ impl<S: Store> Ledger<'_, S> {
         })
     }
 
+    /// Hold settled funds in memory.
+    fn hold(
+        &mut self,
+        hold: &SettlementHold,
+        liquidity: &Account,
+        transfer_id: &str,
+        amount: Units,
+    ) -> Result<Held, LedgerError> {
+        let (mut settlement, mut reserved) = self.pair(&hold.settlement, &hold.reserved)?;
+        for (account, expected) in [
+            (&settlement, AccountType::Settlement),
+            (&reserved, AccountType::SettlementReserved),
+        ] {
+            if account.account_type != expected
+                || account.participant != liquidity.participant
+                || account.settlement_model != settlement.settlement_model
+            {
+                return Err(LedgerError::UnknownAccount(account.id.clone()));
+            }
+            if (&account.currency, account.scale) != (&liquidity.currency, liquidity.scale) {
+                return Err(LedgerError::CurrencyMismatch);
+            }
+        }
+        if amount.0 > settlement.available() {
+            // As with each refusal of a prepare: what is told of is the liquidity.
+            return Err(LedgerError::ExceedsSettledFunds(liquidity.position()));
+        }
+        let posting = Posting {
+            entry_type: EntryType::SettlementHold,
+            cause: transfer_id,
+            step: steps::PREPARE_HOLD,
+            amount,
+        };
+        let entry = self.post(posting, &mut settlement, &mut reserved)?;
+        Ok(Held {
+            settlement,
+            reserved,
+            entry,
+        })
+    }
+
+    /// Give held settled funds back, in memory.
+    fn give_back(
+        &mut self,
+        hold: &SettlementHold,
+        transfer_id: &str,
+        amount: Units,
+    ) -> Result<Held, LedgerError> {
+        let (mut settlement, mut reserved) = self.pair(&hold.settlement, &hold.reserved)?;
+        let posting = Posting {
+            entry_type: EntryType::SettlementHoldRelease,
+            cause: transfer_id,
+            step: steps::RELEASE_HOLD,
+            amount,
+        };
+        let entry = self.post(posting, &mut reserved, &mut settlement)?;
+        Ok(Held {
+            settlement,
+            reserved,
+            entry,
+        })
+    }
+
+    fn write_held(&mut self, held: &Held) {
+        self.write(&held.settlement);
+        self.write(&held.reserved);
+        self.store.append_entry(&held.entry);
+    }
+
     fn reservation_of(&mut self, transfer_id: &str) -> Result<Reservation, LedgerError> {
         self.store
             .reservation(transfer_id)
             .ok_or_else(|| wrong_state(transfer_id, "does not exist"))
     }
+}
+
+/// Settled funds held or given back, in memory.
+struct Held {
+    settlement: Account,
+    reserved: Account,
+    entry: Entry,
 }
 
 fn wrong_state(transfer_id: &str, what: &str) -> LedgerError {

@@ -31,6 +31,7 @@ impl Call {
             query_parameters: Vec::new(),
             headers: vec![("fspiop-source".to_owned(), source.to_owned())],
             body: None,
+            caller: None,
         })
     }
 

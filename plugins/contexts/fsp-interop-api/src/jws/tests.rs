@@ -155,6 +155,7 @@ impl Sent {
             query_parameters: Vec::new(),
             headers: Vec::new(),
             body: Some(self.body.to_owned()),
+            caller: None,
         };
         let judge = Judge {
             keys: &Both,

@@ -4,7 +4,7 @@ use super::{lookups, quotes, transfers};
 use crate::bindings::exports::rialto::account_lookup as lookup;
 use crate::bindings::exports::rialto::quoting;
 use crate::bindings::exports::rialto::transfers as transfer_events;
-use crate::bindings::rialto::accounts_and_balances::types::AccountPosition;
+use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, SettlementTiming};
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use crate::delivery::request;
 use crate::jws::fake::{HubKey, NoKeys};
@@ -111,6 +111,7 @@ fn fulfiled(mode: FulfilMode) -> Vec<Notice> {
             payee_fsp: "payeefsp".to_owned(),
             amount: money("USD", 2, 1),
             settlement_model: "DEFERRED_NET".to_owned(),
+            settlement: SettlementTiming::Deferred,
             mode,
             fulfilment: "f".to_owned(),
             completed_timestamp: 0,

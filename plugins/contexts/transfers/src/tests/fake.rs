@@ -7,7 +7,9 @@ use crate::bindings::exports::rialto::fsp_interop_api::{
 };
 use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed as elapsed;
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
-use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
+use crate::bindings::rialto::accounts_and_balances::types::{
+    AccountPosition, LedgerError, SettlementTiming,
+};
 use crate::bindings::rialto::accounts_and_balances::{
     process_transfer_fulfil as ledger_fulfil, process_transfer_prepare as ledger_prepare,
 };
@@ -57,6 +59,8 @@ pub struct Fake {
     pub rules_refuse: Option<Vec<Violation>>,
     /// Participants that exist but may not transact.
     pub barred: Vec<&'static str>,
+    /// Participants whose account is disabled.
+    pub disabled: Vec<&'static str>,
     pub asked_agreement: Vec<String>,
     /// What was agreed, if anything was.
     pub agreement: Option<Agreement>,
@@ -118,7 +122,11 @@ impl Surroundings for Fake {
                 participant: id.clone(),
                 state: ParticipantState::Approved,
                 may_transact: !self.barred.contains(&id.as_str()),
-                currencies: vec!["USD".to_owned()],
+                currencies: if self.disabled.contains(&id.as_str()) {
+                    vec!["TZS".to_owned()]
+                } else {
+                    vec!["USD".to_owned()]
+                },
             })
         };
         ids.iter().map(data).collect()
@@ -255,6 +263,7 @@ pub fn request(id: &str) -> allocated::Event {
         expiration: EXPIRATION,
         request_hash: "hash-1".to_owned(),
         settlement_model: "DEFERRED_NET".to_owned(),
+        settlement: SettlementTiming::Deferred,
         payer_accounts: accounts("payer", "L", "P"),
         payee_accounts: accounts("payee", "P", "L"),
         message: message("POST"),

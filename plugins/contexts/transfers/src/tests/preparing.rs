@@ -77,7 +77,7 @@ fn each_refusal_has_its_event_and_its_code_and_reserves_nothing() {
         State,
         (&'static str, &'static str),
     );
-    let cases: [Case; 17] = [
+    let cases: [Case; 20] = [
         (
             "expires too late",
             |w, _| w.settings.longest_lifetime_ms = EXPIRATION - 6,
@@ -101,6 +101,18 @@ fn each_refusal_has_its_event_and_its_code_and_reserves_nothing() {
             |w, _| w.barred = vec![PAYER],
             State::Failed,
             ("payer, told", "4400"),
+        ),
+        (
+            "the payer's account is disabled",
+            |w, _| w.disabled = vec![PAYER],
+            State::Failed,
+            ("payer, told", "4400"),
+        ),
+        (
+            "the payee's account is disabled",
+            |w, _| w.disabled = vec![PAYEE],
+            State::Failed,
+            ("payee", "5106"),
         ),
         (
             "payer is payee",
@@ -177,6 +189,12 @@ fn each_refusal_has_its_event_and_its_code_and_reserves_nothing() {
             ("liquidity", "4001"),
         ),
         (
+            "no settled funds",
+            |w, _| w.ledger_refuses = Some(LedgerError::ExceedsSettledFunds(position("payer-L"))),
+            State::Failed,
+            ("liquidity", "4001"),
+        ),
+        (
             "over the cap",
             |w, _| w.ledger_refuses = Some(LedgerError::ExceedsNetDebitCap(position("payer-L"))),
             State::Failed,
@@ -205,6 +223,23 @@ fn each_refusal_has_its_event_and_its_code_and_reserves_nothing() {
         assert_eq!(world.legs("t1"), (0, 0, 0), "{name}");
         assert!(world.reminders.is_empty(), "{name}");
     }
+}
+
+#[test]
+fn where_settled_funds_are_short_the_log_says_of_what() {
+    let mut world = Fake {
+        ledger_refuses: Some(LedgerError::ExceedsSettledFunds(position("payer-L"))),
+        ..Fake::default()
+    };
+    prepare(&mut world, request("t1"));
+    let Publication::PrepareLiquidityCheckFailed(event) = world.only() else {
+        panic!("another refusal");
+    };
+    assert_eq!(event.payer_position, position("payer-L"));
+    assert_eq!(
+        world.log,
+        ["payerfsp has too little settled funds of DEFERRED_NET in USD"]
+    );
 }
 
 #[test]

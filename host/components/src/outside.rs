@@ -1,0 +1,174 @@
+//! Calls and events from outside, as turns: the one component that exports a function is called like any
+//! other calls it, and an event goes to all that export its interface. What a client may call, and what its
+//! bytes mean, is decided elsewhere; here are a function's name and its arguments in JSON.
+
+use std::sync::Arc;
+
+use rialto_engine::history::Step;
+use rialto_engine::{Failure, Handled, Interrupt, Name, Payload, Reply, Turn};
+use serde_json::Value;
+use wasmtime::component::Val;
+
+use crate::link::EventPayload;
+use crate::names::InterfaceName;
+use crate::release::{Member, Release};
+use crate::runtime::{failed, in_member, missing, note, params};
+use crate::values::Json;
+
+/// A call, or an event, with its arguments.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The interface, with its version: `rialto:quoting/get-agreement@0.1.0`.
+    pub interface: Name,
+    /// The function in it.
+    pub function: Name,
+    /// The arguments in the order of the parameters, in the JSON of [`values`](crate::values).
+    pub arguments: Vec<Value>,
+    /// The release whose types the arguments are of.
+    pub release: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Called {
+    /// What the function gave, in the JSON of [`values`](crate::values); null for an event.
+    Gave(Value),
+    /// The release has changed since the call was taken, and does not have this any more. Nothing was done.
+    Gone,
+}
+
+/// Call a component.
+pub(crate) fn call(
+    release: &Arc<Release>,
+    component: &Name,
+    call: &Call,
+    mut turn: Turn,
+) -> Handled {
+    let found = release.member(component).and_then(|member| {
+        let export = member.export(&call.interface, &call.function)?;
+        Some((member, export))
+    });
+    let decoded = found.map(|(member, export)| (export, params(member, export, &call.arguments)));
+    let (export, arguments) = match decoded {
+        Some((export, Ok(arguments))) => (export, arguments),
+        _ if release.number != call.release => return gone(release, turn),
+        Some((_, Err(why))) => return failed(Some(turn), component, format!("a call {why}")),
+        None => {
+            let interface = &call.interface;
+            let reason = format!("release {} has no {interface} of it", release.number);
+            return failed(Some(turn), component, reason);
+        }
+    };
+    turn.set_release(release.number);
+    let handled = in_member(release, component, turn, |member, instance| {
+        let mut results = vec![Val::Bool(false); member.exports[export].results];
+        member.invoke(instance, export, &arguments, &mut results)?;
+        let result = results.first().ok_or_else(missing)?;
+        let gave = serde_json::to_value(Json(result))?;
+        let refused = match result {
+            Val::Result(Err(_)) => Some(case(&gave["err"])),
+            _ => None,
+        };
+        note(instance, Step::Replied { refused })?;
+        Ok(Box::new(Called::Gave(gave)) as Reply)
+    });
+    in_time(handled)
+}
+
+/// Tell an event to all that export its interface.
+pub(crate) fn tell(
+    release: &Arc<Release>,
+    component: &Name,
+    event: &Call,
+    mut turn: Turn,
+) -> Handled {
+    turn.set_release(release.number);
+    let to = subscribers(release, &event.interface, &event.function);
+    if to.is_empty() && release.number != event.release {
+        return gone(release, turn);
+    }
+    for (member, export) in &to {
+        let arguments = match params(member, *export, &event.arguments) {
+            Ok(arguments) => arguments,
+            Err(_) if release.number != event.release => return gone(release, turn),
+            Err(why) => return failed(Some(turn), component, format!("an event {why}")),
+        };
+        let payload = Payload::Live(Arc::new(EventPayload {
+            release: release.number,
+            params: arguments,
+        }));
+        let name = &member.identity.name;
+        let staged = turn.deliver(name, &event.interface, &event.function, payload);
+        if let Err(interrupt) = staged {
+            return interrupted(turn, component, &interrupt);
+        }
+    }
+    let names = to.iter().map(|(member, _)| member.identity.name.clone());
+    let published = Step::Published {
+        event: event.function.clone(),
+        to: names.collect(),
+    };
+    for step in [published, Step::Replied { refused: None }] {
+        if let Err(interrupt) = turn.note(step) {
+            return interrupted(turn, component, &interrupt);
+        }
+    }
+    Handled {
+        turn: Some(turn),
+        outcome: Ok(Box::new(Called::Gave(Value::Null))),
+    }
+}
+
+/// All that take an event, with the place of its function.
+fn subscribers<'r>(
+    release: &'r Release,
+    interface: &str,
+    function: &str,
+) -> Vec<(&'r Member, usize)> {
+    let members = release.members.iter();
+    members
+        .filter_map(|member| Some((member, member.export(interface, function)?)))
+        .collect()
+}
+
+/// How people name a call: `quoting/get-agreement`, with the function where it has another name.
+#[must_use]
+pub fn label(interface: &str, function: &str) -> String {
+    let name = InterfaceName::parse(interface);
+    match name {
+        Some(name) if name.interface == function => name.short(),
+        Some(name) => format!("{}.{function}", name.short()),
+        None => format!("{interface}.{function}"),
+    }
+}
+
+/// The word for a refusal.
+fn case(err: &Value) -> String {
+    match err {
+        Value::String(case) => case.clone(),
+        Value::Object(object) if object.len() == 1 => object.keys().cloned().collect(),
+        _ => "refused".to_owned(),
+    }
+}
+
+/// A turn that does nothing, for a call that was taken on another release.
+fn gone(release: &Release, mut turn: Turn) -> Handled {
+    turn.set_release(release.number);
+    Handled {
+        turn: Some(turn),
+        outcome: Ok(Box::new(Called::Gone)),
+    }
+}
+
+fn interrupted(turn: Turn, component: &Name, interrupt: &Interrupt) -> Handled {
+    failed(Some(turn), component, interrupt.to_string())
+}
+
+/// What failed when nobody waited any more failed because of that.
+fn in_time(mut handled: Handled) -> Handled {
+    let left_us = handled.turn.as_ref().and_then(Turn::left_us);
+    if left_us == Some(0) && matches!(handled.outcome, Err(Failure::Handler { .. })) {
+        handled.outcome = Err(Failure::Expired);
+    }
+    handled
+}

@@ -1,0 +1,126 @@
+//! A request's body on its way in: within the bound of all bodies, or for a while and until the listener
+//! stops.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use rialto_edge::{Memory, Room};
+use rialto_proto::codec::{room, room_per_byte};
+use tokio::sync::watch;
+use tonic::Status;
+
+/// The room that a call's body takes, until this is dropped.
+pub type Held = Arc<Mutex<Room>>;
+
+/// See the module's documentation.
+pub struct Measured {
+    incoming: Incoming,
+    memory: Memory,
+    held: Held,
+    begun: bool,
+}
+
+impl Measured {
+    /// A body of which nothing has been read. What it takes is kept in `held`.
+    pub fn new(incoming: Incoming, memory: Memory, held: Held) -> Self {
+        Self {
+            incoming,
+            memory,
+            held,
+            begun: false,
+        }
+    }
+
+    /// Take the room of so many more bytes, and of what they may become when they are read.
+    fn take(&mut self, length: usize) -> Result<(), Status> {
+        let bytes = if std::mem::replace(&mut self.begun, true) {
+            room_per_byte(length)
+        } else {
+            room(length)
+        };
+        let room = self.memory.take(bytes);
+        let room = room.ok_or_else(|| {
+            Status::resource_exhausted("the host has no room for more messages now; try again")
+        })?;
+        let mut held = self
+            .held
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        held.add(room);
+        Ok(())
+    }
+}
+
+/// A body that ends when the listener stops, or its time is over: of a client that asks again and again in
+/// one request, and would keep the listener from its end.
+pub struct Stopped {
+    incoming: Incoming,
+    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
+    stopped: bool,
+}
+
+impl Stopped {
+    /// A body of which nothing has been read.
+    pub fn new(incoming: Incoming, mut stop: watch::Receiver<bool>, within: Duration) -> Self {
+        let stop = async move {
+            // Who would tell is gone: then it stops as well.
+            let _ = tokio::time::timeout(within, stop.wait_for(|stop| *stop)).await;
+        };
+        Self {
+            incoming,
+            stop: Box::pin(stop),
+            stopped: false,
+        }
+    }
+}
+
+impl Body for Stopped {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if self.stopped || self.stop.as_mut().poll(context).is_ready() {
+            self.stopped = true;
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut self.incoming).poll_frame(context)
+    }
+}
+
+impl Body for Measured {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let polled = Pin::new(&mut self.incoming).poll_frame(context);
+        polled.map(|frame| {
+            let frame = frame?.map_err(|error| {
+                // The client has gone, or sent what HTTP/2 does not have.
+                Status::cancelled(format!("the request ended before its message: {error}"))
+            });
+            Some(frame.and_then(|frame| {
+                self.take(frame.data_ref().map_or(0, Bytes::len))?;
+                Ok(frame)
+            }))
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}

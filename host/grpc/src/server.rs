@@ -1,0 +1,215 @@
+//! Connections: HTTP/2 and nothing else, with or without TLS, within the listener's limits. One on which
+//! nothing is asked is closed after a while; stopping lets calls end that are under way.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use rialto_edge::server::GRACE;
+use rialto_edge::{Admitted, Listener};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tonic::body::Body;
+
+use crate::service::Service;
+use crate::tls::Tls;
+
+/// Calls at a time on one connection; beyond, the client waits to send more.
+const STREAMS_MAX: u32 = 128;
+/// A connection on which nothing comes for so long is asked whether somebody is there.
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(30);
+/// How long that may take.
+const KEEP_ALIVE_WITHIN: Duration = Duration::from_secs(10);
+/// How long a client may take for TLS.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
+/// A connection without a call for so long is closed, also one on which HTTP/2 never began. Clients connect
+/// again when they call again.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// A bound address with what is served there.
+pub struct Server {
+    listener: Listener,
+    service: Arc<Service>,
+    tls: Option<Arc<Tls>>,
+    header_bytes_max: u32,
+}
+
+impl Server {
+    /// Serve on a listener, over TLS if there is any.
+    pub fn new(
+        listener: Listener,
+        service: Service,
+        tls: Option<Arc<Tls>>,
+        header_bytes_max: usize,
+    ) -> Self {
+        Self {
+            listener,
+            service: Arc::new(service),
+            tls,
+            header_bytes_max: u32::try_from(header_bytes_max).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.listener.address()
+    }
+
+    /// Serve until told to stop, then finish what is under way.
+    pub async fn serve(self, mut stop: watch::Receiver<bool>) {
+        let mut http = http2::Builder::new(TokioExecutor::new());
+        http.timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS_MAX)
+            .max_header_list_size(self.header_bytes_max)
+            .keep_alive_interval(KEEP_ALIVE_EVERY)
+            .keep_alive_timeout(KEEP_ALIVE_WITHIN);
+        let following = self.service.clone();
+        let stopping = stop.clone();
+        let health = tokio::spawn(async move { following.health.follow(stopping).await });
+        let (close, closing) = watch::channel(false);
+        let mut connections = JoinSet::new();
+        let mut accepting = self.listener.accepting();
+        while let Some((stream, admitted)) = accepting.next(&mut stop).await {
+            let connection = Connection {
+                http: http.clone(),
+                service: self.service.clone(),
+                closing: closing.clone(),
+                _admitted: admitted,
+            };
+            connections.spawn(connected(connection, stream, self.tls.clone()));
+            while connections.try_join_next().is_some() {}
+        }
+        drop(accepting);
+        // Whoever asks hears that it ends before it does.
+        let _ = health.await;
+        let _ = close.send(true);
+        let ended = async { while connections.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(GRACE, ended).await;
+        // What has not ended by now is cut off with the set.
+    }
+}
+
+struct Connection {
+    http: http2::Builder<TokioExecutor>,
+    service: Arc<Service>,
+    /// Whether no more calls are taken.
+    closing: watch::Receiver<bool>,
+    _admitted: Admitted,
+}
+
+async fn connected(connection: Connection, stream: TcpStream, tls: Option<Arc<Tls>>) {
+    let Some(tls) = tls else {
+        return connection.serve(stream).await;
+    };
+    match tokio::time::timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await {
+        Ok(Ok(stream)) => connection.serve(stream).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a client's TLS handshake failed"),
+        Err(_) => tracing::debug!("a client's TLS handshake did not end in time"),
+    }
+}
+
+impl Connection {
+    async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let service = self.service;
+        let (counted, mut calls) = watch::channel(0);
+        let counted = Arc::new(counted);
+        let answer = service_fn(move |request| {
+            let (service, call) = (service.clone(), UnderWay::of(&counted));
+            async move {
+                let answered = service.answer(request).await;
+                // Until the last of the answer has gone, or nobody wants it any more.
+                let answered = answered.map(|body| {
+                    Body::new(body.map_frame(move |frame| {
+                        let _ = &call;
+                        frame
+                    }))
+                });
+                Ok::<_, Infallible>(answered)
+            }
+        });
+        let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), answer));
+        let ended = tokio::select! {
+            ended = &mut connection => Some(ended),
+            _ = self.closing.wait_for(|closing| *closing) => None,
+            () = idle(&mut calls, IDLE) => None,
+        };
+        let ended = match ended {
+            Some(ended) => ended,
+            None => {
+                connection.as_mut().graceful_shutdown();
+                tokio::select! {
+                    ended = connection => ended,
+                    () = idle(&mut calls, GRACE) => Ok(()),
+                }
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a connection ended");
+        }
+    }
+}
+
+/// A call, counted until it is dropped.
+struct UnderWay(Arc<watch::Sender<usize>>);
+
+impl UnderWay {
+    fn of(counted: &Arc<watch::Sender<usize>>) -> Self {
+        counted.send_modify(|calls| *calls += 1);
+        Self(counted.clone())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.send_modify(|calls| *calls -= 1);
+    }
+}
+
+/// Wait until there has been no call for so long.
+async fn idle(calls: &mut watch::Receiver<usize>, time: Duration) {
+    loop {
+        // Who counts them is gone only with the connection.
+        let _ = calls.wait_for(|calls| *calls == 0).await;
+        if tokio::time::timeout(time, calls.changed()).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_is_idle_only_after_the_time_without_any_call() {
+        let (counted, mut calls) = watch::channel(0);
+        let counted = Arc::new(counted);
+        let time = Duration::from_millis(200);
+        let call = UnderWay::of(&counted);
+        let waiting = idle(&mut calls, time);
+        let early = tokio::time::timeout(2 * time, waiting).await;
+        assert!(early.is_err(), "a call is under way");
+        drop(call);
+        let started = std::time::Instant::now();
+        let again = counted.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(time / 2).await;
+            drop(UnderWay::of(&again));
+        });
+        idle(&mut calls, time).await;
+        let waited = started.elapsed();
+        assert!(
+            waited >= time * 3 / 2,
+            "a short call begins the time anew: {waited:?}"
+        );
+    }
+}

@@ -1,0 +1,273 @@
+//! What answers requests on a listener: it finds out who asks and for what, and hands over.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use rialto_edge::Memory;
+use rialto_edge::spans::{Open, begun_by};
+use rialto_engine::Engine;
+use rialto_telemetry::metrics::CallLabels;
+use rialto_telemetry::{Metrics, Spans};
+use tokio::sync::watch;
+use tonic::body::Body;
+use tonic::server::Grpc;
+use tonic::{Code, Status};
+use tower::{Service as _, ServiceExt as _, service_fn};
+use tracing::Instrument as _;
+
+use crate::answer;
+use crate::body::{Held, Measured, Stopped};
+use crate::calls::{Boxed, Calls, Reflection, Served};
+use crate::codec::BytesCodec;
+use crate::deadline;
+use crate::door::{Doorman, Right};
+use crate::health::Health;
+use crate::turn::Turns;
+
+/// What every gRPC request's `content-type` begins with.
+const MEDIA_TYPE: &str = "application/grpc";
+/// Where the trace is told.
+const TRACE: &str = "trace-id";
+
+/// Bounds of a listener's calls.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// How long a call may take; a client may ask for less.
+    pub timeout: Duration,
+    /// The longest message that is taken, in bytes.
+    pub message_bytes_max: usize,
+    /// Room for all messages that are being read or handled.
+    pub messages: Memory,
+}
+
+/// See the module's documentation.
+pub struct Service {
+    turns: Turns,
+    doorman: Doorman,
+    /// Whether what there is to be called is told to anybody.
+    open_reflection: bool,
+    metrics: Arc<Metrics>,
+    spans: Option<Spans>,
+    limits: Limits,
+    stop: watch::Receiver<bool>,
+    pub(crate) health: Health,
+}
+
+/// Where a request goes.
+enum To {
+    Health,
+    Reflection(Boxed),
+    Method(Arc<Served>),
+    Nowhere,
+}
+
+impl Service {
+    /// A service over the table in `calls`, which may be replaced at any time.
+    pub fn new(
+        engine: Engine,
+        calls: watch::Receiver<Arc<Calls>>,
+        doorman: Doorman,
+        metrics: Arc<Metrics>,
+        spans: Option<Spans>,
+        limits: Limits,
+        stop: watch::Receiver<bool>,
+    ) -> Self {
+        Self {
+            stop,
+            health: Health::new(calls.clone()),
+            turns: Turns { engine, calls },
+            doorman,
+            open_reflection: false,
+            metrics,
+            spans,
+            limits,
+        }
+    }
+
+    /// Tell anybody what there is to be called.
+    #[must_use]
+    pub fn with_open_reflection(mut self, open: bool) -> Self {
+        self.open_reflection = open;
+        self
+    }
+
+    /// Answer a request.
+    pub async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        if let Some(refused) = no_grpc(&request) {
+            return refused;
+        }
+        let calls = self.turns.calls.borrow().clone();
+        let to = to(&calls, request.uri().path());
+        let right = match &to {
+            To::Health => None,
+            To::Reflection(_) if self.open_reflection => None,
+            To::Reflection(_) => Some(Right::Read),
+            To::Method(_) | To::Nowhere => Some(Right::Call),
+        };
+        if let Some(right) = right {
+            let mut shown = request.headers().get_all(header::AUTHORIZATION).iter();
+            let only = shown.next().filter(|_| shown.next().is_none());
+            let shown = only.and_then(|value| value.to_str().ok());
+            if let Err(denied) = (self.doorman)(shown, right) {
+                let status = answer::denied(denied);
+                self.count(&to, status.code());
+                return status.into_http();
+            }
+        }
+        match to {
+            To::Health => {
+                // The one question is read before the answer begins, however long that goes on.
+                let answering = asked(self.health.server(), request.map(Body::new));
+                let answered = tokio::time::timeout(self.limits.timeout, answering).await;
+                answered.unwrap_or_else(|_| answer::unasked().into_http())
+            }
+            To::Reflection(server) => {
+                let within = self.limits.timeout;
+                let stopped = |body| Body::new(Stopped::new(body, self.stop.clone(), within));
+                asked(server, request.map(stopped)).await
+            }
+            To::Method(ref served) => {
+                let started = Instant::now();
+                let (response, code) = self.call(&calls, served, request).await;
+                let took = started.elapsed().as_secs_f64();
+                self.metrics.call_seconds.observe(took);
+                self.count(&to, code);
+                response
+            }
+            To::Nowhere => {
+                self.count(&to, Code::Unimplemented);
+                Status::unimplemented("no such method is served here").into_http()
+            }
+        }
+    }
+
+    fn count(&self, to: &To, code: Code) {
+        let method = match to {
+            To::Method(served) => format!("{}/{}", served.service, served.method.name),
+            _ => String::new(),
+        };
+        let status = answer::word(code);
+        let labels = CallLabels { method, status };
+        self.metrics.calls.get_or_create(&labels).inc();
+    }
+
+    async fn call(
+        &self,
+        calls: &Arc<Calls>,
+        served: &Arc<Served>,
+        request: Request<Incoming>,
+    ) -> (Response<Body>, Code) {
+        let open = self.spans.as_ref();
+        let open = open.map(|spans| Open::inbound(spans, request.headers()));
+        let trace = open.as_ref().map(|open| open.trace);
+        let trace = trace.unwrap_or_else(|| begun_by(request.headers()));
+        let span = tracing::debug_span!(
+            "call",
+            service = served.service,
+            method = served.method.name,
+            trace = format!("{:032x}", trace.id),
+        );
+        let within = match deadline::of(request.headers()) {
+            Ok(within) => within.map_or(self.limits.timeout, |w| w.min(self.limits.timeout)),
+            Err(bad) => {
+                let status = Status::invalid_argument(bad.to_string());
+                return (status.into_http(), Code::InvalidArgument);
+            }
+        };
+        let until = tokio::time::Instant::now() + within;
+        let held = Held::default();
+        let (head, body) = request.into_parts();
+        let body = Measured::new(body, self.limits.messages.clone(), held.clone());
+        let request = Request::from_parts(head, body);
+        let turns = self.turns.clone();
+        let (calls, method) = (calls.clone(), served.clone());
+        let arrived = Arc::new(AtomicBool::new(false));
+        let arrives = arrived.clone();
+        let handler = service_fn(move |request: tonic::Request<Bytes>| {
+            let (turns, calls, method) = (turns.clone(), calls.clone(), method.clone());
+            let held = held.clone();
+            arrives.store(true, Ordering::Relaxed);
+            async move {
+                let left = until.saturating_duration_since(tokio::time::Instant::now());
+                let message = request.into_inner();
+                let answer = turns.run(&calls, &method, message, held, trace, left).await;
+                answer.map(tonic::Response::new)
+            }
+        });
+        let mut grpc =
+            Grpc::new(BytesCodec).max_decoding_message_size(self.limits.message_bytes_max);
+        let answering = grpc.unary(handler, request).instrument(span);
+        let answered = tokio::time::timeout_at(until, answering).await;
+        let mut response = answered.unwrap_or_else(|_| answer::late().into_http());
+        let status = response.extensions().get::<Status>();
+        // tonic's word for a message that is too long; nothing else is answered with it.
+        if let Some(status) = status.filter(|status| status.code() == Code::OutOfRange) {
+            response = Status::resource_exhausted(status.message()).into_http();
+        } else if let Some(status) = status.filter(|status| status.code() == Code::Internal)
+            && !arrived.load(Ordering::Relaxed)
+        {
+            // No component has been asked: the client's frame is none.
+            response = Status::invalid_argument(status.message()).into_http();
+        }
+        let status = response.extensions().get::<Status>().map(Status::code);
+        let code = status.unwrap_or(Code::Ok);
+        if let Ok(id) = HeaderValue::from_str(&format!("{:032x}", trace.id)) {
+            response.headers_mut().insert(TRACE, id);
+        }
+        if let Some(open) = open {
+            open.called(&served.service, &served.method.name, code as i32);
+        }
+        (response, code)
+    }
+}
+
+/// The answer to what is not gRPC at all.
+fn no_grpc(request: &Request<Incoming>) -> Option<Response<Body>> {
+    let status = if request.method() != Method::POST {
+        StatusCode::METHOD_NOT_ALLOWED
+    } else if !is_grpc(request.headers().get(header::CONTENT_TYPE)) {
+        StatusCode::UNSUPPORTED_MEDIA_TYPE
+    } else {
+        return None;
+    };
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    Some(response)
+}
+
+fn is_grpc(media_type: Option<&HeaderValue>) -> bool {
+    let rest = media_type.and_then(|value| value.to_str().ok()?.strip_prefix(MEDIA_TYPE));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', ';']))
+}
+
+fn to(calls: &Calls, path: &str) -> To {
+    let service = path.trim_start_matches('/').split('/').next();
+    let reflection = |which: fn(&Reflection) -> &Boxed| match calls.reflection() {
+        Some(reflection) => To::Reflection(which(reflection).clone()),
+        None => To::Nowhere,
+    };
+    match service.unwrap_or_default() {
+        "grpc.health.v1.Health" => To::Health,
+        "grpc.reflection.v1.ServerReflection" => reflection(|r| &r.v1),
+        "grpc.reflection.v1alpha.ServerReflection" => reflection(|r| &r.v1alpha),
+        _ => match calls.find(path) {
+            Some(served) => To::Method(served.clone()),
+            None => To::Nowhere,
+        },
+    }
+}
+
+async fn asked(mut server: Boxed, request: Request<Body>) -> Response<Body> {
+    let answered = match server.ready().await {
+        Ok(server) => server.call(request).await,
+        Err(never) => match never {},
+    };
+    match answered {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}

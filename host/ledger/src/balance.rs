@@ -1,0 +1,166 @@
+//! The trial balance: for each currency and book, what the accounts of each type hold, and whether
+//! debits are credits.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::documents::{Account, AccountType, Book};
+use crate::{Ledger, LedgerError, decimal};
+
+/// A trial balance.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrialBalance {
+    /// The last turn that is in it.
+    pub lsn: u64,
+    /// One for each currency and book.
+    pub books: Vec<BookBalance>,
+}
+
+/// One book in one currency.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BookBalance {
+    /// ISO 4217.
+    pub currency: String,
+    /// Which.
+    pub book: Book,
+    /// Its accounts, by type, and by owner if that was asked for.
+    pub rows: Vec<Row>,
+    /// The sum of all debits.
+    pub debits: String,
+    /// The sum of all credits.
+    pub credits: String,
+    /// Whether the sums are the same.
+    pub balanced: bool,
+}
+
+/// Accounts of one type.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// Whose, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub participant: Option<String>,
+    /// The type.
+    pub account_type: AccountType,
+    /// How many.
+    pub accounts: u64,
+    /// Their debits.
+    pub debits: String,
+    /// Their credits.
+    pub credits: String,
+    /// Credits minus debits.
+    pub balance: String,
+}
+
+#[derive(Default)]
+struct Sums {
+    scale: u8,
+    accounts: u64,
+    debits: i128,
+    credits: i128,
+}
+
+impl Ledger {
+    /// The trial balance, by type of account, or by participant and type.
+    ///
+    /// # Errors
+    /// When an account cannot be read.
+    pub fn balance(&mut self, by_participant: bool) -> Result<TrialBalance, LedgerError> {
+        let accounts = self.accounts()?;
+        Ok(TrialBalance {
+            lsn: self.lsn(),
+            books: books(&accounts, by_participant),
+        })
+    }
+}
+
+fn books(accounts: &[Account], by_participant: bool) -> Vec<BookBalance> {
+    type Rows<'a> = BTreeMap<(Option<&'a str>, AccountType), Sums>;
+    let mut all: BTreeMap<(&str, Book), Rows<'_>> = BTreeMap::new();
+    for account in accounts {
+        let book = all
+            .entry((&account.currency, account.account_type.book()))
+            .or_default();
+        let owner = by_participant.then_some(account.participant.as_str());
+        let sums = book.entry((owner, account.account_type)).or_default();
+        sums.scale = account.scale;
+        sums.accounts += 1;
+        sums.debits += account.debit_balance.0;
+        sums.credits += account.credit_balance.0;
+    }
+    let book = |((currency, book), rows): ((&str, Book), Rows<'_>)| {
+        let scale = rows.values().next().map_or(0, |sums| sums.scale);
+        let sum = |of: fn(&Sums) -> i128| rows.values().map(of).sum::<i128>();
+        let (debits, credits) = (sum(|sums| sums.debits), sum(|sums| sums.credits));
+        BookBalance {
+            currency: currency.to_owned(),
+            book,
+            debits: decimal(debits, scale),
+            credits: decimal(credits, scale),
+            balanced: debits == credits,
+            rows: rows
+                .into_iter()
+                .map(|(key, sums)| row(key, &sums))
+                .collect(),
+        }
+    };
+    all.into_iter().map(book).collect()
+}
+
+fn row((owner, account_type): (Option<&str>, AccountType), sums: &Sums) -> Row {
+    Row {
+        participant: owner.map(str::to_owned),
+        account_type,
+        accounts: sums.accounts,
+        debits: decimal(sums.debits, sums.scale),
+        credits: decimal(sums.credits, sums.scale),
+        balance: decimal(sums.credits - sums.debits, sums.scale),
+    }
+}
+
+impl TrialBalance {
+    /// Whether debits are credits everywhere.
+    pub fn is_balanced(&self) -> bool {
+        self.books.iter().all(|book| book.balanced)
+    }
+
+    /// A table for people.
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        for book in &self.books {
+            let title = format!("{}, {} book", book.currency, book.book.name());
+            let _ = writeln!(
+                text,
+                "{title:<44} {:>8} {:>18} {:>18} {:>18}",
+                "accounts", "debits", "credits", "balance"
+            );
+            for row in &book.rows {
+                let owner = row.participant.as_ref().map(|owner| format!("{owner} "));
+                let name = format!("{}{}", owner.unwrap_or_default(), row.account_type.name());
+                let (debits, credits, balance) = (&row.debits, &row.credits, &row.balance);
+                let _ = writeln!(
+                    text,
+                    "  {name:<42} {:>8} {debits:>18} {credits:>18} {balance:>18}",
+                    row.accounts
+                );
+            }
+            let verdict = if book.balanced {
+                "balanced"
+            } else {
+                "NOT BALANCED"
+            };
+            let (debits, credits) = (&book.debits, &book.credits);
+            let _ = writeln!(
+                text,
+                "  {:<51} {debits:>18} {credits:>18} {verdict:>18}\n",
+                "sum"
+            );
+        }
+        let _ = writeln!(text, "as of turn {}", self.lsn);
+        text
+    }
+}

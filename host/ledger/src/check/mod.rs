@@ -1,0 +1,241 @@
+//! Whether the ledger is whole: the invariants of the account model, and that entries, pages,
+//! reservations and histories explain what accounts say. Each is reckoned from documents alone.
+//!
+//! Accounts are kept in memory; everything else is read once, as it lies on the disk. What belongs
+//! together lies near to each other there, so what waits for its counterpart is little: the entries
+//! on no page yet, the reservations that are open, the transfers that are in no settlement batch.
+
+mod accounts;
+mod chains;
+mod histories;
+mod report;
+mod transfers;
+
+use std::collections::BTreeSet;
+
+use rialto_engine::CollectionId;
+use rialto_engine::store::StoredDocument;
+use rialto_store_sqlite::Order;
+use serde::de::DeserializeOwned;
+
+use crate::documents::{Entry, PAGE, Page, Reservation, UnsettledChange};
+use crate::source::{self, Collections};
+use crate::{Ledger, LedgerError};
+use accounts::{Accounts, Side};
+use chains::Chains;
+use histories::{Histories, Place};
+use transfers::Transfers;
+
+pub use report::{Breach, Check, Checked, Report};
+
+impl Ledger {
+    /// Check everything, or only what is in one currency.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or no account is in the currency. What is wrong in the store is in
+    /// the report.
+    pub fn check(&mut self, currency: Option<&str>) -> Result<Report, LedgerError> {
+        let mut checking = Checking {
+            currency: currency.map(str::to_owned),
+            others: BTreeSet::new(),
+            report: Report::new(self.lsn()),
+            accounts: Accounts::default(),
+            histories: Histories::default(),
+            transfers: Transfers::default(),
+            chains: Chains::default(),
+        };
+        let all = self.collections;
+        let accounts = [all.accounts];
+        self.snapshot
+            .visit(&accounts, Order::ById, &mut |_, found| {
+                checking.account(&found);
+                Ok::<_, LedgerError>(())
+            })?;
+        checking.has_currency()?;
+        let rest = [
+            all.entries,
+            all.pages,
+            all.reservations,
+            all.unsettled,
+            all.participants,
+            all.changes,
+            all.requests,
+        ];
+        let rest: Vec<_> = rest.into_iter().flatten().collect();
+        self.snapshot
+            .visit(&rest, Order::AsStored, &mut |collection, found| {
+                checking.document(&all, collection, &found);
+                Ok::<_, LedgerError>(())
+            })?;
+        Ok(checking.end())
+    }
+}
+
+struct Checking {
+    currency: Option<String>,
+    /// Currencies of accounts that are not wanted.
+    others: BTreeSet<String>,
+    report: Report,
+    accounts: Accounts,
+    histories: Histories,
+    transfers: Transfers,
+    chains: Chains,
+}
+
+impl Checking {
+    fn is_wanted(&self, currency: &str) -> bool {
+        self.currency.as_deref().is_none_or(|only| only == currency)
+    }
+
+    fn account(&mut self, found: &StoredDocument) {
+        let Some(account) = self.read::<crate::Account>(source::ACCOUNTS, found) else {
+            return;
+        };
+        if *account.id != *found.id {
+            let says = &account.id;
+            let text = format!("the account document {} says that it is {says}", found.id);
+            self.report.breach(Check::Readable, text);
+        }
+        if self.is_wanted(&account.currency) {
+            self.accounts.add(account, &mut self.report);
+        } else {
+            self.others.insert(account.currency);
+        }
+    }
+
+    /// Nothing would be wrong in a currency that there is not.
+    fn has_currency(&self) -> Result<(), LedgerError> {
+        match &self.currency {
+            Some(wanted) if self.accounts.iter().next().is_none() => {
+                let others: Vec<&str> = self.others.iter().map(String::as_str).collect();
+                let others = match others.as_slice() {
+                    [] => "there are no accounts at all".to_owned(),
+                    others => format!("there are accounts in {}", others.join(", ")),
+                };
+                Err(LedgerError::NoCurrency(wanted.clone(), others))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn document(&mut self, all: &Collections, collection: CollectionId, found: &StoredDocument) {
+        let is = |wanted: Option<CollectionId>| wanted == Some(collection);
+        if is(all.entries) {
+            if let Some(entry) = self.read::<Entry>(source::ENTRIES, found) {
+                self.entry(&entry, &found.id);
+            }
+        } else if is(all.pages) {
+            if let Some(page) = self.read::<Page>(source::PAGES, found) {
+                self.page(&page, &found.id);
+            }
+        } else if is(all.reservations) {
+            let read = self.read::<Reservation>(source::RESERVATIONS, found);
+            if let Some(reservation) = read.filter(|r| self.is_wanted(&r.currency)) {
+                self.transfers
+                    .reservation(reservation, &mut self.accounts, &mut self.report);
+            }
+        } else if is(all.unsettled) {
+            if let Some(change) = self.read::<UnsettledChange>(source::UNSETTLED, found) {
+                self.unsettled(&change, &found.id);
+            }
+        } else if is(all.participants) {
+            if let Some(value) = self.read(source::PARTICIPANTS, found) {
+                self.chains.participant(&found.id, &value);
+            }
+        } else if is(all.requests) {
+            if let Some(value) = self.read(source::REQUESTS, found) {
+                self.chains.request(&found.id, &value, &mut self.report);
+            }
+        } else if let Some(value) = self.read(source::CHANGES, found) {
+            self.chains.change(&found.id, value, &mut self.report);
+        }
+    }
+
+    fn read<T: DeserializeOwned>(
+        &mut self,
+        collection: &'static str,
+        found: &StoredDocument,
+    ) -> Option<T> {
+        self.report.looked_at(Check::Readable);
+        match serde_json::from_str(&found.body) {
+            Ok(read) => Some(read),
+            Err(error) => {
+                let text = format!("the document {} of `{collection}`: {error}", found.id);
+                self.report.breach(Check::Readable, text);
+                None
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry, id: &str) {
+        if !self.is_wanted(&entry.currency) {
+            return;
+        }
+        if entry.id != id || entry.step().is_none() {
+            let text = format!(
+                "the entry document {id} says that it is {} of {}",
+                entry.id, entry.correlation_id
+            );
+            self.report.breach(Check::Entries, text);
+        }
+        let sides = self.accounts.post(entry, &mut self.report);
+        let (amount, at) = (entry.amount.0, entry.posted_at);
+        for (account, side) in sides {
+            let (debit, credit) = match side {
+                Side::Debit => (amount, 0),
+                Side::Credit => (0, amount),
+            };
+            self.histories.posted(id, account, (debit, credit), at);
+        }
+        self.transfers.entry(entry, &mut self.report);
+    }
+
+    fn page(&mut self, page: &Page, id: &str) {
+        let parts = id.rsplit_once('/');
+        let place = parts.and_then(|(account, number)| {
+            let number = number.parse().ok()?;
+            Some((self.accounts.index(account)?, account, number))
+        });
+        let Some((account, name, number)) = place else {
+            if self.currency.is_none() {
+                let text = format!("the page {id} belongs to no account");
+                self.report.breach(Check::Histories, text);
+            }
+            return;
+        };
+        self.report.looked_at(Check::Histories);
+        let listed = page.ids().count() as u64;
+        let of = self.accounts.get(account);
+        if number >= of.tail.count / PAGE || listed != PAGE {
+            let count = of.tail.count;
+            let text = format!(
+                "page {number} of {name} lists {listed} entries; the account has {count} in all"
+            );
+            self.report.breach(Check::Histories, text);
+        }
+        let place = Place { account, number };
+        self.histories.page(place, page);
+    }
+
+    fn unsettled(&mut self, change: &UnsettledChange, id: &str) {
+        for of in &change.accounts {
+            let Some(account) = self.accounts.index(&of.account) else {
+                if self.currency.is_none() {
+                    let text = format!("{id} settles transfers of {}, no account", of.account);
+                    self.report.breach(Check::Unsettled, text);
+                }
+                continue;
+            };
+            let sign = if of.settled { -1 } else { 1 };
+            self.accounts.explain_unsettled(account, sign * of.amount.0);
+        }
+    }
+
+    fn end(mut self) -> Report {
+        self.transfers.end(&mut self.accounts, &mut self.report);
+        self.accounts.end(&mut self.report);
+        self.histories.end(&self.accounts, &mut self.report);
+        self.chains.end(&mut self.report);
+        self.report
+    }
+}

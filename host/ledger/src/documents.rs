@@ -1,0 +1,259 @@
+//! The ledger's documents, as far as they are looked at. Members that are not listed are not read.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::amounts::Units;
+
+/// What an account is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum AccountType {
+    /// What a participant may still spend.
+    Liquidity,
+    /// Reserved for transfers under way.
+    Position,
+    /// Set aside.
+    LiquidityCover,
+    /// The hub's other side of these.
+    HubLiquidityControl,
+    /// Settled funds.
+    Settlement,
+    /// Settled funds that are set aside.
+    SettlementReserved,
+    /// Owed or due in a batch.
+    SettlementPosition,
+    /// The hub's other side of settled funds.
+    HubReconciliation,
+}
+
+/// Entries never cross from one book to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Book {
+    /// Moves with every transfer.
+    Liquidity,
+    /// Moves with funds and settlements.
+    Settlement,
+}
+
+impl AccountType {
+    /// As documents write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Liquidity => "LIQUIDITY",
+            Self::Position => "POSITION",
+            Self::LiquidityCover => "LIQUIDITY_COVER",
+            Self::HubLiquidityControl => "HUB_LIQUIDITY_CONTROL",
+            Self::Settlement => "SETTLEMENT",
+            Self::SettlementReserved => "SETTLEMENT_RESERVED",
+            Self::SettlementPosition => "SETTLEMENT_POSITION",
+            Self::HubReconciliation => "HUB_RECONCILIATION",
+        }
+    }
+
+    /// The book that it belongs to.
+    pub const fn book(self) -> Book {
+        match self {
+            Self::Liquidity | Self::Position | Self::LiquidityCover | Self::HubLiquidityControl => {
+                Book::Liquidity
+            }
+            _ => Book::Settlement,
+        }
+    }
+
+    /// Whether the account belongs to the hub, which normally has more debits than credits.
+    pub const fn is_of_hub(self) -> bool {
+        matches!(self, Self::HubLiquidityControl | Self::HubReconciliation)
+    }
+}
+
+impl Book {
+    /// As people read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Liquidity => "liquidity",
+            Self::Settlement => "settlement",
+        }
+    }
+}
+
+/// A document of `accounts`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Account {
+    /// Its id.
+    pub id: String,
+    /// Who owns it.
+    pub participant: String,
+    /// What it is for.
+    pub account_type: AccountType,
+    /// ISO 4217.
+    pub currency: String,
+    /// Decimal places.
+    pub scale: u8,
+    /// Whether it takes new entries.
+    pub state: String,
+    /// All debits, ever.
+    pub debit_balance: Units,
+    /// All credits, ever.
+    pub credit_balance: Units,
+    /// How far debits may exceed credits.
+    pub debit_limit: Units,
+    /// The highest net debit position.
+    pub net_debit_cap: Option<Units>,
+    /// Below this it is warned.
+    pub liquidity_threshold: Option<Units>,
+    /// What waits for settlement.
+    pub unsettled: Units,
+    /// Its settlement model.
+    pub settlement_model: Option<String>,
+    /// Its batch.
+    pub batch: Option<String>,
+    /// Its latest entries.
+    #[serde(default)]
+    pub tail: Tail,
+    /// Milliseconds since 1970.
+    pub created_at: u64,
+}
+
+impl Account {
+    /// Credits minus debits.
+    pub fn net(&self) -> i128 {
+        self.credit_balance.0 - self.debit_balance.0
+    }
+}
+
+/// An account's latest entries, part of its document.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tail {
+    pub(crate) count: u64,
+    #[serde(flatten)]
+    pub(crate) page: Page,
+}
+
+/// A document of `entry-pages`: entries of one account, the oldest first.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Page {
+    pub entries: String,
+    pub debit_before: Units,
+    pub credit_before: Units,
+    pub earliest: u64,
+    pub latest: u64,
+}
+
+impl Page {
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.entries.split(' ').filter(|id| !id.is_empty())
+    }
+}
+
+/// Entries of a full page.
+pub(crate) const PAGE: u64 = 16;
+
+/// A document of `entries`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// The cause and the step.
+    pub id: String,
+    /// Who is debited.
+    pub debit_account: String,
+    /// Who is credited.
+    pub credit_account: String,
+    /// How much.
+    pub amount: Units,
+    /// ISO 4217.
+    pub currency: String,
+    /// Decimal places.
+    pub scale: u8,
+    /// Why.
+    pub entry_type: String,
+    /// The cause: a transfer, an instruction, a settlement.
+    pub correlation_id: String,
+    /// Milliseconds since 1970.
+    pub posted_at: u64,
+}
+
+impl Entry {
+    /// The part of the id behind the cause; none when the id does not begin with it.
+    pub fn step(&self) -> Option<&str> {
+        let step = self.id.strip_prefix(&self.correlation_id)?;
+        step.strip_prefix(':')
+    }
+}
+
+/// What became of a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReservationState {
+    /// The funds wait.
+    Open,
+    /// The payee has them.
+    Fulfilled,
+    /// The payer has them back.
+    Released,
+}
+
+/// A document of `reservations`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reservation {
+    /// The transfer.
+    pub transfer_id: String,
+    /// Who pays.
+    pub payer: String,
+    /// How much.
+    pub amount: Units,
+    /// ISO 4217.
+    pub currency: String,
+    /// Decimal places.
+    pub scale: u8,
+    /// Where the funds are.
+    pub accounts: ReservationAccounts,
+    /// None for one that is settled with others.
+    pub settlement: Option<Value>,
+    /// What became of it.
+    pub state: ReservationState,
+    /// Milliseconds since 1970.
+    pub opened_at: u64,
+    /// The same, once it was fulfilled or released.
+    pub closed_at: Option<u64>,
+}
+
+impl Reservation {
+    /// Whether it waits for a settlement with others, once it is fulfilled.
+    pub fn is_deferred(&self) -> bool {
+        self.settlement.is_none() || self.settlement == Some(Value::from("DEFERRED"))
+    }
+}
+
+/// The accounts of a reservation.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReservationAccounts {
+    /// Where the funds came from.
+    pub payer_liquidity: String,
+    /// Where they wait.
+    pub payer_position: String,
+    /// Where they went.
+    pub payee_liquidity: Option<String>,
+}
+
+/// A document of `unsettled-changes`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UnsettledChange {
+    pub accounts: Vec<UnsettledOfAccount>,
+}
+
+/// What of one account changes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UnsettledOfAccount {
+    pub account: String,
+    pub amount: Units,
+    pub settled: bool,
+}

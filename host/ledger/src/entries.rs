@@ -1,0 +1,201 @@
+//! Entries as people follow them: those of an account with its running balance, and those of a cause.
+
+use rialto_engine::store::ScanRange;
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::documents::{Account, Entry, PAGE, Page};
+use crate::source::{ENTRIES, PAGES};
+use crate::{Ledger, LedgerError, decimal, read};
+
+/// Where causes that are no UUIDs live: version 5 of the URL `urn:rialto:ledger`.
+const CAUSES: Uuid = Uuid::from_u128(0x2a13_7ed3_cae2_54ef_a62e_d925_15a9_acf3);
+
+/// An entry as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    /// The id that it has wherever it is shown: a UUID made of cause and step.
+    pub journal_entry_id: String,
+    /// The id of its document.
+    pub id: String,
+    /// Why.
+    pub entry_type: String,
+    /// Who is debited.
+    pub debit_account: String,
+    /// Who is credited.
+    pub credit_account: String,
+    /// How much.
+    pub amount: String,
+    /// ISO 4217.
+    pub currency: String,
+    /// The account's debits after it, where an account is followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debits_after: Option<String>,
+    /// Its credits after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credits_after: Option<String>,
+    /// Credits minus debits after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance_after: Option<String>,
+    /// The transfer, the instruction or the settlement.
+    pub cause: String,
+    /// Milliseconds since 1970.
+    pub posted_at: u64,
+}
+
+/// Which entries of an account.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// Not before; milliseconds since 1970.
+    pub from: u64,
+    /// Before.
+    pub to: u64,
+    /// At most so many: the oldest.
+    pub limit: usize,
+}
+
+/// Entries of an account.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// The oldest first.
+    pub entries: Vec<Shown>,
+    /// Whether there are more.
+    pub more: bool,
+    /// Whether the account has entries from before it kept a history; they are not among these.
+    pub earlier: bool,
+}
+
+/// The id of the entry of a cause and a step; a cause that is a UUID is the namespace itself.
+pub fn journal_entry_id(cause: &str, step: &str) -> String {
+    let namespace =
+        Uuid::try_parse(cause).unwrap_or_else(|_| Uuid::new_v5(&CAUSES, cause.as_bytes()));
+    Uuid::new_v5(&namespace, step.as_bytes()).to_string()
+}
+
+impl Shown {
+    pub(crate) fn of(entry: &Entry) -> Self {
+        let step = entry.step().unwrap_or(&entry.id);
+        Self {
+            journal_entry_id: journal_entry_id(&entry.correlation_id, step),
+            id: entry.id.clone(),
+            entry_type: entry.entry_type.clone(),
+            debit_account: entry.debit_account.clone(),
+            credit_account: entry.credit_account.clone(),
+            amount: decimal(entry.amount.0, entry.scale),
+            currency: entry.currency.clone(),
+            debits_after: None,
+            credits_after: None,
+            balance_after: None,
+            cause: entry.correlation_id.clone(),
+            posted_at: entry.posted_at,
+        }
+    }
+}
+
+impl Ledger {
+    /// Entries of an account, in the order in which they were posted, with its balance after each.
+    ///
+    /// # Errors
+    /// When there is no such account, or its history cannot be read.
+    pub fn entries_of(&mut self, account: &str, wanted: Wanted) -> Result<Followed, LedgerError> {
+        let account = self.account(account)?;
+        let pages = account.tail.count / PAGE;
+        let mut followed = Followed {
+            entries: Vec::new(),
+            more: false,
+            earlier: false,
+        };
+        for number in 0..=pages {
+            let page = if number < pages {
+                let id = format!("{}/{number:010}", account.id);
+                let missing = || LedgerError::Missing(PAGES, id.clone());
+                let pages = self.collections.pages.ok_or_else(missing)?;
+                let page = self.document::<Page>(pages, PAGES, &id)?;
+                page.ok_or_else(missing)?
+            } else {
+                account.tail.page.clone()
+            };
+            if number == 0 && (page.debit_before.0, page.credit_before.0) != (0, 0) {
+                followed.earlier = true;
+            }
+            let overlaps = page.latest >= wanted.from && page.earliest < wanted.to;
+            if overlaps && !self.follow(&account, &page, wanted, &mut followed)? {
+                break;
+            }
+        }
+        Ok(followed)
+    }
+
+    /// The entries of a page. Answers whether more are wanted.
+    fn follow(
+        &mut self,
+        account: &Account,
+        page: &Page,
+        wanted: Wanted,
+        followed: &mut Followed,
+    ) -> Result<bool, LedgerError> {
+        let (mut debits, mut credits) = (page.debit_before.0, page.credit_before.0);
+        for id in page.ids() {
+            let missing = || LedgerError::Missing(ENTRIES, id.to_owned());
+            let entries = self.collections.entries.ok_or_else(missing)?;
+            let entry = self.document::<Entry>(entries, ENTRIES, id)?;
+            let entry = entry.ok_or_else(missing)?;
+            if entry.debit_account == account.id {
+                debits += entry.amount.0;
+            } else {
+                credits += entry.amount.0;
+            }
+            if !(wanted.from..wanted.to).contains(&entry.posted_at) {
+                continue;
+            }
+            if followed.entries.len() == wanted.limit {
+                followed.more = true;
+                return Ok(false);
+            }
+            followed.entries.push(Shown {
+                debits_after: Some(decimal(debits, account.scale)),
+                credits_after: Some(decimal(credits, account.scale)),
+                balance_after: Some(decimal(credits - debits, account.scale)),
+                ..Shown::of(&entry)
+            });
+        }
+        Ok(true)
+    }
+
+    /// All entries of a transfer, an instruction or a settlement, in the order in which they were
+    /// posted.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn entries_of_cause(&mut self, cause: &str) -> Result<Vec<Shown>, LedgerError> {
+        let Some(collection) = self.collections.entries else {
+            return Ok(Vec::new());
+        };
+        let range = ScanRange::prefix(&format!("{cause}:"));
+        let mut entries: Vec<Entry> = Vec::new();
+        for found in self.snapshot.range(collection, &range)? {
+            entries.push(read(ENTRIES, &found)?);
+        }
+        // One that is called like this with a colon behind has its entries in between.
+        entries.retain(|entry| entry.correlation_id == cause);
+        entries.sort_by_key(|entry| entry.posted_at);
+        Ok(entries.iter().map(Shown::of).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_those_that_the_scheme_shows() {
+        let url = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"urn:rialto:ledger");
+        assert_eq!(url, CAUSES);
+        let transfer = "11436b17-c690-4a30-8505-42a2c4eafb9d";
+        assert_eq!(
+            journal_entry_id(transfer, "prepare"),
+            "b9125ad1-5b84-5a29-acdd-d178dee70153"
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! A scheme's ledger, read from its store: trial balances, accounts, entries, invariants, exports.
+//!
+//! Here is a second reading of the ledger's documents: nothing is shared with the component that
+//! writes them. It reads one commit ([`Snapshot`]) and writes nothing, so that it may run beside a
+//! host. Nothing that serves depends on it.
+
+#![forbid(unsafe_code)]
+
+mod amounts;
+pub mod balance;
+pub mod check;
+mod documents;
+pub mod entries;
+pub mod export;
+mod source;
+
+use std::path::Path;
+
+use rialto_engine::CollectionId;
+use rialto_engine::store::{StoreError, StoredDocument};
+use rialto_store_sqlite::{Order, Snapshot, SnapshotError};
+use serde::de::DeserializeOwned;
+
+pub use amounts::{Units, decimal};
+pub use documents::{Account, AccountType, Book, Entry, Reservation};
+pub use source::Collections;
+
+/// Why the ledger cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// There is no store that could be read.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The store broke off.
+    #[error("the store cannot be read")]
+    Store(#[from] StoreError),
+    /// Nothing there was ever written by a component that keeps a ledger.
+    #[error(
+        "this scheme keeps no ledger: its store has no documents `{collection}` of `{component}`"
+    )]
+    NoLedger {
+        /// The component that would have them.
+        component: &'static str,
+        /// The collection.
+        collection: &'static str,
+    },
+    /// A document is not what it should be.
+    #[error(
+        "the document {id} of `{collection}` cannot be read; `rialto ledger check` says what else is wrong"
+    )]
+    Unreadable {
+        /// Where it is.
+        collection: &'static str,
+        /// Which one.
+        id: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A document is named elsewhere and not there.
+    #[error("the document {1} of `{0}` is missing; `rialto ledger check` says what else is wrong")]
+    Missing(&'static str, String),
+    /// The account is not in the ledger.
+    #[error("there is no account {0}; `rialto ledger export --what accounts` lists all")]
+    NoAccount(String),
+    /// No account is in the currency.
+    #[error("no account is in {0:?}; {1}")]
+    NoCurrency(String, String),
+    /// What was read could not be written.
+    #[error("writing")]
+    Output(#[from] std::io::Error),
+}
+
+/// The ledger as one commit left it.
+pub struct Ledger {
+    snapshot: Snapshot,
+    collections: Collections,
+}
+
+impl Ledger {
+    /// The ledger in the store of this folder as of now.
+    ///
+    /// # Errors
+    /// When there is no store, or none with a ledger.
+    pub fn open(folder: &Path) -> Result<Self, LedgerError> {
+        let snapshot = Snapshot::open(folder)?;
+        let collections = Collections::of(&snapshot)?;
+        Ok(Self {
+            snapshot,
+            collections,
+        })
+    }
+
+    /// The last turn whose effects are seen.
+    pub fn lsn(&self) -> u64 {
+        self.snapshot.lsn()
+    }
+
+    /// An account.
+    ///
+    /// # Errors
+    /// When there is none of this id, or it cannot be read.
+    pub fn account(&mut self, id: &str) -> Result<Account, LedgerError> {
+        let found = self.document(self.collections.accounts, source::ACCOUNTS, id)?;
+        found.ok_or_else(|| LedgerError::NoAccount(id.to_owned()))
+    }
+
+    /// All accounts, in the order of their ids.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn accounts(&mut self) -> Result<Vec<Account>, LedgerError> {
+        let mut accounts = Vec::new();
+        let wanted = [self.collections.accounts];
+        self.snapshot.visit(&wanted, Order::ById, &mut |_, found| {
+            accounts.push(read(source::ACCOUNTS, &found)?);
+            Ok::<_, LedgerError>(())
+        })?;
+        Ok(accounts)
+    }
+
+    fn document<T: DeserializeOwned>(
+        &mut self,
+        collection: CollectionId,
+        name: &'static str,
+        id: &str,
+    ) -> Result<Option<T>, LedgerError> {
+        let found = self.snapshot.document(collection, id)?;
+        found.map(|found| read(name, &found)).transpose()
+    }
+}
+
+fn read<T: DeserializeOwned>(
+    collection: &'static str,
+    found: &StoredDocument,
+) -> Result<T, LedgerError> {
+    serde_json::from_str(&found.body).map_err(|source| LedgerError::Unreadable {
+        collection,
+        id: found.id.to_string(),
+        source,
+    })
+}

@@ -1,0 +1,98 @@
+//! Messages as bytes, and as values in the JSON that the host keeps component values in: records are
+//! objects with their WIT names, enums and cases without payload are strings, cases with one are objects
+//! of one member, options are the value or null (an option of an option is `{"some": …}` or null), results
+//! are `{"ok": …}` or `{"err": …}`. So a value that was read here is judged once more, by the type of the
+//! component that takes it.
+//!
+//! The wire form is protobuf's, read as its specification wants: fields in any order, those that are not
+//! known skipped, numbers packed or not, the last one of many counting, messages merged. Stricter than it
+//! is one thing: what is out of range or missing is refused, not cut or made up.
+
+mod decode;
+mod encode;
+pub(crate) mod wire;
+
+pub use decode::{room, room_per_byte};
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::model::{Enum, File, Form, Kind, Message};
+
+/// How deep messages may be inside of each other.
+const DEPTH_MAX: usize = 64;
+
+/// Reads and writes the messages of some files.
+#[derive(Clone, Debug)]
+pub struct Codec {
+    messages: HashMap<String, Message>,
+    enums: HashMap<String, Enum>,
+}
+
+/// What does not fit, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {message}", if at.is_empty() { "the message" } else { at })]
+pub struct Misfit {
+    /// The fields' names, with dots between them.
+    pub at: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Codec {
+    /// For the messages of numbered files.
+    #[must_use]
+    pub fn new(files: &[File]) -> Self {
+        let mut codec = Self {
+            messages: HashMap::new(),
+            enums: HashMap::new(),
+        };
+        for file in files {
+            let full = |name: &str| format!("{}.{name}", file.package);
+            let messages = file.messages.iter();
+            let messages = messages.map(|message| (full(&message.name), message.clone()));
+            codec.messages.extend(messages);
+            let enums = file.enums.iter();
+            codec
+                .enums
+                .extend(enums.map(|found| (full(&found.name), found.clone())));
+        }
+        codec
+    }
+
+    pub(crate) fn message(&self, name: &str) -> Result<&Message, Misfit> {
+        let found = self.messages.get(name);
+        found.ok_or_else(|| misfit(format!("`{name}` is not a message that is known here")))
+    }
+
+    fn enumeration(&self, name: &str) -> Result<&Enum, Misfit> {
+        let found = self.enums.get(name);
+        found.ok_or_else(|| misfit(format!("`{name}` is not an enum that is known here")))
+    }
+
+    /// Whether a value of this kind may be null by itself, so that its being there must be said.
+    fn may_be_null(&self, kind: &Kind) -> bool {
+        let Kind::Message(name) = kind else {
+            return false;
+        };
+        let found = self.messages.get(name);
+        found.is_some_and(|message| message.form == Form::Option)
+    }
+}
+
+pub(crate) fn misfit(message: impl Into<String>) -> Misfit {
+    Misfit {
+        at: String::new(),
+        message: message.into(),
+    }
+}
+
+fn within<T>(step: impl fmt::Display, result: Result<T, Misfit>) -> Result<T, Misfit> {
+    result.map_err(|misfit| Misfit {
+        at: match misfit.at.as_str() {
+            "" => step.to_string(),
+            at => format!("{step}.{at}"),
+        },
+        message: misfit.message,
+    })
+}

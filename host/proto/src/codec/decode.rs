@@ -1,0 +1,325 @@
+//! From bytes to a value. What is read takes memory in other measure than what was sent: a message of two
+//! bytes may stand for a record of many fields. So what a message may become is bounded by its length, and
+//! each part of it is counted before it is made.
+
+use std::cell::Cell;
+
+use serde_json::{Map, Number, Value};
+
+use super::wire::{self, Held};
+use super::{Codec, DEPTH_MAX, Misfit, misfit, within};
+use crate::model::{Cardinality, EMPTY, Field, Form, Kind, Message, Scalar};
+
+/// Memory that any message may take while it is read, in bytes.
+const ROOM_LEAST: usize = 64 << 10;
+/// Memory that a message may take for each of its own bytes besides: an item, as in a list of small numbers.
+const ROOM_PER_BYTE: usize = ITEM;
+/// What a field takes while its message is read: its place, and one among those of its number, in lists
+/// that double as they grow.
+const FIELD_READ: usize = 2 * (size_of::<(i32, Held)>() + size_of::<Held>());
+/// What an item of a list takes, in a list that doubles as it grows.
+const ITEM: usize = 2 * size_of::<Value>();
+/// What a member of a record takes besides the letters of its name.
+const MEMBER: usize = 2 * size_of::<(u64, String, Value)>() + 4 * size_of::<u64>();
+
+/// The memory that a message of so many bytes may take while it is read and handled, its own bytes included.
+#[must_use]
+pub const fn room(length: usize) -> usize {
+    ROOM_LEAST.saturating_add(room_per_byte(length))
+}
+
+/// What further bytes of a message add to its [`room`].
+#[must_use]
+pub const fn room_per_byte(length: usize) -> usize {
+    length.saturating_mul(ROOM_PER_BYTE + 1)
+}
+
+impl Codec {
+    /// Read a message, by its full name.
+    ///
+    /// # Errors
+    /// When the bytes are no such message, something in it is missing or out of range, or it would take
+    /// more memory than its [`room`].
+    pub fn decode(&self, name: &str, bytes: &[u8]) -> Result<Value, Misfit> {
+        let reader = Reader {
+            codec: self,
+            left: Cell::new(room(bytes.len()) - bytes.len()),
+        };
+        reader.read(name, bytes, 0)
+    }
+}
+
+/// Reads one message.
+struct Reader<'c> {
+    codec: &'c Codec,
+    /// Memory that may be taken yet.
+    left: Cell<usize>,
+}
+
+impl Reader<'_> {
+    /// Count what is about to be made.
+    fn take(&self, bytes: usize) -> Result<(), Misfit> {
+        let left = self.left.get().checked_sub(bytes).ok_or_else(|| {
+            misfit("what the message stands for is too large for its length: leave out what is empty, or send less at a time")
+        })?;
+        self.left.set(left);
+        Ok(())
+    }
+
+    fn member(&self, field: &Field) -> Result<(), Misfit> {
+        self.take(MEMBER + field.wit.len())
+    }
+
+    fn read(&self, name: &str, bytes: &[u8], depth: usize) -> Result<Value, Misfit> {
+        if name == EMPTY {
+            return Ok(Value::Null);
+        }
+        if depth > DEPTH_MAX {
+            return Err(misfit(format!(
+                "more than {DEPTH_MAX} messages are inside of each other"
+            )));
+        }
+        let message = self.codec.message(name)?;
+        let held = wire::fields(bytes, || self.take(FIELD_READ))?;
+        match message.form {
+            Form::Record | Form::Wrapper => {
+                let fields = message.fields.iter();
+                let read = fields.map(|field| {
+                    self.member(field)?;
+                    Ok((field.wit.clone(), self.field(field, &held, depth)?))
+                });
+                read.collect::<Result<Map<_, _>, _>>().map(Value::Object)
+            }
+            Form::Tuple => {
+                let fields = message.fields.iter();
+                let read = fields.map(|field| {
+                    self.take(ITEM)?;
+                    self.field(field, &held, depth)
+                });
+                read.collect::<Result<_, _>>().map(Value::Array)
+            }
+            Form::Flags => {
+                let mut set = Vec::new();
+                for field in &message.fields {
+                    if self.field(field, &held, depth)? == Value::Bool(true) {
+                        self.take(ITEM + field.wit.len())?;
+                        set.push(Value::String(field.wit.clone()));
+                    }
+                }
+                Ok(Value::Array(set))
+            }
+            Form::Option | Form::List => match message.fields.first() {
+                Some(field) => self.field(field, &held, depth),
+                None => Err(misfit("a wrapper has no field")),
+            },
+            Form::Variant | Form::Result => self.case(message, &held, depth),
+        }
+    }
+
+    fn case(&self, message: &Message, held: &[(i32, Held)], depth: usize) -> Result<Value, Misfit> {
+        // The last case counts; what was said of it since another one is merged.
+        let mut last: Option<(&Field, Vec<Held>)> = None;
+        for (number, held) in held {
+            let Some(field) = message.fields.iter().find(|field| field.number == *number) else {
+                continue;
+            };
+            match &mut last {
+                Some((same, all)) if same.number == field.number => all.push(*held),
+                _ => last = Some((field, vec![*held])),
+            }
+        }
+        let (field, held) = last.ok_or_else(|| misfit("none of its cases is set"))?;
+        self.member(field)?;
+        let value = within(&field.name, self.single(field, &held, depth))?;
+        let bare = matches!(&field.kind, Kind::Message(name) if name == EMPTY);
+        if bare && message.form == Form::Variant {
+            return Ok(Value::String(field.wit.clone()));
+        }
+        Ok(object(&field.wit, value))
+    }
+
+    fn field(&self, field: &Field, held: &[(i32, Held)], depth: usize) -> Result<Value, Misfit> {
+        let found = held.iter().filter(|(number, _)| *number == field.number);
+        let found: Vec<Held> = found.map(|(_, held)| *held).collect();
+        let read = match field.cardinality {
+            Cardinality::Repeated => self.repeated(field, &found, depth),
+            Cardinality::Optional if found.is_empty() => Ok(Value::Null),
+            Cardinality::Optional => {
+                let read = self.single(field, &found, depth);
+                if self.codec.may_be_null(&field.kind) {
+                    self.take(MEMBER)?;
+                    read.map(|value| object("some", value))
+                } else {
+                    read
+                }
+            }
+            Cardinality::One | Cardinality::Case => self.single(field, &found, depth),
+        };
+        within(&field.name, read)
+    }
+
+    /// A value that is there once, however often it was sent.
+    fn single(&self, field: &Field, held: &[Held], depth: usize) -> Result<Value, Misfit> {
+        match (&field.kind, held.last()) {
+            (Kind::Message(_), None) => Err(misfit("is missing")),
+            (Kind::Message(name), Some(only)) if held.len() == 1 => {
+                self.read(name, bytes(*only)?, depth + 1)
+            }
+            (Kind::Message(name), Some(_)) => {
+                let mut merged = Vec::new();
+                for held in held {
+                    let part = bytes(*held)?;
+                    self.take(2 * part.len())?;
+                    merged.extend_from_slice(part);
+                }
+                self.read(name, &merged, depth + 1)
+            }
+            (kind, Some(held)) => self.one(kind, *held, depth),
+            (kind @ Kind::Enum(_), None) => self.one(kind, Held::Varint(0), depth),
+            (Kind::Scalar(scalar), None) => self.scalar(*scalar, none(*scalar)),
+        }
+    }
+
+    fn repeated(&self, field: &Field, held: &[Held], depth: usize) -> Result<Value, Misfit> {
+        let mut items = Vec::new();
+        for held in held {
+            match (*held, packed_as(&field.kind)) {
+                (Held::Bytes(mut bytes), Some(read)) => {
+                    while !bytes.is_empty() {
+                        let item = read(&mut bytes)?;
+                        self.take(ITEM)?;
+                        items.push(within(items.len(), self.one(&field.kind, item, depth))?);
+                    }
+                }
+                (held, _) => {
+                    self.take(ITEM)?;
+                    items.push(within(items.len(), self.one(&field.kind, held, depth))?);
+                }
+            }
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn one(&self, kind: &Kind, held: Held, depth: usize) -> Result<Value, Misfit> {
+        match kind {
+            Kind::Message(name) => self.read(name, bytes(held)?, depth + 1),
+            Kind::Scalar(scalar) => self.scalar(*scalar, held),
+            Kind::Enum(name) => {
+                let number = varint(held)?;
+                let mut values = self.codec.enumeration(name)?.values.iter();
+                let found = values.find(|value| u64::try_from(value.number) == Ok(number));
+                let found = found.ok_or_else(|| match number {
+                    0 => misfit("is missing"),
+                    _ => misfit(format!("{number} is no value of `{name}`")),
+                })?;
+                self.take(found.wit.len())?;
+                Ok(Value::String(found.wit.clone()))
+            }
+        }
+    }
+
+    fn scalar(&self, scalar: Scalar, held: Held) -> Result<Value, Misfit> {
+        if let Held::Bytes(bytes) = held {
+            self.take(match scalar {
+                Scalar::Bytes => bytes.len().saturating_mul(size_of::<Value>()),
+                _ => bytes.len(),
+            })?;
+        }
+        scalar_value(scalar, held)
+    }
+}
+
+fn object(name: &str, value: Value) -> Value {
+    Value::Object(Map::from_iter([(name.to_owned(), value)]))
+}
+
+/// What a scalar holds that is not sent.
+const fn none(scalar: Scalar) -> Held<'static> {
+    match scalar {
+        Scalar::F32 => Held::Fixed32(0),
+        Scalar::F64 => Held::Fixed64(0),
+        Scalar::Char | Scalar::String | Scalar::Bytes => Held::Bytes(&[]),
+        _ => Held::Varint(0),
+    }
+}
+
+fn scalar_value(scalar: Scalar, held: Held) -> Result<Value, Misfit> {
+    let unsigned = |max: u64| {
+        let value = varint(held)?;
+        let fits = value <= max;
+        fits.then(|| value.into())
+            .ok_or_else(|| misfit(format!("{value} is more than {max}")))
+    };
+    let signed = |min: i64, max: i64| {
+        let value = varint(held)?.cast_signed();
+        let fits = (min..=max).contains(&value);
+        fits.then(|| value.into())
+            .ok_or_else(|| misfit(format!("{value} is not from {min} to {max}")))
+    };
+    match scalar {
+        Scalar::Bool => Ok(Value::Bool(varint(held)? != 0)),
+        Scalar::U8 => unsigned(u8::MAX.into()),
+        Scalar::U16 => unsigned(u16::MAX.into()),
+        Scalar::U32 => unsigned(u32::MAX.into()),
+        Scalar::U64 => unsigned(u64::MAX),
+        Scalar::S8 => signed(i8::MIN.into(), i8::MAX.into()),
+        Scalar::S16 => signed(i16::MIN.into(), i16::MAX.into()),
+        Scalar::S32 => signed(i32::MIN.into(), i32::MAX.into()),
+        Scalar::S64 => signed(i64::MIN, i64::MAX),
+        Scalar::F32 => match held {
+            Held::Fixed32(bits) => finite(f32::from_bits(bits).into()),
+            _ => Err(other_type()),
+        },
+        Scalar::F64 => match held {
+            Held::Fixed64(bits) => finite(f64::from_bits(bits)),
+            _ => Err(other_type()),
+        },
+        Scalar::String => Ok(Value::String(text(held)?.to_owned())),
+        Scalar::Char => {
+            let text = text(held)?;
+            let one = text.chars().count() == 1;
+            one.then(|| text.into())
+                .ok_or_else(|| misfit("is not one character"))
+        }
+        Scalar::Bytes => Ok(bytes(held)?.iter().map(|byte| Value::from(*byte)).collect()),
+    }
+}
+
+/// How an item is read where many numbers stand in one field.
+type Read = fn(&mut &[u8]) -> Result<Held<'static>, Misfit>;
+
+fn packed_as(kind: &Kind) -> Option<Read> {
+    match kind {
+        Kind::Message(_) | Kind::Scalar(Scalar::Char | Scalar::String | Scalar::Bytes) => None,
+        Kind::Scalar(Scalar::F32) => Some(|bytes| wire::fixed32(bytes).map(Held::Fixed32)),
+        Kind::Scalar(Scalar::F64) => Some(|bytes| wire::fixed64(bytes).map(Held::Fixed64)),
+        Kind::Scalar(_) | Kind::Enum(_) => Some(|bytes| wire::varint(bytes).map(Held::Varint)),
+    }
+}
+
+fn finite(value: f64) -> Result<Value, Misfit> {
+    let number = Number::from_f64(value).map(Value::Number);
+    number.ok_or_else(|| misfit("is not a finite number"))
+}
+
+fn text(held: Held<'_>) -> Result<&str, Misfit> {
+    std::str::from_utf8(bytes(held)?).map_err(|_| misfit("is not UTF-8"))
+}
+
+fn bytes(held: Held<'_>) -> Result<&[u8], Misfit> {
+    match held {
+        Held::Bytes(bytes) => Ok(bytes),
+        _ => Err(other_type()),
+    }
+}
+
+fn varint(held: Held) -> Result<u64, Misfit> {
+    match held {
+        Held::Varint(value) => Ok(value),
+        _ => Err(other_type()),
+    }
+}
+
+fn other_type() -> Misfit {
+    misfit("is sent as another type")
+}

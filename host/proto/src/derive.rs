@@ -1,0 +1,336 @@
+//! From WIT to what clients see of it: which message stands for which type, and which call for which
+//! function. What becomes of a type, whatever its names, is in `shapes.rs`; numbers come
+//! later, from the lock.
+
+use std::collections::{BTreeMap, HashMap};
+
+use wit_parser::{Docs, Function, InterfaceId, PackageId, Resolve, Type, TypeDefKind};
+
+use crate::lock::Lock;
+use crate::model::{Cardinality, Field, File, Form, Kind, Message, Method, Service};
+use crate::wit::Chosen;
+use crate::{names, wit};
+
+/// Names that many interfaces use for what only they have: those get the interface's name before them.
+const COMMON_NAMES: &[&str] = &["request", "response", "event"];
+
+/// Something in the WIT that has no form in protobuf.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {message}")]
+pub struct Problem {
+    /// The interface and what is in it.
+    pub at: String,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+/// The files for the chosen calls in `resolve`, not yet numbered. Types keep the names that they have in
+/// the lock.
+///
+/// # Errors
+/// When types have no form in protobuf, or names collide: all of them.
+pub fn derive(resolve: &Resolve, chosen: &Chosen, lock: &Lock) -> Result<Vec<File>, Vec<Problem>> {
+    let mut deriving = Deriving::new(resolve, lock);
+    for (interface, functions) in wit::calls(resolve, chosen) {
+        for function in functions {
+            deriving.method(interface, function);
+        }
+    }
+    deriving.finish()
+}
+
+/// Where a type is used: what messages name it, and whose file takes wrappers.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub package: PackageId,
+    pub at: String,
+}
+
+pub(crate) struct Deriving<'a> {
+    pub resolve: &'a Resolve,
+    files: BTreeMap<String, File>,
+    /// Full names by what they stand for.
+    known: HashMap<String, String>,
+    /// What stands behind a full name.
+    taken: HashMap<String, String>,
+    /// As `known`, but from the lock: whether it is still there is seen later.
+    locked: HashMap<String, String>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Deriving<'a> {
+    fn new(resolve: &'a Resolve, lock: &Lock) -> Self {
+        let locked = lock.names();
+        let taken = locked.iter().map(|(wit, name)| (name.clone(), wit.clone()));
+        Self {
+            resolve,
+            files: BTreeMap::new(),
+            known: HashMap::new(),
+            taken: taken.collect(),
+            locked,
+            problems: Vec::new(),
+        }
+    }
+
+    fn finish(self) -> Result<Vec<File>, Vec<Problem>> {
+        if self.problems.is_empty() {
+            Ok(self.files.into_values().collect())
+        } else {
+            Err(self.problems)
+        }
+    }
+
+    pub fn problem(&mut self, place: &Place, message: impl Into<String>) {
+        let problem = Problem {
+            at: place.at.clone(),
+            message: message.into(),
+        };
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    pub fn file(&mut self, package: PackageId) -> &mut File {
+        let package = &self.resolve.packages[package];
+        let name = names::package(&package.name);
+        let file = self.files.entry(name.clone());
+        file.or_insert_with(|| File {
+            package: name,
+            path: names::path(&package.name),
+            docs: text(&package.docs),
+            imports: Default::default(),
+            service: None,
+            messages: Vec::new(),
+            enums: Vec::new(),
+        })
+    }
+
+    /// Note that a file uses another. Compatible versions of a package are in one file.
+    pub fn uses(&mut self, package: PackageId, other: PackageId) {
+        let path = names::path(&self.resolve.packages[other].name);
+        let file = self.file(package);
+        if file.path != path {
+            file.imports.insert(path);
+        }
+    }
+
+    /// The full name of what `wit` of a package is, and whether it is new and needs to be written.
+    /// `candidates` are names for it, the best one first, should it have none yet.
+    pub fn name(
+        &mut self,
+        place: &Place,
+        package: PackageId,
+        wit: &str,
+        candidates: &[String],
+    ) -> (String, bool) {
+        let of = names::package(&self.resolve.packages[package].name);
+        let key = format!("{of}/{wit}");
+        if let Some(known) = self.known.get(&key) {
+            return (known.clone(), false);
+        }
+        let free = || {
+            let mut full = candidates.iter().map(|name| format!("{of}.{name}"));
+            full.find(|full| !self.taken.contains_key(full))
+        };
+        let name = match self.locked.get(&key).cloned().or_else(free) {
+            Some(name) => name,
+            None => {
+                let tried = candidates.join("` and `");
+                let message =
+                    format!("`{tried}` is already something else in {of}: rename the type");
+                self.problem(place, message);
+                format!("{of}.{}", candidates.first().map_or("", String::as_str))
+            }
+        };
+        self.taken.insert(name.clone(), key.clone());
+        self.known.insert(key, name.clone());
+        (name, true)
+    }
+
+    /// Names for a type of an interface.
+    pub fn candidates(&self, interface: InterfaceId, name: &str) -> Vec<String> {
+        let of = self.resolve.interfaces[interface].name.as_deref();
+        let long = format!(
+            "{}{}",
+            names::camel(of.unwrap_or_default()),
+            names::camel(name)
+        );
+        if COMMON_NAMES.contains(&name) {
+            // The call itself has the better name where it does not answer with the record by itself.
+            let inner = format!("{long}Data");
+            vec![long, inner]
+        } else {
+            vec![names::camel(name), long]
+        }
+    }
+
+    fn method(&mut self, id: InterfaceId, function: &Function) {
+        let resolve = self.resolve;
+        let interface = &resolve.interfaces[id];
+        let (Some(of), Some(package)) = (&interface.name, interface.package) else {
+            return;
+        };
+        let name = if *of == function.name {
+            names::camel(of)
+        } else {
+            format!("{}{}", names::camel(of), names::camel(&function.name))
+        };
+        let place = Place {
+            package,
+            at: format!("{of}.{}", function.name),
+        };
+        let parts = function.result.and_then(|result| self.kind_of(result));
+        let (ok, err) = match parts {
+            Some(TypeDefKind::Result(parts)) => (parts.ok, Some(parts.err)),
+            _ => (function.result, None),
+        };
+        let input = self.input(&place, id, function, &name);
+        let output = self.output(&place, id, ok, &name);
+        let error = err.map(|err| self.error(&place, err, &name));
+        let docs = [text(&interface.docs), text(&function.docs)];
+        let docs = docs.iter().filter(|docs| !docs.is_empty()).cloned();
+        let method = Method {
+            name,
+            interface: resolve.packages[package].name.interface_id(of),
+            function: function.name.clone(),
+            parameters: function.params.iter().map(|p| p.name.clone()).collect(),
+            docs: docs.collect::<Vec<_>>().join("\n"),
+            input,
+            output,
+            error,
+            event: function.result.is_none(),
+        };
+        self.service(package).methods.push(method);
+    }
+
+    fn service(&mut self, package: PackageId) -> &mut Service {
+        let name = names::service(&self.resolve.packages[package].name);
+        let docs = text(&self.resolve.packages[package].docs);
+        let file = self.file(package);
+        file.service.get_or_insert(Service {
+            name,
+            docs,
+            methods: Vec::new(),
+        })
+    }
+
+    /// A record that the interface calls `request` asks by itself, and one that it calls `event` tells by
+    /// itself; anything else is wrapped, so that a parameter can be added.
+    fn input(&mut self, place: &Place, id: InterfaceId, function: &Function, of: &str) -> String {
+        if let [only] = function.params.as_slice()
+            && let Some(record) = self.own_record(id, only.ty, tells(function))
+        {
+            return self.message_of(place, record);
+        }
+        let params = function.params.iter();
+        let params = params.map(|param| (param.name.clone(), param.ty));
+        self.wrapped(place, &format!("{of}Request"), "request", params.collect())
+    }
+
+    fn output(&mut self, place: &Place, id: InterfaceId, ok: Option<Type>, of: &str) -> String {
+        let record = ok.and_then(|ty| self.own_record(id, ty, "response"));
+        if let Some(record) = record {
+            return self.message_of(place, record);
+        }
+        let fields = ok.map(|ty| ("result".to_owned(), ty)).into_iter();
+        self.wrapped(
+            place,
+            &format!("{of}Response"),
+            "response",
+            fields.collect(),
+        )
+    }
+
+    /// What refuses goes by itself if it is a message, for it is a detail of the status.
+    fn error(&mut self, place: &Place, err: Option<Type>, of: &str) -> String {
+        if let Some(ty) = err
+            && let Some(Kind::Message(name)) = self.element(place, ty)
+        {
+            return name;
+        }
+        let fields = err.map(|ty| ("error".to_owned(), ty)).into_iter();
+        self.wrapped(place, &format!("{of}Error"), "error", fields.collect())
+    }
+
+    fn wrapped(
+        &mut self,
+        place: &Place,
+        name: &str,
+        what: &str,
+        fields: Vec<(String, Type)>,
+    ) -> String {
+        let wit = format!("{} {what}", place.at);
+        let (full, new) = self.name(place, place.package, &wit, &[name.to_owned()]);
+        if new {
+            let fields = fields.into_iter();
+            let fields =
+                fields.filter_map(|(name, ty)| self.field(place, &name, ty, String::new()));
+            let fields: Vec<Field> = fields.collect();
+            self.put(
+                place,
+                &full,
+                (wit, Form::Wrapper),
+                String::new(),
+                None,
+                fields,
+            );
+        }
+        full
+    }
+
+    /// Write a message down.
+    pub fn put(
+        &mut self,
+        place: &Place,
+        full: &str,
+        (wit, form): (String, Form),
+        docs: String,
+        oneof: Option<String>,
+        fields: Vec<Field>,
+    ) {
+        debug_assert_eq!(
+            oneof.is_some(),
+            fields
+                .iter()
+                .any(|field| field.cardinality == Cardinality::Case)
+        );
+        for (n, field) in fields.iter().enumerate() {
+            let json = names::json(&field.name);
+            if fields[..n]
+                .iter()
+                .any(|other| names::json(&other.name) == json)
+            {
+                let message =
+                    format!("two fields of `{full}` are both `{json}` in JSON: rename one");
+                self.problem(place, message);
+            }
+        }
+        let message = Message {
+            name: names::last(full).to_owned(),
+            wit,
+            form,
+            docs,
+            oneof,
+            fields,
+            reserved: Vec::new(),
+        };
+        self.file(place.package).messages.push(message);
+    }
+}
+
+/// What an interface calls the record with which the function is called.
+fn tells(function: &Function) -> &'static str {
+    match function.result {
+        Some(_) => "request",
+        None => "event",
+    }
+}
+
+/// The words of a doc comment.
+pub(crate) fn text(docs: &Docs) -> String {
+    docs.contents
+        .as_deref()
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
+}

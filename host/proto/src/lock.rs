@@ -1,0 +1,333 @@
+//! The lock: the numbers that clients were given, and everything else that a client was built against.
+//! It is a file beside the WIT, checked in. A number is given once: what is taken away leaves its number
+//! behind for ever. Whether a change hurts clients is judged in [`breaks`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+use crate::breaks::{self, Break};
+use crate::model::{Enum, Field, File, Message, Method};
+
+/// What the file begins with.
+const HEAD: &str = "# The numbers of the fields that gRPC clients were built against, and their types. Written by\n\
+    # `rialto proto` and `cargo xtask tidy --accept-wit`. A number is never used again, so take no line away. Only a call that is\n\
+    # ended on purpose is ended by taking away its line under its service.\n";
+/// What a line of something that is no more ends with.
+const RETIRED: &str = ", retired";
+/// Numbers that protobuf keeps for itself.
+const PROTOBUFS_OWN: std::ops::RangeInclusive<i32> = 19_000..=19_999;
+/// The key of what a message stands for, among its numbers.
+const WIT: &str = "wit";
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lock {
+    /// By full name.
+    pub(crate) messages: BTreeMap<String, Entry>,
+    /// By full name.
+    pub(crate) enums: BTreeMap<String, Entry>,
+    /// By full name, then by method: what it takes, answers and refuses with.
+    pub(crate) services: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// A message or an enum.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// What of the WIT it stands for.
+    pub wit: String,
+    /// Fields or values by number.
+    pub numbers: BTreeMap<i32, Numbered>,
+}
+
+/// A field or a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Numbered {
+    pub name: String,
+    /// The type of a field; nothing for a value.
+    pub shape: String,
+    pub retired: bool,
+}
+
+/// A lock that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum BadLock {
+    /// It is not TOML of tables of tables of strings.
+    #[error("the lock of the protobuf numbers cannot be read: take it as it was last checked in")]
+    Toml(#[from] toml::de::Error),
+    /// A key is no number.
+    #[error(
+        "{0} has the key `{1}`, which is no field number: take the lock as it was last checked in"
+    )]
+    Number(String, String),
+    /// A table is none of messages, enums and services.
+    #[error("the lock of the protobuf numbers has a table `{0}` that nothing here writes")]
+    Table(String),
+}
+
+/// Numbered files, with the lock as it must be checked in for them.
+#[derive(Clone, Debug)]
+pub struct Locked {
+    /// As they are written.
+    pub files: Vec<File>,
+    /// With what is new.
+    pub lock: Lock,
+    /// What would break clients. If there is any, neither is to be used.
+    pub breaks: Vec<Break>,
+}
+
+type Tables = BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>>;
+
+impl Lock {
+    /// Read a lock.
+    ///
+    /// # Errors
+    /// When it is not what [`Lock::to_text`] writes.
+    pub fn parse(text: &str) -> Result<Self, BadLock> {
+        let mut lock = Self::default();
+        for (table, entries) in toml::from_str::<Tables>(text)? {
+            match table.as_str() {
+                "messages" => lock.messages = read(entries)?,
+                "enums" => lock.enums = read(entries)?,
+                "services" => lock.services = entries,
+                _ => return Err(BadLock::Table(table)),
+            }
+        }
+        Ok(lock)
+    }
+
+    /// As it is checked in.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = HEAD.to_owned();
+        for (kind, entries) in [("messages", &self.messages), ("enums", &self.enums)] {
+            for (name, entry) in entries {
+                let _ = writeln!(text, "\n[{kind}.\"{name}\"]\n{WIT} = \"{}\"", entry.wit);
+                for (number, numbered) in &entry.numbers {
+                    let _ = writeln!(text, "{number} = \"{}\"", numbered.words());
+                }
+            }
+        }
+        for (name, methods) in &self.services {
+            let _ = writeln!(text, "\n[services.\"{name}\"]");
+            for (method, signature) in methods {
+                let _ = writeln!(text, "{method} = \"{signature}\"");
+            }
+        }
+        text
+    }
+
+    /// With another lock's numbers for what has none here.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        for (name, entry) in other.messages {
+            self.messages.entry(name).or_insert(entry);
+        }
+        for (name, entry) in other.enums {
+            self.enums.entry(name).or_insert(entry);
+        }
+        for (name, methods) in other.services {
+            let known = self.services.entry(name).or_default();
+            for (method, signature) in methods {
+                known.entry(method).or_insert(signature);
+            }
+        }
+        self
+    }
+
+    /// Without what stands in another lock just as it does here.
+    #[must_use]
+    pub fn without(mut self, other: &Self) -> Self {
+        self.messages
+            .retain(|name, entry| other.messages.get(name) != Some(entry));
+        self.enums
+            .retain(|name, entry| other.enums.get(name) != Some(entry));
+        for (name, methods) in &mut self.services {
+            let known = other.services.get(name);
+            methods.retain(|method, signature| {
+                known.and_then(|known| known.get(method)) != Some(signature)
+            });
+        }
+        self.services.retain(|_, methods| !methods.is_empty());
+        self
+    }
+
+    /// The names by what they stand for, so that what is new does not take a name or change one.
+    pub(crate) fn names(&self) -> HashMap<String, String> {
+        let entries = self.messages.iter().chain(&self.enums);
+        let names = entries.map(|(name, entry)| {
+            let package = name.rsplit_once('.').map_or("", |(package, _)| package);
+            (format!("{package}/{}", entry.wit), name.clone())
+        });
+        names.collect()
+    }
+
+    /// Number files, giving new numbers to what is new, and say what would break clients.
+    #[must_use]
+    pub fn apply(&self, files: Vec<File>) -> Locked {
+        let breaks = breaks::between(self, &files);
+        self.number(files, breaks)
+    }
+
+    /// As [`Lock::apply`], for files that are not all that there are: a call that they do not have is not
+    /// gone.
+    #[must_use]
+    pub fn apply_part(&self, files: Vec<File>) -> Locked {
+        let breaks = breaks::of_part(self, &files);
+        let mut locked = self.number(files, breaks);
+        locked.lock = locked.lock.with(self.clone());
+        locked
+    }
+
+    fn number(&self, mut files: Vec<File>, breaks: Vec<Break>) -> Locked {
+        let mut lock = self.clone();
+        for file in &mut files {
+            let package = file.package.clone();
+            for message in &mut file.messages {
+                let entry = lock.messages.entry(format!("{package}.{}", message.name));
+                number_message(message, entry.or_default());
+            }
+            for made in &mut file.enums {
+                let entry = lock.enums.entry(format!("{package}.{}", made.name));
+                number_enum(made, entry.or_default());
+            }
+            if let Some(service) = &file.service {
+                let name = format!("{package}.{}", service.name);
+                let methods = service.methods.iter();
+                let methods = methods.map(|method| (method.name.clone(), signature(method)));
+                lock.services.insert(name, methods.collect());
+            }
+        }
+        Locked {
+            files,
+            lock,
+            breaks,
+        }
+    }
+}
+
+/// What a client of a call is built against.
+pub(crate) fn signature(method: &Method) -> String {
+    let mut text = format!("{} -> {}", method.input, method.output);
+    if let Some(error) = &method.error {
+        let _ = write!(text, " or {error}");
+    }
+    text
+}
+
+fn number_message(message: &mut Message, entry: &mut Entry) {
+    entry.wit.clone_from(&message.wit);
+    let wanted = message.fields.iter();
+    let wanted: Vec<_> = wanted
+        .map(|f: &Field| (f.name.clone(), f.shape()))
+        .collect();
+    let numbers = entry.give(&wanted);
+    for (field, number) in message.fields.iter_mut().zip(numbers) {
+        field.number = number;
+    }
+    // A number says more than the order in which WIT has them: what is new comes last.
+    message.fields.sort_by_key(|field| field.number);
+    message.reserved = entry.retired();
+}
+
+fn number_enum(made: &mut Enum, entry: &mut Entry) {
+    entry.wit.clone_from(&made.wit);
+    let wanted = made.values.iter();
+    let wanted: Vec<_> = wanted.map(|v| (v.name.clone(), String::new())).collect();
+    let numbers = entry.give(&wanted);
+    for (value, number) in made.values.iter_mut().zip(numbers) {
+        value.number = number;
+    }
+    made.values.sort_by_key(|value| value.number);
+    made.reserved = entry.retired();
+}
+
+impl Entry {
+    /// The line of a name that is still there.
+    pub fn find(&self, name: &str) -> Option<(i32, &Numbered)> {
+        let mut numbers = self.numbers.iter();
+        let found = numbers.find(|(_, known)| known.name == name && !known.retired);
+        found.map(|(number, known)| (*number, known))
+    }
+
+    /// Numbers for names with their types: those that they have, or new ones. What is not wanted any more
+    /// is retired.
+    fn give(&mut self, wanted: &[(String, String)]) -> Vec<i32> {
+        for known in self.numbers.values_mut() {
+            known.retired |= !wanted.iter().any(|(name, _)| *name == known.name);
+        }
+        let given = wanted.iter().map(|(name, shape)| {
+            let known = self.find(name).map(|(number, _)| number);
+            let number = known.unwrap_or_else(|| self.next());
+            let numbered = Numbered {
+                name: name.clone(),
+                shape: shape.clone(),
+                retired: false,
+            };
+            self.numbers.insert(number, numbered);
+            number
+        });
+        given.collect()
+    }
+
+    /// One above all that were ever given.
+    fn next(&self) -> i32 {
+        let next = self
+            .numbers
+            .last_key_value()
+            .map_or(1, |(last, _)| last + 1);
+        if PROTOBUFS_OWN.contains(&next) {
+            return PROTOBUFS_OWN.end() + 1;
+        }
+        next
+    }
+
+    fn retired(&self) -> Vec<(i32, String)> {
+        let numbers = self.numbers.iter().filter(|(_, known)| known.retired);
+        numbers
+            .map(|(number, known)| (*number, known.name.clone()))
+            .collect()
+    }
+}
+
+impl Numbered {
+    fn words(&self) -> String {
+        let retired = if self.retired { RETIRED } else { "" };
+        match self.shape.as_str() {
+            "" => format!("{}{retired}", self.name),
+            shape => format!("{}: {shape}{retired}", self.name),
+        }
+    }
+
+    fn read(words: &str) -> Self {
+        let (words, retired) = match words.strip_suffix(RETIRED) {
+            Some(words) => (words, true),
+            None => (words, false),
+        };
+        let (name, shape) = words.split_once(": ").unwrap_or((words, ""));
+        Self {
+            name: name.to_owned(),
+            shape: shape.to_owned(),
+            retired,
+        }
+    }
+}
+
+fn read(
+    entries: BTreeMap<String, BTreeMap<String, String>>,
+) -> Result<BTreeMap<String, Entry>, BadLock> {
+    let entries = entries.into_iter().map(|(name, lines)| {
+        let mut entry = Entry::default();
+        for (key, words) in lines {
+            if key == WIT {
+                entry.wit = words;
+                continue;
+            }
+            let Ok(number) = key.parse() else {
+                return Err(BadLock::Number(name, key));
+            };
+            entry.numbers.insert(number, Numbered::read(&words));
+        }
+        Ok((name, entry))
+    });
+    entries.collect()
+}

@@ -1,0 +1,120 @@
+//! What a component says of its own exports: the same as the contracts that it was built from, and when its
+//! contract is another than that of the clients, that is found. The component is a real one, built before
+//! (`cargo xtask build`); what differs is the lock.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rialto_proto::component::{Component, Together};
+use rialto_proto::{Lock, own};
+
+const CREATE: &str = "rialto:scheduling/create-schedule-reminder@0.1.0";
+const DELETE: &str = "rialto:scheduling/delete-schedule-reminder@0.1.0";
+
+fn component() -> Component {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/plugins/scheduling.wasm");
+    let bytes = std::fs::read(path).expect("scheduling.wasm: run `cargo xtask build`");
+    Component::read(&bytes).expect("it is a component")
+}
+
+fn none() -> BTreeSet<String> {
+    BTreeSet::new()
+}
+
+/// The host's own lock, changed as text.
+fn lock(from: &str, to: &str) -> Lock {
+    let text = own::lock().expect("it can be read").to_text();
+    assert!(text.contains(from), "the lock has no `{from}`");
+    Lock::parse(&text.replace(from, to)).expect("it can still be read")
+}
+
+/// Why an interface is not served under a lock.
+fn unfit(interface: &str, lock: &Lock) -> String {
+    let exported = component().exported(interface, &none(), lock);
+    let files = exported.expect("it has calls").files;
+    files.expect_err("it does not fit the lock").to_string()
+}
+
+#[test]
+fn a_component_gives_what_the_contracts_give_that_it_was_built_from() {
+    let own = own().expect("the contracts can be read");
+    let component = component();
+    let lock = own::lock().expect("it can be read");
+    let mut together = Together::default();
+    for interface in [CREATE, DELETE] {
+        assert!(component.exports().contains(interface));
+        let exported = component
+            .exported(interface, &none(), &lock)
+            .expect("calls");
+        together
+            .add(&exported.files.expect("it fits"))
+            .expect("they fit together");
+    }
+    let mut files = together.files();
+    rialto_proto::component::tell(&mut files, &own.files);
+    let expected = own
+        .files
+        .iter()
+        .find(|file| file.package == "rialto.scheduling.v0_1");
+    assert_eq!(files.len(), 1);
+    assert_eq!(Some(&files[0]), expected, "words, numbers and all");
+}
+
+#[test]
+fn a_component_whose_contract_is_not_the_clients_is_found_out() {
+    let changed = lock("3 = \"due: u64\"", "3 = \"due: u32\"");
+    let why = unfit(CREATE, &changed);
+    assert!(why.contains("Reminder.due was `u32` and is `u64`"), "{why}");
+    // A message that clients know with a field that they must be given, and the component has not.
+    let fresh = lock("4 = \"payload: string\"\n", "");
+    let why = unfit(CREATE, &fresh);
+    assert!(
+        why.contains("Reminder.payload is new and must be said"),
+        "{why}"
+    );
+    let renamed = lock("CreateScheduleReminder = ", "CreateReminder = ");
+    let why = unfit(CREATE, &renamed);
+    assert!(
+        why.contains("CreateScheduleReminder has no number"),
+        "{why}"
+    );
+    let answers = lock("DELETION_DELETED", "DELETION_REMOVED");
+    let why = unfit(DELETE, &answers);
+    assert!(why.contains("DELETION_DELETED has no number"), "{why}");
+    // What is wrong with one call does not keep the other from clients.
+    let exported = component()
+        .exported(CREATE, &none(), &answers)
+        .expect("calls");
+    assert!(exported.files.is_ok());
+}
+
+#[test]
+fn what_has_no_number_is_given_one_and_keeps_it() {
+    let component = component();
+    let first = component.numbered([CREATE, DELETE], &none(), &Lock::default());
+    let first = first.expect("nothing is locked yet");
+    let again = component.numbered([CREATE, DELETE], &none(), &first.lock);
+    let again = again.expect("it is what is locked");
+    assert_eq!(
+        (again.files, again.lock),
+        (first.files.clone(), first.lock.clone())
+    );
+    // A part leaves the rest locked.
+    let part = component
+        .numbered([CREATE], &none(), &first.lock)
+        .expect("a part");
+    assert_eq!(part.lock, first.lock);
+    let own = own::lock().expect("it can be read");
+    assert_eq!(own.clone().with(first.lock.clone()), own, "the first wins");
+    assert!(own.clone().without(&own).to_text() == Lock::default().to_text());
+}
+
+#[test]
+fn bytes_that_say_nothing_of_themselves_are_refused() {
+    for bytes in [&b""[..], b"text", b"\0asm"] {
+        assert!(Component::read(bytes).is_err(), "{bytes:?}");
+    }
+    // A core module has no types of its own, so nothing for clients.
+    let module = Component::read(b"\0asm\x01\0\0\0").expect("it is WebAssembly");
+    assert!(module.exports().is_empty());
+}

@@ -1,0 +1,148 @@
+//! What the operator offers to clients of gRPC, by rialto.toml and the locks of the numbers; and the parts of
+//! its listener.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rialto_components::{Digest, Release};
+use rialto_edge::Memory;
+use rialto_grpc::{Calls, Denied, Doorman, Files, Limits, Offer, Right, Service, Tls};
+use rialto_manifest::Operator;
+use rialto_manifest::operator::{GRPC, Listener, Reflection, Role};
+use rialto_proto::{Lock, checked_in, own};
+use tokio::sync::watch;
+
+use crate::host::{Shared, bytes};
+
+/// The longest message, in bytes: calls are questions and orders, not documents.
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+
+/// What whoever shows no token is told.
+const SHOW_TOKEN: &str = "show a token of the store's folder, `operator.token` or `operators/NAME.token`: `authorization: Bearer …`";
+
+/// What is offered, and where the numbers of its messages are.
+#[derive(Clone, Debug)]
+pub struct Offering {
+    /// What is offered.
+    pub offer: Offer,
+    folder: PathBuf,
+}
+
+impl Offering {
+    /// What an operator offers, with the scheme's folder; none without a listener for it.
+    ///
+    /// # Errors
+    /// When the folder's lock cannot be read.
+    pub fn of(operator: &Operator, folder: &Path) -> anyhow::Result<Option<Self>> {
+        let Some(listener) = operator.listeners.get(GRPC) else {
+            return Ok(None);
+        };
+        let offer = Offer {
+            serve: listener.serve.iter().map(ToString::to_string).collect(),
+            events: listener.events.iter().map(ToString::to_string).collect(),
+        };
+        let offering = Self {
+            offer,
+            folder: folder.to_owned(),
+        };
+        offering.lock()?;
+        Ok(Some(offering))
+    }
+
+    /// The host's own numbers, and those of the scheme's folder for contexts of others.
+    ///
+    /// # Errors
+    /// When the folder's lock cannot be read.
+    pub fn lock(&self) -> anyhow::Result<Lock> {
+        Ok(own::lock()?.with(lock_of(&self.folder)?))
+    }
+
+    /// The calls of a release, with the numbers as they are now.
+    ///
+    /// # Errors
+    /// When the folder's lock cannot be read.
+    pub fn calls(
+        &self,
+        release: &Release,
+        bytes: impl Fn(&Digest) -> Option<Vec<u8>>,
+    ) -> anyhow::Result<Calls> {
+        Ok(Calls::of(release, bytes, &self.offer, &self.lock()?))
+    }
+}
+
+/// The lock of a scheme's folder; an empty one if it has none.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn lock_of(folder: &Path) -> anyhow::Result<Lock> {
+    let path = folder.join(checked_in::LOCK);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Lock::parse(&text).with_context(|| format!("reading {}", path.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Lock::default()),
+        Err(error) => Err(error).with_context(|| format!("reading {}", path.display())),
+    }
+}
+
+/// The listener's TLS, if it has any.
+///
+/// # Errors
+/// When its files cannot be used.
+pub fn tls(listener: &Listener, folder: &Path) -> anyhow::Result<Option<Arc<Tls>>> {
+    let Some(tls) = &listener.tls else {
+        return Ok(None);
+    };
+    let files = Files {
+        certificate: tls.certificate.from_folder(folder),
+        key: tls.key.from_folder(folder),
+        client_ca: tls.client_ca.as_ref().map(|path| path.from_folder(folder)),
+    };
+    let read = Tls::read(files).with_context(|| format!("`tls` of the listener `{GRPC}`"));
+    Ok(Some(Arc::new(read?)))
+}
+
+/// What answers on the listener.
+pub fn service(
+    shared: &Arc<Shared>,
+    operator: &Operator,
+    listener: &Listener,
+    stop: watch::Receiver<bool>,
+) -> Service {
+    let http = &operator.http;
+    let limits = Limits {
+        timeout: Duration::from_millis(http.request_timeout.millis()),
+        message_bytes_max: bytes(http.body_max).min(MESSAGE_BYTES_MAX),
+        messages: Memory::new(bytes(http.bodies_max)),
+    };
+    let service = Service::new(
+        shared.engine.clone(),
+        shared.releases.calls(),
+        doorman(shared.clone()),
+        shared.metrics.clone(),
+        shared.spans.clone(),
+        limits,
+        stop,
+    );
+    service.with_open_reflection(listener.reflection == Some(Reflection::Open))
+}
+
+/// Who may call: an operator with the role for it.
+fn doorman(shared: Arc<Shared>) -> Doorman {
+    Arc::new(move |authorization: Option<&str>, right: Right| {
+        let caller = shared.operators.caller_of(authorization);
+        let caller = caller.ok_or_else(|| Denied::Unknown(SHOW_TOKEN.to_owned()))?;
+        let role = match right {
+            Right::Call => Role::Context,
+            Right::Read => Role::Reader,
+        };
+        if caller.has(role) {
+            return Ok(());
+        }
+        let name = &caller.name;
+        Err(Denied::Lacks(format!(
+            "the operator `{name}` needs the role `{}` for this; the operator's document gives roles: `[operators.{name}]`",
+            role.name()
+        )))
+    })
+}

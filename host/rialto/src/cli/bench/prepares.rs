@@ -1,0 +1,80 @@
+//! A benchmark of prepares: transfers of many payers, or of one whose account all of them want, up to the
+//! payee's being asked. The payers exist in the benchmark's copy of the scheme only.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use rialto_manifest::Manifest;
+use rialto_simulator::FspId;
+use rialto_simulator::bench::Prepares;
+use serde_json::Value;
+
+use super::figures::{Sampler, figures, run};
+use super::{Bench, place};
+use crate::cli::{load, simulate};
+
+/// The participant that all are prepared for.
+const PAYEE: &str = "benchpayee";
+/// What each payer has: more than it can spend in any benchmark.
+const LIQUIDITY: &str = "1000000000";
+
+/// Measure prepares of so many payers in turn, in a copy of the scheme there. None when the copy cannot be
+/// loaded.
+pub(super) fn measure(
+    bench: &Bench,
+    given: &Manifest,
+    place: &Path,
+    payers: usize,
+) -> anyhow::Result<Option<Value>> {
+    let account = given.scheme().participants.first();
+    let account = account.and_then(|participant| participant.accounts.first());
+    let currency = account.context("the first participant has no account")?;
+    let currency = currency.currency.to_string();
+    let payers = (0..payers).map(|n| format!("benchpayer{n}").parse());
+    let payers: Vec<FspId> = payers.collect::<Result<_, _>>()?;
+    let settings = bench.settings();
+    let runtime = super::runtime()?;
+    let listening = Prepares::listen(payers.clone(), PAYEE.parse()?, &currency, settings.timeout);
+    let mut prepares = runtime.block_on(listening)?;
+
+    fs::create_dir(place)?;
+    let scheme = place.join("scheme");
+    place::copy_on_free_ports(given, &scheme)?;
+    let mut tables = participant(PAYEE, prepares.url(), &currency, "0");
+    for payer in &payers {
+        tables += &participant(payer.as_str(), prepares.url(), &currency, LIQUIDITY);
+    }
+    place::add_participants(&scheme, &tables)?;
+    let document = scheme.join("scheme.toml");
+    let text = fs::read_to_string(&document)?;
+    let text = text.replace("requireQuote = true", "requireQuote = false");
+    fs::write(&document, text)?;
+    let Some(manifest) = load(&scheme)? else {
+        return Ok(None);
+    };
+
+    let host = super::serve(&manifest, &place.join("state"))?;
+    let hub = simulate::hub(&manifest).context("the scheme has no `fsps` listener")?;
+    prepares.send_to(&hub)?;
+    let mut settings = settings;
+    settings.processes = vec![
+        ("host".into(), host.0.id()),
+        ("generator".into(), std::process::id()),
+    ];
+    let sampler = Sampler::new(&manifest, host.0.id())?;
+    let measured = run(&settings, Arc::new(prepares), !bench.json, &sampler);
+    let mut figures = figures(&runtime.block_on(measured)?)?;
+    figures["payers"] = payers.len().into();
+    figures["of"] = "prepares".into();
+    Ok(Some(figures))
+}
+
+/// A participant's tables.
+fn participant(id: &str, url: &str, currency: &str, liquidity: &str) -> String {
+    format!(
+        "[[participants]]\nid = \"{id}\"\nname = \"{id}\"\ncallback-base-url = \"{url}\"\n\n\
+         [[participants.accounts]]\ncurrency = \"{currency}\"\nopening-liquidity = \"{liquidity}\"\n\n"
+    )
+}

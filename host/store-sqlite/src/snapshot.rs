@@ -1,0 +1,394 @@
+//! All documents as one commit left them, read from the store's file, whether a host runs or not.
+//!
+//! Everything is read in one transaction, so nothing of a later commit is seen. What the journal
+//! holds wins over the tables: also while a fold is under way, for the journal keeps its entries
+//! until the last slice. Nothing is written, and no lock is taken that a host would miss; but while
+//! a snapshot is open, SQLite's log of the store grows, for pages that it may still read stay there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rialto_engine::store::{Collection, ScanRange, StoreError, StoredDocument};
+use rialto_engine::{CollectionId, Name};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Executor as _, Row as _, SqliteConnection};
+use tokio::runtime::Runtime;
+
+use crate::slices::counter;
+use crate::{failed, journal, rows};
+
+/// Rows that one step of a visit in the order of ids reads.
+const ROWS_PER_STEP: i64 = 1_000;
+
+/// Why there is no snapshot of a store.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The folder has no database.
+    #[error(
+        "there is no store in {0}; give the scheme's folder with --at, or the store's own with --state"
+    )]
+    NoStore(PathBuf),
+    /// A later version of the host made it.
+    #[error(
+        "{path} has the layout {found}, this version knows {known}: use the version that serves it"
+    )]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// The layout's number.
+        found: i64,
+        /// The newest that is known here.
+        known: i64,
+    },
+    /// The system refused.
+    #[error("{path} cannot be used")]
+    Io {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// SQLite refused.
+    #[error("{path} cannot be opened as a store")]
+    Sqlite {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        source: sqlx::Error,
+    },
+    /// It was opened, and what is in it cannot be read.
+    #[error("{path} cannot be read")]
+    Unreadable {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        source: StoreError,
+    },
+}
+
+/// In which order documents are visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// In the byte order of their ids.
+    ById,
+    /// Roughly as they were first written, which is how they lie on the disk: for many of them.
+    AsStored,
+}
+
+/// What the journal says of a document: none if it was removed.
+type Newer = Option<StoredDocument>;
+
+/// See the module's documentation.
+pub struct Snapshot {
+    runtime: Runtime,
+    connection: SqliteConnection,
+    collections: Vec<Collection>,
+    newer: BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
+    lsn: u64,
+}
+
+impl Snapshot {
+    /// A snapshot of the store in this folder as of now.
+    ///
+    /// # Errors
+    /// When there is no store, or it cannot be read.
+    pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
+        let path = folder.join("rialto.db");
+        if !path.is_file() {
+            return Err(SnapshotError::NoStore(folder.to_owned()));
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let runtime = runtime.map_err(|source| SnapshotError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        let sqlite = |source| SnapshotError::Sqlite {
+            path: path.clone(),
+            source,
+        };
+        let options = SqliteConnectOptions::new()
+            .filename(&path)
+            .read_only(true)
+            .create_if_missing(false)
+            .pragma("cache_size", "-64000")
+            .disable_statement_logging();
+        let mut connection = runtime.block_on(options.connect()).map_err(sqlite)?;
+        let found = runtime.block_on(begin(&mut connection)).map_err(sqlite)?;
+        let known = newest_layout();
+        if found > known {
+            return Err(SnapshotError::Newer { path, found, known });
+        }
+        let read = runtime.block_on(read_head(&mut connection));
+        let (collections, newer, lsn) =
+            read.map_err(|source| SnapshotError::Unreadable { path, source })?;
+        Ok(Self {
+            runtime,
+            connection,
+            collections,
+            newer,
+            lsn,
+        })
+    }
+
+    /// The last turn that is seen.
+    pub fn lsn(&self) -> u64 {
+        self.lsn
+    }
+
+    /// All collections.
+    pub fn collections(&self) -> &[Collection] {
+        &self.collections
+    }
+
+    /// A collection, by its component and name, if anything was ever written to it.
+    pub fn collection(&self, component: &str, name: &str) -> Option<CollectionId> {
+        let is_it = |c: &&Collection| &*c.component == component && &*c.name == name;
+        self.collections.iter().find(is_it).map(|c| c.id)
+    }
+
+    /// One document.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn document(
+        &mut self,
+        collection: CollectionId,
+        id: &str,
+    ) -> Result<Option<StoredDocument>, StoreError> {
+        let newer = self.newer.get(&collection).and_then(|of| of.get(id));
+        if let Some(newer) = newer {
+            return Ok(newer.clone());
+        }
+        let row = self.runtime.block_on(
+            sqlx::query("SELECT id, version, body FROM documents WHERE collection = ? AND id = ?")
+                .bind(collection.0)
+                .bind(id)
+                .fetch_optional(&mut self.connection),
+        );
+        let row = row.map_err(failed)?;
+        row.map(|row| rows::document(&row)).transpose()
+    }
+
+    /// The documents of a range, in the order of their ids; for a range of few.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn range(
+        &mut self,
+        collection: CollectionId,
+        range: &ScanRange,
+    ) -> Result<Vec<StoredDocument>, StoreError> {
+        let rows = self.runtime.block_on(
+            sqlx::query(
+                "SELECT id, version, body FROM documents
+                 WHERE collection = ?1 AND id >= ?2 AND (?3 IS NULL OR id < ?3) ORDER BY id",
+            )
+            .bind(collection.0)
+            .bind(&range.from)
+            .bind(range.to.as_deref())
+            .fetch_all(&mut self.connection),
+        );
+        let mut documents = BTreeMap::new();
+        for row in rows.map_err(failed)? {
+            let document = rows::document(&row)?;
+            documents.insert(document.id.clone(), Some(document));
+        }
+        let newer = self.newer.get(&collection).into_iter().flatten();
+        let newer = newer.filter(|(id, _)| range.contains(id));
+        documents.extend(newer.map(|(id, found)| (id.clone(), found.clone())));
+        Ok(documents.into_values().flatten().collect())
+    }
+
+    /// Visit all documents of some collections, each once. In the order of ids, the collections come
+    /// one after the other.
+    ///
+    /// # Errors
+    /// When the store cannot be read, and whatever the visitor ends with.
+    pub fn visit<E: From<StoreError>>(
+        &mut self,
+        collections: &[CollectionId],
+        order: Order,
+        visit: &mut dyn FnMut(CollectionId, StoredDocument) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match order {
+            Order::ById => collections
+                .iter()
+                .try_for_each(|collection| self.visit_by_id(*collection, visit)),
+            Order::AsStored => self.visit_as_stored(collections, visit),
+        }
+    }
+
+    fn visit_by_id<E: From<StoreError>>(
+        &mut self,
+        collection: CollectionId,
+        visit: &mut dyn FnMut(CollectionId, StoredDocument) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let nothing = BTreeMap::new();
+        let newer = self.newer.get(&collection).unwrap_or(&nothing);
+        let mut newer = newer.iter().peekable();
+        let mut after = None;
+        loop {
+            let page = page(&mut self.connection, collection, after.as_deref());
+            let page = self.runtime.block_on(page)?;
+            let Some(last) = page.last() else {
+                break;
+            };
+            after = Some(last.id.clone());
+            for document in page {
+                // What is only in the journal, and what the journal has in another state.
+                while let Some((_, found)) = newer.next_if(|(id, _)| **id < document.id) {
+                    found.clone().map_or(Ok(()), |d| visit(collection, d))?;
+                }
+                match newer.next_if(|(id, _)| **id == document.id) {
+                    Some((_, found)) => {
+                        found.clone().map_or(Ok(()), |d| visit(collection, d))?;
+                    }
+                    None => visit(collection, document)?,
+                }
+            }
+        }
+        for found in newer.filter_map(|(_, found)| found.clone()) {
+            visit(collection, found)?;
+        }
+        Ok(())
+    }
+
+    fn visit_as_stored<E: From<StoreError>>(
+        &mut self,
+        collections: &[CollectionId],
+        visit: &mut dyn FnMut(CollectionId, StoredDocument) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let wanted: Vec<u32> = collections.iter().map(|collection| collection.0).collect();
+        let wanted = rows::json(&wanted)?;
+        let mut after = 0_i64;
+        loop {
+            let page = page_as_stored(&mut self.connection, after, &wanted);
+            let page = self.runtime.block_on(page)?;
+            let Some((last, ..)) = page.last() else {
+                break;
+            };
+            after = *last;
+            for (_, collection, document) in page {
+                let newer = self.newer.get(&collection);
+                if newer.is_none_or(|newer| !newer.contains_key(&document.id)) {
+                    visit(collection, document)?;
+                }
+            }
+        }
+        for collection in collections {
+            let newer = self.newer.get(collection).into_iter().flatten();
+            for document in newer.filter_map(|(_, found)| found.clone()) {
+                visit(*collection, document)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        // The transaction ends with its connection anyway; if this fails, nothing is lost by it.
+        let _ = self.runtime.block_on(self.connection.execute("ROLLBACK"));
+    }
+}
+
+/// The number of the newest layout that this version makes.
+fn newest_layout() -> i64 {
+    let versions = sqlx::migrate!();
+    versions.iter().map(|one| one.version).max().unwrap_or(0)
+}
+
+/// Begin the one transaction. Answers the number of the store's layout.
+async fn begin(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    connection.execute("BEGIN DEFERRED").await?;
+    // The first read is what fixes the snapshot.
+    sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM _sqlx_migrations")
+        .fetch_one(connection)
+        .await
+}
+
+type Head = (
+    Vec<Collection>,
+    BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
+    u64,
+);
+
+async fn read_head(connection: &mut SqliteConnection) -> Result<Head, StoreError> {
+    let mut collections = rows::collections(connection).await?;
+    let mut newer: BTreeMap<CollectionId, BTreeMap<Name, Newer>> = BTreeMap::new();
+    let mut lsn = counter(connection, "lsn").await?;
+    for (entry, _) in journal::read(connection).await? {
+        lsn = lsn.max(entry.lsn);
+        for (id, component, name) in &entry.collections {
+            if collections.iter().all(|known| known.id.0 != *id) {
+                collections.push(crate::collection(*id, component, name));
+            }
+        }
+        for document in entry.documents {
+            let found = document.body.as_ref().map(|body| StoredDocument {
+                id: document.id.clone(),
+                version: document.version,
+                body: body.clone(),
+            });
+            let (collection, id) = document.key();
+            newer.entry(collection).or_default().insert(id, found);
+        }
+    }
+    Ok((collections, newer, lsn))
+}
+
+async fn page(
+    connection: &mut SqliteConnection,
+    collection: CollectionId,
+    after: Option<&str>,
+) -> Result<Vec<StoredDocument>, StoreError> {
+    // Two texts, so that each is a range of the index.
+    let text = match after {
+        None => {
+            "SELECT id, version, body FROM documents
+             WHERE collection = ? AND id >= ? ORDER BY id LIMIT ?"
+        }
+        Some(_) => {
+            "SELECT id, version, body FROM documents
+             WHERE collection = ? AND id > ? ORDER BY id LIMIT ?"
+        }
+    };
+    let rows = sqlx::query(text)
+        .bind(collection.0)
+        .bind(after.unwrap_or_default())
+        .bind(ROWS_PER_STEP)
+        .fetch_all(connection)
+        .await
+        .map_err(failed)?;
+    rows.iter().map(rows::document).collect()
+}
+
+/// Documents behind a place. The index would go to and fro on the disk, hence the plus sign.
+async fn page_as_stored(
+    connection: &mut SqliteConnection,
+    after: i64,
+    collections: &str,
+) -> Result<Vec<(i64, CollectionId, StoredDocument)>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT id, version, body, place, collection FROM documents
+         WHERE place > ? AND +collection IN (SELECT value FROM json_each(?))
+         ORDER BY place LIMIT ?",
+    )
+    .bind(after)
+    .bind(collections)
+    .bind(ROWS_PER_STEP)
+    .fetch_all(connection)
+    .await
+    .map_err(failed)?;
+    let placed = |row: &sqlx::sqlite::SqliteRow| {
+        let collection = CollectionId(row.try_get(4).map_err(failed)?);
+        Ok((
+            row.try_get(3).map_err(failed)?,
+            collection,
+            rows::document(row)?,
+        ))
+    };
+    rows.iter().map(placed).collect()
+}

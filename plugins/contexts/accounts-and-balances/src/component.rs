@@ -1,0 +1,196 @@
+//! The exports: each one call of the ledger over the host's storage.
+
+use crate::bindings::exports::rialto::accounts_and_balances::{
+    close_accounts, create_accounts,
+    create_participant_account_with_limits as create_participant_account,
+    create_participant_accounts_with_limits as create_participant_accounts,
+    enabled_disabled_participant_account as status, get_accounts,
+    get_current_liquidity_position as liquidity, get_journal_entries,
+    insert_journal_entries as journal, manage_funds_credit_debit_pair_instruction as manage_funds,
+    process_transfer_fulfil as fulfil, process_transfer_prepare as prepare,
+    process_transfer_release as release, record_liquidity_reservation_entries as cover,
+    request_account_position_history as history, request_accounts_positions as positions,
+    request_reservation_accounts as reservations, update_participant_account_limit as limit,
+    update_participant_account_threshold as threshold,
+};
+use crate::bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
+use crate::bindings::rialto::accounts_and_balances::types::{
+    AccountPosition, AccountStatus, LedgerError, ParticipantAccountIds,
+};
+use crate::ledger::Ledger;
+use crate::store::HostStore;
+use rialto_sdk::bindings::rialto::host::clock;
+use rialto_sdk::logging::subject;
+
+struct AccountsAndBalances;
+
+/// Do something with the ledger of this turn.
+fn ledger<T>(act: impl FnOnce(Ledger<'_, HostStore>) -> T) -> T {
+    act(Ledger::new(&mut HostStore, clock::now()))
+}
+
+impl prepare::Guest for AccountsAndBalances {
+    fn process_transfer_prepare(
+        request: prepare::Request,
+    ) -> Result<prepare::Response, LedgerError> {
+        subject("transfer", &request.transfer_id);
+        ledger(|mut ledger| ledger.prepare(request))
+    }
+}
+
+impl fulfil::Guest for AccountsAndBalances {
+    fn process_transfer_fulfil(request: fulfil::Request) -> Result<fulfil::Response, LedgerError> {
+        subject("transfer", &request.transfer_id);
+        ledger(|mut ledger| ledger.fulfil(&request))
+    }
+}
+
+impl release::Guest for AccountsAndBalances {
+    fn process_transfer_release(
+        request: release::Request,
+    ) -> Result<release::Response, LedgerError> {
+        subject("transfer", &request.transfer_id);
+        ledger(|mut ledger| ledger.release(&request))
+    }
+}
+
+impl create_participant_accounts::Guest for AccountsAndBalances {
+    fn create_participant_accounts_with_limits(
+        request: create_participant_accounts::Request,
+    ) -> Result<Vec<ParticipantAccountIds>, LedgerError> {
+        subject("participant", &request.participant);
+        ledger(|mut ledger| ledger.create_accounts(&request))
+    }
+}
+
+impl create_participant_account::Guest for AccountsAndBalances {
+    fn create_participant_account_with_limits(
+        request: create_participant_account::Request,
+    ) -> Result<ParticipantAccountIds, LedgerError> {
+        subject("participant", &request.participant);
+        ledger(|mut ledger| ledger.create_account(request))
+    }
+}
+
+impl cover::Guest for AccountsAndBalances {
+    fn record_liquidity_reservation_entries(
+        request: cover::Request,
+    ) -> Result<cover::Response, LedgerError> {
+        subject("participant", &request.participant);
+        ledger(|mut ledger| ledger.reserve_cover(&request))
+    }
+}
+
+impl status::Guest for AccountsAndBalances {
+    fn enabled_disabled_participant_account(
+        request: status::Request,
+    ) -> Result<Vec<AccountStatus>, LedgerError> {
+        subject("participant", &request.participant);
+        ledger(|mut ledger| ledger.set_status(&request))
+    }
+}
+
+impl limit::Guest for AccountsAndBalances {
+    fn update_participant_account_limit(
+        request: limit::Request,
+    ) -> Result<AccountPosition, LedgerError> {
+        subject("participant", &request.participant);
+        ledger(|mut ledger| ledger.set_limit(&request))
+    }
+}
+
+impl threshold::Guest for AccountsAndBalances {
+    fn update_participant_account_threshold(
+        request: threshold::Request,
+    ) -> Result<Vec<AccountPosition>, LedgerError> {
+        subject("participant", &request.participant);
+        ledger(|mut ledger| ledger.set_thresholds(&request))
+    }
+}
+
+impl liquidity::Guest for AccountsAndBalances {
+    fn get_current_liquidity_position(
+        request: liquidity::Request,
+    ) -> Result<liquidity::Response, LedgerError> {
+        subject("participant", &request.participant);
+        ledger(|mut ledger| ledger.liquidity_position(&request))
+    }
+}
+
+impl positions::Guest for AccountsAndBalances {
+    fn request_accounts_positions(
+        request: positions::Request,
+    ) -> Result<Vec<AccountStatus>, LedgerError> {
+        subject("participant", &request.participant);
+        ledger(|mut ledger| ledger.positions(&request))
+    }
+}
+
+impl manage_funds::Guest for AccountsAndBalances {
+    fn manage_funds_credit_debit_pair_instruction(
+        request: manage_funds::Request,
+    ) -> Result<manage_funds::Response, LedgerError> {
+        subject("participant", &request.participant);
+        let hub = &rialto_sdk::scheme::scheme().hub;
+        ledger(|mut ledger| ledger.manage_funds(&request, hub))
+    }
+}
+
+impl reservations::Guest for AccountsAndBalances {
+    fn request_reservation_accounts(
+        participant: String,
+    ) -> Result<Vec<reservations::ReservationAccount>, LedgerError> {
+        subject("participant", &participant);
+        ledger(|mut ledger| ledger.reservation_accounts(&participant))
+    }
+}
+
+impl history::Guest for AccountsAndBalances {
+    fn request_account_position_history(
+        request: history::Request,
+    ) -> Result<history::Response, LedgerError> {
+        ledger(|mut ledger| ledger.position_history(&request))
+    }
+}
+
+impl create_accounts::Guest for AccountsAndBalances {
+    fn create_accounts(
+        accounts: Vec<create_accounts::NewAccount>,
+    ) -> Result<Vec<String>, LedgerError> {
+        ledger(|mut ledger| ledger.open_settlement_accounts(&accounts))
+    }
+}
+
+impl close_accounts::Guest for AccountsAndBalances {
+    fn close_accounts(accounts: Vec<String>) -> Result<Vec<AccountStatus>, LedgerError> {
+        ledger(|mut ledger| ledger.close(&accounts))
+    }
+}
+
+impl journal::Guest for AccountsAndBalances {
+    fn insert_journal_entries(
+        request: journal::Request,
+    ) -> Result<Vec<AccountPosition>, LedgerError> {
+        ledger(|mut ledger| ledger.insert_entries(&request))
+    }
+}
+
+impl get_accounts::Guest for AccountsAndBalances {
+    fn get_accounts(accounts: Vec<String>) -> Vec<Option<AccountStatus>> {
+        ledger(|mut ledger| ledger.accounts_by_id(&accounts))
+    }
+}
+
+impl get_journal_entries::Guest for AccountsAndBalances {
+    fn get_journal_entries(request: get_journal_entries::Request) -> get_journal_entries::Response {
+        ledger(|mut ledger| ledger.entries_of(&request))
+    }
+}
+
+impl participant_endpoints_updated::Guest for AccountsAndBalances {
+    fn participant_endpoints_updated(event: participant_endpoints_updated::Event) {
+        rialto_sdk::logging::heard("participant-endpoints-updated", &event.participant);
+    }
+}
+
+crate::bindings::export!(AccountsAndBalances with_types_in crate::bindings);

@@ -1,0 +1,190 @@
+//! Accounts of settlement: opened for a model or a batch, and closed.
+
+use super::Ledger;
+use crate::account_types::{account_id_of, is_currency, is_name, is_owner};
+use crate::accounts::{Account, AccountState, AccountType, account_id};
+use crate::bindings::exports::rialto::accounts_and_balances::create_accounts::NewAccount;
+use crate::bindings::rialto::accounts_and_balances::types::{
+    AccountStatus, LedgerAccountType, LedgerError,
+};
+use crate::store::Store;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl<S: Store> Ledger<'_, S> {
+    /// Open accounts of settlement, all or none. Those that exist stay as they are.
+    ///
+    /// # Errors
+    /// When an account is of another kind, has a name that cannot be used, or belongs to no
+    /// participant with accounts of the currency.
+    pub fn open_settlement_accounts(
+        &mut self,
+        wanted: &[NewAccount],
+    ) -> Result<Vec<String>, LedgerError> {
+        let mut opened = BTreeMap::new();
+        let mut ids = Vec::with_capacity(wanted.len());
+        for new in wanted {
+            check_names(new)?;
+            let account = match new.account_type {
+                LedgerAccountType::Settlement => self.settlement_of_model(new, &opened)?,
+                LedgerAccountType::SettlementReserved => self.reserved_of_model(new, &opened)?,
+                LedgerAccountType::SettlementPosition => self.position_of_batch(new)?,
+                other => {
+                    return Err(LedgerError::Malformed(format!(
+                        "accounts of type {other:?} are not opened for settlement"
+                    )));
+                }
+            };
+            ids.push(account.id.clone());
+            opened.insert(account.id.clone(), account);
+        }
+        for account in opened.values() {
+            self.write(account);
+        }
+        Ok(ids)
+    }
+
+    /// Where a participant's settled funds of a model are; without a model, those of its first one.
+    pub(super) fn settlement_account(
+        &mut self,
+        owner: &str,
+        currency: &str,
+        model: Option<&str>,
+    ) -> String {
+        let first = account_id(owner, currency, AccountType::Settlement);
+        let Some(model) = model else {
+            return first;
+        };
+        match self.store.view(&first) {
+            Some(account) if account.settlement_model.as_deref() == Some(model) => first,
+            _ => account_id_of(owner, currency, AccountType::Settlement, Some(model)),
+        }
+    }
+
+    /// The account that is there or is to be opened already, or else a new one.
+    fn existing_or_new(
+        &mut self,
+        id: String,
+        new: &NewAccount,
+        account_type: AccountType,
+        opened: &BTreeMap<String, Account>,
+    ) -> Result<Account, LedgerError> {
+        let existing = opened.get(&id).cloned().or_else(|| self.store.account(&id));
+        let account = existing.unwrap_or_else(|| Account {
+            id,
+            settlement_model: Some(new.settlement_model.clone()),
+            batch: new.batch.clone(),
+            ..Account::new(&new.owner, account_type, &new.currency, new.scale, self.now)
+        });
+        if account.scale == new.scale {
+            Ok(account)
+        } else {
+            Err(LedgerError::CurrencyMismatch)
+        }
+    }
+
+    fn settlement_of_model(
+        &mut self,
+        new: &NewAccount,
+        opened: &BTreeMap<String, Account>,
+    ) -> Result<Account, LedgerError> {
+        let first = account_id(&new.owner, &new.currency, AccountType::Settlement);
+        let held = opened.get(&first).cloned();
+        let mut account = held.map_or_else(|| self.held(&first), Ok)?;
+        let model = &new.settlement_model;
+        if account.settlement_model.is_none() {
+            account.settlement_model = Some(model.clone());
+        }
+        if account.settlement_model.as_ref() == Some(model) {
+            return if account.scale == new.scale {
+                Ok(account)
+            } else {
+                Err(LedgerError::CurrencyMismatch)
+            };
+        }
+        let own = Some(model.as_str());
+        let id = account_id_of(&new.owner, &new.currency, AccountType::Settlement, own);
+        self.existing_or_new(id, new, AccountType::Settlement, opened)
+    }
+
+    fn reserved_of_model(
+        &mut self,
+        new: &NewAccount,
+        opened: &BTreeMap<String, Account>,
+    ) -> Result<Account, LedgerError> {
+        let first = account_id(&new.owner, &new.currency, AccountType::Settlement);
+        let held = opened.get(&first).cloned();
+        let settlement = held.map_or_else(|| self.held(&first), Ok)?;
+        let is_first = settlement.settlement_model.as_ref() == Some(&new.settlement_model);
+        let own = (!is_first).then_some(new.settlement_model.as_str());
+        let kind = AccountType::SettlementReserved;
+        let id = account_id_of(&new.owner, &new.currency, kind, own);
+        self.existing_or_new(id, new, kind, opened)
+    }
+
+    fn position_of_batch(&mut self, new: &NewAccount) -> Result<Account, LedgerError> {
+        let Some(batch) = &new.batch else {
+            let why = "a settlement position belongs to a batch";
+            return Err(LedgerError::Malformed(why.to_owned()));
+        };
+        let first = account_id(&new.owner, &new.currency, AccountType::Settlement);
+        if self.store.view(&first).is_none() {
+            return Err(LedgerError::UnknownAccount(first));
+        }
+        let kind = AccountType::SettlementPosition;
+        let id = account_id_of(&new.owner, &new.currency, kind, Some(batch));
+        let account = self.existing_or_new(id, new, kind, &BTreeMap::new())?;
+        if account.settlement_model.as_ref() == Some(&new.settlement_model) {
+            Ok(account)
+        } else {
+            Err(LedgerError::Malformed(format!(
+                "batch {batch} is of another settlement model"
+            )))
+        }
+    }
+
+    /// Close accounts, all or none: a settlement position with what it holds, any other only empty.
+    ///
+    /// # Errors
+    /// When an account is unknown, or holds something that has to go first.
+    pub fn close(&mut self, ids: &[String]) -> Result<Vec<AccountStatus>, LedgerError> {
+        let order: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+        let mut accounts = self.all(&order)?;
+        for account in accounts.values_mut() {
+            if account.state == AccountState::Closed {
+                continue;
+            }
+            let is_empty = account.debit_balance == account.credit_balance;
+            if !account.account_type.is_boundless() && !is_empty {
+                return Err(LedgerError::BalanceNotZero(account.position()));
+            }
+            account.state = AccountState::Closed;
+        }
+        for account in accounts.values() {
+            self.write(account);
+        }
+        let status = |id: &String| accounts.get(id).map(Account::status);
+        Ok(ids.iter().filter_map(status).collect())
+    }
+}
+
+fn check_names(new: &NewAccount) -> Result<(), LedgerError> {
+    let malformed = |what: &str, text: &str| {
+        let rule = "letters, digits, `.`, `_` and `-`";
+        Err(LedgerError::Malformed(format!(
+            "{what} {text:?}: {rule} are taken"
+        )))
+    };
+    if !is_owner(&new.owner) {
+        return malformed("owner", &new.owner);
+    }
+    if !is_currency(&new.currency) {
+        return malformed("currency", &new.currency);
+    }
+    if !is_name(&new.settlement_model) {
+        return malformed("settlement model", &new.settlement_model);
+    }
+    match &new.batch {
+        Some(batch) if !is_name(batch) => malformed("batch", batch),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,182 @@
+//! What callers may look at: positions, and what is reserved. Nothing is held and nothing written.
+
+use super::Ledger;
+use crate::accounts::{Account, AccountType, account_id};
+use crate::bindings::exports::rialto::accounts_and_balances::{
+    get_current_liquidity_position as liquidity, get_journal_entries as journal,
+    request_accounts_positions as positions, request_reservation_accounts as reservations,
+};
+use crate::bindings::rialto::accounts_and_balances::types::{AccountStatus, LedgerError, Posting};
+use crate::journal_id::journal_entry_id;
+use crate::limits::net_position;
+use crate::records::Entry;
+use crate::store::Store;
+use rialto_sdk::money::money;
+
+/// Most settlement models of one participant and currency that are looked for.
+const MODELS_MAX: u32 = 100;
+
+impl<S: Store> Ledger<'_, S> {
+    /// What a participant has, uses and may still use in one currency.
+    ///
+    /// # Errors
+    /// When it has no accounts of the currency.
+    pub fn liquidity_position(
+        &mut self,
+        request: &liquidity::Request,
+    ) -> Result<liquidity::Response, LedgerError> {
+        let (owner, currency) = (&request.participant, &request.currency);
+        let own = self.viewed(owner, currency, AccountType::Liquidity)?;
+        let position = self.viewed(owner, currency, AccountType::Position)?;
+        let cover = self.viewed(owner, currency, AccountType::LiquidityCover)?;
+        let settled = self.of_all_models(owner, currency, AccountType::Settlement);
+        let net = net_position(&own, &position);
+        let money = |units| money(currency, own.scale, units);
+        let settled = settled.into_iter().map(|account| liquidity::SettledFunds {
+            available: money(account.available()),
+            settlement_model: account.settlement_model,
+        });
+        Ok(liquidity::Response {
+            liquidity: own.position(),
+            reserved: money(position.balance()),
+            cover: money(cover.balance()),
+            settled: settled.collect(),
+            net_debit_cap: own.net_debit_cap.map(|cap| money(cap.0)),
+            net_debit: money(net.debit.0),
+            net_credit: money(net.credit.0),
+        })
+    }
+
+    /// All accounts of a participant, but those of batches.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn positions(
+        &mut self,
+        request: &positions::Request,
+    ) -> Result<Vec<AccountStatus>, LedgerError> {
+        let owner = &request.participant;
+        let currencies = match &request.currency {
+            Some(currency) => vec![currency.clone()],
+            None => self.currencies(owner),
+        };
+        let mut found = Vec::new();
+        for currency in &currencies {
+            for account_type in [
+                AccountType::Liquidity,
+                AccountType::LiquidityCover,
+                AccountType::Position,
+            ] {
+                let id = account_id(owner, currency, account_type);
+                found.extend(self.store.view(&id));
+            }
+            for account_type in [AccountType::Settlement, AccountType::SettlementReserved] {
+                found.extend(self.of_all_models(owner, currency, account_type));
+            }
+        }
+        if found.is_empty() {
+            return Err(LedgerError::UnknownAccount(owner.clone()));
+        }
+        Ok(found.iter().map(Account::status).collect())
+    }
+
+    /// What of a participant is reserved: cover, and transfers in flight.
+    ///
+    /// # Errors
+    /// When it has no accounts.
+    pub fn reservation_accounts(
+        &mut self,
+        participant: &str,
+    ) -> Result<Vec<reservations::ReservationAccount>, LedgerError> {
+        let mut found = Vec::new();
+        for currency in self.currencies(participant) {
+            let cover = self.viewed(participant, &currency, AccountType::LiquidityCover)?;
+            let position = self.viewed(participant, &currency, AccountType::Position)?;
+            found.push(reservations::ReservationAccount {
+                currency,
+                liquidity_cover: cover.position(),
+                position: position.position(),
+            });
+        }
+        if found.is_empty() {
+            return Err(LedgerError::UnknownAccount(participant.to_owned()));
+        }
+        Ok(found)
+    }
+
+    /// Accounts by their ids.
+    pub fn accounts_by_id(&mut self, ids: &[String]) -> Vec<Option<AccountStatus>> {
+        let status = |id: &String| self.store.view(id).map(|account| account.status());
+        ids.iter().map(status).collect()
+    }
+
+    /// The entries of one cause.
+    pub fn entries_of(&mut self, request: &journal::Request) -> journal::Response {
+        let limit = request.limit.clamp(1, 1000);
+        let after = request.cursor.as_deref();
+        let (entries, more) = self.store.entries_of(&request.cause, after, limit);
+        let cursor = entries
+            .last()
+            .filter(|_| more)
+            .map(|entry| entry.id.clone());
+        let postings = entries.iter().map(to_posting).collect();
+        journal::Response { postings, cursor }
+    }
+
+    fn viewed(
+        &mut self,
+        owner: &str,
+        currency: &str,
+        account_type: AccountType,
+    ) -> Result<Account, LedgerError> {
+        let id = account_id(owner, currency, account_type);
+        self.store.view(&id).ok_or(LedgerError::UnknownAccount(id))
+    }
+
+    /// The accounts of this type of the first settlement model and of the others.
+    fn of_all_models(
+        &mut self,
+        owner: &str,
+        currency: &str,
+        account_type: AccountType,
+    ) -> Vec<Account> {
+        let first = account_id(owner, currency, account_type);
+        let (from, to) = (format!("{first}:"), format!("{first};"));
+        let mut found: Vec<Account> = self.store.view(&first).into_iter().collect();
+        found.extend(self.store.accounts_between(&from, &to, MODELS_MAX));
+        found
+    }
+
+    /// The currencies that a participant has accounts in, in order. Jumps from one to the next: the
+    /// accounts of batches may be many.
+    fn currencies(&mut self, owner: &str) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        let end = format!("{owner};");
+        loop {
+            // `;` follows the colon behind an owner, and behind a currency.
+            let from = found.last().map_or_else(
+                || format!("{owner}:"),
+                |currency| format!("{owner}:{currency};"),
+            );
+            match self.store.accounts_between(&from, &end, 1).pop() {
+                Some(account) => found.push(account.currency),
+                None => return found,
+            }
+        }
+    }
+}
+
+/// An entry as callers see it, without the sums of an account.
+pub(super) fn to_posting(entry: &Entry) -> Posting {
+    Posting {
+        journal_entry_id: journal_entry_id(&entry.correlation_id, entry.step()),
+        entry_id: entry.id.clone(),
+        entry_type: entry.entry_type.name().to_owned(),
+        debit_account: entry.debit_account.clone(),
+        credit_account: entry.credit_account.clone(),
+        amount: money(&entry.currency, entry.scale, entry.amount.0),
+        balances_after: None,
+        correlation_id: entry.correlation_id.clone(),
+        posted_at: entry.posted_at,
+    }
+}

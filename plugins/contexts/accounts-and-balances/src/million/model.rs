@@ -1,0 +1,353 @@
+//! The ledger as the account model describes it (choreography 18), counted by itself: whole numbers
+//! in maps, none of the component's code. It knows what must be refused, and why.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Participants of the test.
+pub const OWNERS: usize = 5;
+/// Currencies of the test.
+pub const CURRENCIES: usize = 2;
+/// The settlement model of batches; the other one is [`GROSS`].
+pub const NET: usize = 0;
+/// The settlement model of transfers that are settled one by one.
+pub const GROSS: usize = 1;
+
+/// What an account is for, with what it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Liquidity.
+    L,
+    /// Reserved for transfers.
+    P,
+    /// Cover.
+    C,
+    /// Settled funds of a settlement model.
+    S(usize),
+    /// Settled funds set aside, of a settlement model.
+    Sr(usize),
+    /// Owed in a batch. Batches have numbers from 1; 0 is the standing one of GROSS.
+    B(usize),
+}
+
+/// A participant's account: owner, currency, kind.
+pub type Account = (usize, usize, Kind);
+
+/// Why something must be refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    Disabled,
+    Closed,
+    Liquidity,
+    Cap,
+    Settled,
+    State,
+    BelowUse,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Open,
+    Fulfilled,
+    Released,
+}
+
+/// When a transfer is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    InBatch,
+    AtOnce,
+    AtOnceHeld,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Transfer {
+    pub payer: usize,
+    pub payee: usize,
+    pub currency: usize,
+    pub amount: i128,
+    pub timing: Timing,
+    pub state: State,
+}
+
+/// Debits and credits, as sums.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    pub debits: i128,
+    pub credits: i128,
+}
+
+impl Sums {
+    /// Credits minus debits.
+    pub fn net(self) -> i128 {
+        self.credits - self.debits
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Model {
+    pub accounts: BTreeMap<Account, Sums>,
+    /// R and G of each currency.
+    pub hub: BTreeMap<usize, [Sums; 2]>,
+    pub caps: BTreeMap<(usize, usize), i128>,
+    pub disabled: BTreeSet<(usize, usize)>,
+    pub closed: BTreeSet<Account>,
+    /// Paid and received and not settled.
+    pub unsettled: BTreeMap<(usize, usize), [i128; 2]>,
+    /// Sum of open reservations.
+    pub open: BTreeMap<(usize, usize), i128>,
+    /// Fulfilled and not recorded yet: received minus paid.
+    pub transit: BTreeMap<(usize, usize), i128>,
+}
+
+impl Model {
+    pub fn net(&self, account: Account) -> i128 {
+        self.accounts.get(&account).map_or(0, |sums| sums.net())
+    }
+
+    fn post(&mut self, debit: Account, credit: Account, amount: i128) {
+        self.accounts.entry(debit).or_default().debits += amount;
+        self.accounts.entry(credit).or_default().credits += amount;
+    }
+
+    /// N: reserved, and paid minus received of what is not settled.
+    pub fn net_position(&self, owner: usize, currency: usize) -> i128 {
+        let [paid, received] = self
+            .unsettled
+            .get(&(owner, currency))
+            .copied()
+            .unwrap_or_default();
+        self.net((owner, currency, Kind::P)) + paid - received
+    }
+
+    fn check_enabled(&self, owner: usize, currency: usize) -> Result<(), Refusal> {
+        match self.disabled.contains(&(owner, currency)) {
+            true => Err(Refusal::Disabled),
+            false => Ok(()),
+        }
+    }
+
+    pub fn prepare(&mut self, transfer: &Transfer) -> Result<(), Refusal> {
+        let (payer, currency, amount) = (transfer.payer, transfer.currency, transfer.amount);
+        self.check_enabled(payer, currency)?;
+        if amount > self.net((payer, currency, Kind::L)) {
+            return Err(Refusal::Liquidity);
+        }
+        let after = self.net_position(payer, currency) + amount;
+        if self
+            .caps
+            .get(&(payer, currency))
+            .is_some_and(|cap| after > *cap)
+        {
+            return Err(Refusal::Cap);
+        }
+        let (s, sr) = (
+            (payer, currency, Kind::S(GROSS)),
+            (payer, currency, Kind::Sr(GROSS)),
+        );
+        if transfer.timing == Timing::AtOnceHeld {
+            if amount > self.net(s) {
+                return Err(Refusal::Settled);
+            }
+            self.post(s, sr, amount);
+        }
+        self.post(
+            (payer, currency, Kind::L),
+            (payer, currency, Kind::P),
+            amount,
+        );
+        *self.open.entry((payer, currency)).or_default() += amount;
+        Ok(())
+    }
+
+    pub fn fulfil(&mut self, transfer: &mut Transfer) -> Result<(), Refusal> {
+        let Transfer {
+            payer,
+            payee,
+            currency,
+            amount,
+            ..
+        } = *transfer;
+        match transfer.state {
+            State::Fulfilled => return Ok(()),
+            State::Released => return Err(Refusal::State),
+            State::Open => transfer.state = State::Fulfilled,
+        }
+        self.post(
+            (payer, currency, Kind::P),
+            (payee, currency, Kind::L),
+            amount,
+        );
+        *self.open.entry((payer, currency)).or_default() -= amount;
+        if transfer.timing == Timing::InBatch {
+            self.unsettled.entry((payer, currency)).or_default()[0] += amount;
+            self.unsettled.entry((payee, currency)).or_default()[1] += amount;
+        }
+        self.in_transit(transfer, 1);
+        Ok(())
+    }
+
+    fn in_transit(&mut self, transfer: &Transfer, sign: i128) {
+        let amount = sign * transfer.amount;
+        *self
+            .transit
+            .entry((transfer.payer, transfer.currency))
+            .or_default() -= amount;
+        *self
+            .transit
+            .entry((transfer.payee, transfer.currency))
+            .or_default() += amount;
+    }
+
+    pub fn release(&mut self, transfer: &mut Transfer) -> Result<(), Refusal> {
+        let Transfer {
+            payer,
+            currency,
+            amount,
+            ..
+        } = *transfer;
+        match transfer.state {
+            State::Released => return Ok(()),
+            State::Fulfilled => return Err(Refusal::State),
+            State::Open => transfer.state = State::Released,
+        }
+        self.post(
+            (payer, currency, Kind::P),
+            (payer, currency, Kind::L),
+            amount,
+        );
+        if transfer.timing == Timing::AtOnceHeld {
+            self.post(
+                (payer, currency, Kind::Sr(GROSS)),
+                (payer, currency, Kind::S(GROSS)),
+                amount,
+            );
+        }
+        *self.open.entry((payer, currency)).or_default() -= amount;
+        Ok(())
+    }
+
+    /// A deposit, or with a negative amount a withdrawal.
+    pub fn funds(
+        &mut self,
+        owner: usize,
+        currency: usize,
+        model: usize,
+        amount: i128,
+    ) -> Result<(), Refusal> {
+        self.check_enabled(owner, currency)?;
+        let (l, s) = (
+            (owner, currency, Kind::L),
+            (owner, currency, Kind::S(model)),
+        );
+        if -amount > self.net(l) {
+            return Err(Refusal::Liquidity);
+        }
+        if -amount > self.net(s) {
+            return Err(Refusal::Settled);
+        }
+        for account in [l, s] {
+            let sums = self.accounts.entry(account).or_default();
+            if amount >= 0 {
+                sums.credits += amount;
+            } else {
+                sums.debits -= amount;
+            }
+        }
+        for sums in self.hub.entry(currency).or_default() {
+            if amount >= 0 {
+                sums.debits += amount;
+            } else {
+                sums.credits -= amount;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn cover(&mut self, owner: usize, currency: usize, total: i128) -> Result<(), Refusal> {
+        self.check_enabled(owner, currency)?;
+        let (l, c) = ((owner, currency, Kind::L), (owner, currency, Kind::C));
+        let more = total - self.net(c);
+        if more > self.net(l) {
+            return Err(Refusal::Liquidity);
+        }
+        if more > 0 {
+            self.post(l, c, more);
+        } else {
+            self.post(c, l, -more);
+        }
+        Ok(())
+    }
+
+    pub fn limit(
+        &mut self,
+        owner: usize,
+        currency: usize,
+        cap: Option<i128>,
+    ) -> Result<(), Refusal> {
+        if cap.is_some_and(|cap| cap < self.net_position(owner, currency)) {
+            return Err(Refusal::BelowUse);
+        }
+        match cap {
+            Some(cap) => self.caps.insert((owner, currency), cap),
+            None => self.caps.remove(&(owner, currency)),
+        };
+        Ok(())
+    }
+
+    /// Post a list of settlement, whole or not at all.
+    pub fn settle(
+        &mut self,
+        list: &[(Account, Account, i128)],
+        is_record: bool,
+    ) -> Result<(), Refusal> {
+        for (done, line) in list.iter().enumerate() {
+            if let Err(refusal) = self.settle_line(line, is_record) {
+                for (debit, credit, amount) in &list[..done] {
+                    self.accounts.entry(*debit).or_default().debits -= amount;
+                    self.accounts.entry(*credit).or_default().credits -= amount;
+                }
+                return Err(refusal);
+            }
+        }
+        Ok(())
+    }
+
+    fn settle_line(
+        &mut self,
+        (debit, credit, amount): &(Account, Account, i128),
+        is_record: bool,
+    ) -> Result<(), Refusal> {
+        let closed = [debit, credit]
+            .into_iter()
+            .any(|account| self.closed.contains(account));
+        if is_record && closed {
+            return Err(Refusal::Closed);
+        }
+        if !matches!(debit.2, Kind::B(_)) && *amount > self.net(*debit) {
+            return Err(Refusal::Settled);
+        }
+        self.post(*debit, *credit, *amount);
+        Ok(())
+    }
+
+    /// Forget the accounts of a batch that is settled.
+    pub fn retire(&mut self, currency: usize, batch: usize) {
+        for owner in 0..OWNERS {
+            let account = (owner, currency, Kind::B(batch));
+            let left = self.accounts.remove(&account).unwrap_or_default();
+            assert_eq!(left.net(), 0, "a settled batch is at zero: {account:?}");
+            self.closed.remove(&account);
+        }
+    }
+
+    /// A transfer is recorded: in a batch, or settled at once.
+    pub fn record(
+        &mut self,
+        transfer: &Transfer,
+        list: &[(Account, Account, i128)],
+    ) -> Result<(), Refusal> {
+        self.settle(list, transfer.timing == Timing::InBatch)?;
+        self.in_transit(transfer, -1);
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! The Admin/Operation API: the history of a participant's accounts, and what of them is reserved.
+//!
+//! It keeps nothing: Participant Lifecycle Management knows the participants and asks the ledger
+//! (choreography 6.12). The operations that change something Participant Lifecycle Management serves
+//! itself, on the same listener.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | [`api`] | the two operations, over who answers them |
+//! | [`views`] | postings and reservations as operators see them |
+
+#![allow(
+    clippy::result_large_err,
+    reason = "the contract's ledger-error carries an account's position, and is not made often"
+)]
+
+pub mod api;
+pub mod views;
+
+/// Bindings generated from `world.wit`.
+#[allow(missing_docs)]
+pub mod bindings {
+    wit_bindgen::generate!({
+        world: "rialto:admin-operation-api-plugin/admin-operation-api",
+        path: [
+            "../../../wit/common",
+            "../../../wit/host",
+            "../../../wit/rules",
+            "../../../wit/accounts-and-balances",
+            "../../../wit/participant-lifecycle-management",
+            ".",
+        ],
+        with: {
+            "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
+            "rialto:host/http@0.1.0": rialto_sdk::bindings::rialto::host::http,
+            "rialto:host/logging@0.1.0": rialto_sdk::bindings::rialto::host::logging,
+        },
+        generate_all,
+        additional_derives: [PartialEq],
+    });
+}
+
+// Component exports have names that no native linker takes.
+#[cfg(target_arch = "wasm32")]
+mod component {
+    //! The export.
+
+    use crate::api::{self, Lifecycle};
+    use crate::bindings::exports::rialto::host::http_handler;
+    use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
+    use crate::bindings::rialto::participant_lifecycle_management::{
+        get_liquidity_cover_history as cover_history, get_reservations as reservations,
+    };
+    use rialto_sdk::logging::subject;
+
+    struct Wired;
+
+    impl Lifecycle for Wired {
+        fn history(
+            &mut self,
+            request: &cover_history::Request,
+        ) -> Result<Option<cover_history::Response>, LedgerError> {
+            subject("participant", &request.participant);
+            cover_history::get_liquidity_cover_history(request)
+        }
+
+        fn reservations(&mut self, participant: &str) -> Option<Vec<reservations::Reservation>> {
+            subject("participant", participant);
+            reservations::get_reservations(participant)
+        }
+    }
+
+    struct AdminOperationApi;
+
+    rialto_sdk::serves_operators!(http_handler);
+
+    impl http_handler::Guest for AdminOperationApi {
+        fn openapi() -> String {
+            include_str!("../openapi.yaml").to_owned()
+        }
+
+        fn handle(request: http_handler::Request) -> http_handler::Response {
+            let caller = caller_of(request.caller.as_ref());
+            told(api::answer(&mut Wired, &caller, &request))
+        }
+
+        fn refuse(
+            _head: http_handler::RequestHead,
+            violation: http_handler::Violation,
+        ) -> http_handler::Response {
+            worded(violation)
+        }
+    }
+
+    crate::bindings::export!(AdminOperationApi with_types_in crate::bindings);
+}

@@ -1,0 +1,149 @@
+//! Notices to operators: what waits for a decision, and what became of what they asked for. A notice is
+//! kept as data, told in the log, served, and sent to the operators' webhook where there is one.
+
+use crate::bindings::exports::rialto::fsp_interop_api::notify_requested;
+use crate::bindings::exports::rialto::participant_lifecycle_management::{
+    approval_notification::{Audience, Event},
+    participant_state_updated,
+};
+use rialto_sdk::documents::Collection;
+use serde::{Deserialize, Serialize};
+
+/// Notices by audience and time.
+pub const NOTICES: Collection<NoticeDocument> = Collection::new("notices");
+/// All who may check.
+pub const CHECKERS: &str = "checkers";
+/// All operators.
+pub const OPERATORS: &str = "operators";
+/// This context, where it asks itself for a notification.
+pub const OWN: &str = "notifications-and-alerts";
+/// How long a notice is worth sending, in milliseconds.
+const WORTH_MS: u64 = 3_600_000;
+
+/// Something that operators are told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NoticeDocument {
+    /// `checkers`, `operators`, or one operator's name after `operator/`.
+    pub audience: String,
+    /// The request; none where the notice is about none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// What was asked for.
+    pub kind: String,
+    /// Of whom.
+    pub participant: String,
+    /// How it stands.
+    pub state: String,
+    /// In words.
+    pub message: String,
+    /// UTC, milliseconds since 1970.
+    pub at: u64,
+}
+
+impl NoticeDocument {
+    /// The notice of a request.
+    #[must_use]
+    pub fn of_request(event: Event) -> Self {
+        let audience = match event.audience {
+            Audience::Checkers => CHECKERS.to_owned(),
+            Audience::Operator(name) => format!("operator/{name}"),
+        };
+        Self {
+            audience,
+            request: Some(event.request_id),
+            kind: event.kind,
+            participant: event.participant,
+            state: event.state,
+            message: event.message,
+            at: event.at,
+        }
+    }
+
+    /// The notice that a participant may transact, or may not.
+    #[must_use]
+    pub fn of_state(event: &participant_state_updated::Event) -> Self {
+        let may = if event.may_transact { "may" } else { "may not" };
+        Self {
+            audience: OPERATORS.to_owned(),
+            request: None,
+            kind: "participant-state".to_owned(),
+            participant: event.participant.clone(),
+            state: if event.may_transact {
+                "ACTIVE"
+            } else {
+                "BARRED"
+            }
+            .to_owned(),
+            message: format!("{} {may} transact from now on", event.participant),
+            at: event.updated_at,
+        }
+    }
+
+    /// Its id: later notices come after earlier ones to the same audience.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let about = self.request.as_deref().unwrap_or(&self.participant);
+        format!("{}/{:013}/{about}/{}", self.audience, self.at, self.state)
+    }
+
+    /// The request that takes the notice to the operators' webhook.
+    ///
+    /// # Panics
+    /// Never: strings and numbers always have a JSON text.
+    #[must_use]
+    pub fn to_webhook(&self, url: &str) -> notify_requested::Event {
+        let body = serde_json::to_string(self);
+        notify_requested::Event {
+            notification_id: self.id(),
+            requested_by: OWN.to_owned(),
+            destination: OPERATORS.to_owned(),
+            method: "POST".to_owned(),
+            url: url.to_owned(),
+            path: "/".to_owned(),
+            headers: "content-type: application/json\n".to_owned(),
+            body: Some(body.expect("strings and numbers always have a JSON text")),
+            deadline: self.at + WORTH_MS,
+            give_up_while_away: false,
+            subject: format!("participant:{}", self.participant),
+            correlation: String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(audience: Audience) -> Event {
+        Event {
+            audience,
+            request_id: "r".to_owned(),
+            kind: "funds".to_owned(),
+            participant: "p".to_owned(),
+            state: "PENDING".to_owned(),
+            message: "anna asks".to_owned(),
+            at: 7,
+        }
+    }
+
+    #[test]
+    fn notices_of_one_audience_lie_beside_each_other_in_the_order_of_time() {
+        let id = |audience| NoticeDocument::of_request(event(audience)).id();
+        assert_eq!(id(Audience::Checkers), "checkers/0000000000007/r/PENDING");
+        let anna = id(Audience::Operator("anna".to_owned()));
+        assert_eq!(anna, "operator/anna/0000000000007/r/PENDING");
+    }
+
+    #[test]
+    fn a_notice_goes_to_the_webhook_as_it_is_kept() {
+        let notice = NoticeDocument::of_request(event(Audience::Checkers));
+        let sent = notice.to_webhook("http://127.0.0.1:9/hook");
+        let read: NoticeDocument = serde_json::from_str(&sent.body.unwrap()).unwrap();
+        assert_eq!(read, notice);
+        assert_eq!(
+            (sent.requested_by.as_str(), sent.deadline),
+            (OWN, 7 + WORTH_MS)
+        );
+    }
+}

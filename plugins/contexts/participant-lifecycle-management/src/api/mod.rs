@@ -1,0 +1,193 @@
+//! The operators' API: which operation does what. `openapi.yaml` is its document, by which the host has
+//! judged every request before it comes here.
+
+mod bodies;
+mod lists;
+mod money;
+mod views;
+
+use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::decide::{self, Decision, Place};
+use crate::participants::{PARTICIPANTS, Participant};
+use crate::requests::Kind;
+use crate::submit::{self, Maker};
+use crate::world::World;
+use rialto_sdk::operators::idempotency::{self, Sent};
+use rialto_sdk::operators::{Answer, Caller, Kind as ProblemKind, Problem, Role, parameter};
+
+/// What an operation does with requests of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Does {
+    Submit,
+    List,
+    Decide,
+}
+
+/// The operations on requests, by the names of the catalogue of interfaces.
+const OPERATIONS: [(&str, Does, Kind); 26] = [
+    ("CreateParticipant", Does::Submit, Kind::Participant),
+    ("ApproveParticipant", Does::Decide, Kind::Participant),
+    ("ManageFunds", Does::Submit, Kind::Funds),
+    ("GetPendingManageFunds", Does::List, Kind::Funds),
+    ("ApproveManageFunds", Does::Decide, Kind::Funds),
+    ("ReserveLiquidityCover", Does::Submit, Kind::LiquidityCover),
+    (
+        "GetPendingLiquidityCoverReservations",
+        Does::List,
+        Kind::LiquidityCover,
+    ),
+    (
+        "ApproveLiquidityCoverReservation",
+        Does::Decide,
+        Kind::LiquidityCover,
+    ),
+    ("UpdateParticipantState", Does::Submit, Kind::State),
+    ("GetPendingStateUpdates", Does::List, Kind::State),
+    ("ApproveParticipantStateUpdate", Does::Decide, Kind::State),
+    ("AddParticipantAccount", Does::Submit, Kind::Account),
+    ("GetPendingParticipantsAccounts", Does::List, Kind::Account),
+    ("ApproveParticipantAccount", Does::Decide, Kind::Account),
+    ("UpdateAccountStatus", Does::Submit, Kind::AccountStatus),
+    (
+        "GetPendingAccountsWithStatusUpdates",
+        Does::List,
+        Kind::AccountStatus,
+    ),
+    (
+        "ApproveAccountStatusUpdate",
+        Does::Decide,
+        Kind::AccountStatus,
+    ),
+    ("UpdateAccountLimit", Does::Submit, Kind::AccountLimit),
+    (
+        "GetPendingAccountsWithLimitUpdates",
+        Does::List,
+        Kind::AccountLimit,
+    ),
+    (
+        "ApproveAccountLimitUpdate",
+        Does::Decide,
+        Kind::AccountLimit,
+    ),
+    (
+        "UpdateAccountThreshold",
+        Does::Submit,
+        Kind::AccountThreshold,
+    ),
+    (
+        "GetPendingAccountsWithThresholdUpdates",
+        Does::List,
+        Kind::AccountThreshold,
+    ),
+    (
+        "ApproveAccountThresholdUpdate",
+        Does::Decide,
+        Kind::AccountThreshold,
+    ),
+    ("UpdateEndpoints", Does::Submit, Kind::Endpoints),
+    ("GetPendingEndpointUpdates", Does::List, Kind::Endpoints),
+    ("ApproveEndpointsUpdate", Does::Decide, Kind::Endpoints),
+];
+
+/// Answer a request of an operator.
+#[must_use]
+pub fn answer(world: &mut dyn World, caller: &Caller, request: &Request) -> Answer {
+    let answered = match request.method.as_str() {
+        "POST" => may_change(caller, request).and_then(|operation| {
+            let sent = Sent {
+                caller,
+                method: &request.method,
+                path: &request.path,
+                headers: &request.headers,
+                body: request.body.as_deref(),
+                now: world.now(),
+            };
+            idempotency::once(world, &sent, |world| {
+                change(world, caller, request, operation)
+            })
+        }),
+        _ => caller
+            .needs(Role::Reader)
+            .and_then(|()| look(world, request)),
+    };
+    answered.unwrap_or_else(|problem| problem.answer())
+}
+
+/// What a request is to change. The role for it is asked before anything else: who has lost it is not even
+/// answered again.
+fn may_change(caller: &Caller, request: &Request) -> Result<(Does, Kind), Problem> {
+    let (does, kind) = operation(request).ok_or_else(no_such_operation)?;
+    let role = match does {
+        Does::Submit => Role::Maker,
+        Does::Decide => Role::Checker,
+        Does::List => Role::Reader,
+    };
+    caller.needs(role)?;
+    Ok((does, kind))
+}
+
+fn change(
+    world: &mut dyn World,
+    caller: &Caller,
+    request: &Request,
+    (does, kind): (Does, Kind),
+) -> Result<Answer, Problem> {
+    let account = parameter(&request.path_parameters, "accountId");
+    let body = request.body.as_deref().unwrap_or_default();
+    if does == Does::Submit {
+        let (reason, asked) = bodies::asked(kind, account, body)?;
+        let maker = Maker {
+            caller,
+            reason: &reason,
+            headers: &request.headers,
+        };
+        let participant = match &asked {
+            crate::kinds::Asked::Participant(new) => new.id.clone(),
+            _ => participant_of(request).to_owned(),
+        };
+        return submit::submit(world, &maker, &participant, asked);
+    }
+    let decision: Decision = bodies::read(body)?;
+    let place = Place {
+        participant: participant_of(request),
+        kind,
+        account,
+        request: parameter(&request.path_parameters, "requestId"),
+    };
+    decide::decide(world, caller, &request.headers, &place, decision)
+}
+
+fn look(world: &mut dyn World, request: &Request) -> Result<Answer, Problem> {
+    if let Some((Does::List, kind)) = operation(request) {
+        return lists::pending(world, kind, &request.query_parameters);
+    }
+    match request.operation_id.as_str() {
+        "GetPendingParticipants" => lists::participants(world, &request.query_parameters),
+        "GetParticipantInfo" => views::participant(world, request),
+        "GetLiquidityCoverCurrentState" => money::current_state(world, participant_of(request)),
+        "GetRequest" => views::request(world, request),
+        "GetParticipantChanges" => lists::changes(world, request),
+        _ => Err(no_such_operation()),
+    }
+}
+
+fn operation(request: &Request) -> Option<(Does, Kind)> {
+    let mut operations = OPERATIONS.iter();
+    let found = operations.find(|(name, ..)| *name == request.operation_id);
+    found.map(|(_, does, kind)| (*does, *kind))
+}
+
+fn no_such_operation() -> Problem {
+    Problem::new(ProblemKind::NotFound, "there is no such operation")
+}
+
+fn participant_of(request: &Request) -> &str {
+    parameter(&request.path_parameters, "id").unwrap_or_default()
+}
+
+/// The participant that a path names.
+fn found(world: &mut dyn World, request: &Request) -> Result<Participant, Problem> {
+    let id = participant_of(request);
+    let found = PARTICIPANTS.within(world).get(id);
+    found.ok_or_else(|| submit::unknown(id))
+}

@@ -1,0 +1,147 @@
+//! What has been changed of a participant, by whom: a chain that nobody can change unseen.
+//!
+//! An entry is inserted once and never written again. Each holds the hash of the one before, and the
+//! participant's document that of the last: `rialto ledger check` walks the chain.
+
+use crate::participants::Participant;
+use rialto_sdk::canonical::request_hash;
+use rialto_sdk::documents::{Collection, Store};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Changes by participant and number.
+pub const CHANGES: Collection<Change> = Collection::new("changes");
+
+/// Who changed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct By {
+    /// The operator who asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maker: Option<String>,
+    /// Who decided it: an operator, or `automatic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checker: Option<String>,
+    /// The release that brought it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<u64>,
+}
+
+/// A document of the collection `changes`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Change {
+    /// Counted from 0.
+    pub n: u64,
+    /// UTC, milliseconds since 1970.
+    pub at: u64,
+    /// What was changed: a kind of request, or `release`.
+    pub kind: String,
+    /// The request's state then; `RELEASE` where a release did it.
+    pub state: String,
+    /// Who.
+    pub by: By,
+    /// The request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// What was asked for: the request's payload, its reason, and what became of it in words. None where
+    /// a release did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Value>,
+    /// What it is about, before; null where there was nothing.
+    pub before: Value,
+    /// The same after.
+    pub after: Value,
+    /// The hash of the entry before; empty for the first one.
+    pub previous: String,
+    /// SHA-256 of this entry's canonical JSON (RFC 8785) without this member.
+    pub hash: String,
+}
+
+/// What is to be kept of a change.
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// See [`Change`].
+    pub kind: String,
+    /// See [`Change`].
+    pub state: String,
+    /// See [`Change`].
+    pub by: By,
+    /// See [`Change`].
+    pub request: Option<String>,
+    /// See [`Change`].
+    pub asked: Option<Value>,
+    /// See [`Change`].
+    pub before: Value,
+    /// See [`Change`].
+    pub after: Value,
+}
+
+impl Change {
+    /// The hash that the entry ought to have.
+    #[must_use]
+    pub fn hash_of(&self) -> String {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        if let Some(members) = value.as_object_mut() {
+            members.remove("hash");
+        }
+        request_hash(&value)
+    }
+}
+
+/// Append a change to a participant's history. The participant is to be written after it.
+///
+/// # Panics
+/// When there is an entry of this number: then somebody has written the participant's document.
+pub fn append(
+    store: &mut (impl Store + ?Sized),
+    participant: &mut Participant,
+    note: Note,
+    at: u64,
+) {
+    let mut change = Change {
+        n: participant.changes,
+        at,
+        kind: note.kind,
+        state: note.state,
+        by: note.by,
+        request: note.request,
+        asked: note.asked,
+        before: note.before,
+        after: note.after,
+        previous: participant.last_change_hash.clone(),
+        hash: String::new(),
+    };
+    change.hash = change.hash_of();
+    let id = id(&participant.participant, change.n);
+    let is_new = CHANGES.within(store).insert_if_absent(&id, &change);
+    assert!(
+        is_new,
+        "the change {id} is there already: history is never written twice"
+    );
+    participant.changes += 1;
+    participant.last_change_hash = change.hash;
+}
+
+/// The id of an entry.
+#[must_use]
+pub fn id(participant: &str, n: u64) -> String {
+    format!("{participant}/{n:010}")
+}
+
+/// Where a participant's chain is broken; none when it is whole.
+#[must_use]
+pub fn broken(store: &mut (impl Store + ?Sized), participant: &Participant) -> Option<u64> {
+    let mut previous = String::new();
+    for n in 0..participant.changes {
+        let change = CHANGES.within(store).get(&id(&participant.participant, n));
+        let Some(change) = change else {
+            return Some(n);
+        };
+        if change.n != n || change.previous != previous || change.hash != change.hash_of() {
+            return Some(n);
+        }
+        previous = change.hash;
+    }
+    (previous != participant.last_change_hash).then(|| participant.changes.saturating_sub(1))
+}

@@ -1,0 +1,213 @@
+//! A deposit or a withdrawal. The money itself moves at the settlement bank; here is what the scheme
+//! holds about it.
+
+use super::{Change, account_of, compare, is_approved, is_in, refused};
+use crate::bindings::rialto::accounts_and_balances::{
+    get_current_liquidity_position as current_position,
+    manage_funds_credit_debit_pair_instruction as manage_funds, types::LedgerError,
+};
+use crate::participants::Participant;
+use crate::world::{Event, World};
+use rialto_sdk::bindings::rialto::common::types::Money;
+use rialto_sdk::canonical::sha256_hex;
+use rialto_sdk::documents::Collection;
+use rialto_sdk::money::minor_units;
+use rialto_sdk::operators::{Amount, Kind, Problem};
+use rialto_sdk::scheme::Scheme;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Direction {
+    /// Into the scheme.
+    Deposit,
+    /// Out of it.
+    Withdrawal,
+}
+
+impl Direction {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Deposit => "DEPOSIT",
+            Self::Withdrawal => "WITHDRAWAL",
+        }
+    }
+}
+
+/// What the bank calls funds that were moved: nothing is moved twice under one name.
+const REFERENCES: Collection<Used> = Collection::new("funds-references");
+
+/// A document of the collection `funds-references`, by participant, currency, direction and reference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Used {
+    /// By this request.
+    request: String,
+}
+
+/// What is to be moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Funds {
+    /// Which way.
+    pub r#type: Direction,
+    /// The currency of the account.
+    pub account_id: String,
+    /// How much.
+    pub amount: Amount,
+    /// Whose settled funds; none: those of the default model of the currency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settlement_model: Option<String>,
+    /// What the bank calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_reference: Option<String>,
+}
+
+impl Change for Funds {
+    /// Two different movements may wait at once.
+    fn target(&self, scheme: &Scheme) -> String {
+        let which = match (self.reference(), self.amount.money(scheme)) {
+            (Some(reference), _) => sha256_hex(reference.as_bytes()),
+            // However it is written.
+            (None, Ok(money)) => minor_units(&money).to_string(),
+            (None, Err(_)) => self.amount.amount.clone(),
+        };
+        format!("{}/{}/{which}", self.account_id, self.r#type.name())
+    }
+
+    fn based_on(&self, _: &Participant) -> Value {
+        Value::Null
+    }
+
+    fn judge(&self, world: &mut dyn World, participant: &Participant) -> Result<(), Problem> {
+        is_in(participant)?;
+        let account = account_of(participant, &self.account_id)?;
+        if self.r#type == Direction::Withdrawal {
+            is_approved(participant)?;
+        }
+        if !account.enabled {
+            let detail = format!("the account {} is disabled", self.account_id);
+            return Err(Problem::new(Kind::AccountDisabled, detail));
+        }
+        self.amount.is_in(&self.account_id)?;
+        self.refuse_used(world, &participant.participant)?;
+        let money = self.amount.some_money(world.scheme())?;
+        self.judge_funds(world, &participant.participant, &money)
+    }
+
+    fn make(
+        &self,
+        world: &mut dyn World,
+        participant: &mut Participant,
+        request: &str,
+    ) -> Result<Vec<Event>, Problem> {
+        let instruction = manage_funds::Request {
+            instruction_id: request.to_owned(),
+            participant: participant.participant.clone(),
+            direction: match self.r#type {
+                Direction::Deposit => manage_funds::Direction::Deposit,
+                Direction::Withdrawal => manage_funds::Direction::Withdrawal,
+            },
+            amount: self.amount.some_money(world.scheme())?,
+            settlement_model: self.settlement_model.clone(),
+        };
+        let moved = world.move_funds(&instruction);
+        let moved = moved.map_err(|error| match (error, &self.settlement_model) {
+            (LedgerError::UnknownAccount(_), Some(model)) => self.unknown_model(model),
+            (error, _) => refused(error, Kind::InsufficientFunds),
+        })?;
+        if let Some(id) = self.reference_id(&participant.participant) {
+            let used = Used {
+                request: request.to_owned(),
+            };
+            REFERENCES.within(world).put(&id, &used);
+        }
+        compare(world, &participant.participant, &moved.liquidity);
+        Ok(Vec::new())
+    }
+}
+
+impl Funds {
+    /// What the bank calls it; white space around that is no part of it.
+    fn reference(&self) -> Option<&str> {
+        let reference = self.external_reference.as_deref().map(str::trim);
+        reference.filter(|reference| !reference.is_empty())
+    }
+
+    fn reference_id(&self, participant: &str) -> Option<String> {
+        let hash = sha256_hex(self.reference()?.as_bytes());
+        let (currency, direction) = (&self.account_id, self.r#type.name());
+        Some(format!("{participant}/{currency}/{direction}/{hash}"))
+    }
+
+    /// What the bank has moved once is not booked twice, however long ago that was.
+    fn refuse_used(&self, world: &mut dyn World, participant: &str) -> Result<(), Problem> {
+        let used = self.reference_id(participant);
+        let used = used.and_then(|id| REFERENCES.within(world).get_for_update(&id));
+        let Some(used) = used else {
+            return Ok(());
+        };
+        let detail = format!(
+            "the request {} of this external reference was approved: the bank moved it once",
+            used.request
+        );
+        Err(Problem::new(Kind::ReferenceUsed, detail).with("request", used.request))
+    }
+
+    /// The ledger decides when it posts; who asks for too much learns it now.
+    fn judge_funds(
+        &self,
+        world: &mut dyn World,
+        participant: &str,
+        money: &Money,
+    ) -> Result<(), Problem> {
+        let request = current_position::Request {
+            participant: participant.to_owned(),
+            currency: self.account_id.clone(),
+        };
+        let position = world.position(&request);
+        let position = position.map_err(|error| refused(error, Kind::InsufficientFunds))?;
+        // The first account is the one that a currency has by default, whatever model it has come to be of.
+        let mut all = position.settled.iter();
+        let settled = match &self.settlement_model {
+            None => all.next(),
+            model => all.find(|funds| funds.settlement_model == *model),
+        };
+        let Some(settled) = settled else {
+            let model = self.settlement_model.as_deref().unwrap_or("by default");
+            return Err(self.unknown_model(model));
+        };
+        if self.r#type == Direction::Deposit {
+            return Ok(());
+        }
+        for (available, kind, what) in [
+            (
+                &position.liquidity.available,
+                Kind::InsufficientFunds,
+                "liquidity",
+            ),
+            (
+                &settled.available,
+                Kind::InsufficientSettledFunds,
+                "settled funds",
+            ),
+        ] {
+            if minor_units(available) < minor_units(money) {
+                let left = Amount::from(available);
+                let detail = format!("of {what} there are {} {} left", left.amount, left.currency);
+                return Err(Problem::new(kind, detail).with("available", json!(left)));
+            }
+        }
+        Ok(())
+    }
+
+    fn unknown_model(&self, model: &str) -> Problem {
+        let detail = format!(
+            "there are no settled funds of the model {model} in {}",
+            self.account_id
+        );
+        Problem::new(Kind::ModelUnknown, detail)
+    }
+}

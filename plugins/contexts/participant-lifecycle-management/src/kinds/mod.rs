@@ -1,0 +1,233 @@
+//! What operators may ask for: for each kind what it carries, how it is judged, and what makes it true.
+//!
+//! Who may ask and who decides, duplicates, history and notices are the same for all: `submit.rs` and
+//! `decide.rs`.
+
+pub mod account;
+pub mod cover;
+pub mod endpoints;
+pub mod funds;
+pub mod limit;
+pub mod participant;
+pub mod state;
+pub mod status;
+pub mod threshold;
+
+use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
+use crate::participants::{self, Account, Participant};
+use crate::requests::Kind;
+use crate::warnings;
+use crate::world::{Event, World};
+use rialto_sdk::money::minor_units;
+use rialto_sdk::operators::{Amount, Kind as ProblemKind, Problem};
+use rialto_sdk::scheme::Scheme;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "payload", rename_all = "kebab-case")]
+pub enum Asked {
+    /// A new participant.
+    Participant(participant::NewParticipant),
+    /// A deposit or a withdrawal.
+    Funds(funds::Funds),
+    /// Liquidity set aside.
+    LiquidityCover(cover::Cover),
+    /// Whether the participant may transact.
+    State(state::StateUpdate),
+    /// An account in one more currency.
+    Account(account::NewAccount),
+    /// Whether an account takes transfers.
+    AccountStatus(status::StatusUpdate),
+    /// An account's net debit cap.
+    AccountLimit(limit::LimitUpdate),
+    /// An account's warning threshold.
+    AccountThreshold(threshold::ThresholdUpdate),
+    /// Where the participant is reached.
+    Endpoints(endpoints::EndpointsUpdate),
+}
+
+impl Asked {
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Participant(_) => Kind::Participant,
+            Self::Funds(_) => Kind::Funds,
+            Self::LiquidityCover(_) => Kind::LiquidityCover,
+            Self::State(_) => Kind::State,
+            Self::Account(_) => Kind::Account,
+            Self::AccountStatus(_) => Kind::AccountStatus,
+            Self::AccountLimit(_) => Kind::AccountLimit,
+            Self::AccountThreshold(_) => Kind::AccountThreshold,
+            Self::Endpoints(_) => Kind::Endpoints,
+        }
+    }
+
+    /// What it would change.
+    #[must_use]
+    pub const fn change(&self) -> &dyn Change {
+        match self {
+            Self::Participant(asked) => asked,
+            Self::Funds(asked) => asked,
+            Self::LiquidityCover(asked) => asked,
+            Self::State(asked) => asked,
+            Self::Account(asked) => asked,
+            Self::AccountStatus(asked) => asked,
+            Self::AccountLimit(asked) => asked,
+            Self::AccountThreshold(asked) => asked,
+            Self::Endpoints(asked) => asked,
+        }
+    }
+}
+
+/// A change of a participant that is asked for.
+pub trait Change {
+    /// What of the participant it is about; a second request about the same waits until the first is
+    /// decided.
+    fn target(&self, _: &Scheme) -> String {
+        String::new()
+    }
+
+    /// The account that the path of its approval names.
+    fn account(&self) -> Option<&str> {
+        None
+    }
+
+    /// How that is now. When it has changed until the approval, the request is not approved.
+    fn based_on(&self, participant: &Participant) -> Value;
+
+    /// Whether it may be asked for, and approved. Writes nothing.
+    ///
+    /// # Errors
+    /// Why not.
+    fn judge(&self, world: &mut dyn World, participant: &Participant) -> Result<(), Problem>;
+
+    /// Make it so. Asks the ledger before anything else: what it refuses has changed nothing.
+    ///
+    /// # Errors
+    /// As the ledger refuses.
+    fn make(
+        &self,
+        world: &mut dyn World,
+        participant: &mut Participant,
+        request: &str,
+    ) -> Result<Vec<Event>, Problem>;
+
+    /// What a rejection changes.
+    fn reject(&self, _participant: &mut Participant) {}
+}
+
+/// The participant's account in a currency.
+///
+/// # Errors
+/// When it has none.
+pub fn account_of<'a>(
+    participant: &'a Participant,
+    currency: &str,
+) -> Result<&'a Account, Problem> {
+    let found = participant.account(currency);
+    found.ok_or_else(|| unknown_account(&participant.participant, currency))
+}
+
+fn unknown_account(participant: &str, currency: &str) -> Problem {
+    let detail = format!("{participant} has no account {currency}");
+    Problem::new(ProblemKind::AccountUnknown, detail)
+}
+
+/// Insist that the participant has been let in.
+///
+/// # Errors
+/// When it waits for approval, or was rejected.
+pub fn is_in(participant: &Participant) -> Result<(), Problem> {
+    if participant.is_in() {
+        return Ok(());
+    }
+    Err(in_state(participant))
+}
+
+/// Insist that the participant may transact.
+///
+/// # Errors
+/// When it may not.
+pub fn is_approved(participant: &Participant) -> Result<(), Problem> {
+    match participant.state {
+        participants::State::Approved => Ok(()),
+        _ => Err(in_state(participant)),
+    }
+}
+
+fn in_state(participant: &Participant) -> Problem {
+    let state = participant.state.name();
+    let detail = format!(
+        "{} is {state}, which does not allow this",
+        participant.participant
+    );
+    Problem::new(ProblemKind::ParticipantState, detail).with("state", state)
+}
+
+/// Nothing would change.
+#[must_use]
+pub fn nothing_changes() -> Problem {
+    let detail = "all is so already: there is nothing to change";
+    Problem::new(ProblemKind::NothingChanges, detail)
+}
+
+/// The ledger's refusal in an operator's words; `short` is what it is called when liquidity is short.
+///
+/// # Panics
+/// When the ledger says what nobody has asked for: a contradiction between contexts.
+#[must_use]
+pub fn refused(error: LedgerError, short: ProblemKind) -> Problem {
+    let left = |position: &AccountPosition| {
+        let left = Amount::from(&position.available);
+        let detail = format!("there are {} {} left", left.amount, left.currency);
+        (detail, serde_json::json!(left))
+    };
+    match error {
+        LedgerError::UnknownAccount(id) => Problem::new(
+            ProblemKind::AccountUnknown,
+            format!("the ledger has no account {id}"),
+        ),
+        LedgerError::AccountDisabled(id) => {
+            let detail = format!("the account {id} is disabled");
+            Problem::new(ProblemKind::AccountDisabled, detail)
+        }
+        LedgerError::AccountClosed(id) => {
+            let detail = format!("the account {id} is closed");
+            Problem::new(ProblemKind::AccountClosed, detail)
+        }
+        LedgerError::ExceedsLimits(position) | LedgerError::ExceedsNetDebitCap(position) => {
+            let (detail, available) = left(&position);
+            Problem::new(short, detail).with("available", available)
+        }
+        LedgerError::ExceedsSettledFunds(position) => {
+            let (detail, available) = left(&position);
+            let detail = format!("of settled funds {detail}");
+            Problem::new(ProblemKind::InsufficientSettledFunds, detail).with("available", available)
+        }
+        LedgerError::LimitBelowUse(in_use) => below_use(&Amount::from(&in_use)),
+        other => panic!("the ledger refuses what was judged to be right: {other:?}"),
+    }
+}
+
+/// The limit would be less than what is in use.
+#[must_use]
+pub fn below_use(in_use: &Amount) -> Problem {
+    let detail = format!("{} {} are in use already", in_use.amount, in_use.currency);
+    Problem::new(ProblemKind::LimitBelowUse, detail).with("inUse", serde_json::json!(in_use))
+}
+
+/// An approved change has moved a liquidity account, or what it is compared with: warn of it, or forget
+/// that it was warned of (choreography 6.9 to 6.11).
+pub fn compare(world: &mut dyn World, participant: &str, position: &AccountPosition) {
+    use crate::bindings::rialto::participant_lifecycle_management::participant_liquidity_threshold_exceeded::Warning;
+    let threshold = position.threshold.as_ref().map(minor_units);
+    if threshold.is_some_and(|threshold| minor_units(&position.available) < threshold) {
+        let position = position.clone();
+        warnings::warn(world, participant.to_owned(), Warning::Threshold, position);
+    } else {
+        warnings::recovered(world, participant, position);
+    }
+}

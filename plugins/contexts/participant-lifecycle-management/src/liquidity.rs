@@ -1,0 +1,93 @@
+//! What other contexts may ask about a participant's money: the participant and its accounts are known
+//! here, the amounts to the ledger.
+
+use crate::bindings::exports::rialto::participant_lifecycle_management::{
+    get_liquidity_cover_history as cover_history, get_reservations as reservations,
+};
+use crate::bindings::rialto::accounts_and_balances::request_account_position_history as position_history;
+use crate::bindings::rialto::accounts_and_balances::request_accounts_positions as accounts_positions;
+use crate::bindings::rialto::accounts_and_balances::types::{
+    AccountStatus, LedgerAccountType, LedgerError,
+};
+use crate::participants::PARTICIPANTS;
+use crate::world::World;
+
+/// The entries of one of a participant's accounts; none where there is no such participant or account.
+///
+/// # Errors
+/// As the ledger says.
+pub fn history(
+    world: &mut dyn World,
+    request: cover_history::Request,
+) -> Result<Option<cover_history::Response>, LedgerError> {
+    let participant = PARTICIPANTS.within(world).get(&request.participant);
+    let account = participant.and_then(|found| found.account(&request.currency).cloned());
+    let Some(account) = account else {
+        return Ok(None);
+    };
+    let account = match request.ledger_account {
+        LedgerAccountType::Liquidity => account.liquidity_account,
+        LedgerAccountType::Position => account.position_account,
+        LedgerAccountType::LiquidityCover => account.liquidity_cover_account,
+        LedgerAccountType::Settlement => account.settlement_account,
+        other => match only(world, &request, other)? {
+            Some(id) => id,
+            None => return Ok(None),
+        },
+    };
+    let page = world.history(&position_history::Request {
+        account,
+        from: request.from,
+        to: request.to,
+        cursor: request.cursor,
+        limit: request.limit,
+    })?;
+    Ok(Some(cover_history::Response {
+        postings: page.postings,
+        cursor: page.cursor,
+    }))
+}
+
+/// The first account of a type that participants are not asked to know.
+fn only(
+    world: &mut dyn World,
+    request: &cover_history::Request,
+    of: LedgerAccountType,
+) -> Result<Option<String>, LedgerError> {
+    let statuses = world.positions(&accounts_positions::Request {
+        participant: request.participant.clone(),
+        currency: Some(request.currency.clone()),
+    })?;
+    let mut found = statuses.into_iter();
+    let found = found.find(|status: &AccountStatus| status.account_type == of);
+    Ok(found.map(|status| status.position.account_id))
+}
+
+/// What of a participant is reserved; none where there is no such participant.
+///
+/// # Panics
+/// When the ledger does not know the accounts of a participant that has some.
+pub fn reservations(
+    world: &mut dyn World,
+    participant: &str,
+) -> Option<Vec<reservations::Reservation>> {
+    let found = PARTICIPANTS.within(world).get(participant)?;
+    if found.accounts.is_empty() {
+        return Some(Vec::new());
+    }
+    let accounts = world.reservations(participant);
+    let accounts = accounts
+        .unwrap_or_else(|error| panic!("the ledger does not know {participant}: {error:?}"));
+    let reservations = accounts.into_iter().map(|account| {
+        let cover = found.account(&account.currency);
+        let cover = cover.and_then(|known| known.cover.as_ref());
+        reservations::Reservation {
+            since: cover.map(|cover| cover.since),
+            request_id: cover.map(|cover| cover.request.clone()),
+            currency: account.currency,
+            liquidity_cover: account.liquidity_cover,
+            position: account.position,
+        }
+    });
+    Some(reservations.collect())
+}

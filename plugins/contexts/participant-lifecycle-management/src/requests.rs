@@ -1,0 +1,240 @@
+//! Requests of operators as data: what is asked for, by whom, and what became of it.
+//!
+//! A request is PENDING until a second operator decides it, or CHECKING while an endpoint is being tried;
+//! APPROVED, REJECTED and FAILED are final. `pending` lists what waits, in the order of time; while a
+//! request is open, `open-requests` keeps another one about the same away.
+
+use crate::kinds::Asked;
+use rialto_sdk::canonical::sha256_hex;
+use rialto_sdk::documents::{Collection, Store};
+use rialto_sdk::operators::version;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Requests by id.
+pub const REQUESTS: Collection<Request> = Collection::new("requests");
+/// What waits for approval, by kind and time.
+pub const PENDING: Collection<Pending> = Collection::new("pending");
+/// What is asked for and not decided, by what it is about.
+pub const OPEN: Collection<Open> = Collection::new("open-requests");
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A new participant.
+    Participant,
+    /// A deposit or a withdrawal.
+    Funds,
+    /// Liquidity set aside.
+    LiquidityCover,
+    /// Whether the participant may transact.
+    State,
+    /// An account in one more currency.
+    Account,
+    /// Whether an account takes transfers.
+    AccountStatus,
+    /// An account's net debit cap.
+    AccountLimit,
+    /// An account's warning threshold.
+    AccountThreshold,
+    /// Where the participant is reached.
+    Endpoints,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Participant,
+        Self::Funds,
+        Self::LiquidityCover,
+        Self::State,
+        Self::Account,
+        Self::AccountStatus,
+        Self::AccountLimit,
+        Self::AccountThreshold,
+        Self::Endpoints,
+    ];
+
+    /// Its name in documents, settings and notices.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Participant => "participant",
+            Self::Funds => "funds",
+            Self::LiquidityCover => "liquidity-cover",
+            Self::State => "state",
+            Self::Account => "account",
+            Self::AccountStatus => "account-status",
+            Self::AccountLimit => "account-limit",
+            Self::AccountThreshold => "account-threshold",
+            Self::Endpoints => "endpoints",
+        }
+    }
+}
+
+/// How a request stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING-KEBAB-CASE")]
+pub enum State {
+    /// Waits for a checker.
+    Pending,
+    /// Was approved; an endpoint is being tried.
+    Checking,
+    /// Was approved and is true.
+    Approved,
+    /// Was rejected; nothing came of it.
+    Rejected,
+    /// Was approved, and could not be made true.
+    Failed,
+}
+
+impl State {
+    /// Its name in documents and notices.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Checking => "CHECKING",
+            Self::Approved => "APPROVED",
+            Self::Rejected => "REJECTED",
+            Self::Failed => "FAILED",
+        }
+    }
+}
+
+/// A document of the collection `requests`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Request {
+    /// UUID.
+    pub id: String,
+    /// What is asked for: `kind` and `payload`.
+    #[serde(flatten)]
+    pub asked: Asked,
+    /// Of whom.
+    pub participant: String,
+    /// What of the participant; empty where there is only one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target: String,
+    /// How that was when it was asked for.
+    pub based_on: Value,
+    /// How it stands.
+    pub state: State,
+    /// Why, in the maker's words.
+    pub reason: String,
+    /// Who asked.
+    pub maker: String,
+    /// When; UTC, milliseconds since 1970.
+    pub made_at: u64,
+    /// Who decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checker: Option<String>,
+    /// When.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<u64>,
+    /// The checker's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// Counts each write.
+    pub version: u64,
+}
+
+/// A document of the collection `pending`: what filters need.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pending {
+    /// Of whom.
+    pub participant: String,
+    /// Who asked.
+    pub maker: String,
+    /// When; UTC, milliseconds since 1970.
+    pub made_at: u64,
+    /// The request.
+    pub request: String,
+}
+
+/// A document of the collection `open-requests`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Open {
+    /// The request.
+    pub request: String,
+}
+
+impl Request {
+    fn pending_id(&self) -> String {
+        let kind = self.asked.kind().name();
+        format!("{kind}/{:013}/{}", self.made_at, self.id)
+    }
+
+    /// The entity tag of its version.
+    #[must_use]
+    pub fn tag(&self) -> String {
+        version::tag_of('r', self.version)
+    }
+
+    /// What histories keep of it, so that nobody changes it unseen.
+    #[must_use]
+    pub fn told(&self) -> Value {
+        let asked = serde_json::to_value(&self.asked).unwrap_or_default();
+        let mut told = json!({ "payload": asked["payload"], "reason": self.reason });
+        for (name, words) in [("note", &self.note), ("failure", &self.failure)] {
+            if let Some(words) = words {
+                told[name] = json!(words);
+            }
+        }
+        told
+    }
+
+    fn open_id(&self) -> String {
+        open_id(&self.participant, self.asked.kind(), &self.target)
+    }
+
+    /// Write a new request, to wait for a checker.
+    pub fn submit(&self, store: &mut (impl Store + ?Sized)) {
+        REQUESTS.within(store).put(&self.id, self);
+        PENDING.within(store).put(
+            &self.pending_id(),
+            &Pending {
+                participant: self.participant.clone(),
+                maker: self.maker.clone(),
+                made_at: self.made_at,
+                request: self.id.clone(),
+            },
+        );
+        let open = Open {
+            request: self.id.clone(),
+        };
+        OPEN.within(store).put(&self.open_id(), &open);
+    }
+
+    /// Write what became of it.
+    pub fn stand(&mut self, store: &mut (impl Store + ?Sized), state: State) {
+        self.state = state;
+        self.version += 1;
+        REQUESTS.within(store).put(&self.id, self);
+        PENDING.within(store).delete(&self.pending_id());
+        if state == State::Checking {
+            // Also what was approved without waiting keeps another one away meanwhile.
+            let open = Open {
+                request: self.id.clone(),
+            };
+            OPEN.within(store).put(&self.open_id(), &open);
+        } else {
+            OPEN.within(store).delete(&self.open_id());
+        }
+    }
+}
+
+/// The id of what is open about this. Targets may be long: their hash stands for them.
+#[must_use]
+pub fn open_id(participant: &str, kind: Kind, target: &str) -> String {
+    format!(
+        "{participant}/{}/{}",
+        kind.name(),
+        sha256_hex(target.as_bytes())
+    )
+}

@@ -1,0 +1,87 @@
+//! What accounts are kept by does not change under them.
+
+use super::*;
+
+fn other(hub: &str, usd: u8, tzs: u8) -> Scheme {
+    let text = format!(
+        r#"{{"name":"demo","hub":"{hub}",
+            "currencies":[{{"code":"USD","scale":{usd}}},{{"code":"TZS","scale":{tzs}}}]}}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+/// With an account in USD.
+fn world() -> Fake {
+    let mut world = Fake::new();
+    bring_in(&mut world, &scheme(USD, "http://h"), 1);
+    world
+}
+
+#[test]
+#[should_panic(
+    expected = "the release has USD with 3 decimal places, and its accounts are kept with 2"
+)]
+fn another_scale_of_a_currency_in_use_stops_the_release() {
+    bring_in_with(&mut world(), &other("Hub", 3, 0), &[], 2);
+}
+
+#[test]
+#[should_panic(expected = "the release calls the hub \"Switch\"")]
+fn another_name_of_the_hub_stops_the_release() {
+    bring_in_with(&mut world(), &other("Switch", 2, 0), &[], 2);
+}
+
+#[test]
+#[should_panic(expected = "are kept with 2")]
+fn the_accounts_of_a_store_where_no_facts_were_kept_are_looked_at() {
+    let mut world = world();
+    world.store.0.retain(|(of, _), _| of != "kept-currencies");
+    bring_in_with(&mut world, &other("Hub", 3, 0), &scheme("", "http://h"), 2);
+}
+
+#[test]
+#[should_panic(expected = "are kept with 2")]
+fn a_currency_that_was_gone_for_a_release_comes_back_as_it_was() {
+    let mut world = world();
+    let without: Scheme =
+        serde_json::from_str(r#"{"name":"demo","hub":"Hub","currencies":[]}"#).unwrap();
+    bring_in_with(&mut world, &without, &scheme("", "http://h"), 2);
+    bring_in_with(&mut world, &other("Hub", 2, 0), &[], 3);
+    bring_in_with(&mut world, &without, &[], 4);
+    bring_in_with(&mut world, &other("Hub", 1, 0), &[], 5);
+}
+
+#[test]
+fn what_no_account_uses_may_change() {
+    let mut world = world();
+    bring_in_with(&mut world, &other("Hub", 2, 2), &[], 2);
+    let changes = bring_in_with(&mut world, &other("Hub", 2, 2), &scheme(TZS, "http://h"), 3);
+    assert_eq!(changes, ["participant payerfsp: accounts opened in TZS"]);
+    assert_eq!(world.book("payerfsp", "TZS").scale, 2);
+    let mut nobody = Fake::new();
+    bring_in_with(&mut nobody, &other("Hub", 2, 0), &[], 1);
+    bring_in_with(&mut nobody, &other("Switch", 3, 2), &[], 2);
+}
+
+#[test]
+fn the_facts_of_an_older_store_are_kept_from_the_next_release_on() {
+    let mut world = world();
+    world.store.0.retain(|(of, _), _| of != "kept-currencies");
+    bring_in(&mut world, &scheme(USD, "http://h"), 2);
+    let kept = &world.documents("kept-currencies")["USD"];
+    assert_eq!(*kept, serde_json::json!({ "hub": "Hub", "scale": 2 }));
+}
+
+#[test]
+#[should_panic(expected = "the release has TZS with 2 decimal places")]
+fn a_currency_that_operators_began_to_use_between_two_steps_stops_the_release() {
+    let mut world = world();
+    let mut all = numbered(STEP as usize + 1);
+    all[STEP as usize].accounts = scheme(TZS, "http://h").remove(0).accounts;
+    let facts = other("Hub", 2, 2);
+    let manifest = (&facts, &listed(&all) as &dyn Fn(u32, u32) -> _);
+    let (_, more) = activation::step(&mut world, manifest, 2, 0);
+    assert!(more);
+    activation::facts::keep(&mut world, "Hub", "TZS", 0);
+    activation::step(&mut world, manifest, 2, 1);
+}

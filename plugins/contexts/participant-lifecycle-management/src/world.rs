@@ -1,0 +1,161 @@
+//! Everything outside that a request of an operator may need, so that native tests can stand in for it.
+
+use crate::bindings::rialto::accounts_and_balances::{
+    create_participant_account_with_limits as create_account,
+    create_participant_accounts_with_limits as create_accounts,
+    enabled_disabled_participant_account as enabled_disabled,
+    get_current_liquidity_position as current_position,
+    manage_funds_credit_debit_pair_instruction as manage_funds,
+    record_liquidity_reservation_entries as reservation_entries,
+    request_account_position_history as position_history,
+    request_accounts_positions as accounts_positions,
+    request_reservation_accounts as reservation_accounts,
+    types::{AccountPosition, AccountStatus, LedgerError, ParticipantAccountIds},
+    update_participant_account_limit as account_limit,
+    update_participant_account_threshold as account_threshold,
+};
+use crate::bindings::rialto::participant_lifecycle_management::{
+    approval_notification, participant_account_added, participant_account_disabled,
+    participant_account_enabled, participant_account_limit_updated,
+    participant_account_threshold_updated, participant_created, participant_endpoints_updated,
+    participant_liquidity_threshold_exceeded, participant_state_updated,
+};
+use crate::settings::Settings;
+use rialto_sdk::bindings::rialto::host::http::OutboundRequest;
+use rialto_sdk::documents::Store;
+use rialto_sdk::scheme::Scheme;
+
+/// What other contexts are told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A participant is in, with its accounts.
+    Created(participant_created::Event),
+    /// It may transact, or not.
+    StateUpdated(participant_state_updated::Event),
+    /// It has accounts in one more currency.
+    AccountAdded(participant_account_added::Event),
+    /// Its accounts of a currency take transfers again.
+    AccountEnabled(participant_account_enabled::Event),
+    /// They do not.
+    AccountDisabled(participant_account_disabled::Event),
+    /// Its net debit cap is another one.
+    LimitUpdated(participant_account_limit_updated::Event),
+    /// Its warning threshold is another one.
+    ThresholdUpdated(participant_account_threshold_updated::Event),
+    /// It is reached elsewhere.
+    EndpointsUpdated(participant_endpoints_updated::Event),
+    /// Its liquidity is low.
+    Warned(participant_liquidity_threshold_exceeded::Event),
+    /// Something became of a request.
+    Notice(approval_notification::Event),
+}
+
+/// The ledger, as far as participants are concerned.
+pub trait Ledger {
+    /// Open the accounts of a new participant.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn open(
+        &mut self,
+        request: &create_accounts::Request,
+    ) -> Result<Vec<ParticipantAccountIds>, LedgerError>;
+    /// Open accounts in one more currency.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn open_one(
+        &mut self,
+        request: &create_account::Request,
+    ) -> Result<ParticipantAccountIds, LedgerError>;
+    /// Post a deposit or a withdrawal.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn move_funds(
+        &mut self,
+        request: &manage_funds::Request,
+    ) -> Result<manage_funds::Response, LedgerError>;
+    /// Let accounts take new reservations and funds, or not.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn enable(
+        &mut self,
+        request: &enabled_disabled::Request,
+    ) -> Result<Vec<AccountStatus>, LedgerError>;
+    /// Set the net debit cap.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn set_limit(
+        &mut self,
+        request: &account_limit::Request,
+    ) -> Result<AccountPosition, LedgerError>;
+    /// Set warning thresholds.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn set_thresholds(
+        &mut self,
+        request: &account_threshold::Request,
+    ) -> Result<Vec<AccountPosition>, LedgerError>;
+    /// What a participant has, uses and may still use in one currency.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn position(
+        &mut self,
+        request: &current_position::Request,
+    ) -> Result<current_position::Response, LedgerError>;
+    /// Set liquidity aside, or give it back.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn reserve(
+        &mut self,
+        request: &reservation_entries::Request,
+    ) -> Result<reservation_entries::Response, LedgerError>;
+    /// All accounts of a participant.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn positions(
+        &mut self,
+        request: &accounts_positions::Request,
+    ) -> Result<Vec<AccountStatus>, LedgerError>;
+    /// The entries of an account.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn history(
+        &mut self,
+        request: &position_history::Request,
+    ) -> Result<position_history::Response, LedgerError>;
+    /// What of a participant is reserved.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn reservations(
+        &mut self,
+        participant: &str,
+    ) -> Result<Vec<reservation_accounts::ReservationAccount>, LedgerError>;
+}
+
+/// The world of a turn. What is done through it becomes true together, or not at all.
+pub trait World: Store + Ledger {
+    /// The turn's instant: UTC, milliseconds since 1970.
+    fn now(&self) -> u64;
+    /// A random UUID.
+    fn uuid(&mut self) -> String;
+    /// The scheme's facts.
+    fn scheme(&self) -> &'static Scheme;
+    /// The component's settings.
+    fn settings(&self) -> &'static Settings;
+    /// File the turn under this.
+    fn subject(&mut self, kind: &str, id: &str);
+    /// Tell other contexts.
+    fn publish(&mut self, event: Event);
+    /// Stage a request to the outside.
+    fn send(&mut self, request: &OutboundRequest);
+}

@@ -1,0 +1,259 @@
+//! Settlement batches: which one a transfer goes into, who is in it, and how it is closed.
+//!
+//! | From | To | When |
+//! |---|---|---|
+//! | OPEN | CLOSED | its time is over, or an operator closes it |
+//! | OPEN, CLOSED | AWAITING_SETTLEMENT | a settlement takes it |
+//! | AWAITING_SETTLEMENT | SETTLED | the settlement is completed |
+//! | AWAITING_SETTLEMENT, SETTLED | CLOSED | the settlement is aborted or refused |
+//!
+//! A batch has no sums of its own: the ledger's accounts have them, and a sum would be what all
+//! transfers wait for.
+
+use crate::bindings::rialto::accounts_and_balances::create_accounts::NewAccount;
+use crate::bindings::rialto::accounts_and_balances::types::{
+    AccountStatus, LedgerAccountType, LedgerError,
+};
+use crate::settings::Model;
+use crate::units::{Units, units};
+use crate::world::World;
+use rialto_sdk::documents::Collection;
+use rialto_sdk::time::format_date_time;
+use serde::{Deserialize, Serialize};
+
+/// Which batch takes transfers now, by model and currency.
+const OPEN: Collection<OpenBatch> = Collection::new("open-batches");
+/// Batches by their ids.
+pub const BATCHES: Collection<Batch> = Collection::new("batches");
+/// Who is in a batch: `<batch>/<participant>`.
+pub const MEMBERS: Collection<Member> = Collection::new("batch-members");
+
+/// A document of the collection `open-batches`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OpenBatch {
+    /// The batch; none when the latest one is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    batch: Option<String>,
+    /// It takes transfers before this: UTC, milliseconds since 1970; none: until it is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<u64>,
+    /// How many batches there have been.
+    sequence: u64,
+}
+
+/// Where a batch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum State {
+    /// It takes transfers.
+    Open,
+    /// It takes none any more.
+    Closed,
+    /// A settlement has it.
+    AwaitingSettlement,
+    /// It is settled.
+    Settled,
+}
+
+/// A document of the collection `batches`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Batch {
+    /// `<model>.<currency>.<yyyy>.<MM>.<dd>.<HH>.<mm>.<sequence>`, the time being UTC.
+    pub id: String,
+    /// The settlement model.
+    pub model: String,
+    /// ISO 4217.
+    pub currency: String,
+    /// Decimal places of the currency in this scheme.
+    pub scale: u8,
+    /// Where it is.
+    pub state: State,
+    /// UTC, milliseconds since 1970.
+    pub opened_at: u64,
+    /// When it took transfers no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<u64>,
+    /// Which operator closed it, and why; none when its time was over or a settlement took it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<String>,
+    /// Why an operator closed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The settlement that has it, or had it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settlement: Option<String>,
+    /// One more with each change.
+    pub version: u64,
+}
+
+/// A document of the collection `batch-members`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Member {
+    /// The participant.
+    pub participant: String,
+    /// The ledger's account of what it owes or is owed in the batch.
+    pub account: String,
+    /// What it paid and received with the batch's transfers, once the batch takes no more. The account
+    /// has entries of settlements beside them then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<Sums>,
+}
+
+/// What was paid and what was received.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Sums {
+    /// Paid.
+    pub debits: Units,
+    /// Received.
+    pub credits: Units,
+}
+
+impl Sums {
+    /// Those of an account that has entries of transfers only.
+    #[must_use]
+    pub fn on(account: &AccountStatus) -> Self {
+        Self {
+            debits: units(&account.position.debit_balance),
+            credits: units(&account.position.credit_balance),
+        }
+    }
+}
+
+/// The id of a member.
+#[must_use]
+pub fn member_id(batch: &str, participant: &str) -> String {
+    format!("{batch}/{participant}")
+}
+
+/// The batch that a transfer of a model goes into, opened if there is none.
+pub fn current(world: &mut impl World, model: &Model, (currency, scale): (&str, u8)) -> String {
+    let id = format!("{}:{currency}", model.name);
+    let now = world.now();
+    let takes = |open: OpenBatch| {
+        open.batch
+            .filter(|_| open.until.is_none_or(|until| now < until))
+    };
+    // Read, not held: transfers do not wait for each other here. A turn that has read what another
+    // one changes is run again, so that no transfer gets into a batch that is closed.
+    if let Some(batch) = OPEN.within(world).get(&id).and_then(takes) {
+        return batch;
+    }
+    let mut open = OPEN.within(world).get_for_update(&id).unwrap_or_default();
+    if let Some(batch) = takes(open.clone()) {
+        return batch;
+    }
+    if let Some(over) = open.batch.take() {
+        let closed_at = open.until.unwrap_or(now);
+        update(world, &over, |batch| {
+            batch.state = State::Closed;
+            batch.closed_at = Some(closed_at);
+        });
+    }
+    open.sequence += 1;
+    let batch = Batch {
+        id: batch_id(&model.name, currency, now, open.sequence),
+        model: model.name.clone(),
+        currency: currency.to_owned(),
+        scale,
+        state: State::Open,
+        opened_at: now,
+        closed_at: None,
+        closed_by: None,
+        reason: None,
+        settlement: None,
+        version: 1,
+    };
+    open.until = (model.batch_interval_ms > 0).then(|| now.saturating_add(model.batch_interval_ms));
+    open.batch = Some(batch.id.clone());
+    BATCHES.within(world).put(&batch.id, &batch);
+    OPEN.within(world).put(&id, &open);
+    batch.id
+}
+
+fn batch_id(model: &str, currency: &str, now: u64, sequence: u64) -> String {
+    // yyyy-MM-ddTHH:mm
+    let minute: String = format_date_time(now)
+        .chars()
+        .take(16)
+        .map(|c| if c.is_ascii_digit() { c } else { '.' })
+        .collect();
+    format!("{model}.{currency}.{minute}.{sequence:06}")
+}
+
+/// Let a batch take no transfers from now on. The caller has seen that it is open.
+pub fn stop(world: &mut impl World, batch: &Batch) {
+    let id = format!("{}:{}", batch.model, batch.currency);
+    let Some(mut open) = OPEN.within(world).get_for_update(&id) else {
+        return;
+    };
+    if open.batch.as_ref() == Some(&batch.id) {
+        (open.batch, open.until) = (None, None);
+        OPEN.within(world).put(&id, &open);
+    }
+}
+
+/// Change a batch.
+///
+/// # Panics
+/// When there is none of this id: ids come from this component's own documents.
+pub fn update(world: &mut impl World, id: &str, change: impl FnOnce(&mut Batch)) {
+    let Some(mut batch) = BATCHES.within(world).get_for_update(id) else {
+        panic!("batch {id:?} is not there");
+    };
+    change(&mut batch);
+    batch.version += 1;
+    BATCHES.within(world).put(id, &batch);
+}
+
+/// The account of a participant in a batch, opened when the participant's first transfer comes.
+///
+/// # Errors
+/// When the ledger refuses.
+pub fn account_of(
+    world: &mut impl World,
+    (batch, model): (&str, &str),
+    participant: &str,
+    (currency, scale): (&str, u8),
+) -> Result<String, LedgerError> {
+    let id = member_id(batch, participant);
+    if let Some(member) = MEMBERS.within(world).get(&id) {
+        return Ok(member.account);
+    }
+    // Held, so that a settlement that takes the batch looks at its members either before this turn,
+    // which is run again then, or after it: a scan by itself could miss one that is being added.
+    let held = BATCHES.within(world).get_for_update(batch);
+    assert!(held.is_some(), "batch {batch:?} is not there");
+    let wanted = NewAccount {
+        account_type: LedgerAccountType::SettlementPosition,
+        owner: participant.to_owned(),
+        currency: currency.to_owned(),
+        scale,
+        settlement_model: model.to_owned(),
+        batch: Some(batch.to_owned()),
+    };
+    let account = world.create_accounts(&[wanted])?.pop().unwrap_or_default();
+    let member = Member {
+        participant: participant.to_owned(),
+        account: account.clone(),
+        transfers: None,
+    };
+    MEMBERS.within(world).insert_if_absent(&id, &member);
+    Ok(account)
+}
+
+/// Take a batch for a settlement: it takes no transfers from now on.
+pub fn take(world: &mut impl World, batch: &str, settlement: &str) {
+    let now = world.now();
+    if let Some(open) = BATCHES.within(world).get(batch) {
+        stop(world, &open);
+    }
+    update(world, batch, |batch| {
+        batch.state = State::AwaitingSettlement;
+        batch.closed_at.get_or_insert(now);
+        batch.settlement = Some(settlement.to_owned());
+    });
+}

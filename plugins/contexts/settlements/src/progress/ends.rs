@@ -1,0 +1,115 @@
+//! How a settlement ends: transfers wait for settlement no more; or, when it is undone, everything is
+//! posted the other way round, and they wait again.
+
+use super::{next_rows, post, posted_id};
+use crate::batches::{self, State};
+use crate::bindings::rialto::accounts_and_balances::insert_journal_entries::{
+    Unsettled, UnsettledChange,
+};
+use crate::settlement::{Act, Line, LineType, POSTED, Phase, ROWS, Settlement};
+use crate::units::Units;
+use crate::world::World;
+use rialto_sdk::money::money;
+
+/// The next rows: their transfers are settled, or wait again.
+pub(super) fn count(world: &mut impl World, settlement: &mut Settlement) -> usize {
+    let settled = settlement.state == Phase::Closing;
+    let rows = next_rows(world, settlement);
+    let Some((last, _)) = rows.last() else {
+        if settled {
+            complete(world, settlement);
+        } else {
+            give_batches_back(world, settlement, Phase::Aborted);
+        }
+        return 0;
+    };
+    settlement.cursor.after.clone_from(last);
+    let looked_at = rows.len();
+    let mut changes = Vec::new();
+    for (id, mut row) in rows {
+        let change = if settled {
+            UnsettledChange::Settled
+        } else {
+            UnsettledChange::Reopened
+        };
+        changes.push(Unsettled {
+            participant: row.participant.clone(),
+            change,
+            debits: money(&row.currency, row.scale, row.debits.0),
+            credits: money(&row.currency, row.scale, row.credits.0),
+        });
+        row.settled = settled;
+        row.held = Units(0);
+        ROWS.within(world).put(&id, &row);
+    }
+    post(world, settlement, Vec::new(), changes, false);
+    looked_at
+}
+
+fn complete(world: &mut impl World, settlement: &mut Settlement) {
+    settlement.enter(Phase::Completed);
+    let now = world.now();
+    // Unless an operator has completed it.
+    settlement.completed.get_or_insert_with(|| Act {
+        by: "automatic".to_owned(),
+        at: now,
+        reason: String::new(),
+    });
+    for batch in settlement.batches() {
+        batches::update(world, batch, |batch| batch.state = State::Settled);
+    }
+}
+
+/// The settlement has ended without settling: its batches may be settled by another one.
+pub(super) fn give_batches_back(world: &mut impl World, settlement: &mut Settlement, end: Phase) {
+    settlement.enter(end);
+    for batch in settlement.batches() {
+        batches::update(world, batch, |batch| batch.state = State::Closed);
+    }
+}
+
+/// The last list that is not turned round yet.
+pub(super) fn undo(world: &mut impl World, settlement: &mut Settlement) -> usize {
+    let Some(number) = settlement.cursor.part.checked_sub(1) else {
+        settlement.enter(Phase::Reopening);
+        return 0;
+    };
+    settlement.cursor.part = number;
+    let id = posted_id(&settlement.id, number as u64);
+    let Some(posted) = POSTED.within(world).get(&id) else {
+        panic!("the list {id:?} is not there");
+    };
+    let looked_at = posted.lines.len();
+    let lines = posted
+        .lines
+        .into_iter()
+        .rev()
+        .flat_map(turned_round)
+        .collect();
+    post(world, settlement, lines, Vec::new(), false);
+    looked_at
+}
+
+fn turned_round(line: Line) -> Vec<Line> {
+    let reversal = Line {
+        of: LineType::Reversal,
+        debit: line.credit.clone(),
+        credit: line.debit.clone(),
+        ..line.clone()
+    };
+    match (line.of, line.reserved) {
+        // What was given back is spent: there is nothing to set aside again.
+        (LineType::Hold | LineType::HoldRelease | LineType::Reversal, _) => Vec::new(),
+        (LineType::Receive, Some(reserved)) => {
+            let release = Line {
+                of: LineType::HoldRelease,
+                debit: reserved,
+                credit: line.credit,
+                reserved: None,
+                ..reversal.clone()
+            };
+            vec![release, reversal]
+        }
+        _ => vec![reversal],
+    }
+}

@@ -1,0 +1,292 @@
+//! A settlement of batches: its document, its matrix, and where it is.
+//!
+//! | Phase | What is done | Then |
+//! |---|---|---|
+//! | CALCULATING | accounts of the batches are closed, rows of the matrix are made of what they hold | HOLDING |
+//! | HOLDING | settled funds of net payers are set aside | PENDING; SETTLING at once if the model says so; RELEASING if somebody is short |
+//! | RELEASING | what was set aside is given back | REFUSED |
+//! | PENDING | an operator completes or aborts | CONSOLIDATING, ABORTING |
+//! | CONSOLIDATING | obligations of several batches become those of the settlement | SETTLING |
+//! | SETTLING | net payers pay net payees | CLOSING |
+//! | CLOSING | the transfers wait for settlement no more | COMPLETED |
+//! | ABORTING | what was set aside is given back | ABORTED |
+//! | UNDO_HOLDING | of a settlement that was completed by itself: settled funds of net payees are set aside | UNDOING; UNDO_RELEASING if somebody is short |
+//! | UNDO_RELEASING | what was set aside is given back | COMPLETED |
+//! | UNDOING | every entry is posted the other way round | REOPENING |
+//! | REOPENING | the transfers wait for settlement again | ABORTED |
+//!
+//! REFUSED, COMPLETED and ABORTED are final, but that a settlement that was completed by itself may be
+//! undone.
+
+use crate::bindings::rialto::accounts_and_balances::insert_journal_entries::{
+    JournalEntry, SettlementEntryType,
+};
+use crate::units::{Net, Units};
+use rialto_sdk::documents::Collection;
+use rialto_sdk::money::money;
+use serde::{Deserialize, Serialize};
+
+/// Settlements by their ids.
+pub const SETTLEMENTS: Collection<Settlement> = Collection::new("settlements");
+/// Rows of matrices: `<settlement>/<currency>/<participant>`.
+pub const ROWS: Collection<Row> = Collection::new("matrix-rows");
+/// What was posted: `<settlement>/<number>`.
+pub const POSTED: Collection<Posted> = Collection::new("settlement-postings");
+
+/// Where a settlement is. See the module's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[allow(missing_docs, reason = "the module's table says what is done in each")]
+pub enum Phase {
+    Calculating,
+    Holding,
+    Releasing,
+    Refused,
+    Pending,
+    Consolidating,
+    Settling,
+    Closing,
+    Completed,
+    Aborting,
+    Aborted,
+    UndoHolding,
+    UndoReleasing,
+    Undoing,
+    Reopening,
+}
+
+impl Phase {
+    /// Whether the settlement goes on by itself.
+    #[must_use]
+    pub const fn is_working(self) -> bool {
+        !matches!(
+            self,
+            Self::Refused | Self::Pending | Self::Completed | Self::Aborted
+        )
+    }
+}
+
+/// How far a phase has come.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Cursor {
+    /// Which of the settlement's parts or batches.
+    pub part: usize,
+    /// The last document that was looked at; of those who pay, where two sides are gone through.
+    pub after: String,
+    /// Of those who are paid.
+    pub payees_after: String,
+    /// While a batch is calculated: what its members looked at so far have paid.
+    #[serde(default)]
+    pub paid: Units,
+    /// And received.
+    #[serde(default)]
+    pub received: Units,
+}
+
+/// What of a settlement is in one currency.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Part {
+    /// ISO 4217.
+    pub currency: String,
+    /// Decimal places of the currency in this scheme.
+    pub scale: u8,
+    /// Its batches.
+    pub batches: Vec<String>,
+}
+
+impl Part {
+    /// Whether obligations have to be brought together before they are settled.
+    #[must_use]
+    pub fn is_of_several(&self) -> bool {
+        self.batches.len() > 1
+    }
+}
+
+/// Something that an operator did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Act {
+    /// The operator's name.
+    pub by: String,
+    /// UTC, milliseconds since 1970.
+    pub at: u64,
+    /// As the operator gave it.
+    pub reason: String,
+}
+
+/// Who has too little to settle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Short {
+    /// The participant.
+    pub participant: String,
+    /// ISO 4217.
+    pub currency: String,
+    /// Decimal places of the currency in this scheme.
+    pub scale: u8,
+    /// What it would have to pay.
+    pub needs: Units,
+    /// The settled funds that it has.
+    pub has: Units,
+}
+
+/// A document of the collection `settlements`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Settlement {
+    /// A UUID.
+    pub id: String,
+    /// The settlement model of all its batches.
+    pub model: String,
+    /// Whether it does not wait for an operator.
+    pub automatic: bool,
+    /// By currency, in the order of their codes.
+    pub parts: Vec<Part>,
+    /// Where it is.
+    pub state: Phase,
+    /// How many steps were done: one of a number that is past is not done again.
+    pub step: u64,
+    /// How far the phase has come.
+    pub cursor: Cursor,
+    /// How many lists were posted that an undoing has to turn round.
+    pub posted: u64,
+    /// Who is short, a hundred at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub short: Vec<Short>,
+    /// How many are short.
+    pub short_count: u64,
+    /// Who asked for it.
+    pub created: Act,
+    /// When it was completed; by whom, unless by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed: Option<Act>,
+    /// Who aborted it, or is aborting it: none again when an undoing was given up because somebody is
+    /// short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<Act>,
+    /// One more with each change.
+    pub version: u64,
+}
+
+impl Settlement {
+    /// Go to another phase, from its beginning.
+    pub fn enter(&mut self, state: Phase) {
+        self.state = state;
+        self.cursor = Cursor::default();
+    }
+
+    /// All its batches.
+    pub fn batches(&self) -> impl Iterator<Item = &String> {
+        self.parts.iter().flat_map(|part| &part.batches)
+    }
+
+    /// Note that somebody is short.
+    pub fn is_short(&mut self, short: Short) {
+        self.short_count += 1;
+        if self.short.len() < 100 {
+            self.short.push(short);
+        }
+    }
+}
+
+/// A document of the collection `matrix-rows`: what one participant has to do with a settlement in one
+/// currency.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Row {
+    /// The participant.
+    pub participant: String,
+    /// ISO 4217.
+    pub currency: String,
+    /// Decimal places of the currency in this scheme.
+    pub scale: u8,
+    /// Where its obligation is when it is settled: the batch's account, or the settlement's.
+    pub account: String,
+    /// What it paid with transfers of the batches.
+    pub debits: Units,
+    /// What it received.
+    pub credits: Units,
+    /// Settled funds that are set aside.
+    pub held: Units,
+    /// Whether its transfers are settled.
+    pub settled: bool,
+}
+
+impl Row {
+    /// What is left between what was paid and received.
+    #[must_use]
+    pub fn net(&self) -> Net {
+        Net::of(self.debits, self.credits)
+    }
+}
+
+/// The id of a row.
+#[must_use]
+pub fn row_id(settlement: &str, currency: &str, participant: &str) -> String {
+    format!("{settlement}/{currency}/{participant}")
+}
+
+/// A document of the collection `settlement-postings`: a list that was posted, to be turned round if the
+/// settlement is undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Posted {
+    /// In the order in which they were posted.
+    pub lines: Vec<Line>,
+}
+
+/// What a line of a list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "as the ledger's contract names them")]
+pub enum LineType {
+    Hold,
+    HoldRelease,
+    Consolidate,
+    Pay,
+    Receive,
+    Reversal,
+}
+
+/// An entry to post.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Line {
+    /// What it is.
+    pub of: LineType,
+    /// The account that is debited.
+    pub debit: String,
+    /// The account that is credited.
+    pub credit: String,
+    /// In minor units.
+    pub amount: Units,
+    /// ISO 4217.
+    pub currency: String,
+    /// Decimal places of the currency in this scheme.
+    pub scale: u8,
+    /// Of what a net payee receives: where its settled funds are set aside before an undoing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<String>,
+}
+
+impl Line {
+    /// The entry as the ledger takes it.
+    #[must_use]
+    pub fn entry(&self) -> JournalEntry {
+        JournalEntry {
+            entry_type: match self.of {
+                LineType::Hold => SettlementEntryType::Hold,
+                LineType::HoldRelease => SettlementEntryType::HoldRelease,
+                LineType::Consolidate => SettlementEntryType::Consolidate,
+                LineType::Pay => SettlementEntryType::Pay,
+                LineType::Receive => SettlementEntryType::Receive,
+                LineType::Reversal => SettlementEntryType::Reversal,
+            },
+            debit_account: self.debit.clone(),
+            credit_account: self.credit.clone(),
+            amount: money(&self.currency, self.scale, self.amount.0),
+        }
+    }
+}

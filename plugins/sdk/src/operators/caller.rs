@@ -1,0 +1,83 @@
+//! Who asks, and whether the role is there for it.
+
+use super::{Kind, Problem};
+
+/// What an operator may do; see the operator's document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Look.
+    Reader,
+    /// Ask for changes.
+    Maker,
+    /// Approve or reject what others asked for.
+    Checker,
+}
+
+impl Role {
+    /// The role as the host names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reader => "reader",
+            Self::Maker => "maker",
+            Self::Checker => "checker",
+        }
+    }
+}
+
+/// Who asks. Only the host says this; a caller without a name has no role.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// The operator's name.
+    pub name: String,
+    /// Names of roles.
+    pub roles: Vec<String>,
+}
+
+impl Caller {
+    /// The caller that the host names; nobody on a listener that asks nobody who they are.
+    #[must_use]
+    pub fn of(caller: Option<(&str, &[String])>) -> Self {
+        caller.map_or_else(Self::default, |(name, roles)| Self {
+            name: name.to_owned(),
+            roles: roles.to_vec(),
+        })
+    }
+
+    /// Insist on a role.
+    ///
+    /// # Errors
+    /// When the caller has it not.
+    pub fn needs(&self, role: Role) -> Result<(), Problem> {
+        let wanted = role.name();
+        if self.roles.iter().any(|has| has == wanted) {
+            return Ok(());
+        }
+        let who = if self.name.is_empty() {
+            "who asks is no operator, and this".to_owned()
+        } else {
+            format!("the operator `{}` lacks the role, and this", self.name)
+        };
+        let detail = format!("{who} needs `{wanted}`");
+        Err(Problem::new(Kind::RoleMissing, detail).with("role", wanted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_role_includes_another_and_nobody_has_none() {
+        let roles = ["reader".to_owned(), "checker".to_owned()];
+        let caller = Caller::of(Some(("anna", &roles)));
+        assert_eq!(caller.needs(Role::Reader), Ok(()));
+        assert_eq!(caller.needs(Role::Checker), Ok(()));
+        let refused = caller.needs(Role::Maker).unwrap_err();
+        assert_eq!(refused.kind, Kind::RoleMissing);
+        assert!(refused.detail.contains("`anna`"), "{refused:?}");
+        for role in [Role::Reader, Role::Maker, Role::Checker] {
+            assert!(Caller::of(None).needs(role).is_err());
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Problems: every kind that an operator may be told, with its status, worded as RFC 9457 says and as the
+//! host words its own.
+
+use super::Answer;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $status:literal $name:literal,)*) => {
+        /// What kind of problem. Names and statuses are a contract: clients tell problems apart by them.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// All of them, by status.
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// The end of the problem's `type`, after `urn:rialto:problem:`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)* }
+            }
+
+            /// HTTP's status.
+            #[must_use]
+            pub const fn status(self) -> u16 {
+                match self { $(Self::$kind => $status,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The request is not of the form that the API's document says.
+    Malformed 400 "malformed",
+    /// The operator has not the role.
+    RoleMissing 403 "role-missing",
+    /// Nobody approves or rejects what they asked for themselves.
+    MakerIsChecker 403 "maker-is-checker",
+    /// There is nothing at this path.
+    NotFound 404 "not-found",
+    /// No such participant.
+    ParticipantUnknown 404 "participant-unknown",
+    /// The participant has no such account.
+    AccountUnknown 404 "account-unknown",
+    /// No such request.
+    RequestUnknown 404 "request-unknown",
+    /// No such settlement batch.
+    BatchUnknown 404 "batch-unknown",
+    /// No such settlement.
+    SettlementUnknown 404 "settlement-unknown",
+    /// The path does not take this method.
+    MethodNotAllowed 405 "method-not-allowed",
+    /// There is a participant of this id.
+    ParticipantExists 409 "participant-exists",
+    /// The participant has an account in this currency.
+    AccountExists 409 "account-exists",
+    /// The same is waiting for approval already: `pendingRequest`.
+    DuplicateRequest 409 "duplicate-request",
+    /// Funds of this external reference were approved already: `request`.
+    ReferenceUsed 409 "reference-used",
+    /// The request has been decided, or is being: `state`.
+    AlreadyDecided 409 "already-decided",
+    /// What is to be changed is not as it was when the change was asked for: `was`, `is`.
+    TargetChanged 409 "target-changed",
+    /// The participant's state does not allow it.
+    ParticipantState 409 "participant-state",
+    /// The account is disabled.
+    AccountDisabled 409 "account-disabled",
+    /// The account is closed.
+    AccountClosed 409 "account-closed",
+    /// The batch's state does not allow it.
+    BatchState 409 "batch-state",
+    /// The settlement's state does not allow it.
+    SettlementState 409 "settlement-state",
+    /// All is as it is asked to become.
+    NothingChanges 409 "nothing-changes",
+    /// The version is not the one that `If-Match` names.
+    PreconditionFailed 412 "precondition-failed",
+    /// The body is too long.
+    BodyTooLarge 413 "too-large",
+    /// Zero makes no sense here.
+    AmountZero 422 "amount-zero",
+    /// More decimal places than the currency has.
+    AmountTooPrecise 422 "amount-too-precise",
+    /// The scheme does not use this currency.
+    CurrencyUnused 422 "currency-unused",
+    /// The liquidity does not cover it.
+    InsufficientFunds 422 "insufficient-funds",
+    /// The settled funds do not cover it.
+    InsufficientSettledFunds 422 "insufficient-settled-funds",
+    /// The liquidity does not cover what is to be set aside.
+    InsufficientCover 422 "insufficient-cover",
+    /// The limit would be less than what is in use: `inUse`.
+    LimitBelowUse 422 "limit-below-use",
+    /// A percentage goes from 0 to 100.
+    PercentageOutOfRange 422 "percentage-out-of-range",
+    /// The endpoint cannot be used.
+    EndpointInvalid 422 "endpoint-invalid",
+    /// No such settlement model, or not for this currency.
+    ModelUnknown 422 "model-unknown",
+    /// The key came with another request before.
+    IdempotencyKeyReused 422 "idempotency-key-reused",
+    /// Participants have too little to settle: `short`.
+    SettlementShort 422 "settlement-short",
+    /// Which request is decided is not said, and there was another one before: `pendingRequest`.
+    PreconditionRequired 428 "precondition-required",
+    /// The headers are too long.
+    HeadersTooLarge 431 "too-large",
+    /// The host could not handle the request; nothing was changed.
+    Internal 500 "internal",
+    /// The host has more to do than it can take.
+    Overloaded 503 "overloaded",
+}
+
+impl Kind {
+    const fn title(self) -> &'static str {
+        match self.status() {
+            400 => "Bad Request",
+            403 => "Forbidden",
+            404 => "Not Found",
+            405 => "Method Not Allowed",
+            409 => "Conflict",
+            412 => "Precondition Failed",
+            413 => "Payload Too Large",
+            422 => "Unprocessable Content",
+            428 => "Precondition Required",
+            431 => "Request Header Fields Too Large",
+            503 => "Service Unavailable",
+            _ => "Internal Server Error",
+        }
+    }
+}
+
+/// Why an operator's request is refused. Whoever answers with it has changed nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// Its kind.
+    pub kind: Kind,
+    /// A sentence: what was wrong, and what to do.
+    pub detail: String,
+    /// What a client may want to read by itself.
+    pub members: Map<String, Value>,
+}
+
+/// RFC 9457.
+#[derive(Serialize)]
+struct Document<'a> {
+    r#type: String,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    #[serde(flatten)]
+    members: &'a Map<String, Value>,
+}
+
+impl Problem {
+    /// A problem of a kind.
+    #[must_use]
+    pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
+        Self {
+            kind,
+            detail: detail.into(),
+            members: Map::new(),
+        }
+    }
+
+    /// A member more.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.members.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The problem as an answer.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        let document = Document {
+            r#type: format!("urn:rialto:problem:{}", self.kind.name()),
+            title: self.kind.title(),
+            status: self.kind.status(),
+            detail: &self.detail,
+            members: &self.members,
+        };
+        Answer::of("application/problem+json", self.kind.status(), &document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_worded_with_its_members() {
+        let problem =
+            Problem::new(Kind::AlreadyDecided, "It is decided.").with("state", "APPROVED");
+        let answer = problem.answer();
+        assert_eq!(answer.status, 409);
+        assert_eq!(answer.headers[0].1, "application/problem+json");
+        let said = r#"{"type":"urn:rialto:problem:already-decided","title":"Conflict","status":409,"detail":"It is decided.","state":"APPROVED"}"#;
+        assert_eq!(answer.body.as_deref(), Some(said));
+    }
+
+    #[test]
+    fn the_operators_page_lists_every_kind_with_its_status() {
+        let page = include_str!("../../../../docs/operators.md");
+        for kind in Kind::ALL {
+            let row = page.lines().find(|line| {
+                line.starts_with(&format!("| {}", kind.status()))
+                    && line.contains(&format!("`{}`", kind.name()))
+            });
+            assert!(row.is_some(), "docs/operators.md has no {kind:?}");
+        }
+    }
+}

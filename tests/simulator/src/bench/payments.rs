@@ -1,0 +1,88 @@
+//! Whole payments, made by payer FSPs that are asked for them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, Uri};
+
+use super::{BenchError, Work};
+use crate::PaymentRequest;
+use crate::client::{BaseUrl, HttpClient};
+use crate::fsp::{CONTROL_PREFIX, PaymentOutcome};
+
+/// Asks payer FSPs for payments, in turn.
+#[derive(Debug)]
+pub struct Payments {
+    client: HttpClient,
+    addresses: Vec<Uri>,
+    bodies: Vec<Bytes>,
+    next: AtomicU64,
+}
+
+impl Payments {
+    /// Payments that the FSPs with these base addresses make in turn; a payment that takes longer than
+    /// `timeout` has failed.
+    ///
+    /// # Errors
+    /// When there is no payer or no payment, or a payer's address is none.
+    pub fn new(
+        payers: &[String],
+        payments: &[PaymentRequest],
+        timeout: Duration,
+    ) -> Result<Self, BenchError> {
+        if payers.is_empty() || payments.is_empty() {
+            return Err(BenchError::Settings(
+                "a benchmark needs a payer FSP and a payment",
+            ));
+        }
+        let mut addresses = Vec::with_capacity(payers.len());
+        for payer in payers {
+            let base: BaseUrl = payer.parse()?;
+            let address = base
+                .join(&format!("{CONTROL_PREFIX}payments"))
+                .map_err(|_| BenchError::Settings("the payer's address takes no path"))?;
+            addresses.push(address);
+        }
+        let body = |payment| serde_json::to_vec(payment).map(Bytes::from);
+        let bodies = payments.iter().map(body).collect::<Result<_, _>>();
+        Ok(Self {
+            client: HttpClient::new(timeout),
+            addresses,
+            bodies: bodies.map_err(|_| BenchError::Settings("a payment cannot be written"))?,
+            next: AtomicU64::new(0),
+        })
+    }
+}
+
+impl Work for Payments {
+    /// Has one payment made.
+    async fn once(&self) -> Result<(), String> {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        // The payments turn over as the payers do, and shift by one with each of their rounds,
+        // so that every payer makes every payment.
+        let payers = self.addresses.len() as u64;
+        let address = &self.addresses[(turn % payers) as usize];
+        let body = &self.bodies[((turn + turn / payers) % self.bodies.len() as u64) as usize];
+        let answer = self
+            .client
+            .send(
+                Method::POST,
+                address.clone(),
+                HeaderMap::new(),
+                body.clone(),
+            )
+            .await
+            .map_err(|error| format!("payer FSP: {error}"))?;
+        if answer.status != StatusCode::OK {
+            return Err(format!("payer FSP answered {}", answer.status));
+        }
+        let outcome: PaymentOutcome = serde_json::from_slice(&answer.body)
+            .map_err(|error| format!("payer FSP's outcome cannot be read: {error}"))?;
+        match &outcome.failure {
+            None if outcome.is_committed() => Ok(()),
+            None => Err("transfer not-committed".to_owned()),
+            Some(failure) => Err(failure.reason()),
+        }
+    }
+}
