@@ -12,7 +12,7 @@ use rialto_tests::scenes::committed;
 use rialto_tests::{CliOutput, World, binaries};
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, SqliteConnection};
 
 /// Enough that accounts have pages.
 const PAYMENTS: usize = 12;
@@ -47,6 +47,19 @@ async fn fold(state: &Path) {
         SqliteStore::open(&state).unwrap().recover().unwrap();
     });
     folded.await.unwrap();
+}
+
+async fn database(state: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(state.join("rialto.db"));
+    options.connect().await.unwrap()
+}
+
+/// Copy a store. Not its file by itself: who closed it may still be moving its log into it.
+async fn copied(state: &Path, to: &Path) {
+    let mut connection = database(state).await;
+    let copying = sqlx::query("VACUUM INTO ?").bind(to.join("rialto.db").display().to_string());
+    copying.execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -404,12 +417,8 @@ async fn each_kind_of_damage_is_found_and_named() {
     let mut named = BTreeSet::new();
     for (what, statements, wrong) in damages(&transfer) {
         let copy = tempfile::tempdir().unwrap();
-        std::fs::copy(state.join("rialto.db"), copy.path().join("rialto.db")).unwrap();
-        let mut connection = SqliteConnectOptions::new()
-            .filename(copy.path().join("rialto.db"))
-            .connect()
-            .await
-            .unwrap();
+        copied(&state, copy.path()).await;
+        let mut connection = database(copy.path()).await;
         for statement in statements {
             let done = connection.execute(AssertSqlSafe(statement)).await.unwrap();
             assert_eq!(done.rows_affected(), 1, "{what}");
