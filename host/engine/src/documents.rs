@@ -18,8 +18,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::absent::Absent;
-use crate::fingerprint::Fingerprint;
 use crate::ids::{DocumentKey, Lsn, Name, TurnId};
 use crate::queue::Job;
 use crate::store::{Store, StoreError};
@@ -89,18 +87,16 @@ pub(crate) struct Documents {
     bytes: AtomicUsize,
     bytes_max: usize,
     hand: AtomicUsize,
-    pub absent: Absent,
 }
 
 impl Documents {
-    /// None in memory, of about so many in the store.
-    pub fn new(bytes_max: usize, stored: u64) -> Self {
+    /// None in memory.
+    pub fn new(bytes_max: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             bytes: AtomicUsize::new(0),
             bytes_max,
             hand: AtomicUsize::new(0),
-            absent: Absent::of(usize::try_from(stored).unwrap_or(usize::MAX)),
         }
     }
 
@@ -130,11 +126,7 @@ impl Documents {
         {
             let mut state = cell.state();
             if !state.loaded {
-                if !self
-                    .absent
-                    .is_surely_absent(Fingerprint::of(key.collection, &key.id))
-                    && let Some(stored) = store.read(key.collection, &key.id)?
-                {
+                if let Some(stored) = store.read(key.collection, &key.id)? {
                     self.bytes.fetch_add(stored.body.len(), Ordering::Relaxed);
                     state.version = stored.version;
                     state.body = Some(stored.body);

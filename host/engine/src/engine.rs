@@ -115,7 +115,7 @@ impl Engine {
         }
         let shared = Arc::new(Shared {
             environment,
-            documents: Documents::new(limits.cache_bytes_max, recovered.documents),
+            documents: Documents::new(limits.cache_bytes_max),
             limits,
             collections: Collections::recovered(recovered.collections),
             reminders: Mutex::new(reminders),
@@ -144,26 +144,6 @@ impl Engine {
         for request in recovery.outbound {
             self.send_out(Arc::new(request));
         }
-    }
-
-    /// Read which documents the store has into the filter of absent documents. Takes a while on a large store;
-    /// meant for a thread of its own. Stops early when the engine closes.
-    pub fn learn_keys(&self) -> Result<(), StoreError> {
-        let shared = &self.shared;
-        let mut stopped = false;
-        shared.environment.store.visit_keys(&mut |some| {
-            shared.documents.absent.note(some);
-            stopped = shared.failed.get().is_some() || shared.queue.is_closed();
-            if stopped {
-                std::ops::ControlFlow::Break(())
-            } else {
-                std::ops::ControlFlow::Continue(())
-            }
-        })?;
-        if !stopped {
-            shared.documents.absent.complete();
-        }
-        Ok(())
     }
 
     /// Start a request's turn. The waiter is called once, after the commit that holds the turn.

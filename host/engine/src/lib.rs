@@ -8,14 +8,12 @@
 //! Start reading at [`engine::Engine`], then [`turn::Turn`] (what a handler may do) and
 //! [`commit`] (how executed turns reach the disk).
 
-pub mod absent;
 mod budget;
 mod collections;
 pub mod commit;
 pub mod documents;
 pub mod engine;
 mod failing;
-mod fingerprint;
 mod footprint;
 pub mod history;
 pub mod ids;
@@ -38,7 +36,6 @@ pub mod time;
 pub mod turn;
 
 pub use engine::{Busy, Engine, Environment, Handled, Handler, Recovery};
-pub use fingerprint::Fingerprint;
 pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
 pub use limits::Limits;
 pub use operate::{Counters, Decision, Load, Settled};

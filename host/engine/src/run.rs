@@ -8,7 +8,6 @@ use crate::commit::Executed;
 use crate::documents::Cell;
 use crate::engine::{Engine, Handled, Shared};
 use crate::failing::hopeless;
-use crate::fingerprint::Fingerprint;
 use crate::footprint::{adopt_footprint, release_all, take_footprint};
 use crate::history::{Ended, Record, Step};
 use crate::ids::{Lsn, Name};
@@ -303,12 +302,10 @@ fn writes(turn: &Turn) -> Vec<DocumentWrite> {
 
 /// Make the turn's writes visible to later turns. The turn still holds its documents.
 fn install(shared: &Shared, turn: &mut Turn, lsn: Lsn) {
-    for (key, touch) in &mut turn.touched {
+    for touch in turn.touched.values_mut() {
         let Some(body) = touch.write.take() else {
             continue;
         };
-        let fingerprint = Fingerprint::of(key.collection, &key.id);
-        shared.documents.absent.note(&[fingerprint]);
         let mut state = touch.cell.state();
         assert!(
             state.owner == Some(turn.id) && state.version == touch.version,

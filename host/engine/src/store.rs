@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint::Fingerprint;
 use crate::history::Record;
 use crate::ids::{CollectionId, Lsn, Name};
 use crate::network::OutboundRequest;
@@ -155,8 +154,6 @@ pub struct Recovered {
     pub reminders: Vec<StoredReminder>,
     /// Requests without a report.
     pub outbound: Vec<OutboundRequest>,
-    /// How many documents there are, roughly: what is kept in memory for each is made for so many.
-    pub documents: u64,
 }
 
 /// A part of a collection.
@@ -213,7 +210,8 @@ fn next_char(c: char) -> Option<char> {
 pub trait Store: Send + Sync + 'static {
     /// Read back what must go on after a restart, and fence off any earlier writer.
     fn recover(&self) -> Result<Recovered, StoreError>;
-    /// One document, as committed.
+    /// One document, as committed. Most that are asked for are not there: a payment's ids are new. So
+    /// that has to be cheap.
     fn read(
         &self,
         collection: CollectionId,
@@ -228,12 +226,6 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Vec<StoredDocument>, StoreError>;
     /// Make the group durable: all of it or nothing.
     fn write(&self, group: &Group) -> Result<(), StoreError>;
-    /// Visit the fingerprint of every committed document, some at a time, in any order, until the
-    /// visitor says stop. Documents may be visited twice, and such as have been removed.
-    fn visit_keys(
-        &self,
-        visit: &mut dyn FnMut(&[Fingerprint]) -> std::ops::ControlFlow<()>,
-    ) -> Result<(), StoreError>;
     /// Those of these requests to the outside that have no report yet, in the order of their ids.
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError>;
     /// All dead letters, oldest first: in the order of their deliveries' ids.

@@ -61,13 +61,6 @@ impl Threads {
             }
         })?;
         threads.others.push(timer);
-        let learning = engine.clone();
-        let learner = spawn("learn-keys", move || {
-            if let Err(error) = learning.learn_keys() {
-                tracing::warn!(%error, "the store's keys could not be read; fresh documents cost a read");
-            }
-        })?;
-        threads.others.push(learner);
         Ok(threads)
     }
 

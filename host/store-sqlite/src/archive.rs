@@ -94,12 +94,18 @@ impl Last {
 /// order: turns of one fold lie beside others about their first subject.
 async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result<(), StoreError> {
     let unfolded: HashSet<u64> = last.found.keys().copied().collect();
-    let pages: Vec<i64> =
-        sqlx::query_scalar("SELECT page FROM history_subjects WHERE subject = ? ORDER BY page")
-            .bind(subject)
-            .fetch_all(readers)
-            .await
-            .map_err(failed)?;
+    // A page may be in two eras, if a fold was done again.
+    let pages: Vec<i64> = sqlx::query_scalar(
+        "WITH RECURSIVE eras(era) AS (
+             SELECT max(era) FROM history_by_era
+             UNION ALL SELECT era - 1 FROM eras WHERE era > 0
+         ) SELECT DISTINCT page FROM eras CROSS JOIN history_by_era h
+           WHERE h.era = eras.era AND subject = ? ORDER BY page",
+    )
+    .bind(subject)
+    .fetch_all(readers)
+    .await
+    .map_err(failed)?;
     for page in pages {
         let row = sqlx::query("SELECT records FROM history WHERE page = ?")
             .bind(page)
@@ -126,33 +132,26 @@ async fn subjects_of(readers: &SqlitePool, id: &str) -> Result<Vec<String>, Stor
     if id.contains(':') {
         return Ok(vec![id.to_owned()]);
     }
-    // A subject's kind comes first, so every kind is tried by its own look into the index.
-    let kinds: Vec<String> = sqlx::query_scalar(
-        "WITH RECURSIVE kinds(kind) AS (
-             SELECT substr(min(subject), 1, instr(min(subject), ':')) FROM history_subjects
-             UNION ALL
-             SELECT (SELECT substr(min(subject), 1, instr(min(subject), ':'))
-                     FROM history_subjects
-                     WHERE subject >= substr(kind, 1, length(kind) - 1) || ';')
-             FROM kinds WHERE kind IS NOT NULL AND kind != ''
-         ) SELECT kind FROM kinds WHERE kind IS NOT NULL AND kind != ''",
-    )
-    .fetch_all(readers)
-    .await
-    .map_err(failed)?;
-    Ok(kinds
-        .into_iter()
-        .map(|kind| format!("{kind}{id}"))
-        .collect())
+    let kinds: Vec<String> = sqlx::query_scalar("SELECT kind FROM subject_kinds")
+        .fetch_all(readers)
+        .await
+        .map_err(failed)?;
+    let subjects = kinds.into_iter().map(|kind| format!("{kind}:{id}"));
+    Ok(subjects.collect())
 }
 
 async fn receipts(readers: &SqlitePool, subject: &str) -> Result<Vec<Receipt>, StoreError> {
-    let rows =
-        sqlx::query("SELECT id, subject, at, body FROM receipts WHERE subject = ? ORDER BY id")
-            .bind(subject)
-            .fetch_all(readers)
-            .await
-            .map_err(failed)?;
+    let rows = sqlx::query(
+        "WITH RECURSIVE eras(era) AS (
+             SELECT max(era) FROM receipts
+             UNION ALL SELECT era - 1 FROM eras WHERE era > 0
+         ) SELECT id, subject, at, body FROM eras CROSS JOIN receipts r INDEXED BY receipts_by_era
+           WHERE r.era = eras.era AND subject = ? ORDER BY id",
+    )
+    .bind(subject)
+    .fetch_all(readers)
+    .await
+    .map_err(failed)?;
     rows.iter()
         .map(|row| {
             Ok(Receipt {

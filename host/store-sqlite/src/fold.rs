@@ -17,10 +17,11 @@ use rialto_engine::history::Record;
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{StoreError, StoredReminder};
 
-use crate::archive;
 use crate::journal::{Document, Entry, Letter, Verdict};
-use crate::rows::{Stored, json, signed};
+use crate::places::Settled;
+use crate::rows::{Stored, json};
 use crate::slices::{Bound, Slices};
+use crate::{Inner, archive};
 
 /// What some groups leave behind. A value of none is to be removed.
 #[derive(Default)]
@@ -38,25 +39,27 @@ struct Merged<'a> {
     history: Vec<(u64, &'a Record)>,
 }
 
-/// Fold these entries, which follow one another, into the tables. New documents get places from this
-/// one on.
+/// Fold these entries, which follow one another, into the tables.
 pub(crate) fn fold(
+    store: &Inner,
     slices: &mut Slices<'_>,
     entries: &[Arc<Entry>],
-    next_place: u64,
 ) -> Result<(), StoreError> {
     let Some(merged) = merge(entries) else {
         return Ok(());
     };
+    let documents: Vec<&Document> = merged.documents.values().copied().collect();
+    let settled = store.settle(&documents)?;
+    let era = store.places.open_era();
     slices.set("folding", merged.through)?;
     collections(slices, &merged)?;
-    documents(slices, &merged, next_place)?;
+    write_documents(slices, &settled)?;
     deliveries(slices, &merged)?;
     reminders(slices, &merged)?;
     outbound(slices, &merged)?;
     dead_letters(slices, &merged)?;
-    receipts(slices, &merged)?;
-    history(slices, &merged)?;
+    receipts(slices, &merged, era)?;
+    history(slices, &merged, era)?;
     slices.set("lsn", merged.lsn)?;
     slices.set("next_id", merged.next_id)?;
     slices.set("folded", merged.through)?;
@@ -131,30 +134,23 @@ fn collections(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Store
     })
 }
 
-fn documents(
-    slices: &mut Slices<'_>,
-    merged: &Merged<'_>,
-    next_place: u64,
-) -> Result<(), StoreError> {
-    let (kept, removed): (Vec<&Document>, Vec<&Document>) =
-        merged.documents.values().partition(|d| d.body.is_some());
-    // Those that are there already stay where they are.
-    let kept: Vec<_> = (next_place..).zip(kept).collect();
+fn write_documents(slices: &mut Slices<'_>, settled: &[Settled<'_>]) -> Result<(), StoreError> {
+    let placed = settled
+        .iter()
+        .filter_map(|(d, place)| Some((*d, (*place)?)));
+    let (kept, removed): (Vec<_>, Vec<_>) = placed.partition(|(d, _)| d.body.is_some());
     let head = "INSERT INTO documents (place, collection, id, version, body) VALUES";
-    let tail = " ON CONFLICT (collection, id) DO UPDATE
+    let tail = " ON CONFLICT (place) DO UPDATE
                 SET version = excluded.version, body = excluded.body";
-    slices.rows(head, "(?,?,?,?,?)", tail, &kept, |b, (place, d)| {
+    slices.rows(head, "(?,?,?,?,?)", tail, &kept, |b, (d, place)| {
         b.number(*place)?;
         b.add(d.collection)?;
         b.add(d.id.clone())?;
         b.number(d.version)?;
         b.add(d.body.clone())
     })?;
-    let head = "DELETE FROM documents WHERE (collection, id) IN (VALUES";
-    slices.rows(head, "(?,?)", ")", &removed, |b, d| {
-        b.add(d.collection)?;
-        b.add(d.id.clone())
-    })
+    let head = "DELETE FROM documents WHERE place IN (VALUES";
+    slices.rows(head, "(?)", ")", &removed, |b, (_, place)| b.number(*place))
 }
 
 fn deliveries(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
@@ -216,10 +212,11 @@ fn dead_letters(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Stor
     slices.rows(head, "(?)", ")", &removed, |b, id| b.number(*id))
 }
 
-fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
-    let head = "INSERT OR REPLACE INTO receipts (id, subject, at, body) VALUES";
-    slices.rows(head, "(?,?,?,?)", "", &merged.receipts, |b, r| {
+fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<(), StoreError> {
+    let head = "INSERT OR REPLACE INTO receipts (id, era, subject, at, body) VALUES";
+    slices.rows(head, "(?,?,?,?,?)", "", &merged.receipts, |b, r| {
         b.number(r.id)?;
+        b.add(era)?;
         b.add(r.subject.clone())?;
         b.number(r.at)?;
         b.add(r.body.clone())
@@ -228,7 +225,7 @@ fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreErr
 
 /// Turns in pages: those about the same subject beside each other, and one row for each subject and
 /// page that has turns about it.
-fn history(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<(), StoreError> {
     let mut records = merged.history.clone();
     records.sort_by(|(a, x), (b, y)| (x.subjects.first(), a).cmp(&(y.subjects.first(), b)));
     let mut pages = Vec::new();
@@ -248,9 +245,17 @@ fn history(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreErro
         b.add(records.clone())
     })?;
     let subjects: Vec<_> = subjects.into_iter().collect();
-    let head = "INSERT OR IGNORE INTO history_subjects (subject, page) VALUES";
-    slices.rows(head, "(?,?)", "", &subjects, |b, (subject, page)| {
+    let head = "INSERT OR IGNORE INTO history_by_era (era, subject, page) VALUES";
+    slices.rows(head, "(?,?,?)", "", &subjects, |b, (subject, page)| {
+        b.add(era)?;
         b.add((*subject).clone())?;
-        b.add(signed(*page)?)
-    })
+        b.number(*page)
+    })?;
+    let kinds = subjects
+        .iter()
+        .filter_map(|(subject, _)| subject.split_once(':'));
+    let kinds: BTreeSet<&str> = kinds.map(|(kind, _)| kind).collect();
+    let kinds: Vec<&str> = kinds.into_iter().filter(|kind| !kind.is_empty()).collect();
+    let head = "INSERT OR IGNORE INTO subject_kinds (kind) VALUES";
+    slices.rows(head, "(?)", "", &kinds, |b, kind| b.add((*kind).to_owned()))
 }

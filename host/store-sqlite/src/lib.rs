@@ -9,10 +9,12 @@
 //! and a fencing token in the database keep a second host out.
 
 mod archive;
+mod filter;
 mod fold;
 mod in_use;
 mod journal;
-mod keys;
+mod places;
+mod ranges;
 mod rows;
 mod slices;
 mod snapshot;
@@ -33,6 +35,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
 
+use places::Places;
 use slices::Slices;
 use unfolded::Unfolded;
 
@@ -64,6 +67,7 @@ pub(crate) struct Inner {
     readers: SqlitePool,
     fence: AtomicI64,
     unfolded: Unfolded,
+    places: Places,
     /// The place up to which a fold was begun; one folds at a time.
     folding: Mutex<u64>,
     /// Held for reading over a look into memory and into the tables, so that nothing leaves the one
@@ -174,6 +178,7 @@ impl SqliteStore {
             readers,
             fence: AtomicI64::new(0),
             unfolded: Unfolded::new(when),
+            places: Places::new(when.era_documents),
             folding: Mutex::new(0),
             gate: RwLock::new(()),
             path: path.clone(),
@@ -246,13 +251,12 @@ impl Inner {
             *begun = last.place;
             let fence = self.fence.load(Ordering::Acquire);
             let mut slices = Slices::new(&self.runtime, &self.writer, fence);
-            let next_place = self.next_place()?;
-            fold::fold(&mut slices, part, next_place)?;
+            fold::fold(self, &mut slices, part)?;
             {
                 let _nobody_looks = self.gate.write();
                 self.unfolded.folded(last.place);
             }
-            self.keep_keys(&mut slices)?;
+            self.keep_full_eras(&mut slices)?;
             if part.len() == entries.len() {
                 return Ok(());
             }

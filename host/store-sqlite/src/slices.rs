@@ -13,7 +13,7 @@ use crate::{failed, unreadable};
 /// Rows of one transaction, roughly: a few milliseconds of work.
 const SLICE_ROWS: usize = 256;
 /// Rows of one statement: few lengths, so that the prepared statements are few.
-const STATEMENT_ROWS: [usize; 3] = [64, 8, 1];
+pub(crate) const STATEMENT_ROWS: [usize; 3] = [64, 8, 1];
 
 /// Parameters, bound in the order of the question marks.
 #[derive(Default)]

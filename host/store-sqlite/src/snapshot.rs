@@ -15,10 +15,10 @@ use sqlx::{ConnectOptions as _, Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
 
 use crate::slices::counter;
-use crate::{failed, journal, rows};
+use crate::{failed, journal, ranges, rows};
 
-/// Rows that one step of a visit in the order of ids reads.
-const ROWS_PER_STEP: i64 = 1_000;
+/// Documents that one step of a visit reads.
+const DOCUMENTS_PER_STEP: usize = 1_000;
 
 /// Why there is no snapshot of a store.
 #[derive(Debug, thiserror::Error)]
@@ -161,14 +161,9 @@ impl Snapshot {
         if let Some(newer) = newer {
             return Ok(newer.clone());
         }
-        let row = self.runtime.block_on(
-            sqlx::query("SELECT id, version, body FROM documents WHERE collection = ? AND id = ?")
-                .bind(collection.0)
-                .bind(id)
-                .fetch_optional(&mut self.connection),
-        );
-        let row = row.map_err(failed)?;
-        row.map(|row| rows::document(&row)).transpose()
+        let range = ranges::just(id);
+        let reading = ranges::first(&mut self.connection, collection, &range, 1);
+        Ok(self.runtime.block_on(reading)?.into_values().next())
     }
 
     /// The documents of a range, in the order of their ids; for a range of few.
@@ -180,21 +175,9 @@ impl Snapshot {
         collection: CollectionId,
         range: &ScanRange,
     ) -> Result<Vec<StoredDocument>, StoreError> {
-        let rows = self.runtime.block_on(
-            sqlx::query(
-                "SELECT id, version, body FROM documents
-                 WHERE collection = ?1 AND id >= ?2 AND (?3 IS NULL OR id < ?3) ORDER BY id",
-            )
-            .bind(collection.0)
-            .bind(&range.from)
-            .bind(range.to.as_deref())
-            .fetch_all(&mut self.connection),
-        );
-        let mut documents = BTreeMap::new();
-        for row in rows.map_err(failed)? {
-            let document = rows::document(&row)?;
-            documents.insert(document.id.clone(), Some(document));
-        }
+        let reading = ranges::first(&mut self.connection, collection, range, usize::MAX);
+        let stored = self.runtime.block_on(reading)?.into_iter();
+        let mut documents: BTreeMap<_, _> = stored.map(|(id, d)| (id, Some(d))).collect();
         let newer = self.newer.get(&collection).into_iter().flatten();
         let newer = newer.filter(|(id, _)| range.contains(id));
         documents.extend(newer.map(|(id, found)| (id.clone(), found.clone())));
@@ -228,15 +211,15 @@ impl Snapshot {
         let nothing = BTreeMap::new();
         let newer = self.newer.get(&collection).unwrap_or(&nothing);
         let mut newer = newer.iter().peekable();
-        let mut after = None;
+        let mut rest = ScanRange::all();
         loop {
-            let page = page(&mut self.connection, collection, after.as_deref());
+            let page = ranges::first(&mut self.connection, collection, &rest, DOCUMENTS_PER_STEP);
             let page = self.runtime.block_on(page)?;
-            let Some(last) = page.last() else {
+            let Some((last, _)) = page.last_key_value() else {
                 break;
             };
-            after = Some(last.id.clone());
-            for document in page {
+            rest = ranges::behind(last);
+            for document in page.into_values() {
                 // What is only in the journal, and what the journal has in another state.
                 while let Some((_, found)) = newer.next_if(|(id, _)| **id < document.id) {
                     found.clone().map_or(Ok(()), |d| visit(collection, d))?;
@@ -339,32 +322,6 @@ async fn read_head(connection: &mut SqliteConnection) -> Result<Head, StoreError
     Ok((collections, newer, lsn))
 }
 
-async fn page(
-    connection: &mut SqliteConnection,
-    collection: CollectionId,
-    after: Option<&str>,
-) -> Result<Vec<StoredDocument>, StoreError> {
-    // Two texts, so that each is a range of the index.
-    let text = match after {
-        None => {
-            "SELECT id, version, body FROM documents
-             WHERE collection = ? AND id >= ? ORDER BY id LIMIT ?"
-        }
-        Some(_) => {
-            "SELECT id, version, body FROM documents
-             WHERE collection = ? AND id > ? ORDER BY id LIMIT ?"
-        }
-    };
-    let rows = sqlx::query(text)
-        .bind(collection.0)
-        .bind(after.unwrap_or_default())
-        .bind(ROWS_PER_STEP)
-        .fetch_all(connection)
-        .await
-        .map_err(failed)?;
-    rows.iter().map(rows::document).collect()
-}
-
 /// Documents behind a place. The index would go to and fro on the disk, hence the plus sign.
 async fn page_as_stored(
     connection: &mut SqliteConnection,
@@ -378,7 +335,7 @@ async fn page_as_stored(
     )
     .bind(after)
     .bind(collections)
-    .bind(ROWS_PER_STEP)
+    .bind(DOCUMENTS_PER_STEP as i64)
     .fetch_all(connection)
     .await
     .map_err(failed)?;

@@ -9,11 +9,11 @@ use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
-use rialto_engine::{CollectionId, Fingerprint, Lsn, Name};
+use rialto_engine::{CollectionId, Lsn, Name};
 
 use crate::journal::{self, Entry};
 use crate::slices::counter;
-use crate::{Inner, SqliteStore, failed, keys, rows};
+use crate::{Inner, SqliteStore, failed, ranges, rows};
 
 impl Store for SqliteStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
@@ -33,7 +33,6 @@ impl Store for SqliteStore {
                 deliveries: rows::deliveries(&mut writer).await?,
                 reminders: rows::reminders(&mut writer).await?,
                 outbound: rows::outbound(&mut writer).await?,
-                documents: keys::count(&mut writer).await?,
             })
         })
     }
@@ -47,15 +46,7 @@ impl Store for SqliteStore {
         if let Some(found) = inner.unfolded.read(collection, id) {
             return Ok(found);
         }
-        let row = inner.runtime.block_on(
-            sqlx::query("SELECT id, version, body FROM documents WHERE collection = ? AND id = ?")
-                .bind(collection.0)
-                .bind(id)
-                .fetch_optional(&inner.readers),
-        );
-        row.map_err(failed)?
-            .map(|row| rows::document(&row))
-            .transpose()
+        inner.find(collection, id)
     }
 
     fn scan(
@@ -69,28 +60,20 @@ impl Store for SqliteStore {
         let newer = inner.unfolded.scan(collection, range);
         // At most as many stored documents as were removed since are missing from a page.
         let removed = newer.values().filter(|found| found.is_none()).count();
-        let stored_limit =
-            i64::from(limit).saturating_add(i64::try_from(removed).unwrap_or(i64::MAX));
-        // Without an end the second bound is one that every id passes.
-        let rows = inner.runtime.block_on(
-            sqlx::query(
-                "SELECT id, version, body FROM documents
-                 WHERE collection = ?1 AND id >= ?2 AND (?3 IS NULL OR id < ?3)
-                 ORDER BY id LIMIT ?4",
-            )
-            .bind(collection.0)
-            .bind(&range.from)
-            .bind(range.to.as_deref())
-            .bind(stored_limit)
-            .fetch_all(&inner.readers),
-        );
-        let mut documents: BTreeMap<Name, Option<StoredDocument>> = BTreeMap::new();
-        for row in rows.map_err(failed)? {
-            let document = rows::document(&row)?;
-            documents.insert(document.id.clone(), Some(document));
-        }
-        documents.extend(newer);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let stored = inner.runtime.block_on(async {
+            let mut reader = inner.readers.acquire().await.map_err(failed)?;
+            ranges::first(
+                &mut reader,
+                collection,
+                range,
+                limit.saturating_add(removed),
+            )
+            .await
+        })?;
+        let stored = stored.into_iter().map(|(id, found)| (id, Some(found)));
+        let mut documents: BTreeMap<Name, Option<StoredDocument>> = stored.collect();
+        documents.extend(newer);
         Ok(documents.into_values().flatten().take(limit).collect())
     }
 
@@ -106,18 +89,6 @@ impl Store for SqliteStore {
         inner.runtime.block_on(append)?;
         inner.unfolded.push(Arc::new(entry), encoded.plain);
         Ok(())
-    }
-
-    fn visit_keys(
-        &self,
-        visit: &mut dyn FnMut(&[Fingerprint]) -> std::ops::ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        let inner = &*self.inner;
-        // Before the tables: what is folded meanwhile is visited twice rather than not at all.
-        if visit(&inner.unfolded.fingerprints()).is_break() {
-            return Ok(());
-        }
-        inner.visit_folded(visit)
     }
 
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {
@@ -159,8 +130,8 @@ impl Store for SqliteStore {
 }
 
 impl Inner {
-    /// Become the writer: earlier ones are fenced off, and what they left in the journal is folded, so
-    /// that the tables have everything.
+    /// Become the writer: earlier ones are fenced off, it is learnt where documents are, and what is left
+    /// in the journal is folded, so that the tables have everything.
     fn take_over(&self) -> Result<(), StoreError> {
         let (fence, folding, folded, entries) = {
             let mut writer = self.writer.lock();
@@ -171,6 +142,7 @@ impl Inner {
                 .fetch_one(&mut *writer)
                 .await
                 .map_err(failed)?;
+                self.places.load(&mut writer).await?;
                 Ok::<_, StoreError>((
                     fence,
                     counter(&mut writer, "folding").await?,

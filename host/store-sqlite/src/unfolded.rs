@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rialto_engine::store::{ScanRange, StoreError, StoredDocument};
-use rialto_engine::{CollectionId, Fingerprint, Name};
+use rialto_engine::{CollectionId, Name};
 
+use crate::filter::ERA_BITS;
 use crate::journal::Entry;
 
-/// When the journal is folded into the tables.
+/// When the journal is folded into the tables, and how they are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Folding {
     /// How long a group waits in the journal: what changes often in that time is written to its
@@ -20,6 +21,8 @@ pub struct Folding {
     pub after: Duration,
     /// Bytes of groups in memory after which folding does not wait.
     pub bytes: usize,
+    /// Documents of an era, at most 65,536: for those the indexes are made.
+    pub era_documents: u32,
 }
 
 impl Default for Folding {
@@ -27,6 +30,7 @@ impl Default for Folding {
         Self {
             after: Duration::from_secs(1),
             bytes: 32 << 20,
+            era_documents: 1 << ERA_BITS,
         }
     }
 }
@@ -238,16 +242,6 @@ impl Unfolded {
             .range::<str, _>((from, to))
             .map(|(id, newest)| (id.clone(), newest.document(id)))
             .collect()
-    }
-
-    /// The documents that are there and that the tables may not have.
-    pub fn fingerprints(&self) -> Vec<Fingerprint> {
-        let state = self.state.lock();
-        let all = state.documents.iter().flat_map(|(collection, documents)| {
-            let there = documents.iter().filter(|(_, newest)| newest.body.is_some());
-            there.map(|(id, _)| Fingerprint::of(*collection, id))
-        });
-        all.collect()
     }
 }
 

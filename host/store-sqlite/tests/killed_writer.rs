@@ -82,6 +82,7 @@ fn write(folder: &Path) {
     // Some lives end in the midst of folding, some with all that they wrote in the journal.
     let folding = Folding {
         after: Duration::from_millis(rand::rng().random_range(0..60)),
+        era_documents: 50,
         ..Folding::default()
     };
     let store = SqliteStore::open_with(folder, folding).unwrap();

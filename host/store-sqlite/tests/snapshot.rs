@@ -16,11 +16,13 @@ use rialto_store_suite::samples::{IDS, collection, group, put};
 const AT_ONCE: Folding = Folding {
     after: Duration::ZERO,
     bytes: 0,
+    era_documents: 3,
 };
 /// Fold when the store is closed.
 const LATE: Folding = Folding {
     after: Duration::from_secs(3_600),
     bytes: usize::MAX,
+    era_documents: 3,
 };
 
 type Documents = BTreeMap<(u32, String), (u64, String)>;

@@ -11,10 +11,11 @@ use rialto_store_suite::Place;
 use rialto_store_suite::releases::{Change, Kept, Releases};
 use tempfile::TempDir;
 
-/// Fold whatever there is.
+/// Fold whatever there is, into many eras.
 const AT_ONCE: Folding = Folding {
     after: Duration::ZERO,
     bytes: 0,
+    era_documents: 3,
 };
 
 /// A folder.

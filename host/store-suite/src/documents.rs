@@ -1,7 +1,5 @@
 //! What a store gives back while it is open: documents, one and many.
 
-use std::ops::ControlFlow;
-
 use rialto_engine::CollectionId;
 use rialto_engine::store::{ScanRange, Store};
 
@@ -152,41 +150,5 @@ pub fn collections_do_not_mix<P: Place>() {
         .store()
         .scan(CollectionId(4), &ScanRange::all(), 1_000);
     assert_eq!(of_none, Ok(vec![]));
-    session.reopen();
-}
-
-/// More documents than a backend is likely to read at once, and a visitor that has seen enough.
-pub fn every_document_is_visited_until_the_visitor_stops<P: Place>() {
-    let mut session = Session::<P>::default();
-    let mut many = group(1);
-    many.documents = (0..25_000)
-        .map(|n| put(1 + n % 3, &format!("id-{n}"), 1, "0"))
-        .collect();
-    session.write(&many);
-    let mut fewer = group(2);
-    fewer.documents = (0..25_000)
-        .step_by(10)
-        .map(|n| remove(1 + n % 3, &format!("id-{n}"), 2))
-        .collect();
-    session.write(&fewer);
-    let visits = |session: &Session<P>, calls: usize| {
-        let (mut called, mut seen) = (0, 0);
-        let visited = session.store().visit_keys(&mut |some| {
-            called += 1;
-            seen += some.len();
-            match called == calls {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        });
-        assert_eq!(visited, Ok(()));
-        (called, seen)
-    };
-    session.compare();
-    let (calls, seen) = visits(&session, usize::MAX);
-    assert!(seen >= 22_500, "all of them");
-    for enough in 1..calls {
-        assert_eq!(visits(&session, enough).0, enough);
-    }
     session.reopen();
 }

@@ -66,7 +66,6 @@ macro_rules! suite {
             documents::a_scan_is_in_byte_order_and_keeps_to_its_range,
             documents::a_scan_gives_the_first_documents_up_to_its_limit,
             documents::collections_do_not_mix,
-            documents::every_document_is_visited_until_the_visitor_stops,
             groups::a_big_group_is_written_whole,
             groups::readers_see_a_group_whole_and_see_what_was_acknowledged,
             fence::a_store_that_was_taken_over_writes_nothing_more,

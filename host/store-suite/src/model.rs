@@ -152,11 +152,6 @@ impl Model {
         self.touched.iter()
     }
 
-    /// The keys of all documents.
-    pub fn keys(&self) -> BTreeSet<Key> {
-        self.documents.keys().cloned().collect()
-    }
-
     /// One document.
     pub fn read(&self, key: &Key) -> Option<StoredDocument> {
         self.documents.get(key).cloned()

@@ -175,7 +175,6 @@ impl Host {
             first_release(stage, &sqlite, &releases, &engine)?;
         }
         engine.resume(recovery);
-        engine.learn_keys()?;
         let api = releases.apis().get(FSPS).context("the listener of FSPs")?;
         let api = api.load_full();
         Ok(Self {

@@ -1,14 +1,13 @@
 //! The host's own store between a journal that reads along and faults that a test orders.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rialto_engine::CollectionId;
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
-use rialto_engine::{CollectionId, Fingerprint};
 use rialto_store_sqlite::SqliteStore;
 
 use crate::journal::Journal;
@@ -74,13 +73,6 @@ impl Store for WatchedStore {
             Some(_) => Err(StoreError::Failed("crashed after the write".into())),
             None => Ok(()),
         }
-    }
-
-    fn visit_keys(
-        &self,
-        visit: &mut dyn FnMut(&[Fingerprint]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        self.store.visit_keys(visit)
     }
 
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {

@@ -1,14 +1,13 @@
 //! A store that remembers what a test looks at, and a network to nowhere.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
+use rialto_engine::CollectionId;
 use rialto_engine::network::{FailureKind, Network, OutboundRequest, Outcome, Report};
 use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
-use rialto_engine::{CollectionId, Fingerprint};
 
 /// Documents, receipts and dead letters in memory.
 #[derive(Default)]
@@ -86,18 +85,6 @@ impl Store for MemoryStore {
         }
         for id in &group.deliveries_removed {
             deliveries.remove(id);
-        }
-        Ok(())
-    }
-
-    fn visit_keys(
-        &self,
-        visit: &mut dyn FnMut(&[Fingerprint]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        for (c, id) in self.documents.lock().unwrap().keys() {
-            if visit(&[Fingerprint::of(*c, id)]).is_break() {
-                break;
-            }
         }
         Ok(())
     }

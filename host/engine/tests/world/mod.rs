@@ -16,7 +16,6 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,8 +31,8 @@ use rialto_engine::store::{
 };
 use rialto_engine::turn::Send as SendRequest;
 use rialto_engine::{
-    Clock, CollectionId, Delivery, Engine, Entropy, Environment, Failure, Fingerprint, Interrupt,
-    Limits, Lsn, Name, Payload, Reply, Spans, Stimulus, Timestamp, Trace, Turn,
+    Clock, CollectionId, Delivery, Engine, Entropy, Environment, Failure, Interrupt, Limits, Lsn,
+    Name, Payload, Reply, Spans, Stimulus, Timestamp, Trace, Turn,
 };
 
 /// What the store has on disk, and what is to go wrong.
@@ -106,7 +105,6 @@ impl Store for MemoryStore {
             deliveries: disk.deliveries.values().cloned().collect(),
             reminders: disk.reminders.values().cloned().collect(),
             outbound: disk.outbound.values().cloned().collect(),
-            documents: disk.documents.len() as u64,
         })
     }
 
@@ -158,18 +156,6 @@ impl Store for MemoryStore {
             Some(_) => Err(StoreError::Failed("crashed after the write".into())),
             None => Ok(()),
         }
-    }
-
-    fn visit_keys(
-        &self,
-        visit: &mut dyn FnMut(&[Fingerprint]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        for (c, id) in self.disk.lock().documents.keys() {
-            if visit(&[Fingerprint::of(*c, id)]).is_break() {
-                break;
-            }
-        }
-        Ok(())
     }
 
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {
@@ -592,7 +578,6 @@ impl World {
             spans,
         };
         let (engine, recovery) = Engine::open(environment, bank.clone(), limits).unwrap();
-        engine.learn_keys().unwrap();
         engine.resume(recovery);
         Self {
             store,
