@@ -54,10 +54,14 @@ fn history(
         to: instant(query, "to")?,
         cursor,
         limit,
+        settlement_model: parameter(query, "settlementModel").map(str::to_owned),
     };
     let page = lifecycle.history(&request).map_err(refused)?;
     let page = page.ok_or_else(|| {
-        let detail = format!("there is no participant {participant} with an account {currency}");
+        let model = request.settlement_model.as_deref();
+        let of_model = model.map_or_else(String::new, |model| format!(" of model {model}"));
+        let detail =
+            format!("there is no participant {participant} with an account {currency}{of_model}");
         Problem::new(Kind::AccountUnknown, detail)
     })?;
     let items = page.postings.iter().map(Posting::from).collect();
@@ -220,6 +224,7 @@ mod tests {
             ("from", "5"),
             ("limit", "3"),
             ("cursor", "c"),
+            ("settlementModel", "GROSS"),
         ];
         let (status, said) = ask(
             &mut fake,
@@ -243,6 +248,7 @@ mod tests {
         assert_eq!(asked.ledger_account, LedgerAccountType::Liquidity);
         assert_eq!((asked.from, asked.to, asked.limit), (Some(5), None, 3));
         assert_eq!(asked.cursor.as_deref(), Some("c"));
+        assert_eq!(asked.settlement_model.as_deref(), Some("GROSS"));
     }
 
     #[test]

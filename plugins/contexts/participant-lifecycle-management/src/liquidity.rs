@@ -25,12 +25,12 @@ pub fn history(
     let Some(account) = account else {
         return Ok(None);
     };
-    let account = match request.ledger_account {
-        LedgerAccountType::Liquidity => account.liquidity_account,
-        LedgerAccountType::Position => account.position_account,
-        LedgerAccountType::LiquidityCover => account.liquidity_cover_account,
-        LedgerAccountType::Settlement => account.settlement_account,
-        other => match only(world, &request, other)? {
+    let account = match (request.ledger_account, &request.settlement_model) {
+        (LedgerAccountType::Liquidity, _) => account.liquidity_account,
+        (LedgerAccountType::Position, _) => account.position_account,
+        (LedgerAccountType::LiquidityCover, _) => account.liquidity_cover_account,
+        (LedgerAccountType::Settlement, None) => account.settlement_account,
+        _ => match of_settlement(world, &request)? {
             Some(id) => id,
             None => return Ok(None),
         },
@@ -48,18 +48,21 @@ pub fn history(
     }))
 }
 
-/// The first account of a type that participants are not asked to know.
-fn only(
+/// The account of settlement that is asked for: of one model, or the first.
+fn of_settlement(
     world: &mut dyn World,
     request: &cover_history::Request,
-    of: LedgerAccountType,
 ) -> Result<Option<String>, LedgerError> {
     let statuses = world.positions(&accounts_positions::Request {
         participant: request.participant.clone(),
         currency: Some(request.currency.clone()),
     })?;
-    let mut found = statuses.into_iter();
-    let found = found.find(|status: &AccountStatus| status.account_type == of);
+    let is_it = |status: &AccountStatus| {
+        let model = &request.settlement_model;
+        status.account_type == request.ledger_account
+            && (model.is_none() || status.settlement_model == *model)
+    };
+    let found = statuses.into_iter().find(is_it);
     Ok(found.map(|status| status.position.account_id))
 }
 

@@ -3,191 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+mod scene;
 
-use rialto_simulator::PaymentRequest;
 use rialto_tests::scenes::committed;
-use rialto_tests::waiting::until;
 use rialto_tests::world::{PAYEE, PAYER};
-use rialto_tests::{Office, Said, TestScheme, World, WorldOptions};
+use scene::{AUTOMATIC, GROSS, MIXED, MODELS, Scene};
 use serde_json::{Value, json};
-
-/// Longer than anything here takes.
-const SOON: Duration = Duration::from_secs(30);
-const PEOPLE: [(&str, &str); 2] = [
-    ("anna", "\"reader\", \"maker\", \"checker\""),
-    ("ben", "\"reader\", \"maker\", \"checker\""),
-];
-/// The demonstration's model, as its scheme.toml has it.
-const MODELS: &str =
-    r#"models = [{ name = "DEFERRED_NET", kind = "deferred-net", settles = "manual" }]"#;
-const AUTOMATIC: &str =
-    r#"models = [{ name = "DEFERRED_NET", kind = "deferred-net", settles = "automatic" }]"#;
-const GROSS: &str = r#"models = [{ name = "DEFERRED_NET", kind = "immediate-gross" }]"#;
-/// Large transfers are settled at once, the others in batches.
-const MIXED: &str = r#"models = [
-    { name = "DEFERRED_NET", kind = "deferred-net" },
-    { name = "GROSS", kind = "immediate-gross", currencies = ["USD"] },
-]
-rules = [{ model = "GROSS", currencies = ["USD"], amountAtLeast = "200" }]"#;
-
-/// L, P, C, S, SR and B of an FSP in whole dollars.
-type Row = [i64; 6];
-
-/// A (the payer of the demonstration) and B (its payee), with no funds to begin with.
-struct Scene {
-    world: World,
-    office: Office,
-}
-
-impl Scene {
-    async fn with(models: &str) -> Self {
-        let scheme = TestScheme::demo().unwrap();
-        scheme.add_operators(&PEOPLE).unwrap();
-        scheme.edit(MODELS, models).unwrap();
-        scheme
-            .edit(
-                "opening-liquidity = \"1000000.00\"",
-                "opening-liquidity = \"0\"",
-            )
-            .unwrap();
-        let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
-        let office = Office::of(&world.scheme, &world.host, &["anna", "ben"]).unwrap();
-        Self { world, office }
-    }
-
-    /// The ledger's accounts, and how many entries it has in dollars.
-    async fn ledger(&self) -> (BTreeMap<String, i64>, usize) {
-        let of = |collection: &str| ("accounts-and-balances".to_owned(), collection.to_owned());
-        let accounts = self.office.everything(&[of("accounts")]).await.unwrap();
-        let entries = self.office.everything(&[of("entries")]).await.unwrap();
-        let balance = |document: &Value| {
-            let units = |name: &str| {
-                document["body"][name]
-                    .as_str()
-                    .unwrap()
-                    .parse::<i64>()
-                    .unwrap()
-            };
-            let balance = units("creditBalance") - units("debitBalance");
-            assert_eq!(balance % 100, 0, "the example has whole dollars");
-            balance / 100
-        };
-        let named = accounts.values().map(|document| {
-            let id = document["id"].as_str().unwrap().to_owned();
-            (id, balance(document))
-        });
-        // The francs have their opening liquidity.
-        let of_example = |entry: &&Value| entry["body"]["currency"] == "USD";
-        (named.collect(), entries.values().filter(of_example).count())
-    }
-
-    /// A's row, B's row, R and G, and the number of entries.
-    async fn table(&self) -> (Row, Row, i64, i64, usize) {
-        let (accounts, entries) = self.ledger().await;
-        let sum = |prefix: String| -> i64 {
-            let of = accounts
-                .iter()
-                .filter(|(id, _)| **id == prefix || id.starts_with(&format!("{prefix}:")));
-            of.map(|(_, balance)| balance).sum()
-        };
-        let row = |fsp: &str| {
-            [
-                "LIQUIDITY",
-                "POSITION",
-                "LIQUIDITY_COVER",
-                "SETTLEMENT",
-                "SETTLEMENT_RESERVED",
-                "SETTLEMENT_POSITION",
-            ]
-            .map(|kind| sum(format!("{fsp}:USD:{kind}")))
-        };
-        let hub = |kind: &str| -sum(format!("Hub:USD:{kind}"));
-        let (r, g) = (hub("HUB_RECONCILIATION"), hub("HUB_LIQUIDITY_CONTROL"));
-        (row(PAYER), row(PAYEE), r, g, entries)
-    }
-
-    /// The table is this, at the latest when all events have been handled.
-    async fn stands(&self, step: &str, a: Row, b: Row, hub: i64, entries: usize) {
-        let expected = (a, b, hub, hub, entries);
-        until(step, SOON, async || {
-            let table = self.table().await;
-            Ok(if table == expected {
-                Ok(())
-            } else {
-                Err(format!("{table:?}, not {expected:?}"))
-            })
-        })
-        .await
-        .unwrap();
-    }
-
-    async fn funds(&self, fsp: &str, kind: &str, amount: &str, model: Option<&str>) -> Said {
-        let path = format!("/participants/{fsp}/funds");
-        let mut body = json!({
-            "type": kind, "accountId": "USD", "reason": "as the bank says",
-            "amount": { "currency": "USD", "amount": amount },
-        });
-        if let Some(model) = model {
-            body["settlementModel"] = json!(model);
-        }
-        let asked = self.office.post("anna", &path, &body).await.unwrap();
-        if asked.status != 201 {
-            return asked;
-        }
-        let path = format!("{path}/{}/approval", asked.body["id"].as_str().unwrap());
-        let decision = json!({ "decision": "APPROVE" });
-        self.office.post("ben", &path, &decision).await.unwrap()
-    }
-
-    async fn deposits(&self) {
-        for (fsp, amount) in [(PAYER, "1000"), (PAYEE, "500")] {
-            let said = self.funds(fsp, "DEPOSIT", amount, None).await;
-            assert_eq!(said.status, 200, "{said:?}");
-        }
-    }
-
-    async fn pays(&self, from: &str, to: &str, amount: &str) {
-        let request = PaymentRequest::new(self.world.party(to).clone(), amount, "USD");
-        committed(&self.world.fsp(from).pay(&request).await).unwrap();
-    }
-
-    async fn batches(&self, query: &str) -> Vec<String> {
-        let path = format!("/settlement-batches?currency=USD{query}");
-        let batches = self.office.get("ben", &path).await.unwrap();
-        let id = |batch: &Value| batch["id"].as_str().unwrap().to_owned();
-        batches["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(id)
-            .collect()
-    }
-
-    async fn post(&self, who: &str, path: &str, mut body: Value) -> Said {
-        body["reason"] = json!("end of day");
-        self.office.post(who, path, &body).await.unwrap()
-    }
-
-    async fn settle(&self, batches: &[String]) -> Said {
-        self.post("anna", "/settlements", json!({ "batches": batches }))
-            .await
-    }
-
-    /// Ben ends a settlement. Answers its state.
-    async fn end(&self, settlement: &Said, verb: &str) -> Value {
-        let path = format!(
-            "/settlements/{}/{verb}",
-            settlement.body["id"].as_str().unwrap()
-        );
-        let own = self.post("anna", &path, json!({})).await;
-        assert_eq!(own.problem(), "maker-is-checker");
-        let said = self.post("ben", &path, json!({})).await;
-        assert_eq!(said.status, 200, "{said:?}");
-        said.body["state"].clone()
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_worked_example_comes_out_to_the_unit() {
@@ -296,13 +117,6 @@ async fn the_worked_example_comes_out_to_the_unit() {
     assert_eq!(said.status, 200, "{said:?}");
     scene.stands("9", a8, [80, 0, 0, 80, 0, 0], 900, 21).await;
     scene.world.no_complaints().unwrap();
-}
-
-impl Scene {
-    async fn post_decision(&self, path: &str) -> Said {
-        let decision = json!({ "decision": "APPROVE" });
-        self.office.post("ben", path, &decision).await.unwrap()
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -415,6 +229,9 @@ async fn in_a_currency_of_both_kinds_settled_funds_are_held_for_what_is_settled_
         accounts[&format!("{PAYER}:USD:SETTLEMENT_RESERVED:GROSS")],
         0
     );
+    assert_eq!(scene.settled_funds("").await, ["1000"]);
+    let gross = scene.settled_funds("&settlementModel=GROSS").await;
+    assert_eq!(gross, ["300", "400"], "the newest first");
 }
 
 #[tokio::test(flavor = "multi_thread")]
