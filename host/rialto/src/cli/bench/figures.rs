@@ -194,17 +194,67 @@ fn shares(result: &BenchResult, json_ns: f64, all: f64) -> Value {
 
 /// One figure a line.
 pub(super) fn print_table(figures: &Value) -> Result<(), out::Unwritten> {
-    let Some(figures) = figures.as_object() else {
-        return Ok(());
-    };
-    for (name, value) in figures {
-        match value {
-            Value::Number(n) => {
-                let n = n.as_f64().unwrap_or_default();
-                out::line(format_args!("{name:<30} {n:>12.3}"))?;
-            }
-            other => out::line(format_args!("{name:<30} {other}"))?,
-        }
+    let mut lines = Vec::new();
+    add_lines("", figures, &mut lines);
+    for line in lines {
+        out::line(format_args!("{line}"))?;
     }
     Ok(())
+}
+
+/// The lines of a figure, or of all that an object has, under names that say where it is.
+fn add_lines(name: &str, figure: &Value, lines: &mut Vec<String>) {
+    let text = match figure {
+        Value::Object(within) if !within.is_empty() => {
+            for (key, figure) in within {
+                let dot = if name.is_empty() { "" } else { "." };
+                add_lines(&format!("{name}{dot}{key}"), figure, lines);
+            }
+            return;
+        }
+        Value::Array(list) => {
+            let each: Vec<String> = list.iter().map(Value::to_string).collect();
+            each.join(" ")
+        }
+        Value::Number(n) if n.is_f64() => {
+            format!("{:>12.3}", n.as_f64().unwrap_or_default())
+        }
+        Value::Number(n) => format!("{n:>8}"),
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Object(_) | Value::Null => "none".to_owned(),
+    };
+    lines.push(format!("{name:<30} {text}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_a_line_for_each_figure_with_its_points_below_each_other() {
+        let figures = json!({
+            "payments": 39603,
+            "payments_per_second": 2639.4251,
+            "failures": {},
+            "host_share": {"http": 0.1, "json": 0.25},
+            "of": "prepares",
+            "per_second": [28, 29],
+            "signed": false,
+        });
+        let mut lines = Vec::new();
+        add_lines("", &figures, &mut lines);
+        let expected = [
+            "payments                       39603",
+            "payments_per_second                2639.425",
+            "failures                       none",
+            "host_share.http                       0.100",
+            "host_share.json                       0.250",
+            "of                             prepares",
+            "per_second                     28 29",
+            "signed                         no",
+        ];
+        assert_eq!(lines, expected);
+    }
 }
