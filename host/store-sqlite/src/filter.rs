@@ -14,12 +14,16 @@ use siphasher::sip::SipHasher13;
 
 /// Documents that a filter is made for, as a power of two.
 pub(crate) const ERA_BITS: u32 = 16;
-/// Positions of a filter: 24 for a document, so that one fresh id in 50,000 is looked for in vain.
+/// Positions of a filter: 24 for a document, so that one fresh id in 40,000 is looked for in vain in a full
+/// era.
 const POSITIONS: usize = 24 << ERA_BITS;
 /// Positions of a document.
 const LOOKS: u64 = 10;
 /// Eras of a part.
 const PART: u32 = u64::BITS;
+/// The first byte of what is kept of an era: tells the layout of what follows, and how positions are
+/// chosen.
+const LAYOUT: u8 = 1;
 
 /// See the module's documentation.
 pub(crate) struct Filter {
@@ -44,8 +48,18 @@ impl Filter {
         hasher.finish()
     }
 
+    /// A collection as one number, for the eras that have documents of it.
+    pub fn fingerprint_of_collection(&self, collection: CollectionId) -> u64 {
+        self.fingerprint(collection, "")
+    }
+
     /// An era has this document.
-    pub fn note(&mut self, era: u32, fingerprint: u64) {
+    pub fn note_document(&mut self, era: u32, collection: CollectionId, id: &str) {
+        self.note(era, self.fingerprint(collection, id));
+        self.note(era, self.fingerprint_of_collection(collection));
+    }
+
+    fn note(&mut self, era: u32, fingerprint: u64) {
         let bit = 1 << (era % PART);
         let part = self.part(era);
         for position in positions(fingerprint) {
@@ -73,33 +87,51 @@ impl Filter {
         found
     }
 
-    /// An era's filter by itself, as bytes: position 0 is the lowest bit of the first.
+    /// An era's filter by itself, to be kept: the layout, a checksum, and the bits; position 0 is the
+    /// lowest bit of their first byte.
     pub fn image(&self, era: u32) -> Vec<u8> {
-        let Some(part) = self.parts.get((era / PART) as usize) else {
-            return vec![0; POSITIONS / 8];
-        };
         let place = era % PART;
-        let bytes = part.chunks_exact(8).map(|words| {
-            let bits = words.iter().enumerate();
-            bits.fold(0, |byte, (n, word)| byte | ((word >> place & 1) as u8) << n)
-        });
-        bytes.collect()
+        let bits: Vec<u8> = match self.parts.get((era / PART) as usize) {
+            Some(part) => part
+                .chunks_exact(8)
+                .map(|words| byte_of(words, place))
+                .collect(),
+            None => vec![0; POSITIONS / 8],
+        };
+        let mut image = vec![LAYOUT];
+        image.extend(self.checksum(era, &bits).to_le_bytes());
+        image.extend(bits);
+        image
     }
 
-    /// Put in what `image` gave. Answers whether it has the length of one.
+    /// Put in what `image` gave for this era. Answers whether it is that, with the same key; if not,
+    /// nothing has changed.
     #[must_use]
     pub fn put(&mut self, era: u32, image: &[u8]) -> bool {
-        let place = era % PART;
-        let words = self.part(era).chunks_exact_mut(8);
-        if words.len() != image.len() {
+        let Some((&[LAYOUT], rest)) = image.split_first_chunk() else {
+            return false;
+        };
+        let Some((checksum, bits)) = rest.split_first_chunk() else {
+            return false;
+        };
+        if bits.len() != POSITIONS / 8 || u64::from_le_bytes(*checksum) != self.checksum(era, bits)
+        {
             return false;
         }
-        for (words, byte) in words.zip(image) {
+        let place = era % PART;
+        let words = self.part(era).chunks_exact_mut(8);
+        for (words, byte) in words.zip(bits) {
             for (n, word) in words.iter_mut().enumerate() {
                 *word |= u64::from(byte >> n & 1) << place;
             }
         }
         true
+    }
+
+    fn checksum(&self, era: u32, bits: &[u8]) -> u64 {
+        let mut hasher = SipHasher13::new_with_keys(self.key, u64::from(era) + 1);
+        hasher.write(bits);
+        hasher.finish()
     }
 
     fn part(&mut self, era: u32) -> &mut [u64] {
@@ -109,6 +141,12 @@ impl Filter {
         }
         &mut self.parts[part]
     }
+}
+
+/// One era's bits of eight words.
+fn byte_of(words: &[u64], place: u32) -> u8 {
+    let bits = words.iter().enumerate();
+    bits.fold(0, |byte, (n, word)| byte | ((word >> place & 1) as u8) << n)
 }
 
 /// Where a document has its bits.
@@ -142,8 +180,19 @@ mod tests {
         let id = "b51ec534-ee48-4575-b6a9-ead2955b8069";
         assert_eq!(of(1, id), 0x4bcc_07d3_7452_523b);
         assert_eq!(of(u32::MAX, "Ö 1"), 0x57e3_1930_f03d_51ed);
-        let first: Vec<usize> = positions(1 << 63).take(2).collect();
-        assert_eq!(first, [786_432, 786_432]);
+        let all: Vec<usize> = positions(of(1, id)).collect();
+        let expected = [
+            465_696, 28_248, 1_163_663, 726_215, 288_766, 1_424_182, 986_733, 549_285, 111_836,
+            1_247_252,
+        ];
+        assert_eq!(all, expected);
+        let mut one = Filter::new(0);
+        one.note(3, of(1, id));
+        let image = one.image(3);
+        assert_eq!(image.len(), 1 + 8 + 196_608);
+        for position in expected {
+            assert_ne!(image[9 + position / 8] & 1 << (position % 8), 0);
+        }
     }
 
     #[test]
@@ -176,11 +225,42 @@ mod tests {
         let (one, two) = (of(&filter, 1), of(&filter, 2));
         filter.note(66, one);
         let image = filter.image(66);
-        assert_eq!(filter.image(640), vec![0; image.len()]);
         let mut other = Filter::new(3);
         other.note(67, two);
         assert!(other.put(66, &image));
-        assert!(!other.put(66, &image[1..]));
+        assert!(
+            other.put(640, &filter.image(640)),
+            "of an era without documents"
+        );
         assert_eq!((other.eras(one), other.eras(two)), (vec![66], vec![67]));
+    }
+
+    #[test]
+    fn what_was_not_kept_of_the_era_by_the_same_store_is_not_taken() {
+        let mut filter = Filter::new(3);
+        let one = of(&filter, 1);
+        filter.note(66, one);
+        let image = filter.image(66);
+        let mut other = Filter::new(3);
+        let last = image.len() - 1;
+        for changed in [0, 1, 9, last] {
+            let mut image = image.clone();
+            image[changed] ^= 1;
+            assert!(!other.put(66, &image), "byte {changed}");
+        }
+        assert!(!other.put(66, &image[..last]));
+        assert!(!other.put(67, &image), "another era's");
+        assert!(!Filter::new(4).put(66, &image), "another store's");
+        assert!(other.eras(one).is_empty());
+    }
+
+    #[test]
+    fn eras_are_found_by_what_collections_they_have() {
+        let mut filter = Filter::new(3);
+        filter.note_document(5, CollectionId(7), "a");
+        filter.note_document(64, CollectionId(8), "a");
+        filter.note_document(70, CollectionId(7), "b");
+        let with = |n| filter.eras(filter.fingerprint_of_collection(CollectionId(n)));
+        assert_eq!((with(7), with(8), with(9)), (vec![70, 5], vec![64], vec![]));
     }
 }

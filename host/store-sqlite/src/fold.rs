@@ -50,7 +50,7 @@ pub(crate) fn fold(
     };
     let documents: Vec<&Document> = merged.documents.values().copied().collect();
     let settled = store.settle(&documents)?;
-    let era = store.places.open_era();
+    let era = store.places.open_era()?;
     slices.set("folding", merged.through)?;
     collections(slices, &merged)?;
     write_documents(slices, &settled)?;
@@ -141,14 +141,20 @@ fn write_documents(slices: &mut Slices<'_>, settled: &[Settled<'_>]) -> Result<(
     let (kept, removed): (Vec<_>, Vec<_>) = placed.partition(|(d, _)| d.body.is_some());
     let head = "INSERT INTO documents (place, collection, id, version, body) VALUES";
     let tail = " ON CONFLICT (place) DO UPDATE
-                SET version = excluded.version, body = excluded.body";
-    slices.rows(head, "(?,?,?,?,?)", tail, &kept, |b, (d, place)| {
+                SET version = excluded.version, body = excluded.body
+                WHERE collection = excluded.collection AND id = excluded.id";
+    let written = slices.count_rows(head, "(?,?,?,?,?)", tail, &kept, |b, (d, place)| {
         b.number(*place)?;
         b.add(d.collection)?;
         b.add(d.id.clone())?;
         b.number(d.version)?;
         b.add(d.body.clone())
     })?;
+    if written != kept.len() as u64 {
+        return Err(StoreError::Failed(
+            "another document has a place in the tables that was to be a new one's".into(),
+        ));
+    }
     let head = "DELETE FROM documents WHERE place IN (VALUES";
     slices.rows(head, "(?)", ")", &removed, |b, (_, place)| b.number(*place))
 }

@@ -32,7 +32,7 @@ use parking_lot::{Mutex, RwLock};
 use rialto_engine::CollectionId;
 use rialto_engine::store::{Collection, StoreError};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
+use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
 
 use places::Places;
@@ -143,7 +143,8 @@ impl SqliteStore {
             source,
         };
         let options = options(&path);
-        let mut writer = runtime
+        runtime.block_on(migrate(&path, &options))?;
+        let writer = runtime
             .block_on(
                 options
                     .clone()
@@ -151,12 +152,6 @@ impl SqliteStore {
                     .connect(),
             )
             .map_err(sqlite)?;
-        runtime
-            .block_on(sqlx::migrate!().run_direct(None, &mut writer, false))
-            .map_err(|source| OpenError::Migrate {
-                path: path.clone(),
-                source,
-            })?;
         let beside = runtime
             .block_on(
                 options
@@ -277,6 +272,22 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .pragma("temp_store", "memory")
         .thread_name(|n| format!("store-read-{n}"))
         .disable_statement_logging()
+}
+
+/// Bring the database's layout up to date. What is sorted for it may be larger than memory.
+async fn migrate(path: &Path, options: &SqliteConnectOptions) -> Result<(), OpenError> {
+    let sqlite = |source| OpenError::Sqlite {
+        path: path.to_owned(),
+        source,
+    };
+    let options = options.clone().pragma("temp_store", "file");
+    let mut connection = options.connect().await.map_err(sqlite)?;
+    let migrated = sqlx::migrate!().run_direct(None, &mut connection, false);
+    migrated.await.map_err(|source| OpenError::Migrate {
+        path: path.to_owned(),
+        source,
+    })?;
+    connection.close().await.map_err(sqlite)
 }
 
 /// Move pages from the log into the database while the writer goes on, for as long as the store is

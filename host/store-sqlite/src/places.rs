@@ -1,12 +1,15 @@
 //! Where documents are.
 //!
-//! Documents lie in the order in which they were first written, each at a place of its own. So many
-//! places that follow one another are an *era*, and the index over ids begins with the era: ids are
-//! random, and in an index over all documents each new one would change a page of its own. So a
-//! payment costs the same however many there were. The price is that somebody must know in which
+//! Documents lie in the order in which they were first written, each at a place of its own, from 1 on.
+//! So many places that follow one another are an *era*, and the index over ids begins with the era:
+//! ids are random, and in an index over all documents each new one would change a page of its own. So
+//! a payment costs the same however many there were. The price is that somebody must know in which
 //! era a document is, and that is the filter's business.
 //!
-//! A full era never gets a document again: its filter is kept, and what came later would be missed.
+//! A full era never gets a new document: its filter is kept, and what came later would be missed.
+//! That a document which is there is never missed rests on an order. Whoever looks for one asks first
+//! `unfolded`, then the filter, then the table. A fold notes in the filter, then commits to the table,
+//! and then takes away from `unfolded`.
 
 use parking_lot::{Mutex, RwLock};
 use rialto_engine::CollectionId;
@@ -24,10 +27,16 @@ const NOTED_AT_ONCE: usize = 128;
 
 /// Where the next new documents go.
 struct Next {
-    /// The first free place; all behind it are free too.
+    /// The place that is given next, if nothing was given since.
     place: u64,
     /// Eras whose filters are kept; the next one's is not.
     kept: u32,
+}
+
+/// What `load` has learnt.
+pub(crate) struct Learnt {
+    filter: Filter,
+    next: Next,
 }
 
 /// See the module's documentation.
@@ -35,7 +44,7 @@ pub(crate) struct Places {
     /// None until the store was recovered.
     filter: RwLock<Option<Filter>>,
     next: Mutex<Next>,
-    /// Documents of an era.
+    /// New documents of an era.
     era_documents: u64,
 }
 
@@ -43,8 +52,12 @@ pub(crate) struct Places {
 /// if it is not in the tables.
 pub(crate) type Settled<'d> = (&'d Document, Option<u64>);
 
-fn era_of(place: u64) -> u32 {
-    u32::try_from(place >> ERA_BITS).unwrap_or(u32::MAX)
+fn era_of(place: u64) -> Result<u32, StoreError> {
+    u32::try_from(place >> ERA_BITS).map_err(|e| unreadable("the place of a document", e))
+}
+
+fn not_recovered() -> StoreError {
+    StoreError::Failed("the store has not been recovered yet".into())
 }
 
 impl Places {
@@ -56,46 +69,28 @@ impl Places {
         }
     }
 
-    /// Learn from the tables where documents are: of full eras from what was kept of them, of the
-    /// others from their documents.
-    pub async fn load(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
-        let key: i64 = sqlx::query_scalar("SELECT value FROM meta WHERE key = 'filter_key'")
-            .fetch_one(&mut *connection)
-            .await
-            .map_err(failed)?;
-        let mut filter = Filter::new(key.cast_unsigned());
-        let mut kept = 0;
-        while let Some(image) = image(connection, kept).await? {
-            if !filter.put(kept, &image) {
-                return Err(unreadable("an era's filter", "it has another length"));
-            }
-            kept += 1;
-        }
-        let last: i64 = sqlx::query_scalar("SELECT coalesce(max(place), 0) FROM documents")
-            .fetch_one(&mut *connection)
-            .await
-            .map_err(failed)?;
-        let last = unsigned(last)?;
-        for era in kept..=era_of(last) {
-            note(connection, &mut filter, era).await?;
-        }
-        *self.next.lock() = Next {
-            place: (last + 1).max(u64::from(kept) << ERA_BITS),
-            kept,
-        };
-        *self.filter.write() = Some(filter);
-        Ok(())
+    /// From now on documents can be looked for. What the journal holds must be in `unfolded` by now.
+    pub fn begin(&self, learnt: Learnt) {
+        *self.next.lock() = learnt.next;
+        *self.filter.write() = Some(learnt.filter);
     }
 
     /// The eras that may have a document, the newest first.
-    pub fn eras(&self, collection: CollectionId, id: &str) -> Result<Vec<u32>, StoreError> {
+    fn eras(&self, collection: CollectionId, id: &str) -> Result<Vec<u32>, StoreError> {
         let filter = self.filter.read();
         let filter = filter.as_ref().ok_or_else(not_recovered)?;
         Ok(filter.eras(filter.fingerprint(collection, id)))
     }
 
+    /// The eras that may have documents of a collection, the newest first.
+    pub fn eras_with(&self, collection: CollectionId) -> Result<Vec<u32>, StoreError> {
+        let filter = self.filter.read();
+        let filter = filter.as_ref().ok_or_else(not_recovered)?;
+        Ok(filter.eras(filter.fingerprint_of_collection(collection)))
+    }
+
     /// The era of the newest documents.
-    pub fn open_era(&self) -> u32 {
+    pub fn open_era(&self) -> Result<u32, StoreError> {
         era_of(self.next.lock().place)
     }
 
@@ -105,18 +100,26 @@ impl Places {
         readers: &SqlitePool,
         documents: &[&'d Document],
     ) -> Result<Vec<Settled<'d>>, StoreError> {
-        let mut places = vec![None; documents.len()];
         let mut asked = Vec::new();
         for (n, document) in documents.iter().enumerate() {
             let (collection, id) = document.key();
             let eras = self.eras(collection, &id)?;
             asked.extend(eras.into_iter().map(|era| (n, era)));
         }
+        let mut settled: Vec<Settled<'d>> = documents.iter().map(|d| (*d, None)).collect();
         let mut reader = readers.acquire().await.map_err(failed)?;
         for (n, place) in find_all(&mut reader, documents, &asked).await? {
-            places[n] = Some(place);
+            if let Some(other) = settled[n].1.replace(place) {
+                let both = format!("it is at {other} and at {place}");
+                return Err(unreadable("a document", both));
+            }
         }
-        let mut settled: Vec<Settled<'d>> = documents.iter().copied().zip(places).collect();
+        let free = last_place(&mut reader).await? + 1;
+        {
+            // A fold that failed may have left places unused.
+            let mut next = self.next.lock();
+            next.place = free.max(u64::from(next.kept) << ERA_BITS);
+        }
         // Readers get their turn between these.
         for some in settled.chunks_mut(NOTED_AT_ONCE) {
             self.give_places(some)?;
@@ -132,8 +135,7 @@ impl Places {
             if place.is_none() && document.body.is_some() {
                 let given = next.give(self.era_documents);
                 let (collection, id) = document.key();
-                // Before it is in the table, so that nobody finds it missing there.
-                filter.note(era_of(given), filter.fingerprint(collection, &id));
+                filter.note_document(era_of(given)?, collection, &id);
                 *place = Some(given);
             }
         }
@@ -149,10 +151,6 @@ impl Next {
         self.place += 1;
         self.place - 1
     }
-}
-
-fn not_recovered() -> StoreError {
-    StoreError::Failed("the store has not been recovered yet".into())
 }
 
 impl Inner {
@@ -188,25 +186,77 @@ impl Inner {
 
     /// Keep the filters of eras that have become full.
     pub fn keep_full_eras(&self, slices: &mut Slices<'_>) -> Result<(), StoreError> {
-        let mut next = self.places.next.lock();
-        while next.kept < era_of(next.place) {
+        let (kept, open) = {
+            let next = self.places.next.lock();
+            (next.kept, era_of(next.place)?)
+        };
+        for era in kept..open {
             let image = {
                 let filter = self.places.filter.read();
-                filter.as_ref().ok_or_else(not_recovered)?.image(next.kept)
+                filter.as_ref().ok_or_else(not_recovered)?.image(era)
             };
             let mut row = Bound::default();
-            row.add(next.kept)?;
+            row.add(era)?;
             row.add(image)?;
-            slices.statement(
-                "INSERT OR REPLACE INTO eras (era, filter) VALUES (?, ?)",
-                row,
-                1,
-            )?;
+            slices.statement(KEEP, row, 1)?;
             slices.finish()?;
-            next.kept += 1;
+            self.places.next.lock().kept = era + 1;
         }
         Ok(())
     }
+}
+
+const KEEP: &str = "INSERT OR REPLACE INTO eras (era, filter) VALUES (?, ?)";
+
+/// Learn from the tables where documents are: of full eras from what was kept of them, of the others
+/// from their documents.
+pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, StoreError> {
+    let key: i64 = sqlx::query_scalar("SELECT value FROM meta WHERE key = 'filter_key'")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let kept: i64 = sqlx::query_scalar("SELECT coalesce(max(era) + 1, 0) FROM eras")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let place = last_place(connection).await? + 1;
+    let place = place.max(unsigned(kept)? << ERA_BITS);
+    let open = era_of(place)?;
+    let mut filter = Filter::new(key.cast_unsigned());
+    for era in 0..open {
+        match image(connection, era).await? {
+            Some(image) if filter.put(era, &image) => continue,
+            Some(_) => tracing::warn!(
+                era,
+                "what the store has kept of an era cannot be used; its documents are read instead"
+            ),
+            None => tracing::info!(era, before = open, "the documents of an era are read"),
+        }
+        learn_era(connection, &mut filter, era).await?;
+        sqlx::query(KEEP)
+            .bind(era)
+            .bind(filter.image(era))
+            .execute(&mut *connection)
+            .await
+            .map_err(failed)?;
+    }
+    learn_era(connection, &mut filter, open).await?;
+    let next = Next { place, kept: open };
+    Ok(Learnt { filter, next })
+}
+
+async fn last_place(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+    let last: i64 = sqlx::query_scalar("SELECT coalesce(max(place), 0) FROM documents")
+        .fetch_one(connection)
+        .await
+        .map_err(failed)?;
+    unsigned(last)
+}
+
+/// All eras, the newest first, for those who have no filter.
+pub(crate) async fn all_eras(connection: &mut SqliteConnection) -> Result<Vec<u32>, StoreError> {
+    let last = era_of(last_place(connection).await?)?;
+    Ok((0..=last).rev().collect())
 }
 
 /// What was kept of an era, if it was.
@@ -219,7 +269,7 @@ async fn image(connection: &mut SqliteConnection, era: u32) -> Result<Option<Vec
 }
 
 /// Note all documents of an era.
-async fn note(
+async fn learn_era(
     connection: &mut SqliteConnection,
     filter: &mut Filter,
     era: u32,
@@ -232,7 +282,7 @@ async fn note(
     .await
     .map_err(failed)?;
     for (collection, id) in names {
-        filter.note(era, filter.fingerprint(CollectionId(collection), &id));
+        filter.note_document(era, CollectionId(collection), &id);
     }
     Ok(())
 }

@@ -1,43 +1,39 @@
-//! Documents in the order of their ids, from all eras.
+//! Documents in the order of their ids, from several eras.
 //!
-//! Each era is in order by itself. Of each at most as many documents are read as are wanted, and what
-//! has been found bounds what is read of the next.
+//! Each era is in order by itself; SQLite merges those of one statement, reading no further than it
+//! must, and what has been found bounds what is read of the next.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use rialto_engine::store::{ScanRange, StoreError, StoredDocument};
 use rialto_engine::{CollectionId, Name};
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
+use crate::failed;
 use crate::rows::{self, signed};
 use crate::slices::STATEMENT_ROWS;
-use crate::{failed, filter::ERA_BITS};
 
-/// The first documents of a range, at most `limit`.
+/// The first documents of a range in these eras, at most `limit`. Reads several times: in a transaction,
+/// if it is to be of one moment.
 pub(crate) async fn first(
     connection: &mut SqliteConnection,
+    eras: &[u32],
     collection: CollectionId,
     range: &ScanRange,
     limit: usize,
 ) -> Result<BTreeMap<Name, StoredDocument>, StoreError> {
-    let last: i64 = sqlx::query_scalar("SELECT coalesce(max(place), 0) FROM documents")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(failed)?;
-    let eras: Vec<i64> = (0..=last >> ERA_BITS).rev().collect();
     let mut found: BTreeMap<Name, StoredDocument> = BTreeMap::new();
-    let mut to: Option<Name> = range.to.as_deref().map(Into::into);
-    let mut rest = &eras[..];
-    for length in STATEMENT_ROWS {
-        let each: Vec<String> = (0..length).map(of_one_era).collect();
-        let text = each.join(" UNION ALL ");
+    let mut to = range.to.clone();
+    let mut rest = eras;
+    for (length, text) in STATEMENT_ROWS.into_iter().zip(&*TEXTS) {
         while rest.len() >= length {
             let (chunk, others) = rest.split_at(length);
             // Made of this crate's own constants only.
-            let mut query = sqlx::query(AssertSqlSafe(text.clone()))
+            let mut query = sqlx::query(AssertSqlSafe(text.as_str()))
                 .bind(collection.0)
                 .bind(&range.from)
-                .bind(to.as_deref().map(ToOwned::to_owned))
+                .bind(to.clone())
                 .bind(signed(limit as u64).unwrap_or(i64::MAX));
             for era in chunk {
                 query = query.bind(era);
@@ -48,7 +44,7 @@ pub(crate) async fn first(
                 found.insert(document.id.clone(), document);
             }
             while found.len() > limit {
-                to = found.pop_last().map(|(id, _)| id);
+                to = found.pop_last().map(|(id, _)| id.to_string());
             }
             rest = others;
         }
@@ -73,14 +69,20 @@ pub(crate) fn behind(id: &str) -> ScanRange {
     }
 }
 
-/// The first of the nth era of a statement. Without an end the bound is one that every id is below: a
+/// Statements over as many eras as `STATEMENT_ROWS` says.
+static TEXTS: LazyLock<[String; STATEMENT_ROWS.len()]> = LazyLock::new(|| {
+    STATEMENT_ROWS.map(|length| {
+        let each: Vec<String> = (0..length).map(of_one_era).collect();
+        format!("{} ORDER BY id LIMIT ?4", each.join(" UNION ALL "))
+    })
+});
+
+/// The part of the nth era of a statement. Without an end the bound is one that every id is below: a
 /// blob is above all texts.
 fn of_one_era(n: usize) -> String {
     let era = n + 5;
     format!(
-        "SELECT * FROM (
-             SELECT id, version, body FROM documents INDEXED BY documents_by_era
-             WHERE place >> 16 = ?{era} AND collection = ?1 AND id >= ?2 AND id < coalesce(?3, x'')
-             ORDER BY id LIMIT ?4)"
+        "SELECT id, version, body FROM documents INDEXED BY documents_by_era
+         WHERE place >> 16 = ?{era} AND collection = ?1 AND id >= ?2 AND id < coalesce(?3, x'')"
     )
 }

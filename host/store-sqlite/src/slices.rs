@@ -64,7 +64,20 @@ impl<'s> Slices<'s> {
         all: &[T],
         bind: impl Fn(&mut Bound, &T) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
+        self.count_rows(head, row, tail, all, bind).map(|_| ())
+    }
+
+    /// The same. Answers how many rows it changed.
+    pub fn count_rows<T>(
+        &mut self,
+        head: &str,
+        row: &str,
+        tail: &str,
+        all: &[T],
+        bind: impl Fn(&mut Bound, &T) -> Result<(), StoreError>,
+    ) -> Result<u64, StoreError> {
         let mut rest = all;
+        let mut changed = 0;
         for length in STATEMENT_ROWS {
             let values = vec![row; length].join(",");
             let text = format!("{head} {values}{tail}");
@@ -74,11 +87,11 @@ impl<'s> Slices<'s> {
                 for item in chunk {
                     bind(&mut bound, item)?;
                 }
-                self.statement(&text, bound, length)?;
+                changed += self.statement(&text, bound, length)?;
                 rest = others;
             }
         }
-        Ok(())
+        Ok(changed)
     }
 
     /// Set a counter in `meta`.
@@ -86,11 +99,13 @@ impl<'s> Slices<'s> {
         let mut bound = Bound::default();
         bound.number(value)?;
         bound.add(key.to_owned())?;
-        self.statement("UPDATE meta SET value = ? WHERE key = ?", bound, 0)
+        self.statement("UPDATE meta SET value = ? WHERE key = ?", bound, 0)?;
+        Ok(())
     }
 
     /// Run a statement in the open slice, or in a new one. With no rows it does not end the slice.
-    pub fn statement(&mut self, text: &str, bound: Bound, rows: usize) -> Result<(), StoreError> {
+    /// Answers how many rows it changed.
+    pub fn statement(&mut self, text: &str, bound: Bound, rows: usize) -> Result<u64, StoreError> {
         if self.rows >= SLICE_ROWS {
             self.finish()?;
         }
@@ -104,7 +119,7 @@ impl<'s> Slices<'s> {
         let query = sqlx::query_with(AssertSqlSafe(text.to_owned()), bound.0);
         let done = self.runtime.block_on(query.execute(&mut **connection));
         self.rows += rows;
-        done.map(|_| ()).map_err(failed)
+        done.map(|done| done.rows_affected()).map_err(failed)
     }
 
     /// Commit the open slice and give the connection back.

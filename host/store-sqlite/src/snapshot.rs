@@ -15,7 +15,7 @@ use sqlx::{ConnectOptions as _, Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
 
 use crate::slices::counter;
-use crate::{failed, journal, ranges, rows};
+use crate::{failed, journal, places, ranges, rows};
 
 /// Documents that one step of a visit reads.
 const DOCUMENTS_PER_STEP: usize = 1_000;
@@ -38,6 +38,18 @@ pub enum SnapshotError {
         /// The layout's number.
         found: i64,
         /// The newest that is known here.
+        known: i64,
+    },
+    /// An earlier version of the host made it.
+    #[error(
+        "{path} has the layout {found}, this version reads {known}: serve it with this version once, which brings it up to date"
+    )]
+    Older {
+        /// The database.
+        path: PathBuf,
+        /// The layout's number.
+        found: i64,
+        /// The one that is read here.
         known: i64,
     },
     /// The system refused.
@@ -82,6 +94,8 @@ type Newer = Option<StoredDocument>;
 pub struct Snapshot {
     runtime: Runtime,
     connection: SqliteConnection,
+    /// All, the newest first.
+    eras: Vec<u32>,
     collections: Vec<Collection>,
     newer: BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
     lsn: u64,
@@ -120,12 +134,16 @@ impl Snapshot {
         if found > known {
             return Err(SnapshotError::Newer { path, found, known });
         }
+        if found < known {
+            return Err(SnapshotError::Older { path, found, known });
+        }
         let read = runtime.block_on(read_head(&mut connection));
-        let (collections, newer, lsn) =
+        let (collections, newer, lsn, eras) =
             read.map_err(|source| SnapshotError::Unreadable { path, source })?;
         Ok(Self {
             runtime,
             connection,
+            eras,
             collections,
             newer,
             lsn,
@@ -162,7 +180,7 @@ impl Snapshot {
             return Ok(newer.clone());
         }
         let range = ranges::just(id);
-        let reading = ranges::first(&mut self.connection, collection, &range, 1);
+        let reading = ranges::first(&mut self.connection, &self.eras, collection, &range, 1);
         Ok(self.runtime.block_on(reading)?.into_values().next())
     }
 
@@ -175,7 +193,13 @@ impl Snapshot {
         collection: CollectionId,
         range: &ScanRange,
     ) -> Result<Vec<StoredDocument>, StoreError> {
-        let reading = ranges::first(&mut self.connection, collection, range, usize::MAX);
+        let reading = ranges::first(
+            &mut self.connection,
+            &self.eras,
+            collection,
+            range,
+            usize::MAX,
+        );
         let stored = self.runtime.block_on(reading)?.into_iter();
         let mut documents: BTreeMap<_, _> = stored.map(|(id, d)| (id, Some(d))).collect();
         let newer = self.newer.get(&collection).into_iter().flatten();
@@ -213,7 +237,13 @@ impl Snapshot {
         let mut newer = newer.iter().peekable();
         let mut rest = ScanRange::all();
         loop {
-            let page = ranges::first(&mut self.connection, collection, &rest, DOCUMENTS_PER_STEP);
+            let page = ranges::first(
+                &mut self.connection,
+                &self.eras,
+                collection,
+                &rest,
+                DOCUMENTS_PER_STEP,
+            );
             let page = self.runtime.block_on(page)?;
             let Some((last, _)) = page.last_key_value() else {
                 break;
@@ -296,6 +326,7 @@ type Head = (
     Vec<Collection>,
     BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
     u64,
+    Vec<u32>,
 );
 
 async fn read_head(connection: &mut SqliteConnection) -> Result<Head, StoreError> {
@@ -319,7 +350,7 @@ async fn read_head(connection: &mut SqliteConnection) -> Result<Head, StoreError
             newer.entry(collection).or_default().insert(id, found);
         }
     }
-    Ok((collections, newer, lsn))
+    Ok((collections, newer, lsn, places::all_eras(connection).await?))
 }
 
 /// Documents behind a place. The index would go to and fro on the disk, hence the plus sign.

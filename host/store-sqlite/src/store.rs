@@ -13,7 +13,8 @@ use rialto_engine::{CollectionId, Lsn, Name};
 
 use crate::journal::{self, Entry};
 use crate::slices::counter;
-use crate::{Inner, SqliteStore, failed, ranges, rows};
+use crate::unfolded::Found;
+use crate::{Inner, SqliteStore, failed, places, ranges, rows};
 
 impl Store for SqliteStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
@@ -57,22 +58,12 @@ impl Store for SqliteStore {
     ) -> Result<Vec<StoredDocument>, StoreError> {
         let inner = &*self.inner;
         let _still = inner.gate.read();
-        let newer = inner.unfolded.scan(collection, range);
-        // At most as many stored documents as were removed since are missing from a page.
-        let removed = newer.values().filter(|found| found.is_none()).count();
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let stored = inner.runtime.block_on(async {
-            let mut reader = inner.readers.acquire().await.map_err(failed)?;
-            ranges::first(
-                &mut reader,
-                collection,
-                range,
-                limit.saturating_add(removed),
-            )
-            .await
-        })?;
+        let (stored, newer) = inner
+            .runtime
+            .block_on(inner.scanned(collection, range, limit))?;
         let stored = stored.into_iter().map(|(id, found)| (id, Some(found)));
-        let mut documents: BTreeMap<Name, Option<StoredDocument>> = stored.collect();
+        let mut documents: BTreeMap<Name, Found> = stored.collect();
         documents.extend(newer);
         Ok(documents.into_values().flatten().take(limit).collect())
     }
@@ -130,10 +121,30 @@ impl Store for SqliteStore {
 }
 
 impl Inner {
+    /// What the tables have of a range as of one moment, and what was or came in memory then. Of the
+    /// first at most `limit`, and as many as the second removes.
+    async fn scanned(
+        &self,
+        collection: CollectionId,
+        range: &ScanRange,
+        limit: usize,
+    ) -> Result<(BTreeMap<Name, StoredDocument>, BTreeMap<Name, Found>), StoreError> {
+        let mut reader = self.readers.begin().await.map_err(failed)?;
+        // The first read is what fixes the moment: what comes into the tables later is in memory too.
+        counter(&mut reader, "folded").await?;
+        let newer = self.unfolded.scan(collection, range);
+        let removed = newer.values().filter(|found| found.is_none()).count();
+        let limit = limit.saturating_add(removed);
+        let eras = self.places.eras_with(collection)?;
+        let stored = ranges::first(&mut reader, &eras, collection, range, limit).await?;
+        reader.rollback().await.map_err(failed)?;
+        Ok((stored, newer))
+    }
+
     /// Become the writer: earlier ones are fenced off, it is learnt where documents are, and what is left
     /// in the journal is folded, so that the tables have everything.
     fn take_over(&self) -> Result<(), StoreError> {
-        let (fence, folding, folded, entries) = {
+        let (fence, learnt, folding, folded, entries) = {
             let mut writer = self.writer.lock();
             self.runtime.block_on(async {
                 let fence: i64 = sqlx::query_scalar(
@@ -142,9 +153,9 @@ impl Inner {
                 .fetch_one(&mut *writer)
                 .await
                 .map_err(failed)?;
-                self.places.load(&mut writer).await?;
                 Ok::<_, StoreError>((
                     fence,
+                    places::learn(&mut writer).await?,
                     counter(&mut writer, "folding").await?,
                     counter(&mut writer, "folded").await?,
                     journal::read(&mut writer).await?,
@@ -155,6 +166,7 @@ impl Inner {
         let last = entries.last().map_or(folded, |(entry, _)| entry.place);
         *self.folding.lock() = folding;
         self.unfolded.recovered(last, entries);
+        self.places.begin(learnt);
         self.fold_all()
     }
 }
