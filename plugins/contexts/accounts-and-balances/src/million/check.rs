@@ -93,6 +93,14 @@ pub fn currency(world: &World, currency: usize, context: &str) {
             "{context}: 5, of {owner}"
         );
     }
+    let hub = model.hub.get(&currency).copied().unwrap_or_default();
+    for (id, expected) in hub_ids(currency).iter().zip(hub) {
+        let found = world.store.accounts.get(id);
+        let found = found.map_or((0, 0), |a| (a.debit_balance.0, a.credit_balance.0));
+        let units = |units: i128| u128::try_from(units).expect("sums have no sign");
+        let expected = (units(expected.debits), units(expected.credits));
+        assert_eq!(found, expected, "{context}: {id}");
+    }
     let [reconciliation, control] =
         hub_ids(currency).map(|id| world.store.accounts.get(&id).map_or(0, net));
     assert_eq!(-reconciliation, sums[1], "{context}: 2");

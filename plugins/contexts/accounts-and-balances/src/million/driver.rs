@@ -164,14 +164,20 @@ impl World {
         }
     }
 
-    /// Do one random operation. Answers the currency that it was in.
+    /// How many operations the ledger was asked for.
+    pub fn operations(&self) -> u64 {
+        self.tally.values().flatten().sum()
+    }
+
+    /// Do one random operation, or nothing where there is nothing to do it to. Answers the currency that
+    /// it was in.
     pub fn step(&mut self) -> usize {
         self.count += 1;
         let currency = self.dice.below(CURRENCIES as u64) as usize;
         let participant = self.dice.below(OWNERS as u64) as usize;
         match self.dice.below(100) {
             0..=29 => self.prepare(participant, currency),
-            30..=54 => self.end(currency),
+            30..=54 => return self.end().unwrap_or(currency),
             55..=69 => self.record(currency),
             70..=79 => self.funds(participant, currency),
             80..=84 => self.cover(participant, currency),
@@ -221,16 +227,12 @@ impl World {
         }
     }
 
-    /// Fulfil or release one of the latest transfers, whatever state it is in.
-    fn end(&mut self, currency: usize) {
+    /// Fulfil or release one of the latest transfers, whatever state it is in. Answers its currency; none
+    /// if there is no transfer.
+    fn end(&mut self) -> Option<usize> {
         let latest = self.transfers.len().min(40);
-        let Some(number) = self
-            .transfers
-            .len()
-            .checked_sub(1 + self.dice.below(latest as u64) as usize)
-        else {
-            return;
-        };
+        let back = 1 + self.dice.below(latest as u64) as usize;
+        let number = self.transfers.len().checked_sub(back)?;
         let mut transfer = self.transfers[number];
         let was_open = transfer.state == State::Open;
         let transfer_id = format!("t{number}");
@@ -255,8 +257,7 @@ impl World {
             });
         }
         self.transfers[number] = transfer;
-        // What was touched is perhaps of the other currency.
-        let _ = currency;
+        Some(transfer.currency)
     }
 
     fn funds(&mut self, participant: usize, currency: usize) {
