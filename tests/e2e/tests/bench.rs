@@ -92,3 +92,30 @@ fn signed_payments_are_shown_beside_those_that_are_not() {
         assert!(figures[key].as_f64().is_some_and(|f| f > 0.0), "{figures}");
     }
 }
+
+#[test]
+fn prepares_by_one_payer_and_by_several_are_measured() {
+    let scheme = TestScheme::demo().unwrap();
+    let options = ["--seconds", "1", "--warm-up", "1", "--concurrency", "8"];
+    let output = rialto_tests::CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |c| {
+        c.arg("bench").arg(scheme.path());
+        c.args(["--json", "--payers", "5"]).args(options);
+    });
+    let output = output.unwrap().success().unwrap();
+    let figures: Vec<Value> = output
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let payers: Vec<&Value> = figures.iter().map(|figures| &figures["payers"]).collect();
+    assert_eq!(payers, [1, 5]);
+    for figures in &figures {
+        assert_eq!(
+            (&figures["of"], &figures["failed"]),
+            (&"prepares".into(), &0.into())
+        );
+        assert!(
+            figures["payments_per_second"].as_f64().unwrap() > 0.0,
+            "{figures}"
+        );
+    }
+}

@@ -224,7 +224,11 @@ async fn limit(clients: &Clients) -> Outcome {
     let mut client = clients.ledger.clone();
     let answer = client.update_participant_account_limit(request).await?;
     let position = there("the position", answer.into_inner().result)?;
-    Ok(format!("of {}", position.account_id))
+    let cap = liquidity(clients).await?.net_debit_cap;
+    if cap != Some(dollars(100_000)) {
+        return Err(wrong(format!("the cap is {cap:?}")));
+    }
+    Ok(format!("100000 cents for {}", position.account_id))
 }
 
 async fn threshold(clients: &Clients) -> Outcome {
@@ -254,11 +258,28 @@ async fn position(clients: &Clients) -> Outcome {
     };
     let mut client = clients.ledger.clone();
     let answer = client.get_current_liquidity_position(request).await?;
-    let liquidity = there("liquidity", answer.into_inner().liquidity)?;
+    let position = there("liquidity", answer.into_inner().liquidity)?;
+    let known = liquidity(clients).await?.position;
+    if known.as_ref() != Some(&position) || position.available == Some(dollars(0)) {
+        return Err(wrong(format!("{position:?}, not {known:?}")));
+    }
     Ok(format!(
         "{:?}",
-        there("an amount", liquidity.available)?.minor_units
+        there("an amount", position.available)?.minor_units
     ))
+}
+
+/// The new participant's liquidity, as the list of its accounts has it.
+async fn liquidity(clients: &Clients) -> Result<ab::AccountStatus, Status> {
+    let request = ab::RequestAccountsPositionsRequest {
+        participant: NEW.to_owned(),
+        currency: Some("USD".to_owned()),
+    };
+    let mut client = clients.ledger.clone();
+    let answer = client.request_accounts_positions(request).await?;
+    let mut accounts = answer.into_inner().result.into_iter();
+    let found = accounts.find(|a| a.account_type() == ab::LedgerAccountType::Liquidity);
+    there("the account", found)
 }
 
 async fn reserve(clients: &Clients) -> Outcome {
@@ -269,8 +290,7 @@ async fn reserve(clients: &Clients) -> Outcome {
     };
     let mut client = clients.ledger.clone();
     let answer = client.record_liquidity_reservation_entries(request).await?;
-    let cover = there("the cover", answer.into_inner().liquidity_cover)?;
-    Ok(format!("in {}", cover.account_id))
+    available(answer.into_inner().liquidity_cover, 5_000)
 }
 
 async fn positions(clients: &Clients) -> Outcome {
@@ -306,12 +326,19 @@ async fn history(clients: &Clients) -> Outcome {
 }
 
 async fn reservations(clients: &Clients) -> Outcome {
+    // Done before or not: an instruction is done once.
+    reserve(clients).await?;
     let request = ab::RequestReservationAccountsRequest {
         participant: NEW.to_owned(),
     };
     let mut client = clients.ledger.clone();
     let answer = client.request_reservation_accounts(request).await?;
     let accounts = answer.into_inner().result;
+    let dollars_of = accounts.iter().find(|account| account.currency == "USD");
+    available(
+        there("the account", dollars_of)?.liquidity_cover.clone(),
+        5_000,
+    )?;
     Ok(format!("{} currencies", accounts.len()))
 }
 
@@ -357,7 +384,10 @@ async fn transfers_data(clients: &Clients) -> Outcome {
     match answer.result.as_slice() {
         [known, unknown] if unknown.value.is_none() => {
             let known = there("the participant", known.value.clone())?;
-            Ok(format!("may transact: {}", known.may_transact))
+            if !known.may_transact {
+                return Err(wrong(format!("{known:?}")));
+            }
+            Ok("may transact".to_owned())
         }
         all => Err(wrong(format!("{all:?}"))),
     }

@@ -9,6 +9,7 @@ mod webhook;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rialto_simulator::{Fsp, FspSettings, PartyId, PaymentOutcome, PaymentRequest, ports};
@@ -38,6 +39,8 @@ struct Life {
     office: Office,
     /// Names of operations, in the order of their first use, and what came of each.
     outcomes: Vec<(&'static str, String)>,
+    /// How many keys were used for what is sent twice.
+    keys: AtomicU32,
 }
 
 impl Life {
@@ -50,6 +53,7 @@ impl Life {
             world,
             office,
             outcomes: Vec::new(),
+            keys: AtomicU32::new(0),
         }
     }
 
@@ -60,7 +64,7 @@ impl Life {
     /// Anna asks for something. Answers the request's id.
     async fn ask(&mut self, operation: &'static str, path: &str, mut body: Value) -> String {
         body["reason"] = json!("as agreed by telephone");
-        let said = self.office.post("anna", path, &body).await.unwrap();
+        let said = self.twice("anna", path, &body).await;
         assert_eq!(
             (said.status, &said.body["state"]),
             (201, &json!("PENDING")),
@@ -88,7 +92,7 @@ impl Life {
         let decision = json!({ "decision": "APPROVE", "note": "the same here" });
         let own = self.office.post("anna", path, &decision).await.unwrap();
         assert_eq!(own.problem(), "maker-is-checker", "{own:?}");
-        let said = self.office.post("ben", path, &decision).await.unwrap();
+        let said = self.twice("ben", path, &decision).await;
         assert_eq!(
             (said.status, &said.body["state"]),
             (200, &json!(state)),
@@ -97,6 +101,59 @@ impl Life {
         assert_eq!(said.body["checker"], "ben");
         self.note(operation, format!("200 {state}"));
         said
+    }
+
+    /// Sent again with its key, as by a client that heard nothing, it is answered as before and done once.
+    async fn twice(&self, who: &str, path: &str, body: &Value) -> Said {
+        let key = format!("{who}-{}", self.keys.fetch_add(1, Ordering::Relaxed));
+        let key = [("idempotency-key", key.as_str())];
+        let first = self.office.send(who, "POST", path, &key, body).await;
+        let first = first.unwrap();
+        let again = self.office.send(who, "POST", path, &key, body).await;
+        let again = again.unwrap();
+        assert_eq!(
+            again.headers.get("idempotent-replayed").map(String::as_str),
+            Some("true"),
+            "{path}: {again:?}"
+        );
+        assert_eq!((again.status, &again.body), (first.status, &first.body));
+        first
+    }
+
+    /// Ben rejects what Anna asked for: it has no effect, and stays to be read.
+    async fn is_rejected(&self) {
+        let path = format!("/participants/{GREEN}/funds");
+        let deposit = json!({
+            "type": "DEPOSIT", "accountId": "USD", "amount": amount("77"), "reason": "a mistake",
+        });
+        let asked = self.twice("anna", &path, &deposit).await;
+        let id = asked.body["id"].as_str().unwrap();
+        let before = self.available("USD").await;
+        let approval = format!("{path}/{id}/approval");
+        let decision = json!({ "decision": "REJECT", "note": "the bank knows nothing of it" });
+        let said = self.twice("ben", &approval, &decision).await;
+        assert_eq!(
+            (said.status, &said.body["state"]),
+            (200, &json!("REJECTED"))
+        );
+        assert_eq!(self.available("USD").await, before);
+        let waiting = self.office.get("rita", "/funds/pending").await.unwrap();
+        assert_eq!(waiting["items"], json!([]));
+        let kept = self.office.get("rita", &format!("/requests/{id}")).await;
+        let kept = kept.unwrap();
+        assert_eq!(kept["state"], "REJECTED");
+        assert_eq!(
+            (&kept["maker"], &kept["checker"]),
+            (&json!("anna"), &json!("ben"))
+        );
+        let path = format!("/participants/{GREEN}/changes");
+        let changes = self.office.get("rita", &path).await.unwrap();
+        assert!(changes.to_string().contains(id), "{changes}");
+        let late = self
+            .office
+            .post("ben", &approval, &json!({ "decision": "APPROVE" }))
+            .await;
+        assert_eq!(late.unwrap().problem(), "already-decided");
     }
 
     /// Asked for, waiting, approved.
@@ -475,6 +532,7 @@ async fn a_participant_lives_its_whole_life_by_two_operators() {
     let party: PartyId = "MSISDN/27799000001".parse().unwrap();
     let green = comes_in(&mut life, ports::free().unwrap(), &party).await;
     gets_money(&mut life, &green).await;
+    life.is_rejected().await;
     is_looked_at(&mut life).await;
     gets_an_account(&mut life, &party).await;
     gets_terms(&mut life).await;
@@ -491,8 +549,8 @@ async fn a_participant_lives_its_whole_life_by_two_operators() {
         .await
         .unwrap();
     let count = |page: &Value| page["items"].as_array().unwrap().len();
-    // Twelve requests, each told to the checkers, and to its maker when it had ended.
-    assert_eq!((count(&waiting), count(&decided)), (12, 12), "{decided}");
+    // Thirteen requests, each told to the checkers, and to its maker when it had ended.
+    assert_eq!((count(&waiting), count(&decided)), (13, 13), "{decided}");
     let books = life.world.settled_books().await.unwrap();
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());
     let rows = shown(&life);

@@ -208,7 +208,7 @@ async fn refused_at_approval(life: &Life) -> Vec<Refusal> {
     let second = ask(funds.clone(), withdrawal("600001")).await;
     let said = office.post("ben", &own, &approve()).await.unwrap();
     assert_eq!(said.status, 200, "{said:?}");
-    // A state that somebody else has changed meanwhile. By its release: there is one request at a time.
+    // A request that waits.
     let threshold = ask(
         format!("{payer}/accounts/RWF/threshold-updates"),
         json!({ "threshold": { "currency": "RWF", "amount": "5" }, "reason": "r" }),
@@ -224,7 +224,22 @@ async fn refused_at_approval(life: &Life) -> Vec<Refusal> {
     .await;
     let said = office.post("ben", &disabled, &approve()).await.unwrap();
     assert_eq!(said.status, 200, "{said:?}");
+    // An endpoint that a release changes while a request about it waits.
+    let moves = format!("/participants/{PAYEE}/endpoint-updates");
+    let endpoint = json!({ "type": "FSPIOP", "value": "http://127.0.0.1:2/" });
+    let moves = ask(moves, json!({ "endpoints": [endpoint], "reason": "r" })).await;
+    let twin = life.world.scheme.twin().unwrap();
+    twin.edit_with(|text| moved(&text)).unwrap();
+    let apply = ["release", "apply", twin.path().to_str().unwrap()];
+    life.world.host.cli(&apply).unwrap().success().unwrap();
     vec![
+        refusal(
+            "changed meanwhile",
+            "ben",
+            moves,
+            approve(),
+            "target-changed",
+        ),
         refusal(
             "approval twice",
             "ben",
@@ -290,6 +305,14 @@ async fn refused_at_approval(life: &Life) -> Vec<Refusal> {
             "account-disabled",
         ),
     ]
+}
+
+/// A scheme's document with another callback URL for the payee.
+fn moved(text: &str) -> String {
+    let (before, payee) = text.split_once("id = \"payeefsp\"").unwrap();
+    let (name, rest) = payee.split_once("callback-base-url = ").unwrap();
+    let (_, rest) = rest.split_once('\n').unwrap();
+    format!("{before}id = \"payeefsp\"{name}callback-base-url = \"http://127.0.0.1:1\"\n{rest}")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -283,8 +283,49 @@ async fn batches_that_cannot_be_settled_alone_are_settled_together() {
     let (a, b) = ([1300, 0, 0, 1300, 0, 0], [200, 0, 0, 200, 0, 0]);
     // Hold, four of consolidation for each batch's pair, and three that pay.
     scene.stands("together", a, b, 1500, 18).await;
-    let again = scene.settle(&[first]).await;
+    let again = scene.settle(std::slice::from_ref(&first)).await;
     assert_eq!((again.status, again.problem()), (409, "batch-state"));
+
+    // What there was is found again, page by page, and by each of the filters.
+    let settlement = together.body["id"].as_str().unwrap();
+    let matrix = format!("/settlements/{settlement}/matrix");
+    for (list, count) in [
+        ("/settlement-batches?currency=USD", 2),
+        ("/settlements", 1),
+        (matrix.as_str(), 2),
+    ] {
+        let (whole, pages) = (scene.list(list, 100).await, scene.list(list, 1).await);
+        assert_eq!(whole.len(), count, "{list}: {whole:?}");
+        assert_eq!(pages, whole, "{list}");
+    }
+    let path = format!("/settlement-batches/{first}");
+    let at = scene.office.get("ben", &path).await.unwrap()["openedAt"].clone();
+    for (filter, count) in [
+        ("model=DEFERRED_NET".to_owned(), 2),
+        ("model=GROSS".to_owned(), 0),
+        ("state=SETTLED".to_owned(), 2),
+        ("state=OPEN".to_owned(), 0),
+        (format!("participant={PAYER}"), 2),
+        ("participant=nobody".to_owned(), 0),
+        (format!("from={at}"), 2),
+        (format!("to={at}"), 0),
+    ] {
+        let path = format!("/settlement-batches?currency=USD&{filter}");
+        assert_eq!(scene.list(&path, 100).await.len(), count, "{filter}");
+    }
+    for (filter, count) in [
+        ("state=COMPLETED", 1),
+        ("state=PENDING", 0),
+        ("model=DEFERRED_NET", 1),
+        ("model=GROSS", 0),
+    ] {
+        let path = format!("/settlements?{filter}");
+        assert_eq!(scene.list(&path, 100).await.len(), count, "{filter}");
+    }
+    let typo = scene
+        .office
+        .send("ben", "GET", "/settlements?state=DONE", &[], &Value::Null);
+    assert_eq!(typo.await.unwrap().status, 400);
 }
 
 #[tokio::test(flavor = "multi_thread")]

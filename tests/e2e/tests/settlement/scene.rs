@@ -172,6 +172,23 @@ impl Scene {
             .await
     }
 
+    /// Everything in a list, read in pages of so many.
+    pub async fn list(&self, path: &str, limit: usize) -> Vec<Value> {
+        let more = if path.contains('?') { '&' } else { '?' };
+        let first = format!("{path}{more}limit={limit}");
+        let (mut items, mut path) = (Vec::new(), first.clone());
+        loop {
+            let page = self.office.get("ben", &path).await.unwrap();
+            let found = page["items"].as_array().unwrap();
+            assert!(found.len() <= limit, "{path}: {page}");
+            items.extend(found.iter().cloned());
+            let Some(cursor) = page["nextCursor"].as_str() else {
+                return items;
+            };
+            path = format!("{first}&cursor={cursor}");
+        }
+    }
+
     /// The amounts of the entries of the payer's settled funds.
     pub async fn settled_funds(&self, query: &str) -> Vec<String> {
         let path = format!("/participants/{PAYER}/liquidity-cover/history");
