@@ -10,9 +10,10 @@
 use std::ops::Range;
 use std::path::Path;
 
-use rialto_engine::store::{DocumentWrite, Group, ScanRange, Store};
-use rialto_engine::{CollectionId, Lsn};
-use rialto_store_sqlite::{Folding, Order, Snapshot, SqliteStore};
+use rialto_engine::history::{Ended, Kind, Record};
+use rialto_engine::store::{DocumentWrite, Group, Receipt, ScanRange, Store};
+use rialto_engine::{CollectionId, Lsn, Timestamp, TurnId};
+use rialto_store_sqlite::{Folding, Order, Snapshot, SnapshotError, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
 
@@ -135,6 +136,89 @@ fn eras_without_a_filter_are_learnt_from_their_documents() {
         write(store, 2, 3..4, 2, Some("2"));
     });
     assert_eq!((ask(folder, ERAS), ask(folder, ROWS)), (13, 40));
+}
+
+/// What the migration to eras made, undone.
+const WITHOUT_ERAS: [&str; 12] = [
+    "DELETE FROM _sqlx_migrations WHERE version = 4",
+    "DROP INDEX documents_by_era",
+    "CREATE UNIQUE INDEX documents_by_id ON documents (collection, id)",
+    "DROP TABLE eras",
+    "DELETE FROM meta WHERE key = 'filter_key'",
+    "DROP INDEX receipts_by_era",
+    "ALTER TABLE receipts DROP COLUMN era",
+    "CREATE INDEX receipts_by_subject ON receipts (subject)",
+    "CREATE TABLE history_subjects (subject TEXT NOT NULL, page INTEGER NOT NULL,
+         PRIMARY KEY (subject, page)) WITHOUT ROWID",
+    "INSERT INTO history_subjects SELECT DISTINCT subject, page FROM history_by_era",
+    "DROP TABLE history_by_era",
+    "DROP TABLE subject_kinds",
+];
+
+#[test]
+fn a_store_of_the_layout_before_eras_is_served_with_all_that_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let subject = "transfer:t1";
+    with(folder, FEW, |store| {
+        write(store, 1, 0..40, 1, Some("1"));
+        let receipt = Receipt {
+            id: 7,
+            subject: subject.into(),
+            at: Timestamp(1),
+            body: "{}".into(),
+        };
+        let record = Record {
+            turn: TurnId(2),
+            cause: None,
+            at: Timestamp(1),
+            took_us: 1,
+            release: 1,
+            kind: Kind::Request,
+            component: "transfers".into(),
+            function: "prepare".into(),
+            trace: 1,
+            subjects: vec![subject.into()],
+            steps: Vec::new(),
+            ended: Ended::Executed,
+        };
+        let group = Group {
+            lsn: Lsn(2),
+            receipts: vec![receipt],
+            history: vec![record.into()],
+            ..Group::default()
+        };
+        store.write(&group).unwrap();
+    });
+    for statement in WITHOUT_ERAS {
+        ask(folder, statement);
+    }
+    let refused = Snapshot::open(folder).err().unwrap();
+    assert!(
+        matches!(
+            refused,
+            SnapshotError::Older {
+                found: 3,
+                known: 4,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    // Twice: what was learnt is kept, and found again.
+    for _ in 0..2 {
+        with(folder, FEW, |store| {
+            assert_eq!(
+                versions(store, 0..41),
+                [vec![Some(1); 40], vec![None]].concat()
+            );
+            assert_eq!(store.receipts(subject).unwrap().len(), 1);
+            assert_eq!(store.subjects_of("t1").unwrap(), [subject]);
+            assert_eq!(store.history(subject).unwrap().len(), 1);
+        });
+        assert_eq!((ask(folder, ERAS), ask(folder, ROWS)), (13, 40));
+    }
+    assert!(Snapshot::open(folder).is_ok());
 }
 
 #[test]

@@ -278,11 +278,14 @@ async fn batches_that_cannot_be_settled_alone_are_settled_together() {
     let short = scene.settle(std::slice::from_ref(&second)).await;
     assert_eq!(short.problem(), "settlement-short", "{short:?}");
     assert_eq!(short.body["short"][0]["needs"]["amount"], "700");
-    let together = scene.settle(&[first.clone(), second]).await;
+    let both = [first.clone(), second];
+    let given_up = scene.settle(&both).await;
+    assert_eq!(scene.end(&given_up, "abort").await, "ABORTED");
+    let together = scene.settle(&both).await;
     assert_eq!(scene.end(&together, "complete").await, "COMPLETED");
     let (a, b) = ([1300, 0, 0, 1300, 0, 0], [200, 0, 0, 200, 0, 0]);
-    // Hold, four of consolidation for each batch's pair, and three that pay.
-    scene.stands("together", a, b, 1500, 18).await;
+    // A hold that was given back, a hold, four of consolidation for each batch's pair, and three that pay.
+    scene.stands("together", a, b, 1500, 20).await;
     let again = scene.settle(std::slice::from_ref(&first)).await;
     assert_eq!((again.status, again.problem()), (409, "batch-state"));
 
@@ -291,7 +294,7 @@ async fn batches_that_cannot_be_settled_alone_are_settled_together() {
     let matrix = format!("/settlements/{settlement}/matrix");
     for (list, count) in [
         ("/settlement-batches?currency=USD", 2),
-        ("/settlements", 1),
+        ("/settlements", 2),
         (matrix.as_str(), 2),
     ] {
         let (whole, pages) = (scene.list(list, 100).await, scene.list(list, 1).await);
@@ -315,8 +318,9 @@ async fn batches_that_cannot_be_settled_alone_are_settled_together() {
     }
     for (filter, count) in [
         ("state=COMPLETED", 1),
+        ("state=ABORTED", 1),
         ("state=PENDING", 0),
-        ("model=DEFERRED_NET", 1),
+        ("model=DEFERRED_NET", 2),
         ("model=GROSS", 0),
     ] {
         let path = format!("/settlements?{filter}");
