@@ -1,15 +1,18 @@
-//! Messages of calls: another reader of protobuf takes what is taken here and says the same, and what was read
-//! can be written and is read the same again. Only what is stricter here than there is refused here alone.
+//! Messages of calls: another reader of protobuf takes what is taken here and says the same, what was read can
+//! be written and is read the same again, and what the other one takes is taken here too. Only what is stricter
+//! here than there is refused here alone, and of that the other one's reading must show that it is so.
 
 use std::sync::OnceLock;
 
 use prost::Message as _;
-use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
-use rialto_proto::model::{File, Method};
-use rialto_proto::{Codec, descriptors, own};
+use prost_reflect::Value as Told;
+use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage as _, SerializeOptions};
+use rialto_proto::model::{Cardinality, EMPTY, Field, File, Form, Kind, Message, Method, Scalar};
+use rialto_proto::{Codec, Misfit, descriptors, own};
 use serde_json::Value;
 
 struct Contracts {
+    files: Vec<File>,
     methods: Vec<Method>,
     codec: Codec,
     pool: DescriptorPool,
@@ -27,6 +30,7 @@ fn contracts() -> &'static Contracts {
                 .collect(),
             codec: Codec::new(&files),
             pool: DescriptorPool::decode(set.as_slice()).expect("descriptors are whole"),
+            files,
         }
     })
 }
@@ -55,8 +59,14 @@ pub fn judge(bytes: &[u8]) {
         rest.to_vec()
     };
     let theirs = DynamicMessage::decode(of.clone(), message.as_slice());
-    let Ok(ours) = contracts.codec.decode(&method.input, &message) else {
-        return;
+    let ours = match contracts.codec.decode(&method.input, &message) {
+        Ok(ours) => ours,
+        Err(misfit) => {
+            if let Ok(theirs) = theirs {
+                justified(contracts, &method.input, &theirs, &misfit);
+            }
+            return;
+        }
     };
     let theirs = theirs.expect("what is read here is read by others");
     let written = contracts.codec.encode(&method.input, &ours);
@@ -67,6 +77,121 @@ pub fn judge(bytes: &[u8]) {
     let rewritten = rewritten.expect("others read what is written here");
     assert_eq!(told(&rewritten), told(&theirs), "others read the same");
     arguments(contracts, method, &message, &ours);
+}
+
+/// Why a message may be refused of which the value that others read does not tell: they cut numbers that are too
+/// long, skip groups that they do not know, and have other bounds of depth and of memory.
+const OF_THE_WIRE: [&str; 6] = [
+    " is more than ",
+    " is not from ",
+    " is no value of ",
+    "a wire type that is not proto3's",
+    "messages are inside of each other",
+    "is too large for its length",
+];
+
+/// What others take was refused here: because of how it is sent, which is one of few things, or because what
+/// others read has something missing or out of range.
+fn justified(contracts: &Contracts, name: &str, theirs: &DynamicMessage, misfit: &Misfit) {
+    if OF_THE_WIRE
+        .iter()
+        .any(|reason| misfit.message.contains(reason))
+    {
+        // As others would send what they have read it is refused no more, or the value itself does not fit.
+        let of = theirs.descriptor();
+        let plain = DynamicMessage::deserialize(of, told(theirs));
+        let plain = plain.expect("what was told can be read").encode_to_vec();
+        let bounded = OF_THE_WIRE[4..]
+            .iter()
+            .any(|reason| misfit.message.contains(reason));
+        assert!(
+            bounded
+                || contracts.codec.decode(name, &plain).is_ok()
+                || contracts.unfit(name, theirs),
+            "others take it, and it is refused also as they would send it: {misfit}; {theirs}"
+        );
+        return;
+    }
+    assert!(
+        contracts.unfit(name, theirs),
+        "others take it, and nothing is missing or out of range: {misfit}; {theirs}"
+    );
+}
+
+impl Contracts {
+    fn message(&self, name: &str) -> Option<&Message> {
+        let mut files = self.files.iter();
+        files.find_map(|file| {
+            let own = name
+                .strip_prefix(file.package.as_str())?
+                .strip_prefix('.')?;
+            file.messages.iter().find(|message| message.name == own)
+        })
+    }
+
+    fn is_value(&self, name: &str, number: i32) -> bool {
+        self.files.iter().any(|file| {
+            let own = name.strip_prefix(file.package.as_str());
+            let own = own.and_then(|own| own.strip_prefix('.'));
+            let mut enums = file.enums.iter();
+            let found = own.and_then(|own| enums.find(|found| found.name == own));
+            found.is_some_and(|found| found.values.iter().any(|value| value.number == number))
+        })
+    }
+
+    /// Whether something in a message, as others have read it, is missing or out of range.
+    fn unfit(&self, name: &str, theirs: &DynamicMessage) -> bool {
+        if name == EMPTY {
+            return false;
+        }
+        let message = self
+            .message(name)
+            .expect("each message is of the contracts");
+        let is_there = |field: &Field| theirs.has_field_by_number(field.number.unsigned_abs());
+        if matches!(message.form, Form::Variant | Form::Result) {
+            return match message.fields.iter().find(|field| is_there(field)) {
+                Some(case) => self.field_unfit(case, theirs),
+                None => true,
+            };
+        }
+        message.fields.iter().any(|field| match field.cardinality {
+            Cardinality::Optional | Cardinality::Repeated if !is_there(field) => false,
+            _ if matches!(field.kind, Kind::Message(_)) && !is_there(field) => true,
+            _ => self.field_unfit(field, theirs),
+        })
+    }
+
+    fn field_unfit(&self, field: &Field, theirs: &DynamicMessage) -> bool {
+        let held = theirs.get_field_by_number(field.number.unsigned_abs());
+        match held.as_deref() {
+            Some(Told::List(all)) => all.iter().any(|held| self.value_unfit(&field.kind, held)),
+            Some(held) => self.value_unfit(&field.kind, held),
+            None => false,
+        }
+    }
+
+    fn value_unfit(&self, kind: &Kind, held: &Told) -> bool {
+        match (kind, held) {
+            (Kind::Message(name), Told::Message(inner)) => self.unfit(name, inner),
+            (Kind::Enum(name), Told::EnumNumber(number)) => !self.is_value(name, *number),
+            (Kind::Scalar(scalar), held) => out_of_range(*scalar, held),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a value is none of the WIT type's.
+fn out_of_range(scalar: Scalar, held: &Told) -> bool {
+    match (scalar, held) {
+        (Scalar::U8, Told::U32(value)) => u8::try_from(*value).is_err(),
+        (Scalar::U16, Told::U32(value)) => u16::try_from(*value).is_err(),
+        (Scalar::S8, Told::I32(value)) => i8::try_from(*value).is_err(),
+        (Scalar::S16, Told::I32(value)) => i16::try_from(*value).is_err(),
+        (Scalar::F32, Told::F32(value)) => !value.is_finite(),
+        (Scalar::F64, Told::F64(value)) => !value.is_finite(),
+        (Scalar::Char, Told::String(text)) => text.chars().count() != 1,
+        _ => false,
+    }
 }
 
 /// What a message says, without fields that nobody here knows.

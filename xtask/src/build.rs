@@ -6,16 +6,17 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use rialto_manifest::Scheme;
 
+use crate::times::Times;
 use crate::{guests, process, repository};
 
 /// Build what runs.
-pub fn build() -> Result<()> {
-    guests()?;
-    host()
+pub fn build(times: &mut Times) -> Result<()> {
+    times.part("build the plugins", guests)?;
+    times.part("build the host", host)
 }
 
 /// Build the plugins and put the components into the demonstration scheme.
-fn guests() -> Result<()> {
+pub fn guests() -> Result<()> {
     let modules = guests::build()?;
     let wrapped = guests::wrap_all(&modules)?;
     let total = modules.len();

@@ -5,52 +5,58 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{process, repository, tidy};
+use crate::times::Times;
+use crate::{process, repository, tidy, tools};
 
 /// Run every check, and say at the end which ones failed.
 pub fn check() -> Result<()> {
     let root = repository::root();
     let plugins = repository::plugins();
     let mut failed = Vec::new();
-    let mut step = |name: &str, outcome: Result<()>| {
-        if let Err(error) = outcome {
+    let mut times = Times::default();
+    let mut step = |name: &str, check: &mut dyn FnMut() -> Result<()>| {
+        process::say(name);
+        if let Err(error) = times.part(name, check) {
             eprintln!("{error:#}");
             failed.push(name.to_owned());
         }
     };
-    step("tidy", tidy::tidy(false));
+    step("tidy", &mut || tidy::tidy(false));
     for (name, folder) in [("host", &root), ("plugins", &plugins)] {
         let cargo = || cargo_in(folder);
         let label = |what: &str| format!("{what} ({name})");
-        process::say(&label("formatting"));
-        let mut format = cargo();
-        format.args(["fmt", "--all", "--", "--check"]);
-        step(&label("formatting"), process::run(&mut format));
-        process::say(&label("lints"));
-        let mut lints = cargo();
-        lints
-            .args(["clippy", "--workspace", "--all-targets"])
-            .args(["--", "-D", "warnings"]);
-        step(&label("lints"), process::run(&mut lints));
-        process::say(&label("documentation"));
-        let mut documentation = cargo();
-        documentation
-            .args([
+        step(&label("formatting"), &mut || {
+            process::run(cargo().args(["fmt", "--all", "--", "--check"]))
+        });
+        step(&label("lints"), &mut || {
+            let lints = ["clippy", "--workspace", "--all-targets"];
+            process::run(cargo().args(lints).args(["--", "-D", "warnings"]))
+        });
+        step(&label("documentation"), &mut || {
+            let documentation = [
                 "doc",
                 "--workspace",
                 "--no-deps",
                 "--document-private-items",
-            ])
-            .env("RUSTDOCFLAGS", "-D warnings");
-        step(&label("documentation"), process::run(&mut documentation));
+            ];
+            process::run(
+                cargo()
+                    .args(documentation)
+                    .env("RUSTDOCFLAGS", "-D warnings"),
+            )
+        });
+        step(&label("dependencies: licences, bans, sources"), &mut || {
+            tools::deny(folder)
+        });
     }
+    step("dependencies: unused ones", &mut || tools::machete(&root));
     // The fuzz targets' own build takes a minute: their lints are the compiler's, when they are run.
-    process::say("formatting (fuzz)");
-    let mut format = process::cargo();
-    format
-        .current_dir(repository::fuzz())
-        .args(["fmt", "--", "--check"]);
-    step("formatting (fuzz)", process::run(&mut format));
+    step("formatting (fuzz)", &mut || {
+        let mut format = process::cargo();
+        format.current_dir(repository::fuzz());
+        process::run(format.args(["fmt", "--", "--check"]))
+    });
+    print!("{}", times.table());
     if !failed.is_empty() {
         bail!("failed: {}", failed.join(", "));
     }

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::times::Times;
 use crate::{build, process, repository, test};
 
 /// The tool, which is run by its own name.
@@ -29,7 +30,7 @@ const NOT_INHERITED: [&str; 5] = [
 
 /// Build the rule, and run the tests that need it.
 pub fn test() -> Result<()> {
-    build::build()?;
+    build::build(&mut Times::default())?;
     if process::output(Command::new(TOOL).arg("--version")).is_none() {
         bail!("there is no {TOOL}: run `{INSTALL}` (it takes about ten minutes), then try again");
     }

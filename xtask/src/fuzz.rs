@@ -13,9 +13,6 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{process, repository};
 
-/// How long each target runs as a part of all tests, in seconds: long enough for the seeds and what is
-/// near them.
-pub const SHORT: u64 = 5;
 /// Coverage for libFuzzer, as `cargo fuzz` asks the compiler for it.
 const COVERAGE: [&str; 5] = [
     "-Cpasses=sancov-module",
@@ -183,7 +180,9 @@ mod tests {
         let targets = targets().unwrap();
         assert!(!targets.is_empty());
         for target in &targets {
-            let bin = format!("name = \"{target}\"\npath = \"fuzz_targets/{target}.rs\"\n");
+            let bin = format!(
+                "name = \"{target}\"\npath = \"fuzz_targets/{target}.rs\"\nrequired-features"
+            );
             assert!(manifest.contains(&bin), "{target} is not in the manifest");
             let seeds = repository::fuzz().join("seeds").join(target);
             assert!(seeds.read_dir().unwrap().next().is_some(), "{seeds:?}");

@@ -4,29 +4,46 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
+use crate::times::Times;
 use crate::{build, process, repository};
+
+/// The folder of the profile that operators run.
+const RELEASE: &str = "release";
 
 /// Build everything, then make one payment through a host and tell its story.
 pub fn demo(arguments: &[String]) -> Result<()> {
-    build::build()?;
-    run("rialto-demo", &[], arguments)
+    build::build(&mut Times::default())?;
+    run("debug", "rialto-demo", &[], arguments)
 }
 
-/// Build everything, then measure.
+/// Build what operators run, then measure.
 pub fn bench(arguments: &[String]) -> Result<()> {
-    build::build()?;
-    run("rialto", &["bench"], arguments)
+    release("rialto")?;
+    run(RELEASE, "rialto", &["bench"], arguments)
 }
 
-/// Build everything, then make a scheme of many participants and a store of many transfers.
+/// Build what operators run, then make a scheme of many participants and a store of many transfers.
 pub fn fill(arguments: &[String]) -> Result<()> {
-    build::build()?;
-    run("rialto-filler", &[], arguments)
+    release("rialto-filler")?;
+    run(RELEASE, "rialto-filler", &[], arguments)
+}
+
+/// The plugins, and a program as operators run it: what is measured is not what tests run, which is
+/// built quickly.
+fn release(package: &str) -> Result<()> {
+    build::guests()?;
+    process::say("building what is measured (the first time takes several minutes)");
+    process::run(process::cargo().current_dir(repository::root()).args([
+        "build",
+        "--release",
+        "--package",
+        package,
+    ]))
 }
 
 /// Hand over to a program: `<program> <verb> schemes/demo …`.
-fn run(name: &str, verb: &[&str], arguments: &[String]) -> Result<()> {
-    let mut command = std::process::Command::new(program(name)?);
+fn run(profile: &str, name: &str, verb: &[&str], arguments: &[String]) -> Result<()> {
+    let mut command = std::process::Command::new(program(profile, name)?);
     command
         .current_dir(repository::root())
         .args(verb)
@@ -37,7 +54,7 @@ fn run(name: &str, verb: &[&str], arguments: &[String]) -> Result<()> {
 }
 
 /// A program of the workspace, where cargo puts it.
-fn program(name: &str) -> Result<PathBuf> {
+fn program(profile: &str, name: &str) -> Result<PathBuf> {
     let metadata = process::output(process::cargo().current_dir(repository::root()).args([
         "metadata",
         "--format-version",
@@ -49,6 +66,6 @@ fn program(name: &str) -> Result<PathBuf> {
     let target = metadata["target_directory"]
         .as_str()
         .context("`cargo metadata` names no target folder")?;
-    let name = format!("debug/{name}{}", std::env::consts::EXE_SUFFIX);
+    let name = format!("{profile}/{name}{}", std::env::consts::EXE_SUFFIX);
     Ok(PathBuf::from(target).join(name))
 }

@@ -1,18 +1,21 @@
 //! Which rows of the catalogue of interfaces the tests saw work: each suite adds its own to
-//! `target/interfaces.json`, and here they are counted by section.
+//! `target/interfaces.json`. Here they are counted by section, and compared with those that were seen at the
+//! last landing, which are checked in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::repository;
+use crate::{process, repository};
 
 /// The catalogue's rows, as the conformance suite keeps them.
 const ROWS: &str = "tests/conformance/interfaces.json";
+/// The rows that were seen at the last landing: a list of ids.
+const LANDED: &str = "tests/conformance/seen.json";
 
 fn seen_path() -> PathBuf {
     repository::root().join("target/interfaces.json")
@@ -33,9 +36,75 @@ pub fn counts() -> Result<Vec<String>> {
     let rows = repository::root().join(ROWS);
     let rows = fs::read_to_string(&rows).with_context(|| format!("reading {}", rows.display()))?;
     let rows: Vec<Value> = serde_json::from_str(&rows).context(ROWS)?;
-    let seen = fs::read_to_string(seen_path()).unwrap_or_default();
-    let seen: BTreeMap<String, Vec<String>> = serde_json::from_str(&seen).unwrap_or_default();
-    Ok(counted(&rows, &seen))
+    Ok(counted(&rows, &seen()?))
+}
+
+/// By row, the cases that saw it work. None if no suite has written yet.
+fn seen() -> Result<BTreeMap<String, Vec<String>>> {
+    match fs::read_to_string(seen_path()) {
+        Ok(text) => serde_json::from_str(&text).context("target/interfaces.json"),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
+        Err(error) => Err(error).context("reading target/interfaces.json"),
+    }
+}
+
+fn landed() -> Result<BTreeSet<String>> {
+    let path = repository::root().join(LANDED);
+    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    serde_json::from_str(&text).context(LANDED)
+}
+
+/// Compare what was seen now with what was seen at the last landing, and say what is new.
+///
+/// # Errors
+/// When a row was seen then and is not seen now.
+pub fn compare() -> Result<()> {
+    let (landed, seen) = (landed()?, now(&seen()?));
+    let new: Vec<&String> = seen.difference(&landed).collect();
+    if !new.is_empty() {
+        process::say(&format!(
+            "{} rows are seen that {LANDED} does not list; `cargo xtask interfaces --accept` adds them: {new:?}",
+            new.len()
+        ));
+    }
+    let lost: Vec<&String> = landed.difference(&seen).collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    bail!("rows of {LANDED} that no case has seen work now: {lost:?}")
+}
+
+/// Print the counts, and compare.
+///
+/// # Errors
+/// As [`compare`].
+pub fn show() -> Result<()> {
+    for line in counts()? {
+        println!("{line}");
+    }
+    compare()
+}
+
+/// Add to the rows that were seen at the last landing those that the last run saw. What it did not see stays:
+/// whoever gives a row up takes it out of the file by hand.
+///
+/// # Errors
+/// When there was no run, or the file cannot be written.
+pub fn accept() -> Result<()> {
+    let mut all = landed()?;
+    let before = all.len();
+    all.extend(now(&seen()?));
+    let text = serde_json::to_string_pretty(&all)? + "\n";
+    let path = repository::root().join(LANDED);
+    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    process::say(&format!("{LANDED}: {before} rows, now {}", all.len()));
+    Ok(())
+}
+
+/// The rows that some case saw.
+fn now(seen: &BTreeMap<String, Vec<String>>) -> BTreeSet<String> {
+    let seen = seen.iter().filter(|(_, cases)| !cases.is_empty());
+    seen.map(|(row, _)| row.clone()).collect()
 }
 
 fn counted(rows: &[Value], seen: &BTreeMap<String, Vec<String>>) -> Vec<String> {

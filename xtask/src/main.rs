@@ -15,6 +15,10 @@ mod process;
 mod repository;
 mod test;
 mod tidy;
+mod times;
+mod tools;
+
+use times::Times;
 
 /// The project's verbs: `cargo xtask <verb>`.
 #[derive(Parser)]
@@ -36,7 +40,7 @@ enum Verb {
         #[arg(long)]
         accept_wit: bool,
     },
-    /// Build, then run the plugins' tests, the workspace's and each fuzz target for some seconds, and print totals
+    /// Build, then run the plugins' tests and the workspace's, and print totals and how long each part took
     Test {
         /// Run only tests whose names contain this; `conformance` runs the conformance suite alone
         filter: Option<String>,
@@ -51,6 +55,12 @@ enum Verb {
         /// How long each runs
         #[arg(long, default_value_t = 60)]
         seconds: u64,
+    },
+    /// Count the rows of the catalogue of interfaces that the last run of all tests saw work, and compare them with those of the last landing
+    Interfaces {
+        /// Add what was seen to tests/conformance/seen.json
+        #[arg(long)]
+        accept: bool,
     },
     /// Build, then run the demonstration scheme with one payment and tell its story
     Demo {
@@ -74,12 +84,14 @@ enum Verb {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
-        Verb::Build => build::build(),
+        Verb::Build => build::build(&mut Times::default()),
         Verb::Check => check::check(),
         Verb::Tidy { accept_wit } => tidy::tidy(accept_wit),
         Verb::Test { foreign: true, .. } => foreign::test(),
         Verb::Test { filter, .. } => test::test(filter.as_deref()),
         Verb::Fuzz { target, seconds } => fuzz::fuzz(target.as_deref(), seconds),
+        Verb::Interfaces { accept: true } => interfaces::accept(),
+        Verb::Interfaces { accept: false } => interfaces::show(),
         Verb::Demo { arguments } => host::demo(&arguments),
         Verb::Bench { arguments } => host::bench(&arguments),
         Verb::Fill { arguments } => host::fill(&arguments),

@@ -45,3 +45,8 @@ pub fn fuzz() -> PathBuf {
 pub fn fuzz_target() -> PathBuf {
     root().join("target/fuzz")
 }
+
+/// Tools of others that `cargo xtask check` installs.
+pub fn tools() -> PathBuf {
+    root().join("target/tools")
+}

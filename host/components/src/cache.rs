@@ -10,21 +10,17 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
+use rialto_signatures::secrets::{MAC_BYTES, MacKey};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::digest::Digest;
 use crate::private;
 
-const MAC_BYTES: usize = 32;
-const KEY_BYTES: usize = 32;
-
 /// A folder of compiled components.
 pub struct Cache {
     folder: PathBuf,
-    key: [u8; KEY_BYTES],
+    key: MacKey,
 }
 
 impl Cache {
@@ -37,7 +33,7 @@ impl Cache {
         let owner = private::folder(folder)?;
         Ok(Self {
             folder: folder.to_owned(),
-            key: key(&folder.join("key"), owner, fill)?,
+            key: MacKey::new(&key(&folder.join("key"), owner, fill)?),
         })
     }
 
@@ -57,7 +53,7 @@ impl Cache {
             return Ok(component);
         }
         let compiled = engine.precompile_component(bytes)?;
-        let mac = self.mac(&compiled, &path);
+        let mac = self.key.code(&named(&path, &compiled));
         if let Err(error) = write_private(&path, &[&mac, &compiled]) {
             tracing::warn!(path = %path.display(), %error, "a compiled component could not be kept");
         }
@@ -79,7 +75,7 @@ impl Cache {
     fn load(&self, engine: &Engine, path: &Path) -> Option<Component> {
         let bytes = std::fs::read(path).ok()?;
         let (mac, compiled) = bytes.split_at_checked(MAC_BYTES)?;
-        if self.hmac(compiled, path).verify_slice(mac).is_err() {
+        if !self.key.fits(&named(path, compiled), mac) {
             tracing::error!(path = %path.display(), "a compiled component was not made by this installation, or was changed; it is made again");
             return None;
         }
@@ -87,20 +83,12 @@ impl Cache {
             .inspect_err(|error| tracing::warn!(path = %path.display(), %error, "a compiled component cannot be loaded; it is made again"))
             .ok()
     }
+}
 
-    fn hmac(&self, compiled: &[u8], path: &Path) -> Hmac<Sha256> {
-        #[allow(clippy::expect_used, reason = "HMAC takes keys of any length")]
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("any length is a key");
-        // The name too, so that one component's file cannot stand in for another's.
-        mac.update(path.file_name().unwrap_or_default().as_encoded_bytes());
-        mac.update(&[0]);
-        mac.update(compiled);
-        mac
-    }
-
-    fn mac(&self, compiled: &[u8], path: &Path) -> [u8; MAC_BYTES] {
-        self.hmac(compiled, path).finalize().into_bytes().into()
-    }
+/// What the MAC covers: the file's name too, so that one component's file cannot stand in for another's.
+fn named<'a>(path: &'a Path, compiled: &'a [u8]) -> [&'a [u8]; 3] {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    [name, &[0], compiled]
 }
 
 #[allow(
@@ -120,11 +108,11 @@ fn key(
     path: &Path,
     owner: private::Owner,
     fill: impl FnOnce(&mut [u8]),
-) -> std::io::Result<[u8; KEY_BYTES]> {
+) -> std::io::Result<[u8; MAC_BYTES]> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let mut drawn = [0; KEY_BYTES];
+            let mut drawn = [0; MAC_BYTES];
             fill(&mut drawn);
             let new = new_private(path, &[&drawn])?;
             // A link, unlike a rename, does not replace what is there; and what it puts there is
@@ -192,24 +180,27 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let folder = &folder.path().join("compiled");
             let barrier = &Barrier::new(OPENERS.into());
-            let keys: Vec<_> = std::thread::scope(|scope| {
+            // Codes of the same bytes are the same only under the same key.
+            let codes: Vec<_> = std::thread::scope(|scope| {
                 let open = |n: u8| {
                     scope.spawn(move || {
                         barrier.wait();
-                        Cache::open(folder, |bytes| bytes.fill(n)).unwrap().key
+                        let cache = Cache::open(folder, |bytes| bytes.fill(n)).unwrap();
+                        cache.key.code(&[b"one"])
                     })
                 };
                 let opened: Vec<_> = (1..=OPENERS).map(open).collect();
                 opened.into_iter().map(|one| one.join().unwrap()).collect()
             });
-            assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
-            assert_ne!(keys[0], [0; KEY_BYTES]);
+            assert!(codes.iter().all(|code| *code == codes[0]), "{codes:?}");
+            let drawn = (1..=OPENERS).map(|n| MacKey::new(&[n; MAC_BYTES]).code(&[b"one"]));
+            assert!(drawn.into_iter().any(|code| code == codes[0]), "{codes:?}");
             let names: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
             assert_eq!(names.len(), 1, "only the key is left: {names:?}");
             let mode = std::fs::metadata(folder.join("key")).unwrap();
             assert_eq!(mode.permissions().mode() & 0o777, 0o600);
             let again = Cache::open(folder, |_| panic!("it has a key")).unwrap();
-            assert_eq!(again.key, keys[0]);
+            assert_eq!(again.key.code(&[b"one"]), codes[0]);
         }
     }
 

@@ -16,6 +16,9 @@ const KEEP_RESIDENT_BYTES: usize = 128 << 10;
 /// interrupt every core that runs a thread of the host.
 const SCANNED_RESIDENT_BYTES: usize = 4 << 20;
 
+/// Core instances that one component may consist of.
+const CORE_INSTANCES_MAX: u32 = 16;
+
 /// Whether a component's instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Metering {
@@ -66,11 +69,12 @@ fn pooling(pool: PoolSize) -> PoolingAllocationConfig {
     let mut pooling = PoolingAllocationConfig::default();
     pooling
         .total_component_instances(pool.instances)
-        .total_core_instances(pool.instances * 4)
+        // Numbers to compare with only: nothing is reserved for them, unlike for memories and tables.
+        .total_core_instances(pool.instances.saturating_mul(CORE_INSTANCES_MAX))
         .total_memories(pool.instances)
         .total_tables(pool.instances * 2)
         .max_component_instance_size(1 << 20)
-        .max_core_instances_per_component(16)
+        .max_core_instances_per_component(CORE_INSTANCES_MAX)
         .max_memories_per_component(1)
         .max_tables_per_component(2)
         .max_memory_size(pool.memory_bytes_max)

@@ -1,5 +1,7 @@
-//! Instances of a component: made, leased for a call, given back, thrown away.
+//! Instances of a component: made, leased for a call, given back, thrown away. What is leased has a place
+//! among those that may be in use, and the place is free again when the lease ends, however it ends.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,7 +34,10 @@ pub struct Instance {
 
 #[derive(Default)]
 struct State {
+    /// The last one given back is used first, so that those at the beginning are the ones that nobody needs.
     idle: Vec<Instance>,
+    /// How many at the beginning of `idle` have not been used since somebody looked.
+    unused: usize,
     in_use: u32,
 }
 
@@ -41,6 +46,71 @@ struct State {
 pub struct Pool {
     state: Mutex<State>,
     freed: Condvar,
+}
+
+impl Pool {
+    /// A place is free again, with the instance that was there if that can be used again.
+    fn free(&self, instance: Option<Instance>) {
+        let mut state = self.state.lock();
+        let in_use = state.in_use.checked_sub(1);
+        state.in_use =
+            in_use.expect("a lease is given back once: one at least is in use until then");
+        state.idle.extend(instance);
+        drop(state);
+        self.freed.notify_one();
+    }
+}
+
+/// A place among the instances that may be in use, until this is dropped: also when a call panics.
+struct Leased<'m> {
+    pool: &'m Pool,
+    back: Option<Instance>,
+}
+
+impl Drop for Leased<'_> {
+    fn drop(&mut self) {
+        self.pool.free(self.back.take());
+    }
+}
+
+/// An instance in use. Dropped, it is thrown away and its place is free; after a call that went well it is
+/// [given back](Lease::give_back) instead.
+pub struct Lease<'m> {
+    // Before the place: who waits for that may make an instance of its own.
+    instance: Instance,
+    place: Leased<'m>,
+    member: &'m Member,
+}
+
+impl Lease<'_> {
+    /// Give the instance back after a call that went well.
+    pub fn give_back(self) {
+        let Self {
+            mut instance,
+            mut place,
+            member,
+        } = self;
+        instance.turns += 1;
+        let keep = match member.isolation {
+            Isolation::Fresh => false,
+            Isolation::Pooled { turns_per_instance } => instance.turns < turns_per_instance,
+        };
+        place.back = keep.then_some(instance);
+    }
+}
+
+impl Deref for Lease<'_> {
+    type Target = Instance;
+
+    fn deref(&self) -> &Instance {
+        &self.instance
+    }
+}
+
+impl DerefMut for Lease<'_> {
+    fn deref_mut(&mut self) -> &mut Instance {
+        &mut self.instance
+    }
 }
 
 /// The last that a component said before it trapped.
@@ -86,22 +156,35 @@ impl Member {
     ///
     /// # Errors
     /// When none comes free in time, or a fresh one cannot be made.
-    pub fn lease(&self) -> wasmtime::Result<Instance> {
+    pub fn lease(&self) -> wasmtime::Result<Lease<'_>> {
+        let (place, idle) = self.place()?;
+        let instance = match idle {
+            Some(instance) => instance,
+            None => self.instantiate(&self.identity)?,
+        };
+        Ok(Lease {
+            instance,
+            place,
+            member: self,
+        })
+    }
+
+    /// A place among those that may be in use, with an idle instance if there is one.
+    fn place(&self) -> wasmtime::Result<(Leased<'_>, Option<Instance>)> {
         // One deadline, however often another one is quicker than this.
         let wait = Duration::from_millis(self.limits.deadline_ms);
         let mut until = None;
-        let mut state = self.pool.state.lock();
+        let pool = &self.pool;
+        let mut state = pool.state.lock();
         loop {
-            if let Some(instance) = state.idle.pop() {
+            let idle = state.idle.pop();
+            if idle.is_some() || state.in_use < self.limits.instances {
+                state.unused = state.unused.min(state.idle.len());
                 state.in_use += 1;
-                return Ok(instance);
-            }
-            if state.in_use < self.limits.instances {
-                state.in_use += 1;
-                break;
+                return Ok((Leased { pool, back: None }, idle));
             }
             let until = *until.get_or_insert_with(|| Instant::now() + wait);
-            if self.pool.freed.wait_until(&mut state, until).timed_out() {
+            if pool.freed.wait_until(&mut state, until).timed_out() {
                 return Err(wasmtime::format_err!(
                     "all {} instances were in use for {} ms",
                     self.limits.instances,
@@ -109,28 +192,29 @@ impl Member {
                 ));
             }
         }
-        drop(state);
-        self.instantiate(&self.identity)
-            .inspect_err(|_| self.let_go(None))
     }
 
-    /// Give an instance back after a call that went well.
-    pub fn give_back(&self, mut instance: Instance) {
-        instance.turns += 1;
-        let keep = match self.isolation {
-            Isolation::Fresh => false,
-            Isolation::Pooled { turns_per_instance } => instance.turns < turns_per_instance,
-        };
-        self.let_go(keep.then_some(instance));
-    }
-
-    /// An instance is no longer in use; after a trap it is not given back.
-    pub fn let_go(&self, instance: Option<Instance>) {
+    /// Throw away the idle instances that nobody has used since this was asked before. Answers how many
+    /// those were.
+    pub fn give_up_unused(&self) -> usize {
         let mut state = self.pool.state.lock();
-        state.in_use = state.in_use.saturating_sub(1);
-        state.idle.extend(instance);
+        let (unused, idle) = (state.unused, state.idle.len());
+        assert!(
+            unused <= idle,
+            "of {idle} idle instances of `{}` {unused} were unused",
+            self.identity.name
+        );
+        let gone: Vec<Instance> = state.idle.drain(..unused).collect();
+        state.unused = state.idle.len();
+        // What an instance has is given back to the system outside of the lock.
         drop(state);
-        self.pool.freed.notify_one();
+        gone.len()
+    }
+
+    /// How many instances are in use, and how many are idle.
+    pub fn instances(&self) -> (u32, usize) {
+        let state = self.pool.state.lock();
+        (state.in_use, state.idle.len())
     }
 
     /// A fresh instance.

@@ -167,7 +167,8 @@ fn call(
             function: label.clone(),
             took_us: u32::try_from(took).unwrap_or(u32::MAX),
         });
-        active.depth -= 1;
+        let depth = active.depth.checked_sub(1);
+        active.depth = depth.expect("a call that ends was counted when the turn was lent to it");
         store.data_mut().active = Some(active);
         outcome.map_err(|error| explain(member, error))?;
         noted.map_err(wasmtime::Error::from)
@@ -209,19 +210,17 @@ pub(crate) fn call_in_turn(
     params: &[Val],
     results: &mut [Val],
 ) -> (Option<Active>, wasmtime::Result<()>) {
-    let mut instance = match member.lease() {
-        Ok(instance) => instance,
+    let mut lease = match member.lease() {
+        Ok(lease) => lease,
         Err(error) => return (Some(active), Err(error)),
     };
-    instance.store.data_mut().active = Some(active);
+    lease.store.data_mut().active = Some(active);
     let outcome = member
-        .arm(&mut instance.store)
-        .and_then(|()| instance.call(|i| member.invoke(i, export, params, results)));
-    let active = instance.store.data_mut().active.take();
+        .arm(&mut lease.store)
+        .and_then(|()| lease.call(|i| member.invoke(i, export, params, results)));
+    let active = lease.store.data_mut().active.take();
     if outcome.is_ok() {
-        member.give_back(instance);
-    } else {
-        member.let_go(None);
+        lease.give_back();
     }
     (active, outcome)
 }

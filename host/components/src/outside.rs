@@ -33,7 +33,7 @@ pub struct Call {
 pub enum Called {
     /// What the function gave, in the JSON of [`values`](crate::values); null for an event.
     Gave(Value),
-    /// The release has changed since the call was taken, and does not have this any more. Nothing was done.
+    /// Another release is current than the one on which the call was taken. Nothing was done: take it again.
     Gone,
 }
 
@@ -44,6 +44,9 @@ pub(crate) fn call(
     call: &Call,
     mut turn: Turn,
 ) -> Handled {
+    if release.number != call.release {
+        return gone(release, turn);
+    }
     let found = release.member(component).and_then(|member| {
         let export = member.export(&call.interface, &call.function)?;
         Some((member, export))
@@ -51,7 +54,6 @@ pub(crate) fn call(
     let decoded = found.map(|(member, export)| (export, params(member, export, &call.arguments)));
     let (export, arguments) = match decoded {
         Some((export, Ok(arguments))) => (export, arguments),
-        _ if release.number != call.release => return gone(release, turn),
         Some((_, Err(why))) => return failed(Some(turn), component, format!("a call {why}")),
         None => {
             let interface = &call.interface;
@@ -82,15 +84,14 @@ pub(crate) fn tell(
     event: &Call,
     mut turn: Turn,
 ) -> Handled {
-    turn.set_release(release.number);
-    let to = subscribers(release, &event.interface, &event.function);
-    if to.is_empty() && release.number != event.release {
+    if release.number != event.release {
         return gone(release, turn);
     }
+    turn.set_release(release.number);
+    let to = subscribers(release, &event.interface, &event.function);
     for (member, export) in &to {
         let arguments = match params(member, *export, &event.arguments) {
             Ok(arguments) => arguments,
-            Err(_) if release.number != event.release => return gone(release, turn),
             Err(why) => return failed(Some(turn), component, format!("an event {why}")),
         };
         let payload = Payload::Live(Arc::new(EventPayload {

@@ -17,13 +17,13 @@ const OTHERS_WRITE: u32 = 0o022;
 
 /// The user as whom this process makes files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner(u32);
+pub struct Owner(u32);
 
 /// Make a folder that is open to this user alone, or take one that is there.
 ///
 /// # Errors
 /// When it cannot be made, is no folder, belongs to somebody else, or others can write in it.
-pub(crate) fn folder(path: &Path) -> Result<Owner> {
+pub fn folder(path: &Path) -> Result<Owner> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let found = std::fs::symlink_metadata(path)?;
     if !found.is_dir() {
@@ -51,7 +51,7 @@ pub(crate) fn folder(path: &Path) -> Result<Owner> {
 ///
 /// # Errors
 /// When it is not there, is no plain file, belongs to somebody else, or is open to others.
-pub(crate) fn secret(path: &Path, owner: Owner) -> Result<()> {
+pub fn secret(path: &Path, owner: Owner) -> Result<()> {
     let found = std::fs::symlink_metadata(path)?;
     let help = "delete it, and a new one will be drawn";
     if !found.is_file() {
@@ -72,8 +72,11 @@ fn owned(path: &Path, found: &Metadata, Owner(us): Owner) -> Result<()> {
     Err(refused(path, &what, "use a folder of your own"))
 }
 
-/// Who owns what this process writes.
-fn whoever_writes(folder: &Path) -> Result<Owner> {
+/// Who owns what this process writes in this folder.
+///
+/// # Errors
+/// When it cannot write there.
+pub fn whoever_writes(folder: &Path) -> Result<Owner> {
     static PROBES: AtomicU64 = AtomicU64::new(0);
     let probe = PROBES.fetch_add(1, Ordering::Relaxed);
     let path = folder.join(format!(".whose-{}-{probe}", std::process::id()));

@@ -37,8 +37,13 @@ pub const REPORT: (&str, &str) = ("rialto:host/http-report-handler@0.1.0", "repo
 
 /// What a request's turn is asked to do.
 pub enum Argument {
-    /// Serve an HTTP request; the reply is a [`Response`].
-    Http(Request),
+    /// Serve an HTTP request; the reply is a [`Response`], or [`Moved`].
+    Http {
+        /// The request.
+        request: Arc<Request>,
+        /// The release by whose document it was judged; none if nobody judged it.
+        judged_by: Option<u64>,
+    },
     /// Do a step of what a release wants done before it is current; the reply is for
     /// [`Activation::next`].
     Activation(Activation),
@@ -51,6 +56,11 @@ pub enum Argument {
     /// [`Called`]: crate::outside::Called
     Event(Call),
 }
+
+/// The reply to a request that was judged by the document of another release than the one that is current
+/// when its turn begins. Nothing was done: judge it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved;
 
 /// See the module's documentation.
 pub struct Runtime {
@@ -107,6 +117,14 @@ impl Runtime {
         self.current.store(Some(release));
     }
 
+    /// Throw away the instances of the current release that nobody has used since this was asked before.
+    /// Answers how many those were.
+    pub fn give_up_unused(&self) -> usize {
+        let release = self.current();
+        let members = release.iter().flat_map(|release| &release.members);
+        members.map(Member::give_up_unused).sum()
+    }
+
     /// Have a component word a refusal. No turn.
     ///
     /// # Errors
@@ -117,25 +135,23 @@ impl Runtime {
         head: &RequestHead,
         violation: &Violation,
     ) -> Result<Response, CallFailed> {
-        let refused = member.lease().and_then(|mut instance| {
-            let worded = member.arm(&mut instance.store).and_then(|()| {
-                instance.call(|instance| {
-                    let handler = member.http(instance)?;
-                    handler.call_refuse(&mut instance.store, head, violation)
-                })
-            });
-            match &worded {
-                Ok(_) => member.give_back(instance),
-                Err(_) => member.let_go(None),
-            }
-            worded
+        let refused = member.lease().and_then(|mut lease| {
+            member.arm(&mut lease.store)?;
+            let worded = lease.call(|instance| {
+                let handler = member.http(instance)?;
+                handler.call_refuse(&mut instance.store, head, violation)
+            })?;
+            lease.give_back();
+            Ok(worded)
         });
         refused.map_err(|error| member.explain(&error))
     }
 
     fn request(&self, component: &Name, argument: &Argument, turn: Turn) -> Handled {
         match argument {
-            Argument::Http(request) => self.serve(component, request, turn),
+            Argument::Http { request, judged_by } => {
+                self.serve(component, request, *judged_by, turn)
+            }
             Argument::Activation(activation) => activate(activation, turn),
             Argument::Call(call) => self.outside(component, turn, |release, turn| {
                 outside::call(release, component, call, turn)
@@ -158,10 +174,23 @@ impl Runtime {
         }
     }
 
-    fn serve(&self, component: &Name, request: &Request, turn: Turn) -> Handled {
+    fn serve(
+        &self,
+        component: &Name,
+        request: &Request,
+        judged_by: Option<u64>,
+        mut turn: Turn,
+    ) -> Handled {
         let Some(release) = self.current() else {
             return failed(Some(turn), component, "no release is current".into());
         };
+        if judged_by.is_some_and(|number| number != release.number) {
+            turn.set_release(release.number);
+            return Handled {
+                turn: Some(turn),
+                outcome: Ok(Box::new(Moved)),
+            };
+        }
         in_member(&release, component, turn, |member, instance| {
             let handler = member.http(instance)?;
             let response = handler.call_handle(&mut instance.store, request)?;
@@ -333,22 +362,21 @@ fn run_in<T>(
     turn: Turn,
     run: impl FnOnce(&Member, &mut Instance) -> wasmtime::Result<T>,
 ) -> (Option<Turn>, wasmtime::Result<T>) {
-    let mut instance = match member.lease() {
-        Ok(instance) => instance,
+    let mut lease = match member.lease() {
+        Ok(lease) => lease,
         Err(error) => return (Some(turn), Err(error)),
     };
-    instance.store.data_mut().active = Some(Active {
+    lease.store.data_mut().active = Some(Active {
         turn,
         release: release.clone(),
         depth: 0,
     });
     let outcome = member
-        .arm(&mut instance.store)
-        .and_then(|()| instance.call(|instance| run(member, instance)));
-    let turn = instance.store.data_mut().active.take().map(|a| a.turn);
-    match &outcome {
-        Ok(_) => member.give_back(instance),
-        Err(_) => member.let_go(None),
+        .arm(&mut lease.store)
+        .and_then(|()| lease.call(|instance| run(member, instance)));
+    let turn = lease.store.data_mut().active.take().map(|a| a.turn);
+    if outcome.is_ok() {
+        lease.give_back();
     }
     (turn, outcome)
 }

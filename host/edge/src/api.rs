@@ -1,7 +1,8 @@
 //! The APIs of one release on one listener: which component serves a path.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use rialto_components::Release;
 use rialto_engine::Name;
 use rialto_openapi::{BadDocument, Document, Found};
@@ -23,8 +24,10 @@ pub struct Served {
 /// All APIs on a listener.
 #[derive(Default)]
 pub struct Api {
+    /// The release; 0 before the first.
+    pub release: u64,
     /// In the order of the release's components.
-    pub served: Vec<Served>,
+    pub served: Vec<Arc<Served>>,
 }
 
 /// Why a release's APIs cannot be served.
@@ -37,6 +40,33 @@ pub struct BadApi {
     pub source: BadDocument,
 }
 
+impl Served {
+    /// A component's API. One that somebody has already is not read again: a new release mostly leaves it as
+    /// it is, and compiling its schemas takes long.
+    fn of(component: &Name, text: &Arc<str>) -> Result<Arc<Self>, BadApi> {
+        static KNOWN: Mutex<Vec<Weak<Served>>> = Mutex::new(Vec::new());
+        let is_it = |served: &Arc<Self>| served.component == *component && served.text == *text;
+        if let Some(known) = KNOWN.lock().iter().filter_map(Weak::upgrade).find(is_it) {
+            return Ok(known);
+        }
+        let document = Document::parse(text).map_err(|source| BadApi {
+            component: component.clone(),
+            source,
+        })?;
+        let page = page::render(&document.root, &format!("{component}.yaml"));
+        let served = Arc::new(Self {
+            component: component.clone(),
+            document,
+            text: text.clone(),
+            page: page.into(),
+        });
+        let mut known = KNOWN.lock();
+        known.retain(|served| served.strong_count() > 0);
+        known.push(Arc::downgrade(&served));
+        Ok(served)
+    }
+}
+
 impl Api {
     /// The APIs that a release serves on a listener. Paths whose first segment is `reserved` are
     /// the host's own.
@@ -44,7 +74,10 @@ impl Api {
     /// # Errors
     /// When a component's document is unusable, or has a path of the host's.
     pub fn of(release: &Release, listener: &str, reserved: &[&str]) -> Result<Self, BadApi> {
-        let mut api = Self::default();
+        let mut api = Self {
+            release: release.number,
+            ..Self::default()
+        };
         for member in &release.members {
             let (Some(text), Some(on)) = (&member.openapi, &member.listener) else {
                 continue;
@@ -52,14 +85,10 @@ impl Api {
             if &**on != listener {
                 continue;
             }
-            let component = member.identity.name.clone();
-            let document = Document::parse(text).map_err(|source| BadApi {
-                component: component.clone(),
-                source,
-            })?;
-            if let Some((path, own)) = document.path_within(reserved) {
+            let served = Served::of(&member.identity.name, text)?;
+            if let Some((path, own)) = served.document.path_within(reserved) {
                 return Err(BadApi {
-                    component,
+                    component: served.component.clone(),
                     source: BadDocument {
                         at: format!("paths {path}"),
                         what: format!(
@@ -68,13 +97,7 @@ impl Api {
                     },
                 });
             }
-            let page = page::render(&document.root, &format!("{component}.yaml"));
-            api.served.push(Served {
-                component,
-                document,
-                text: text.clone(),
-                page: page.into(),
-            });
+            api.served.push(served);
         }
         Ok(api)
     }
@@ -87,8 +110,8 @@ impl Api {
     /// Who serves a path. Without one, the first API answers for the listener.
     pub fn find<'a>(&'a self, path: &'a str) -> Option<(&'a Served, Option<Found<'a>>)> {
         let mut served = self.served.iter();
-        let found = served.find_map(|s| Some((s, Some(s.document.find(path)?))));
-        found.or_else(|| self.served.first().map(|s| (s, None)))
+        let found = served.find_map(|s| Some((&**s, Some(s.document.find(path)?))));
+        found.or_else(|| self.served.first().map(|s| (&**s, None)))
     }
 
     /// The path of an operation as its document has it, `/transfers/{ID}`.

@@ -1,11 +1,12 @@
-//! A request's body: read within bounds of bytes and of time, each body's own and that of all bodies
-//! together; and what happens to the rest of one that nobody wants.
+//! A request's body: read within bounds of bytes and of time, each body's own, that of all bodies of one
+//! peer, and that of all bodies together; and what happens to the rest of one that nobody wants.
 //!
 //! A connection that is closed with unread bytes is reset, and a client that is still sending may
 //! then never see its answer. So the rest of an unwanted body is read and thrown away: a short rest
 //! before the answer, which keeps the connection; a longer one behind the answer, which says that
 //! the connection closes, and only so much and so long of it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ use rialto_components::http::{Violation, ViolationKind};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::pace::{Arriving, Broken, Pace};
+use crate::peers::{Share, Shares};
 use crate::violation::violation;
 
 /// The rest of an unwanted body that is read before the answer, in bytes: most bodies are shorter,
@@ -30,35 +33,45 @@ const REST_BYTES_MAX: usize = 16 << 20;
 /// How long a rest is read behind the answer.
 const REST_TIME: Duration = Duration::from_secs(5);
 
-/// Bytes of bodies that are in memory at a time, over all connections that share it.
+/// Bytes of bodies that are in memory at a time, over all connections that share it, and of each peer.
 #[derive(Clone, Debug)]
-pub struct Memory(Arc<Semaphore>);
+pub struct Memory {
+    all: Arc<Semaphore>,
+    peers: Shares,
+}
 
 impl Memory {
-    /// A bound of this many bytes.
+    /// A bound of this many bytes, and of so many for each peer.
     #[must_use]
-    pub fn new(bytes: usize) -> Self {
-        Self(Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))))
+    pub fn new(bytes: usize, of_each_peer: usize) -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))),
+            peers: Shares::new(of_each_peer),
+        }
     }
 
-    /// Room for so many bytes; none if there is not so much.
+    /// Room for so many bytes of this peer; none if there is not so much.
     #[must_use]
-    pub fn take(&self, bytes: usize) -> Option<Room> {
+    pub fn take(&self, peer: IpAddr, bytes: usize) -> Option<Room> {
         let count = u32::try_from(bytes).ok()?;
-        let permit = self.0.clone().try_acquire_many_owned(count).ok()?;
-        Some(Room(Some(permit)))
+        let share = self.peers.take(peer, bytes)?;
+        let permit = self.all.clone().try_acquire_many_owned(count).ok()?;
+        Some(Room(Some((permit, share))))
     }
 }
 
 /// What a body takes of the bound of all bodies, until this is dropped.
 #[derive(Debug, Default)]
-pub struct Room(Option<OwnedSemaphorePermit>);
+pub struct Room(Option<(OwnedSemaphorePermit, Share)>);
 
 impl Room {
-    /// Have this one too.
+    /// Have this one of the same peer too.
     pub fn add(&mut self, more: Self) {
         match (&mut self.0, more.0) {
-            (Some(room), Some(more)) => room.merge(more),
+            (Some((room, share)), Some((more, its))) => {
+                room.merge(more);
+                share.merge(its);
+            }
             (none @ None, more) => *none = more,
             (Some(_), None) => {}
         }
@@ -75,9 +88,9 @@ pub struct Held {
 }
 
 impl Held {
-    /// Add some bytes; false if there is no room for them.
-    fn add(&mut self, memory: &Memory, bytes: &[u8]) -> bool {
-        let Some(more) = memory.take(bytes.len()) else {
+    /// Add some bytes of this peer; false if there is no room for them.
+    fn add(&mut self, memory: &Memory, peer: IpAddr, bytes: &[u8]) -> bool {
+        let Some(more) = memory.take(peer, bytes.len()) else {
             return false;
         };
         self.room.add(more);
@@ -87,19 +100,20 @@ impl Held {
 }
 
 /// A body on its way in.
-#[derive(Debug)]
 pub struct Inbound {
-    incoming: Incoming,
+    incoming: Arriving,
+    peer: IpAddr,
     ended: bool,
 }
 
 impl Inbound {
-    /// A body of which nothing has been read.
+    /// A body of which nothing has been read, of this peer, which must send it at this pace.
     #[must_use]
-    pub fn new(incoming: Incoming) -> Self {
+    pub fn new(incoming: Incoming, peer: IpAddr, pace: Pace) -> Self {
         Self {
             ended: incoming.is_end_stream(),
-            incoming,
+            incoming: Arriving::new(incoming, pace),
+            peer,
         }
     }
 
@@ -130,9 +144,14 @@ impl Inbound {
         let reading = timeout(within, async {
             let mut held = Held::default();
             while let Some(frame) = self.incoming.frame().await {
-                let Ok(frame) = frame else {
-                    self.ended = true;
-                    return Err(cut_off("ended before its announced length"));
+                let frame = match frame {
+                    Ok(frame) => frame,
+                    // The rest may still come; nobody waits for it.
+                    Err(slow @ Broken::Slow) => return Err(cut_off(&slow.to_string())),
+                    Err(Broken::Lost(_)) => {
+                        self.ended = true;
+                        return Err(cut_off("ended before its announced length"));
+                    }
                 };
                 // Trailers say nothing here.
                 let Ok(data) = frame.into_data() else {
@@ -141,7 +160,7 @@ impl Inbound {
                 if data.len() > bytes_max - held.bytes.len() {
                     return Err(too_large(bytes_max));
                 }
-                if !held.add(memory, &data) {
+                if !held.add(memory, self.peer, &data) {
                     let detail = "the host has no room for more bodies now; try again";
                     return Err(violation(ViolationKind::Overloaded, "", detail.to_owned()));
                 }
@@ -163,6 +182,9 @@ impl Inbound {
             let Ok(frame) = timeout(SHORT_REST_TIME, self.incoming.frame()).await else {
                 break;
             };
+            if matches!(frame, Some(Err(Broken::Slow))) {
+                break;
+            }
             match length(frame) {
                 None => self.ended = true,
                 Some(length) => match short.checked_sub(length as u64) {
@@ -185,7 +207,7 @@ impl Inbound {
 }
 
 /// Read a rest and throw it away.
-async fn rest(mut incoming: Incoming) {
+async fn rest(mut incoming: Arriving) {
     let mut left = REST_BYTES_MAX;
     while let Some(length) = length(incoming.frame().await) {
         match left.checked_sub(length) {
@@ -201,7 +223,7 @@ fn length<E>(frame: Option<Result<hyper::body::Frame<Bytes>, E>>) -> Option<usiz
     Some(frame.data_ref().map_or(0, Bytes::len))
 }
 
-fn too_large(bytes_max: usize) -> Violation {
+pub(crate) fn too_large(bytes_max: usize) -> Violation {
     let detail = format!("is longer than {bytes_max} bytes");
     violation(ViolationKind::BodyTooLarge, "body", detail)
 }

@@ -1,31 +1,48 @@
-//! How many connections each peer has, so that one cannot take them all.
+//! What each peer has of something that all share, so that one cannot take it all: connections, and bytes
+//! in memory.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use http::Extensions;
 use parking_lot::Mutex;
+use rialto_engine::Name;
 
 /// Bits of an IPv6 address that tell one customer's network from another's. Whoever has one address
 /// of it has them all.
 const NETWORK: u128 = !0 << 64;
 
-/// Connections by the peers' addresses.
+/// The address from which a request came: an extension of each request that a listener hands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PeerAddress(pub IpAddr);
+
+impl PeerAddress {
+    /// The address that a request came from; none in particular for one that no listener took.
+    #[must_use]
+    pub fn of(extensions: &Extensions) -> Self {
+        let nobody = Self(Ipv4Addr::UNSPECIFIED.into());
+        extensions.get().copied().unwrap_or(nobody)
+    }
+}
+
+/// What peers have, by their addresses: so much for each.
 #[derive(Clone, Debug)]
-pub struct Peers {
+pub struct Shares {
     counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
     each_max: usize,
 }
 
-/// One connection of a peer. It counts until it is dropped.
+/// What a peer has, until this is dropped.
 #[derive(Debug)]
-pub struct Peer {
+pub struct Share {
     address: IpAddr,
-    peers: Peers,
+    count: usize,
+    shares: Shares,
 }
 
-impl Peers {
-    /// A bound on each peer's connections.
+impl Shares {
+    /// A bound on what each peer has.
     #[must_use]
     pub fn new(each_max: usize) -> Self {
         Self {
@@ -34,38 +51,102 @@ impl Peers {
         }
     }
 
-    /// Count a connection from this address; none if there are as many as there may be.
+    /// So much more for the peer at this address; none if that would be more than it may have.
     #[must_use]
-    pub fn admit(&self, address: IpAddr) -> Option<Peer> {
+    pub fn take(&self, address: IpAddr, count: usize) -> Option<Share> {
         let address = network(address);
         let mut counts = self.counts.lock();
-        let count = counts.entry(address).or_default();
-        if *count >= self.each_max {
-            drop(counts);
-            tracing::debug!(%address, "a peer has as many connections as it may have");
-            return None;
-        }
-        *count += 1;
-        if *count == self.each_max {
-            let bound = self.each_max;
-            tracing::warn!(%address, bound, "a peer now has as many connections as it may have (`http.connections-per-peer-max`); more are closed at once");
-        }
-        Some(Peer {
+        let has = counts.get(&address).copied().unwrap_or_default();
+        let will = has
+            .checked_add(count)
+            .filter(|will| *will <= self.each_max)?;
+        counts.insert(address, will);
+        Some(Share {
             address,
-            peers: self.clone(),
+            count,
+            shares: self.clone(),
         })
+    }
+
+    fn has(&self, address: IpAddr) -> usize {
+        let counts = self.counts.lock();
+        counts.get(&network(address)).copied().unwrap_or_default()
     }
 }
 
-impl Drop for Peer {
+impl Peer {
+    /// What stands for the peer among all clients.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        Client(format!("address {}", self.address()).into())
+    }
+}
+
+/// Whose connection a request came on: with each request, for [`crate::Service`].
+#[derive(Clone, Debug)]
+pub struct Client(pub Name);
+
+impl Share {
+    /// Have what another share of the same peer has, too.
+    ///
+    /// # Panics
+    /// When it is another peer's.
+    pub fn merge(&mut self, mut more: Self) {
+        assert_eq!(self.address, more.address, "shares of one peer are merged");
+        self.count += std::mem::take(&mut more.count);
+    }
+}
+
+impl Drop for Share {
     fn drop(&mut self) {
-        let mut counts = self.peers.counts.lock();
-        if let Some(count) = counts.get_mut(&self.address) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.address);
-            }
+        let mut counts = self.shares.counts.lock();
+        let has = counts.get(&self.address).copied().unwrap_or_default();
+        let Some(left) = has.checked_sub(self.count) else {
+            panic!("{} gives back {} and has {has}", self.address, self.count);
+        };
+        if left == 0 {
+            counts.remove(&self.address);
+        } else {
+            counts.insert(self.address, left);
         }
+    }
+}
+
+/// Connections by the peers' addresses.
+#[derive(Clone, Debug)]
+pub struct Peers(Shares);
+
+/// One connection of a peer. It counts until it is dropped.
+#[derive(Debug)]
+pub struct Peer(Share);
+
+impl Peers {
+    /// A bound on each peer's connections.
+    #[must_use]
+    pub fn new(each_max: usize) -> Self {
+        Self(Shares::new(each_max))
+    }
+
+    /// Count a connection from this address; none if there are as many as there may be.
+    #[must_use]
+    pub fn admit(&self, address: IpAddr) -> Option<Peer> {
+        let Some(share) = self.0.take(address, 1) else {
+            tracing::debug!(%address, "a peer has as many connections as it may have");
+            return None;
+        };
+        let bound = self.0.each_max;
+        if self.0.has(address) == bound {
+            tracing::warn!(%address, bound, "a peer now has as many connections as it may have (`http.connections-per-peer-max`); more are closed at once");
+        }
+        Some(Peer(share))
+    }
+}
+
+impl Peer {
+    /// The address that stands for the peer.
+    #[must_use]
+    pub fn address(&self) -> IpAddr {
+        self.0.address
     }
 }
 
@@ -105,6 +186,20 @@ mod tests {
         assert!(peers.admit(address("2001:db8::2:3")).is_none());
         assert!(peers.admit(address("2001:db8:0:1::1")).is_some());
         drop(held);
-        assert!(peers.counts.lock().is_empty());
+        assert!(peers.0.counts.lock().is_empty());
+    }
+
+    #[test]
+    fn a_share_is_given_back_once_and_whole() {
+        let shares = Shares::new(10);
+        let (one, other) = (address("192.0.2.1"), address("192.0.2.2"));
+        let mut share = shares.take(one, 6).unwrap();
+        assert!(shares.take(one, 5).is_none());
+        assert!(shares.take(one, usize::MAX).is_none());
+        share.merge(shares.take(one, 4).unwrap());
+        assert!(shares.take(one, 1).is_none());
+        assert!(shares.take(other, 10).is_some());
+        drop(share);
+        assert!(shares.counts.lock().is_empty());
     }
 }

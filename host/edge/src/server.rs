@@ -1,7 +1,7 @@
 //! Listeners: accepting connections within limits, serving HTTP/1.1, stopping gracefully.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::peers::{Peer, Peers};
+use crate::pace::{Pace, Paced};
+use crate::peers::{Client, Peer, PeerAddress, Peers};
 
 /// How many times the longest header section hyper buffers before it gives up by itself, with 431:
 /// what is just too long is refused by the API, in its own words.
@@ -38,6 +39,8 @@ pub struct ServerLimits {
     pub header_bytes_max: usize,
     /// How long a client may take to send a request's head.
     pub head_timeout: Duration,
+    /// How slowly a client may take its answers, and send its bodies.
+    pub pace: Pace,
 }
 
 /// A bound address.
@@ -87,7 +90,10 @@ impl Listener {
         let mut accepting = self.accepting();
         while let Some((stream, admitted)) = accepting.next(&mut stop).await {
             let answer = answer.clone();
-            let service = service_fn(move |request| {
+            let (client, peer) = (admitted.client(), PeerAddress(admitted.address()));
+            let service = service_fn(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(client.clone());
+                request.extensions_mut().insert(peer);
                 let answered = answer(request);
                 async move { Ok::<_, Infallible>(answered.await) }
             });
@@ -110,6 +116,7 @@ impl Listener {
         Accepting {
             slots: Arc::new(Semaphore::new(self.limits.connections_max)),
             peers: Peers::new(self.limits.connections_per_peer_max),
+            pace: self.limits.pace,
             listener: self.listener,
         }
     }
@@ -120,13 +127,28 @@ pub struct Accepting {
     listener: TcpListener,
     slots: Arc<Semaphore>,
     peers: Peers,
+    pace: Pace,
 }
 
 /// A connection's place among those that there may be, until it is dropped.
 #[derive(Debug)]
 pub struct Admitted {
     _slot: OwnedSemaphorePermit,
-    _peer: Peer,
+    peer: Peer,
+}
+
+impl Admitted {
+    /// What stands for who is at its other end.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.peer.client()
+    }
+
+    /// The address that stands for the peer.
+    #[must_use]
+    pub fn address(&self) -> IpAddr {
+        self.peer.address()
+    }
 }
 
 impl Accepting {
@@ -134,7 +156,7 @@ impl Accepting {
     pub async fn next(
         &mut self,
         stop: &mut watch::Receiver<bool>,
-    ) -> Option<(TcpStream, Admitted)> {
+    ) -> Option<(Paced<TcpStream>, Admitted)> {
         loop {
             let (slots, listener) = (self.slots.clone(), &self.listener);
             let taken = async move {
@@ -157,11 +179,8 @@ impl Accepting {
             // Beyond its bound a peer's connection is closed at once: an answer would cost more.
             let Some(peer) = peer else { continue };
             let _ = stream.set_nodelay(true);
-            let admitted = Admitted {
-                _slot: slot,
-                _peer: peer,
-            };
-            return Some((stream, admitted));
+            let admitted = Admitted { _slot: slot, peer };
+            return Some((Paced::new(stream, self.pace), admitted));
         }
     }
 }
@@ -186,6 +205,10 @@ mod tests {
             connections_per_peer_max: 8,
             header_bytes_max: 1 << 10,
             head_timeout: Duration::from_secs(1),
+            pace: Pace {
+                bytes_per_second: 1,
+                grace: Duration::from_secs(1),
+            },
         };
         let bound = Listener::bind("127.0.0.1:0".parse().unwrap(), limits).await;
         let bound = bound.unwrap();

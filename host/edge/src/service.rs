@@ -3,6 +3,7 @@
 //! commit.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -12,10 +13,11 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use rialto_components::Runtime;
+use rialto_components::headers::is_the_hosts;
 use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
-use rialto_components::runtime::Argument;
-use rialto_engine::{Engine, Failure, Trace};
+use rialto_components::runtime::{Argument, Moved};
+use rialto_engine::{Asker, Engine, Failure, Trace};
 use rialto_openapi::{Head, head, validate};
 use rialto_telemetry::metrics::RequestLabels;
 use rialto_telemetry::{Metrics, Spans};
@@ -23,8 +25,10 @@ use tokio::sync::{Semaphore, oneshot};
 use tracing::Instrument as _;
 
 use crate::api::{Api, Served};
-use crate::body::{Inbound, Memory, Room};
+use crate::body::{Inbound, Memory, Room, too_large};
 use crate::documents;
+use crate::pace::Pace;
+use crate::peers::{Client, PeerAddress};
 use crate::spans::{Open, trace_of};
 use crate::violation::{found, violation};
 
@@ -36,6 +40,12 @@ const WORDED_WITHIN: Duration = Duration::from_secs(2);
 /// How long a request whose time is over waits until it is known what became of its turn: one that has not
 /// begun by then never does, and one that runs is ended.
 const END_WITHIN: Duration = Duration::from_secs(1);
+/// Releases that may become current while one request waits for its turn.
+const RELEASES_MET_MAX: u32 = 4;
+/// How long a release and its documents may come one after the other.
+const RELEASE_WITHIN: Duration = Duration::from_secs(2);
+/// How often it is looked whether both are there.
+const RELEASE_LOOK: Duration = Duration::from_millis(2);
 /// Seconds after which a client may try again, where the host itself words the refusal.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
@@ -50,6 +60,10 @@ pub struct ServiceLimits {
     pub header_bytes_max: usize,
     /// Room for all bodies that are being read or handled.
     pub bodies: Memory,
+    /// How slowly a client may send a body.
+    pub pace: Pace,
+    /// Whether there is so little disk space that requests which begin something are refused.
+    pub is_full: Arc<AtomicBool>,
 }
 
 /// What answers requests on a listener.
@@ -113,7 +127,8 @@ impl Service {
         caller: Option<wit::Caller>,
     ) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
-        let mut body = Inbound::new(body);
+        let PeerAddress(peer) = PeerAddress::of(&head.extensions);
+        let mut body = Inbound::new(body, peer, self.limits.pace);
         let mut response = self.response(&head, &mut body, caller).await;
         body.leave(&head.headers, &mut response).await;
         response
@@ -131,6 +146,9 @@ impl Service {
             return document;
         }
         let Some((served, _)) = api.find(head.uri.path()) else {
+            if self.runtime.current().is_none() {
+                return busy();
+            }
             return plain(StatusCode::NOT_FOUND, "nothing is served here");
         };
         let span = self.spans.as_ref();
@@ -141,7 +159,7 @@ impl Service {
                 let id = request.operation_id.clone();
                 let trace = span.as_ref().map(|span| span.trace);
                 let trace = trace.unwrap_or_else(|| trace_of(&head.headers));
-                (id, self.turn(served, head, request, room, trace).await)
+                (id, self.turn(&api, head, request, room, trace).await)
             }
             Err(violation) => {
                 let response = self.refuse(served, head, violation).await;
@@ -175,6 +193,7 @@ impl Service {
         let body_bytes_max = served.document.body_bytes_max.min(limits.body_bytes_max);
         body.announced(body_bytes_max)?;
         let judged = self.judge(api, served, head)?;
+        self.may_begin(&judged)?;
         let held = body
             .read(body_bytes_max, &limits.bodies, limits.timeout)
             .await?;
@@ -204,43 +223,137 @@ impl Service {
         head::judge(leads_to, parts, header_bytes_max).map_err(found)
     }
 
+    /// What has begun goes on although there is too little disk space; nothing else begins.
+    fn may_begin(&self, judged: &Head) -> Result<(), wit::Violation> {
+        if !judged.operation.begins || !self.limits.is_full.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let detail = "the host has too little disk space to begin this; try again later".to_owned();
+        Err(violation(ViolationKind::Overloaded, "", detail))
+    }
+
+    /// Run a request's turn. If another release becomes current before it begins, the request is judged
+    /// again by that one's document.
     async fn turn(
         &self,
-        served: &Served,
+        api: &Arc<Api>,
         head: &Parts,
         request: wit::Request,
         room: Room,
         trace: Trace,
     ) -> Response<Full<Bytes>> {
+        let until = Instant::now() + self.limits.timeout;
+        let (mut api, mut request, mut room) = (api.clone(), Arc::new(request), room);
+        for _ in 0..RELEASES_MET_MAX {
+            let Some((served, _)) = api.find(head.uri.path()) else {
+                return plain(StatusCode::NOT_FOUND, "nothing is served here");
+            };
+            let within = until.saturating_duration_since(Instant::now());
+            let judged = (served, api.release);
+            room = match self
+                .turn_on(judged, head, &request, room, trace, within)
+                .await
+            {
+                Turned::Answered(response) => return response,
+                Turned::Moved(room) => room,
+            };
+            api = self.api_of_current().await;
+            let Some((served, _)) = api.find(head.uri.path()) else {
+                return plain(StatusCode::NOT_FOUND, "nothing is served here");
+            };
+            request = match self.judged_again(&api, served, head, &request) {
+                Ok(request) => Arc::new(request),
+                Err(violation) => return self.refuse(served, head, violation).await,
+            };
+        }
+        busy()
+    }
+
+    /// The API of the release that is current: its documents come just before it.
+    async fn api_of_current(&self) -> Arc<Api> {
+        let until = Instant::now() + RELEASE_WITHIN;
+        loop {
+            let api = self.api.load_full();
+            let current = self.runtime.current().map(|release| release.number);
+            if current == Some(api.release) || Instant::now() >= until {
+                return api;
+            }
+            tokio::time::sleep(RELEASE_LOOK).await;
+        }
+    }
+
+    /// A request that another release's document let through.
+    fn judged_again(
+        &self,
+        api: &Api,
+        served: &Served,
+        head: &Parts,
+        request: &wit::Request,
+    ) -> Result<wit::Request, wit::Violation> {
+        let judged = self.judge(api, served, head)?;
+        self.may_begin(&judged)?;
+        let bytes = request.body.as_deref().unwrap_or_default().as_bytes();
+        let body_bytes_max = served.document.body_bytes_max;
+        if bytes.len() > body_bytes_max {
+            return Err(too_large(body_bytes_max));
+        }
+        Ok(wit::Request {
+            operation_id: judged.operation.id.clone(),
+            path_parameters: judged.path_parameters,
+            query_parameters: judged.query_parameters,
+            body: validate::body(&judged.operation, bytes).map_err(found)?,
+            ..request.clone()
+        })
+    }
+
+    async fn turn_on(
+        &self,
+        (served, release): (&Served, u64),
+        head: &Parts,
+        request: &Arc<wit::Request>,
+        room: Room,
+        trace: Trace,
+        within: Duration,
+    ) -> Turned {
         let label = format!("{} {}", request.method, request.path);
         let (sender, receiver) = oneshot::channel();
-        let within = self.limits.timeout;
-        let submitted = self.engine.submit_within(
+        let submitted = self.engine.submit_for(
+            asker(head, request, within),
             served.component.clone(),
             label.into(),
-            Arc::new(Argument::Http(request)),
+            Arc::new(Argument::Http {
+                request: request.clone(),
+                judged_by: Some(release),
+            }),
             trace,
-            Some(within),
             Box::new(move |outcome| {
                 // The turn has held the body, also when nobody waited for its answer any more.
-                drop(room);
-                let _ = sender.send(outcome);
+                let _ = sender.send((outcome, room));
             }),
         );
         if submitted.is_err() {
-            return self.overloaded(served, head).await;
+            return Turned::Answered(self.overloaded(served, head).await);
         }
-        match tokio::time::timeout(within + END_WITHIN, receiver).await {
-            Ok(Ok(Ok(reply))) => match reply.downcast::<wit::Response>() {
+        let ended = tokio::time::timeout(within + END_WITHIN, receiver).await;
+        let response = match ended {
+            Ok(Ok((Ok(reply), room))) => match reply.downcast::<wit::Response>() {
                 Ok(response) => answered(*response),
+                Err(other) if other.is::<Moved>() => return Turned::Moved(room),
                 Err(_) => self.internal(served, head).await,
             },
-            Ok(Ok(Err(Failure::Contention(_) | Failure::Shutdown | Failure::Expired))) => {
-                self.overloaded(served, head).await
-            }
-            Ok(Ok(Err(Failure::Store(_)))) | Err(_) => self.unknown(served, head).await,
-            Ok(Ok(Err(Failure::Handler { .. })) | Err(_)) => self.internal(served, head).await,
-        }
+            Ok(Ok((
+                Err(
+                    Failure::Contention(_)
+                    | Failure::Refused
+                    | Failure::Shutdown
+                    | Failure::Expired,
+                ),
+                _,
+            ))) => self.overloaded(served, head).await,
+            Ok(Ok((Err(Failure::Store(_)), _))) | Err(_) => self.unknown(served, head).await,
+            Ok(Ok((Err(Failure::Handler { .. }), _)) | Err(_)) => self.internal(served, head).await,
+        };
+        Turned::Answered(response)
     }
 
     async fn overloaded(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
@@ -306,6 +419,29 @@ impl Service {
     }
 }
 
+/// Who asks: who they proved to be, or else where they are.
+fn asker(head: &Parts, request: &wit::Request, within: Duration) -> Asker {
+    let proven = request.caller.as_ref();
+    let proven = proven.map(|caller| format!("operator {}", caller.name).into());
+    let address = || {
+        head.extensions
+            .get::<Client>()
+            .map(|client| client.0.clone())
+    };
+    Asker {
+        name: proven.or_else(address).unwrap_or_default(),
+        within: Some(within),
+    }
+}
+
+/// What came of a request's turn.
+enum Turned {
+    /// An answer.
+    Answered(Response<Full<Bytes>>),
+    /// Nothing: another release is current than the one that judged it. Its body keeps its room.
+    Moved(Room),
+}
+
 /// The operation that a refused request is of; empty if it is of none.
 fn operation_meant(api: &Api, head: &Parts) -> String {
     let found = api.find(head.uri.path()).and_then(|(_, found)| found);
@@ -320,6 +456,10 @@ fn answered(response: wit::Response) -> Response<Full<Bytes>> {
     let status = StatusCode::from_u16(response.status);
     *answer.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     for (name, value) in response.headers {
+        if is_the_hosts(&name) {
+            tracing::warn!(header = %name, "a component gave a header that belongs to the connection; it is left out");
+            continue;
+        }
         let name_value = (
             HeaderName::from_bytes(name.as_bytes()),
             HeaderValue::from_str(&value),

@@ -5,13 +5,12 @@
 //! the store that has it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use parking_lot::RwLock;
+use std::sync::atomic::Ordering;
 
 use crate::ids::{CollectionId, Name};
 use crate::limits;
 use crate::store::Collection;
+use crate::sync::{AtomicBool, AtomicUsize, RwLock};
 use crate::turn::Interrupt;
 
 struct Entry {
@@ -40,6 +39,18 @@ impl Numbers {
     }
 
     fn add(&mut self, collection: Collection, stored: bool) {
+        let last = self
+            .by_id
+            .last()
+            .map_or(CollectionId(0), |last| last.collection.id);
+        assert!(
+            collection.id > last,
+            "collection `{}` of {} gets the number {}, and {} is given already",
+            collection.name,
+            collection.component,
+            collection.id.0,
+            last.0
+        );
         self.by_name
             .entry(collection.component.clone())
             .or_default()
@@ -144,7 +155,12 @@ impl Collections {
         let numbers = self.numbers.read();
         for entry in collections.iter().filter_map(|c| numbers.entry(c.id)) {
             if !entry.stored.swap(true, Ordering::AcqRel) {
-                self.unstored.fetch_sub(1, Ordering::AcqRel);
+                let before = self.unstored.fetch_sub(1, Ordering::AcqRel);
+                assert!(
+                    before > 0,
+                    "collection {} is stored and none was to be",
+                    entry.collection.id.0
+                );
             }
         }
     }

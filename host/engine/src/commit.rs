@@ -6,18 +6,21 @@
 //! group forms meanwhile. A group is written when no turn is running that could still join it, or
 //! when its first turn has waited for `commit_linger_us`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-
-use parking_lot::{Condvar, Mutex};
+use std::time::Duration;
 
 use crate::history::Record;
-use crate::ids::{DocumentKey, Lsn, Name};
+use crate::ids::{CollectionId, DocumentKey, Lsn, Name};
+use crate::limits;
 use crate::network::OutboundRequest;
 use crate::reminders::ReminderChange;
+use crate::scan::Scanned;
 use crate::spans::TurnSpan;
 use crate::stimulus::{Cause, Delivery, Failure, Reply, Waiter};
 use crate::store::{DeadLetter, DocumentWrite, Group, Receipt};
+use crate::sync::{Condvar, Mutex};
+use crate::validate::Conflict;
 
 /// What one executed turn leaves to be written and let go.
 #[derive(Default)]
@@ -49,8 +52,119 @@ struct State {
     since_us: u64,
     /// What is being written now.
     writing: Arc<Vec<Executed>>,
+    /// When the first of those began to wait.
+    writing_since_us: u64,
     committed: Lsn,
     closed: bool,
+    /// Who scans: since which places, and how many since each.
+    watches: BTreeMap<Lsn, usize>,
+    /// What turns that are on disk have written since the oldest of these.
+    remembered: VecDeque<Written>,
+    /// The last place of which something should be remembered and is not.
+    forgotten: Lsn,
+}
+
+/// That a turn has written a document.
+struct Written {
+    lsn: Lsn,
+    collection: CollectionId,
+    id: Name,
+}
+
+impl State {
+    /// Insist that places follow one another.
+    fn assert_order(&self) {
+        let unwritten = (self.writing.len() + self.waiting.len()) as u64;
+        assert!(
+            self.last.0 == self.committed.0 + unwritten,
+            "the log's last place is {}, with {unwritten} turns behind {}, which is on disk",
+            self.last.0,
+            self.committed.0
+        );
+    }
+
+    /// Those of the scanned documents that a turn has written since they were scanned, and whether there
+    /// may be more of them.
+    fn written_since(&self, scans: &[Scanned]) -> (Vec<DocumentKey>, bool) {
+        let Some(oldest) = scans.iter().map(|scan| scan.since).min() else {
+            return (Vec::new(), false);
+        };
+        let mut found = Vec::new();
+        let mut look = |lsn: Lsn, collection: CollectionId, id: &Name| {
+            let seen_before = |scan: &&Scanned| {
+                lsn > scan.since && collection == scan.collection && scan.range.contains(id)
+            };
+            if scans.iter().any(|scan| seen_before(&scan)) {
+                let id = id.clone();
+                found.push(DocumentKey { collection, id });
+            }
+        };
+        for written in &self.remembered {
+            look(written.lsn, written.collection, &written.id);
+        }
+        let unwritten = self.writing.iter().chain(&self.waiting);
+        for (lsn, turn) in (self.committed.0 + 1..).zip(unwritten) {
+            if lsn > oldest.0 {
+                for write in &turn.writes {
+                    look(Lsn(lsn), write.collection, &write.id);
+                }
+            }
+        }
+        (found, oldest < self.forgotten)
+    }
+
+    /// The group that was being written is on disk: remember of it what somebody who scans has to know.
+    fn remember(&mut self) {
+        let Some((oldest, _)) = self.watches.first_key_value() else {
+            return;
+        };
+        let writing = self.writing.clone();
+        for (lsn, turn) in (self.committed.0 + 1..).map(Lsn).zip(writing.iter()) {
+            if lsn <= *oldest {
+                continue;
+            }
+            let written = turn.writes.iter().map(|write| Written {
+                lsn,
+                collection: write.collection,
+                id: write.id.clone(),
+            });
+            self.remembered.extend(written);
+        }
+        while self.remembered.len() > limits::WRITES_REMEMBERED_MAX {
+            let first = self.remembered.pop_front();
+            self.forgotten = first.map_or(self.forgotten, |first| first.lsn);
+        }
+    }
+
+    /// Forget what nobody has to know any more.
+    fn forget(&mut self) {
+        let Some((oldest, _)) = self.watches.first_key_value() else {
+            self.remembered = VecDeque::new();
+            return;
+        };
+        while self.remembered.front().is_some_and(|w| w.lsn <= *oldest) {
+            self.remembered.pop_front();
+        }
+    }
+}
+
+/// What is in the log while it takes no other turn.
+pub(crate) struct Still<'a>(&'a State);
+
+impl Still<'_> {
+    /// Those of the scanned documents that a turn has written since they were scanned, and whether there
+    /// may be more of them.
+    pub fn written_since(&self, scans: &[Scanned]) -> (Vec<DocumentKey>, bool) {
+        self.0.written_since(scans)
+    }
+}
+
+/// Why the log did not take a turn.
+pub(crate) enum NotAppended {
+    /// It takes no more.
+    Closed(Refused),
+    /// What the turn saw is no longer so: it must run again. Who waits for it goes on waiting.
+    Outdated(Conflict, Option<Answer>),
 }
 
 /// The log takes no more turns. Nothing of this one is or will be on disk.
@@ -91,17 +205,40 @@ impl Log {
         log
     }
 
-    /// Give an executed turn its place.
+    /// Give a turn its place that saw no documents: its failure, or an operator's decision.
     pub fn append(
         &self,
         turn: Executed,
         answer: Option<Answer>,
         now_us: u64,
     ) -> Result<Lsn, Refused> {
+        match self.append_if(turn, answer, now_us, |_| None) {
+            Ok(lsn) => Ok(lsn),
+            Err(NotAppended::Closed(refused)) => Err(refused),
+            Err(NotAppended::Outdated(_, answer)) => Err(Refused(answer)),
+        }
+    }
+
+    /// Give an executed turn its place, unless something is in its way.
+    ///
+    /// `in_the_way` looks while the log takes no other turn: this makes the log's order the one in which
+    /// turns happened. What a turn writes it holds from before it comes here until it has written it, so
+    /// whoever looks sees either that it is held or that it is written.
+    pub fn append_if(
+        &self,
+        turn: Executed,
+        answer: Option<Answer>,
+        now_us: u64,
+        in_the_way: impl FnOnce(&Still<'_>) -> Option<Conflict>,
+    ) -> Result<Lsn, NotAppended> {
         let mut state = self.state.lock();
         if state.closed {
-            return Err(Refused(answer));
+            return Err(NotAppended::Closed(Refused(answer)));
         }
+        if let Some(conflict) = in_the_way(&Still(&state)) {
+            return Err(NotAppended::Outdated(conflict, answer));
+        }
+        state.assert_order();
         state.last = Lsn(state.last.0 + 1);
         if state.waiting.is_empty() {
             state.since_us = now_us;
@@ -117,6 +254,44 @@ impl Log {
         Ok(lsn)
     }
 
+    /// Look at the log while it takes no turn.
+    pub fn look<T>(&self, look: impl FnOnce(&Still<'_>) -> T) -> T {
+        look(&Still(&self.state.lock()))
+    }
+
+    /// Somebody begins to scan: from now on what is written is remembered until `unwatch`. Answers the
+    /// last place that is taken.
+    pub fn watch(&self) -> Lsn {
+        let mut state = self.state.lock();
+        let last = state.last;
+        *state.watches.entry(last).or_default() += 1;
+        last
+    }
+
+    /// Somebody who began to scan at this place has ended.
+    pub fn unwatch(&self, since: Lsn) {
+        let mut state = self.state.lock();
+        let Some(count) = state.watches.get_mut(&since) else {
+            panic!("a scan that began at place {} ends twice", since.0);
+        };
+        *count -= 1;
+        if *count == 0 {
+            state.watches.remove(&since);
+            state.forget();
+        }
+    }
+
+    /// For how long the oldest turn that is not on disk has waited.
+    pub fn oldest_waits(&self, now_us: u64) -> Option<Duration> {
+        let state = self.state.lock();
+        let since_us = match (state.writing.is_empty(), state.waiting.is_empty()) {
+            (false, _) => state.writing_since_us,
+            (true, false) => state.since_us,
+            (true, true) => return None,
+        };
+        Some(Duration::from_micros(now_us.saturating_sub(since_us)))
+    }
+
     /// Nothing is running any more: a committer that lingers need not.
     pub fn idle(&self) {
         // Under the lock, so that it cannot fall between a committer's look and its sleep.
@@ -130,6 +305,11 @@ impl Log {
         state.waiting.len() + state.writing.len()
     }
 
+    /// The place of the last executed turn.
+    pub fn last(&self) -> Lsn {
+        self.state.lock().last
+    }
+
     pub fn committed(&self) -> Lsn {
         self.state.lock().committed
     }
@@ -140,7 +320,15 @@ impl Log {
         if state.waiting.is_empty() {
             return None;
         }
+        assert!(
+            state.writing.is_empty(),
+            "a group of {} turns is to be written while one of {} is being written",
+            state.waiting.len(),
+            state.writing.len()
+        );
         state.writing = Arc::new(std::mem::take(&mut state.waiting));
+        state.writing_since_us = state.since_us;
+        state.assert_order();
         Some(Batch {
             lsn: state.last,
             turns: state.writing.clone(),
@@ -171,6 +359,13 @@ impl Log {
     /// The batch is on disk. The caller still holds its turns.
     pub fn written(&self, lsn: Lsn) {
         let mut state = self.state.lock();
+        let last = state.committed.0 + state.writing.len() as u64;
+        assert!(
+            lsn.0 == last,
+            "a group through place {} is on disk, and it was to go through {last}",
+            lsn.0
+        );
+        state.remember();
         state.committed = lsn;
         state.writing = Arc::default();
     }
@@ -193,20 +388,22 @@ impl Log {
         answers.into_iter().map(|a| Refused(Some(a))).collect()
     }
 
-    /// The newest write that is not on disk of each document that `pick` picks.
+    /// The last place that is taken, and the newest write that is not on disk of each document that
+    /// `pick` picks.
     pub fn uncommitted_writes(
         &self,
         pick: impl Fn(&DocumentWrite) -> bool,
-    ) -> HashMap<Name, DocumentWrite> {
+    ) -> (Lsn, HashMap<Name, DocumentWrite>) {
         let state = self.state.lock();
-        state
+        let newest = state
             .writing
             .iter()
             .chain(&state.waiting)
             .flat_map(|turn| &turn.writes)
             .filter(|write| pick(write))
             .map(|write| (write.id.clone(), write.clone()))
-            .collect()
+            .collect();
+        (state.last, newest)
     }
 }
 
@@ -231,6 +428,12 @@ pub(crate) fn group(batch: &Batch) -> Group {
         .flat_map(|turn| turn.outbound.iter().map(|o| o.id))
         .collect();
 
+    assert!(
+        group.turns > 0 && group.lsn.0 >= group.turns as u64,
+        "a group of {} turns ends at place {}",
+        group.turns,
+        group.lsn.0
+    );
     for turn in batch.turns.iter() {
         for write in &turn.writes {
             let key = DocumentKey {
@@ -238,7 +441,17 @@ pub(crate) fn group(batch: &Batch) -> Group {
                 id: write.id.clone(),
             };
             match documents.get(&key) {
-                Some(&at) => group.documents[at] = write.clone(),
+                Some(&at) => {
+                    let before = group.documents[at].version;
+                    assert!(
+                        write.version == before + 1,
+                        "document {:?} of collection {} is written as version {} after version {before}",
+                        write.id,
+                        write.collection.0,
+                        write.version
+                    );
+                    group.documents[at] = write.clone();
+                }
                 None => {
                     documents.insert(key, group.documents.len());
                     group.documents.push(write.clone());
@@ -255,7 +468,12 @@ pub(crate) fn group(batch: &Batch) -> Group {
         if let Some(delivery) = &turn.handled {
             match &delivery.cause {
                 Cause::Event => {
-                    handled.insert(delivery.id);
+                    assert!(
+                        handled.insert(delivery.id),
+                        "delivery {} to {} is handled by two turns of a group",
+                        delivery.id,
+                        delivery.component
+                    );
                     if !created.contains(&delivery.id) {
                         group.deliveries_removed.push(delivery.id);
                     }
@@ -263,7 +481,10 @@ pub(crate) fn group(batch: &Batch) -> Group {
                 // The turn's own `reminders` say that it is gone, unless it was replaced.
                 Cause::Reminder { .. } => {}
                 Cause::Report { id } => {
-                    assert!(!staged.contains(id), "a request is sent after its commit");
+                    assert!(
+                        !staged.contains(id),
+                        "request {id} is reported by the group that is to send it"
+                    );
                     group.outbound_removed.push(*id);
                 }
             }
@@ -283,6 +504,28 @@ pub(crate) fn group(batch: &Batch) -> Group {
         .filter(|delivery| !handled.contains(&delivery.id))
         .cloned()
         .collect();
+    assert!(
+        group.deliveries_added.len() + handled.len()
+            == created.len() + group.deliveries_removed.len(),
+        "of {} new deliveries and {} that were handled, {} are to be added and {} to be removed",
+        created.len(),
+        handled.len(),
+        group.deliveries_added.len(),
+        group.deliveries_removed.len()
+    );
+    assert!(
+        group.outbound_added.len() == staged.len(),
+        "{} requests of a group have {} ids",
+        group.outbound_added.len(),
+        staged.len()
+    );
+    for letter in &group.dead_letters_added {
+        let id = letter.delivery.id;
+        assert!(
+            !group.dead_letters_removed.contains(&id),
+            "delivery {id} is parked and settled in one group"
+        );
+    }
     for (key, change) in reminders {
         match change {
             ReminderChange::Set(reminder) => group.reminders_set.push((*reminder).clone()),

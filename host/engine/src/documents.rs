@@ -4,7 +4,9 @@
 //! and the turns that queue for it. How turns are ordered:
 //! - A turn holds a document from its first write (or `read_for_update`) until it has been executed.
 //! - A plain read holds nothing; it notes the version, and the turn is executed only if that is
-//!   still the newest version and no other turn holds the document.
+//!   still the newest version and no other turn holds the document. This is looked at while the log
+//!   gives the turn its place and nobody else one ([`Log::append_if`](crate::commit)): so each turn
+//!   has seen just what the turns before it in the log have left.
 //! - A turn that meets a held document looks again for some microseconds, then ends, leaving
 //!   nothing. It runs again once it holds every document that it is known to have wanted, taken in
 //!   key order by queueing. A running turn never waits for a document, and queueing is in one global
@@ -14,36 +16,48 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use parking_lot::{Mutex, MutexGuard};
+use std::sync::atomic::Ordering;
 
 use crate::ids::{DocumentKey, Lsn, Name, TurnId};
 use crate::queue::Job;
 use crate::store::{Store, StoreError};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 
 const SHARDS: usize = 64;
 
 /// What is known of a document.
-pub(crate) struct CellState {
+struct CellState {
     /// Whether `version` and `body` say what the store says.
-    pub loaded: bool,
+    loaded: bool,
     /// How often it has been written; 0 if it never was.
+    version: u64,
+    /// Its body; none if there is no such document.
+    body: Option<Name>,
+    /// The turn that holds it.
+    owner: Option<TurnId>,
+    /// Turns that queue for it.
+    waiters: VecDeque<Box<Job>>,
+    /// The last turn that wrote it.
+    lsn: Lsn,
+}
+
+/// A document as a turn sees it.
+pub(crate) struct Sight {
+    /// How often it has been written.
     pub version: u64,
     /// Its body; none if there is no such document.
     pub body: Option<Name>,
-    /// The turn that holds it.
-    pub owner: Option<TurnId>,
-    /// Turns that queue for it.
-    pub waiters: VecDeque<Box<Job>>,
-    /// The last turn that wrote it.
-    pub lsn: Lsn,
+    /// Whether the turn holds it.
+    pub held: bool,
 }
 
 /// A document in memory.
 pub(crate) struct Cell {
     pub key: DocumentKey,
     state: Mutex<CellState>,
+    /// The version, and in its lowest bit whether a turn holds the document: for a look without the
+    /// lock. Changes with `state`, under its lock.
+    stamp: AtomicU64,
     /// Whether it was used since the cache last looked for what to forget.
     used: AtomicBool,
 }
@@ -60,12 +74,58 @@ impl Cell {
                 waiters: VecDeque::new(),
                 lsn: Lsn(0),
             }),
+            stamp: AtomicU64::new(0),
             used: AtomicBool::new(true),
         }
     }
 
-    pub fn state(&self) -> MutexGuard<'_, CellState> {
-        self.state.lock()
+    fn stamp(&self, state: &CellState) {
+        let stamp = state.version << 1 | u64::from(state.owner.is_some());
+        self.stamp.store(stamp, Ordering::Release);
+    }
+
+    /// Whether this version is still the newest, and no turn holds the document.
+    ///
+    /// A turn that is before the asking one in the log has held the documents that it wrote from before
+    /// it got its place. So whoever asks while the log is locked sees that it holds them still, or
+    /// what it has written.
+    pub fn is_still(&self, version: u64) -> bool {
+        self.stamp.load(Ordering::Acquire) == version << 1
+    }
+
+    /// The document, unless another turn holds it. The turn holds it from now on if it wants to.
+    pub fn look(&self, turn: TurnId, hold: bool) -> Option<Sight> {
+        let mut state = self.state.lock();
+        match state.owner {
+            None if hold => {
+                state.owner = Some(turn);
+                self.stamp(&state);
+            }
+            Some(owner) if owner != turn => return None,
+            _ => {}
+        }
+        Some(Sight {
+            version: state.version,
+            body: state.body.clone(),
+            held: state.owner == Some(turn),
+        })
+    }
+
+    /// Have the job's turn hold the document. If another one holds it, the job queues for it and is
+    /// gone from here.
+    pub fn take_for(&self, job: Box<Job>) -> Option<Box<Job>> {
+        let mut state = self.state.lock();
+        match state.owner {
+            Some(owner) if owner != job.turn => {
+                state.waiters.push_back(job);
+                None
+            }
+            _ => {
+                state.owner = Some(job.turn);
+                self.stamp(&state);
+                Some(job)
+            }
+        }
     }
 
     /// The turn lets go; the first in the queue takes over and is given back to be run.
@@ -75,8 +135,54 @@ impl Cell {
             return None;
         }
         let next = state.waiters.pop_front();
+        if let Some(job) = &next {
+            let wanted = job.footprint.get(job.held).map(|cell| &cell.key);
+            assert!(
+                wanted == Some(&self.key),
+                "turn {} queued for document {:?} and wants {wanted:?}",
+                job.turn,
+                self.key
+            );
+        }
         state.owner = next.as_ref().map(|job| job.turn);
+        self.stamp(&state);
         next
+    }
+
+    /// Make what the turn wrote the newest version. Answers the bytes of the body before.
+    ///
+    /// # Panics
+    /// When the turn does not hold the document, or saw another version of it: then two turns have
+    /// written it at once.
+    pub fn install(&self, turn: TurnId, seen: u64, body: Option<Name>, lsn: Lsn) -> usize {
+        let mut state = self.state.lock();
+        assert!(
+            state.owner == Some(turn),
+            "turn {turn} writes document {:?} of collection {} without holding it: it is held by {:?}",
+            self.key.id,
+            self.key.collection.0,
+            state.owner
+        );
+        assert!(
+            state.version == seen,
+            "turn {turn} writes document {:?} of collection {} over version {}: it saw version {seen}",
+            self.key.id,
+            self.key.collection.0,
+            state.version
+        );
+        assert!(
+            state.lsn < lsn,
+            "place {} in the log writes document {:?} of collection {} that place {} wrote before",
+            lsn.0,
+            self.key.id,
+            self.key.collection.0,
+            state.lsn.0
+        );
+        let before = std::mem::replace(&mut state.body, body);
+        state.version += 1;
+        state.lsn = lsn;
+        self.stamp(&state);
+        before.map_or(0, |body| body.len())
     }
 }
 
@@ -124,12 +230,20 @@ impl Documents {
             }
         };
         {
-            let mut state = cell.state();
+            let mut state = cell.state.lock();
             if !state.loaded {
                 if let Some(stored) = store.read(key.collection, &key.id)? {
+                    assert!(
+                        stored.id == key.id && stored.version > 0,
+                        "the store gives document {:?} of version {} for document {:?}",
+                        stored.id,
+                        stored.version,
+                        key.id
+                    );
                     self.bytes.fetch_add(stored.body.len(), Ordering::Relaxed);
                     state.version = stored.version;
                     state.body = Some(stored.body);
+                    cell.stamp(&state);
                 }
                 state.loaded = true;
             }
@@ -142,7 +256,12 @@ impl Documents {
         if new >= old {
             self.bytes.fetch_add(new - old, Ordering::Relaxed);
         } else {
-            self.bytes.fetch_sub(old - new, Ordering::Relaxed);
+            let before = self.bytes.fetch_sub(old - new, Ordering::Relaxed);
+            assert!(
+                before >= old - new,
+                "a document becomes shorter by {} bytes and all had {before}",
+                old - new
+            );
         }
     }
 
@@ -164,7 +283,7 @@ impl Documents {
                 if freed >= over || Arc::strong_count(cell) > 1 {
                     return true;
                 }
-                let state = cell.state();
+                let state = cell.state.lock();
                 let needed = state.owner.is_some() || !state.waiters.is_empty();
                 if needed || state.lsn > committed || cell.used.swap(false, Ordering::Relaxed) {
                     return true;
@@ -172,7 +291,11 @@ impl Documents {
                 freed += cost(key, state.body.as_deref());
                 false
             });
-            self.bytes.fetch_sub(freed, Ordering::Relaxed);
+            let before = self.bytes.fetch_sub(freed, Ordering::Relaxed);
+            assert!(
+                before >= freed,
+                "documents of {freed} bytes are forgotten and all had {before}"
+            );
         }
     }
 

@@ -4,16 +4,15 @@
 //! step by step with `run`, `commit` and `fire_due`, in any order that it likes. This file holds what
 //! goes in; `run` runs it, `outputs` lets go what came of it.
 
-use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
-
-use parking_lot::Mutex;
 
 use crate::collections::Collections;
 use crate::commit::Log;
 use crate::documents::Documents;
+use crate::fatal::{self, OnFatal};
 use crate::footprint::release_all;
 use crate::history::Kind;
 use crate::ids::{Name, TurnId};
@@ -21,14 +20,16 @@ use crate::limits::Limits;
 use crate::network::{Network, OutboundRequest};
 use crate::operate::Counters;
 use crate::outlets::Outlets;
-use crate::queue::{Delayed, Job, Queue};
+use crate::queue::{Bounds, Job, Offered, Queue};
 use crate::reminders::Reminders;
 use crate::spans::Spans;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace, Waiter};
 use crate::store::{Store, StoreError, StoredReminder};
 use crate::suspects::Suspects;
+use crate::sync::{AtomicU64, Mutex};
 use crate::time::{Clock, Entropy, Timestamp};
 use crate::turn::Turn;
+use crate::waiting::Room;
 
 /// What the engine stands on.
 #[derive(Clone)]
@@ -76,15 +77,20 @@ pub(crate) struct Shared {
     pub collections: Collections,
     pub reminders: Mutex<Reminders>,
     pub queue: Queue,
-    pub delayed: Delayed,
+    /// Deliveries that wait.
+    pub room: Room,
     pub log: Log,
     pub next_id: AtomicU64,
+    /// Ids below this one are from before this start.
+    pub first_id: u64,
     pub outlets: Outlets,
     pub counters: Counters,
     /// Dead letters that are being settled, by the delivery's id.
     pub settling: Mutex<HashSet<u64>>,
     pub suspects: Mutex<Suspects>,
     pub failed: OnceLock<StoreError>,
+    /// What is done when a thread has panicked; without it the process ends.
+    pub on_fatal: OnceLock<OnFatal>,
     pub handler: Arc<dyn Handler>,
 }
 
@@ -92,6 +98,18 @@ impl Shared {
     /// An id that was never used.
     pub fn fresh_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Run what must not panic. If it does, the engine stops, and so does the process.
+    pub fn guarded(&self, what: &str, body: impl FnOnce()) {
+        let on_fatal = |reason: &str| {
+            let _ = self.failed.set(StoreError::Failed(reason.to_owned()));
+            match self.on_fatal.get() {
+                Some(on_fatal) => on_fatal(reason),
+                None => fatal::abort(reason),
+            }
+        };
+        fatal::guarded(what, on_fatal, body);
     }
 }
 
@@ -101,46 +119,85 @@ pub struct Engine {
     pub(crate) shared: Arc<Shared>,
 }
 
+/// An engine, for what the engine itself keeps: what would hold it there would keep it from ending.
+pub(crate) struct WeakEngine(Weak<Shared>);
+
+impl WeakEngine {
+    /// The engine, if it is still there.
+    pub fn get(&self) -> Option<Engine> {
+        let shared = self.0.upgrade()?;
+        Some(Engine { shared })
+    }
+}
+
 impl Engine {
+    pub(crate) fn weak(&self) -> WeakEngine {
+        WeakEngine(Arc::downgrade(&self.shared))
+    }
+
     /// Open the store and read back what must go on. Nothing runs yet.
     pub fn open(
         environment: Environment,
         handler: Arc<dyn Handler>,
         limits: Limits,
     ) -> Result<(Self, Recovery), StoreError> {
-        let recovered = environment.store.recover()?;
+        let store = &environment.store;
+        let recovered = store.recover()?;
+        let overdue = store.count_overdue(environment.clock.now())?;
+        let suspect = store.suspect()?;
         let mut reminders = Reminders::default();
         for reminder in recovered.reminders {
             reminders.set(Arc::new(reminder));
         }
+        let begun_max = (limits.turns_waiting_max / 2).max(1);
+        let first_id = recovered.next_id.max(1);
         let shared = Arc::new(Shared {
             environment,
             documents: Documents::new(limits.cache_bytes_max),
+            queue: Queue::new(begun_max, &limits.client_weights),
+            outlets: Outlets::new(&limits),
             limits,
             collections: Collections::recovered(recovered.collections),
             reminders: Mutex::new(reminders),
-            queue: Queue::default(),
-            delayed: Delayed::default(),
+            room: Room::default(),
             log: Log::recovered(recovered.lsn),
-            next_id: AtomicU64::new(recovered.next_id.max(1)),
-            outlets: Outlets::default(),
+            next_id: AtomicU64::new(first_id),
+            first_id,
             counters: Counters::default(),
             settling: Mutex::default(),
             suspects: Mutex::default(),
             failed: OnceLock::new(),
+            on_fatal: OnceLock::new(),
             handler,
         });
         let recovery = Recovery {
             deliveries: recovered.deliveries,
             outbound: recovered.outbound,
+            overdue,
+            suspect,
         };
         Ok((Self { shared }, recovery))
+    }
+
+    /// Do this when a thread of the engine has panicked, instead of ending the process. For tests, and
+    /// for whoever has more in the process than a host.
+    pub fn on_fatal(&self, on_fatal: OnFatal) {
+        let _ = self.shared.on_fatal.set(on_fatal);
     }
 
     /// Go on with what the store gave back: pending deliveries and unanswered requests. Overdue
     /// reminders fire with the next `fire_due`.
     pub fn resume(&self, recovery: Recovery) {
-        self.resume_deliveries(recovery.deliveries);
+        let mut deliveries = recovery.deliveries;
+        let starts_max = self.shared.limits.starts_max;
+        let suspects = recovery.overdue.into_iter();
+        let suspects = suspects.filter(|(_, _, starts)| *starts > starts_max);
+        deliveries.extend(suspects.filter_map(|(component, id, starts)| {
+            let reminder = self.shared.reminders.lock().take(&component, &id)?;
+            let delivery = reminder_delivery(&self.shared, &reminder);
+            Some(Delivery { starts, ..delivery })
+        }));
+        self.resume_deliveries(deliveries, recovery.suspect);
         for request in recovery.outbound {
             self.send_out(Arc::new(request));
         }
@@ -155,27 +212,35 @@ impl Engine {
         trace: Trace,
         waiter: Waiter,
     ) -> Result<(), Busy> {
-        self.submit_within(component, function, argument, trace, None, waiter)
+        let asker = Asker::default();
+        self.submit_for(asker, component, function, argument, trace, waiter)
     }
 
-    /// As [`Engine::submit`], for somebody who waits no longer than this. A turn that has not begun by then
+    /// As [`Engine::submit`], for a client among others: each has a share of what may wait, and clients
+    /// take turns.
+    ///
+    /// Where the client waits no longer than some time: a turn that has not begun by then
     /// does not; one that runs by then is ended if its handler sees it ([`Turn::left_us`]). What is executed
-    /// stays, whoever waits.
-    pub fn submit_within(
+    /// stays, whoever waits. The waiter may be told [`Failure::Refused`]: others who asked for less came first.
+    pub fn submit_for(
         &self,
+        asker: Asker,
         component: Name,
         function: Name,
         argument: Arc<dyn std::any::Any + Send + Sync>,
         trace: Trace,
-        within: Option<Duration>,
         waiter: Waiter,
     ) -> Result<(), Busy> {
         let shared = &self.shared;
-        if shared.queue.alive() >= shared.limits.turns_waiting_max
-            || shared.log.uncommitted() >= shared.limits.uncommitted_turns_max
-            || shared.outlets.in_memory() >= shared.limits.requests_waiting_max
-        {
+        let refused = || {
             shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+        };
+        if shared.failed.get().is_some() {
+            waiter(Err(Failure::Shutdown));
+            return Ok(());
+        }
+        if shared.log.uncommitted() >= shared.limits.uncommitted_turns_max {
+            refused();
             return Err(Busy);
         }
         let stimulus = Stimulus::Request {
@@ -185,10 +250,30 @@ impl Engine {
             argument,
             trace: self.shared.begun(trace),
         };
+        let within = asker.within;
         let within = within.map(|within| u64::try_from(within.as_micros()).unwrap_or(u64::MAX));
         let now_us = shared.environment.clock.monotonic_us();
         let expires_us = within.map(|within| now_us.saturating_add(within));
-        self.submit_stimulus(stimulus, expires_us, waiter);
+        let bounds = Bounds {
+            all_max: shared.limits.turns_waiting_max,
+            each_max: shared.limits.turns_waiting_per_client_max,
+        };
+        let turn = TurnId(shared.fresh_id());
+        let queue = &shared.queue;
+        match queue.offer(&asker.name, bounds, turn, stimulus, expires_us, waiter) {
+            Offered::Taken => {}
+            Offered::Instead(mut job) => {
+                refused();
+                if let Some(waiter) = job.waiter.take() {
+                    waiter(Err(Failure::Refused));
+                }
+            }
+            Offered::Full => {
+                refused();
+                return Err(Busy);
+            }
+            Offered::Closed(waiter) => waiter(Err(Failure::Shutdown)),
+        }
         Ok(())
     }
 
@@ -206,17 +291,12 @@ impl Engine {
             argument,
             trace: self.shared.begun(Trace::default()),
         };
-        self.submit_stimulus(stimulus, None, waiter);
-    }
-
-    fn submit_stimulus(&self, stimulus: Stimulus, expires_us: Option<u64>, waiter: Waiter) {
         if self.shared.failed.get().is_some() {
             return waiter(Err(Failure::Shutdown));
         }
         let turn = TurnId(self.shared.fresh_id());
         let queue = &self.shared.queue;
-        let mut job = queue.job(turn, stimulus, Some(waiter));
-        job.expires_us = expires_us;
+        let job = queue.job(turn, stimulus, Some(waiter));
         let refused = queue.push_if_open(job);
         if let Err(mut job) = refused
             && let Some(waiter) = job.waiter.take()
@@ -225,9 +305,19 @@ impl Engine {
         }
     }
 
-    /// Run one ready turn, the one at `place` of the queue. Answers whether there was one.
+    /// Run one ready turn, the one at `place` in the order in which they became ready. Answers whether there
+    /// was one.
     pub fn run(&self, place: usize) -> bool {
-        let Some(job) = self.shared.queue.take(place) else {
+        self.run_taken(self.shared.queue.take(place))
+    }
+
+    /// Run the ready turn that a worker would. Answers whether there was one.
+    pub fn run_next(&self) -> bool {
+        self.run_taken(self.shared.queue.pop())
+    }
+
+    fn run_taken(&self, taken: Option<Box<Job>>) -> bool {
+        let Some(job) = taken else {
             return false;
         };
         if let Some(next) = self.run_job(job) {
@@ -252,26 +342,73 @@ impl Engine {
         self.shared.queue.job(turn, stimulus, None)
     }
 
-    /// Start the turns of reminders and retries that are due.
+    /// Start the turns of reminders and of deliveries that waited, as far as they are due and there is room.
     pub fn fire_due(&self) {
         let shared = &self.shared;
         let now = shared.environment.clock.now();
-        let fired = shared.reminders.lock().fire(now);
+        let room = shared.queue.room();
+        let fired = shared.reminders.lock().fire(now, room);
         for reminder in fired {
             self.enqueue_delivery(Arc::new(reminder_delivery(shared, &reminder)));
         }
-        for job in shared.delayed.take_due(now) {
-            shared.queue.push(job);
+        self.release_waiting();
+        if shared.outlets.read_again_us().is_some() {
+            self.send_more();
         }
     }
 
     /// When `fire_due` has something to do next.
     pub fn next_due(&self) -> Option<Timestamp> {
-        let reminder = self.shared.reminders.lock().next_due();
-        [reminder, self.shared.delayed.next_due()]
-            .into_iter()
-            .flatten()
-            .min()
+        let shared = &self.shared;
+        let clock = &shared.environment.clock;
+        let now_us = clock.monotonic_us();
+        let waiting = [shared.room.next_due_us(), shared.outlets.read_again_us()];
+        let waiting = waiting.into_iter().flatten().min();
+        let waiting =
+            waiting.map(|due_us| clock.now() + due_us.saturating_sub(now_us).div_ceil(1_000));
+        let reminder = shared.reminders.lock().next_due();
+        [reminder, waiting].into_iter().flatten().min()
+    }
+
+    /// Make jobs of deliveries that have waited long enough. Those that are on disk alone are read back.
+    fn release_waiting(&self) {
+        let shared = &self.shared;
+        let now_us = shared.environment.clock.monotonic_us();
+        let in_memory_max = shared.limits.deliveries_waiting_in_memory_max;
+        shared.room.trim(in_memory_max, shared.log.committed());
+        let mut released = shared.room.release(now_us, shared.queue.room());
+        let on_disk = released.iter().filter(|r| r.waiting.delivery.is_none());
+        let ids: Vec<u64> = on_disk.map(|released| released.id).collect();
+        let mut read = HashMap::new();
+        if !ids.is_empty() {
+            match shared.environment.store.deliveries(&ids) {
+                Ok(deliveries) => read.extend(deliveries.into_iter().map(|d| (d.id, d))),
+                Err(error) => {
+                    tracing::error!(%error, deliveries = ids.len(), "deliveries that wait on disk could not be read back; the store is asked again in a moment");
+                    return shared.room.put_back(released, now_us, &shared.limits);
+                }
+            }
+        }
+        for released in &mut released {
+            let waiting = &mut released.waiting;
+            let delivery = waiting.delivery.take().or_else(|| {
+                let sender = waiting.sender.clone();
+                let read = read.remove(&released.id)?;
+                Some(Arc::new(Delivery { sender, ..read }))
+            });
+            let delivery = delivery.unwrap_or_else(|| {
+                panic!(
+                    "the delivery {} waits on disk and is not there",
+                    released.id
+                )
+            });
+            let stimulus = Stimulus::Delivery(delivery);
+            let mut job = shared.queue.job(waiting.turn, stimulus, None);
+            job.attempts = waiting.attempts;
+            job.failing_since_us = waiting.failing_since_us;
+            job.released = released.period();
+            shared.queue.push(job);
+        }
     }
 
     /// Take no more jobs, and tell those who wait for one that has not run. Deliveries are on disk,
@@ -298,11 +435,25 @@ impl Engine {
     }
 }
 
+/// Who asks for a turn.
+#[derive(Clone, Debug, Default)]
+pub struct Asker {
+    /// Stands for the client among all others: a proven name, or else an address. Clients with the same name
+    /// share one share.
+    pub name: Name,
+    /// How long the client waits; none for as long as it takes.
+    pub within: Option<Duration>,
+}
+
 /// What the store gave back and `Engine::resume` goes on with.
 #[derive(Debug, Default)]
 pub struct Recovery {
     deliveries: Vec<Delivery>,
     outbound: Vec<OutboundRequest>,
+    /// Reminders that are due: component, id, and in how many starts they were.
+    overdue: Vec<(Name, Name, u32)>,
+    /// What ran when the host ended, if it was suspected of ending it.
+    suspect: Option<String>,
 }
 
 impl Recovery {
@@ -312,7 +463,7 @@ impl Recovery {
     }
 }
 
-fn reminder_delivery(shared: &Shared, reminder: &StoredReminder) -> Delivery {
+fn reminder_delivery(shared: &Shared, reminder: &Arc<StoredReminder>) -> Delivery {
     let (interface, function) = shared.handler.reminder_function();
     Delivery {
         id: shared.fresh_id(),
@@ -323,11 +474,12 @@ fn reminder_delivery(shared: &Shared, reminder: &StoredReminder) -> Delivery {
         component: reminder.component.clone(),
         interface,
         function,
-        payload: Payload::Live(Arc::new(reminder.clone())),
+        payload: Payload::Live(reminder.clone()),
         by: None,
         trace: shared.begun(reminder.trace),
         subjects: reminder.subjects.clone(),
         hops: 0,
         starts: 0,
+        sender: None,
     }
 }

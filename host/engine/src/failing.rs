@@ -1,8 +1,9 @@
 //! Turns that fail: tried again after a pause, or parked as dead letters. Nothing of them remains but
 //! a line in the history.
 //!
-//! A delivery is parked when it has failed too often, and without being tried when it comes too far
-//! down a chain of events, or when it seems to end the process (see `suspects`).
+//! A delivery is parked when it has failed too often or for too long, and without being tried when it comes
+//! too far down a chain of events, or when it seems to end the process (see `suspects`). While its
+//! subscriber as a whole is paused (see `subscriber`) it is not parked: it waits.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,10 +12,12 @@ use crate::commit::Executed;
 use crate::engine::{Engine, Shared};
 use crate::footprint::release_all;
 use crate::history::Ended;
+use crate::ids::Lsn;
 use crate::queue::Job;
 use crate::standing::{handled_reminder, is_current, is_reminder};
-use crate::stimulus::{Delivery, Failure, Stimulus};
+use crate::stimulus::{Cause, Delivery, Failure, Stimulus};
 use crate::store::DeadLetter;
+use crate::subscriber::{Fallen, Waiting};
 use crate::turn::Turn;
 
 impl Engine {
@@ -29,12 +32,16 @@ impl Engine {
         let shared = &self.shared;
         shared.counters.failed.fetch_add(1, Ordering::Relaxed);
         job.attempts += 1;
+        let now_us = shared.environment.clock.monotonic_us();
+        if job.attempts == 1 {
+            job.failing_since_us = now_us;
+        }
         let component = job.stimulus.component().clone();
         let reason = failure.to_string();
         tracing::warn!(%component, turn = %job.turn, attempt = job.attempts, %reason, "a turn failed");
         let last = match &job.stimulus {
             Stimulus::Request { .. } => true,
-            Stimulus::Delivery(_) => job.attempts >= shared.limits.attempts_max,
+            Stimulus::Delivery(delivery) => self.is_last(delivery, &job, &failure, now_us),
         };
         let waiter = job.waiter.take();
         self.leave_nothing(turn, job, reason, took_us, last);
@@ -43,8 +50,112 @@ impl Engine {
         }
     }
 
+    /// Whether a delivery that failed is not tried again. Notes for its subscriber that it failed.
+    fn is_last(&self, delivery: &Delivery, job: &Job, failure: &Failure, now_us: u64) -> bool {
+        let shared = &self.shared;
+        let limits = &shared.limits;
+        let clock = &shared.environment.clock;
+        let fallen = match failure {
+            Failure::Handler { reason, .. } => {
+                let now = (clock.now(), now_us);
+                let first_us = job.failing_since_us;
+                shared.room.failed(delivery, first_us, reason, now, limits)
+            }
+            // Not the subscriber's fault.
+            _ => shared
+                .room
+                .told_nothing(&delivery.component, delivery.id, now_us),
+        };
+        match fallen {
+            Fallen::No => {
+                let failing_us = now_us.saturating_sub(job.failing_since_us);
+                job.attempts >= limits.attempts_max
+                    || failing_us >= limits.retry_for_ms.saturating_mul(1_000)
+            }
+            Fallen::Before => false,
+            Fallen::Now { subjects, senders } => {
+                shared.counters.pauses.fetch_add(1, Ordering::Relaxed);
+                tracing::error!(
+                    component = %delivery.component, subjects, senders, error = %failure,
+                    "deliveries to a component fail and none succeeds: it is paused, what comes for it \
+                     is kept in order, and one is tried from time to time; see `rialto dead-letters paused`"
+                );
+                false
+            }
+        }
+    }
+
+    /// A delivery has had its effect: its component is well.
+    pub(crate) fn succeeded(&self, delivery: &Delivery) {
+        let now_us = self.shared.environment.clock.monotonic_us();
+        let ended = self.shared.room.succeeded(&delivery.component, now_us);
+        if let Some((paused_us, kept)) = ended {
+            tracing::warn!(
+                component = %delivery.component, seconds = paused_us / 1_000_000, kept,
+                "a component that was paused is well again: what was kept for it is delivered"
+            );
+        }
+    }
+
+    /// A delivery is over and says nothing of its subscriber.
+    pub(crate) fn told_nothing(&self, delivery: &Delivery) {
+        let now_us = self.shared.environment.clock.monotonic_us();
+        let room = &self.shared.room;
+        room.told_nothing(&delivery.component, delivery.id, now_us);
+    }
+
+    /// Have a delivery wait until its subscriber is well, if it is to. Else the job is given back.
+    pub(crate) fn kept(&self, job: Box<Job>) -> Option<Box<Job>> {
+        let shared = &self.shared;
+        let Stimulus::Delivery(delivery) = &job.stimulus else {
+            return Some(job);
+        };
+        // A suspect is tried whatever its subscriber does: the next one waits for it.
+        if job.waiter.is_some()
+            || !shared
+                .room
+                .keeps(&delivery.component, delivery.id, job.released)
+        {
+            return Some(job);
+        }
+        let mut executed = Executed::default();
+        let delivery = durable(delivery, &mut executed);
+        let lsn = if executed.deliveries.is_empty() {
+            shared.log.last()
+        } else {
+            let now_us = shared.environment.clock.monotonic_us();
+            match shared.log.append(executed, None, now_us) {
+                Ok(lsn) => lsn,
+                Err(refused) => {
+                    refused.tell();
+                    return None;
+                }
+            }
+        };
+        self.wait(job, delivery, lsn, None);
+        None
+    }
+
+    /// Put a delivery where it waits: for its subscriber, or for another attempt at this instant.
+    fn wait(&self, mut job: Box<Job>, delivery: Arc<Delivery>, lsn: Lsn, due_us: Option<u64>) {
+        let shared = &self.shared;
+        release_all(shared, &mut job);
+        let (id, component) = (delivery.id, delivery.component.clone());
+        let mut waiting = Waiting::new(delivery, job.sender.clone(), job.turn, lsn);
+        waiting.attempts = job.attempts;
+        waiting.failing_since_us = job.failing_since_us;
+        let limits = &shared.limits;
+        match due_us {
+            Some(due_us) => shared.room.delay(&component, id, waiting, due_us, limits),
+            None => shared.room.keep(&component, id, waiting, limits),
+        }
+    }
+
     /// Park a delivery without trying it.
     pub(crate) fn give_up(&self, mut job: Box<Job>, reason: String) {
+        if let Stimulus::Delivery(delivery) = &job.stimulus {
+            self.told_nothing(delivery);
+        }
         let waiter = job.waiter.take();
         let component = job.stimulus.component().clone();
         self.leave_nothing(None, job, reason.clone(), 0, true);
@@ -75,6 +186,10 @@ impl Engine {
             staged.subjects.clone_from(&delivery.subjects);
         }
         let mut executed = Executed::default();
+        let again = match &job.stimulus {
+            Stimulus::Delivery(delivery) if !last => Some(durable(delivery, &mut executed)),
+            _ => None,
+        };
         let mut reminders = is_reminder(&job.stimulus).then(|| shared.reminders.lock());
         let wanted = reminders
             .as_ref()
@@ -90,8 +205,10 @@ impl Engine {
         let record = self.record(&probe, &job.stimulus, &mut staged, took_us, ended);
         let record = Arc::new(record);
         if let Some(delivery) = parked {
+            // It is wanted, so its reminder, if it is of one, is the current one.
+            executed.reminders.extend(handled_reminder(&job.stimulus));
             if let Some(reminders) = &mut reminders {
-                handled_reminder(reminders, &job.stimulus, &mut executed.reminders);
+                reminders.apply(&executed.reminders);
             }
             self.park(delivery, job.attempts, reason, &mut executed);
         }
@@ -100,12 +217,13 @@ impl Engine {
         executed.history = Some(record);
         let appended = shared.log.append(executed, None, now_us);
         drop(reminders);
-        if let Err(refused) = appended {
-            return refused.tell();
-        }
-        if matches!(&job.stimulus, Stimulus::Delivery(_)) && !last {
-            let due = shared.environment.clock.now() + self.pause_ms(job.attempts);
-            shared.delayed.push(due, job);
+        match (appended, again) {
+            (Ok(lsn), Some(delivery)) => {
+                let pause_us = self.pause_ms(job.attempts).saturating_mul(1_000);
+                self.wait(job, delivery, lsn, Some(now_us.saturating_add(pause_us)));
+            }
+            (Ok(_), None) => {}
+            (Err(refused), _) => refused.tell(),
         }
     }
 
@@ -139,6 +257,21 @@ impl Engine {
         let half = longest / 2;
         longest - u64::from_le_bytes(chance) % half.saturating_add(1)
     }
+}
+
+/// A delivery that waits longer, as it is on disk. What a request to the outside came to is only in memory:
+/// from now on its report is a delivery that stands for itself, and the request is over.
+pub(crate) fn durable(delivery: &Arc<Delivery>, executed: &mut Executed) -> Arc<Delivery> {
+    if !matches!(delivery.cause, Cause::Report { .. }) {
+        return delivery.clone();
+    }
+    let kept = Arc::new(Delivery {
+        cause: Cause::Event,
+        ..(**delivery).clone()
+    });
+    executed.handled = Some(delivery.clone());
+    executed.deliveries.push(kept.clone());
+    kept
 }
 
 /// Why a delivery is parked without being tried, if it is.

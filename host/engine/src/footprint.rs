@@ -8,14 +8,16 @@ use crate::turn::{Touch, Turn};
 pub(crate) fn take_footprint(mut job: Box<Job>) -> Option<Box<Job>> {
     while job.held < job.footprint.len() {
         let cell = job.footprint[job.held].clone();
-        let mut state = cell.state();
-        match state.owner {
-            Some(owner) if owner != job.turn => {
-                state.waiters.push_back(job);
-                return None;
-            }
-            _ => state.owner = Some(job.turn),
+        if let Some(before) = job.held.checked_sub(1) {
+            let before = &job.footprint[before].key;
+            assert!(
+                *before < cell.key,
+                "turn {} takes {:?} after {before:?}, which is out of order",
+                job.turn,
+                cell.key
+            );
         }
+        job = cell.take_for(job)?;
         job.held += 1;
     }
     Some(job)
@@ -24,14 +26,17 @@ pub(crate) fn take_footprint(mut job: Box<Job>) -> Option<Box<Job>> {
 /// Put the documents that the job holds into its turn.
 pub(crate) fn adopt_footprint(turn: &mut Turn, job: &mut Job) {
     for cell in job.footprint.drain(..) {
-        let (version, seen) = {
-            let state = cell.state();
-            (state.version, state.body.clone())
-        };
+        let sight = cell.look(job.turn, true);
+        let sight = sight.unwrap_or_else(|| {
+            panic!(
+                "turn {} begins and another holds document {:?}, which it has waited for",
+                job.turn, cell.key.id
+            )
+        });
         let touch = Touch {
             cell: cell.clone(),
-            version,
-            seen,
+            version: sight.version,
+            seen: sight.body,
             held: true,
             write: None,
         };

@@ -9,14 +9,18 @@
 //! [`commit`] (how executed turns reach the disk).
 
 mod budget;
+mod clients;
 mod collections;
 pub mod commit;
 pub mod documents;
 pub mod engine;
 mod failing;
+pub mod fatal;
 mod footprint;
 pub mod history;
 pub mod ids;
+#[cfg(test)]
+mod interleavings;
 pub mod limits;
 pub mod network;
 pub mod operate;
@@ -30,16 +34,21 @@ pub mod spans;
 mod standing;
 pub mod stimulus;
 pub mod store;
+mod subscriber;
 mod suspects;
+mod sync;
 pub mod threads;
 pub mod time;
 pub mod turn;
+mod validate;
+mod waiting;
 
-pub use engine::{Busy, Engine, Environment, Handled, Handler, Recovery};
+pub use engine::{Asker, Busy, Engine, Environment, Handled, Handler, Recovery};
 pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
 pub use limits::Limits;
-pub use operate::{Counters, Decision, Load, Settled};
+pub use operate::{Counters, Decision, Letters, Load, SETTLED_MAX, Settled};
 pub use spans::{Spans, TurnSpan};
 pub use stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace};
+pub use subscriber::Paused;
 pub use time::{Clock, Entropy, Timestamp};
 pub use turn::{Interrupt, Turn};

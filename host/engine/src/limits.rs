@@ -1,21 +1,42 @@
 //! Every bound of the engine, in one place, with unit and reason.
 
+use crate::ids::Name;
+
 /// Bounds that an operator may set; [`Limits::default`] gives the documented values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Turns that may be waiting or running before new requests are refused with `Busy`.
-    /// Beyond this a client waits longer than it gains.
+    /// Beyond this a client waits longer than it gains. Deliveries that wait for another attempt or for
+    /// a paused component do not count.
     pub turns_waiting_max: usize,
+    /// Requests of one client that may be waiting or running before more of its are refused with `Busy`.
+    pub turns_waiting_per_client_max: usize,
+    /// Clients that get more requests begun in their turn than one, and how many: those not named get one.
+    pub client_weights: Vec<(Name, u32)>,
     /// Executed turns that may wait for the disk before new requests are refused.
     pub uncommitted_turns_max: usize,
-    /// Requests to the outside that may be in memory, to all destinations, before new requests are
-    /// refused. Each is a few kilobytes.
+    /// Requests to the outside that may be in memory, to all destinations; those beyond wait on disk.
+    /// Each is a few kilobytes.
     pub requests_waiting_max: usize,
-    /// Requests to one destination that may be in memory; those beyond wait on disk. A part of the
-    /// bound of all, so that one dead destination does not use up the others' share.
+    /// Requests to one destination that may be in memory; those beyond wait on disk. Each destination has
+    /// at most as much as is left for all others, too, so that dead ones leave room.
     pub requests_waiting_per_destination_max: usize,
+    /// Deliveries that wait for another attempt or for a paused component and are in memory; those
+    /// beyond are on disk alone until their time comes.
+    pub deliveries_waiting_in_memory_max: usize,
     /// How often a delivery is tried before it becomes a dead letter.
     pub attempts_max: u32,
+    /// For how long a delivery is tried before it becomes a dead letter, in milliseconds.
+    pub retry_for_ms: u64,
+    /// A component is paused when deliveries about so many subjects have failed since the last success,
+    pub pause_subjects: usize,
+    /// and from so many senders.
+    pub pause_senders: usize,
+    /// The time from the pause of a component to its first probe, in milliseconds; doubles after each
+    /// that fails.
+    pub probe_initial_ms: u64,
+    /// The longest time between two probes, in milliseconds.
+    pub probe_max_ms: u64,
     /// The pause after a delivery's first failure, in milliseconds; doubles after each more.
     pub retry_initial_ms: u64,
     /// The longest pause between a delivery's attempts, in milliseconds.
@@ -43,12 +64,20 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             turns_waiting_max: 4_096,
+            turns_waiting_per_client_max: 1_024,
+            client_weights: Vec::new(),
             uncommitted_turns_max: 65_536,
             requests_waiting_max: 16_384,
             requests_waiting_per_destination_max: 4_096,
-            attempts_max: 8,
+            deliveries_waiting_in_memory_max: 16_384,
+            attempts_max: 100,
+            retry_for_ms: 4 * 3_600_000,
+            pause_subjects: 8,
+            pause_senders: 2,
+            probe_initial_ms: 1_000,
+            probe_max_ms: 30_000,
             retry_initial_ms: 50,
-            retry_max_ms: 30_000,
+            retry_max_ms: 300_000,
             commit_linger_us: 5_000,
             cache_bytes_max: 256 << 20,
             lock_looks_max: 24,
@@ -84,6 +113,12 @@ pub const LINES_PER_TURN_MAX: u32 = 256;
 pub const TURN_BYTES_MAX: usize = 16 << 20;
 /// Bytes of a scan's page; it ends with the document that reaches this, and the next page goes on.
 pub const SCAN_BYTES_MAX: usize = 4 << 20;
+/// Ranges that one turn may scan; pages that follow one another are one. Each is compared with what other
+/// turns write until the turn has its place in the log.
+pub const SCANS_PER_TURN_MAX: usize = 1_024;
+/// Writes that the log remembers for scans beyond those that wait for the disk. A turn that has scanned
+/// before more of them than this runs again.
+pub const WRITES_REMEMBERED_MAX: usize = 65_536;
 /// Documents that a scan asks the store for at once: so many at their longest are in memory for one
 /// page.
 pub const SCAN_STEP: u32 = 64;

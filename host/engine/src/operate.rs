@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use crate::commit::Executed;
 use crate::engine::Engine;
-use crate::ids::{Lsn, Name};
+use crate::ids::{Lsn, Name, TurnId};
 use crate::stimulus::{Cause, Delivery, Failure, Waiter};
 use crate::store::{DeadLetter, StoreError};
+use crate::subscriber::{Paused, Waiting};
+use crate::time::Timestamp;
 
 /// Counters since the start, for metrics.
 #[derive(Debug, Default)]
@@ -33,6 +36,8 @@ pub struct Counters {
     pub commit_us: AtomicU64,
     /// Requests refused because the engine was behind.
     pub refused: AtomicU64,
+    /// Pauses of components with which deliveries failed.
+    pub pauses: AtomicU64,
 }
 
 /// How full the engine is.
@@ -40,10 +45,17 @@ pub struct Counters {
 pub struct Load {
     /// Turns ready or running.
     pub turns_active: usize,
-    /// Turns that are not done: also those that queue for a document or wait for another attempt.
+    /// Turns that are not done: also those that queue for a document, wait for another attempt, or for a
+    /// component that is paused.
     pub turns_alive: usize,
     /// Deliveries that wait for another attempt.
     pub turns_delayed: usize,
+    /// Deliveries that wait for a component that is paused or was until a moment ago.
+    pub turns_kept: usize,
+    /// Those of both that wait on disk alone.
+    pub turns_on_disk: usize,
+    /// Components that are paused.
+    pub components_paused: usize,
     /// Executed turns that wait for the disk.
     pub turns_uncommitted: usize,
     /// Reminders that wait.
@@ -74,6 +86,29 @@ pub enum Settled {
     Unknown,
     /// Another decision about the same letter is being written.
     UnderWay,
+}
+
+/// Dead letters that are settled at a time: each is written once more in one group.
+pub const SETTLED_MAX: usize = 1_000;
+
+/// Some of the dead letters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Letters {
+    /// Those to this component; to all unless said.
+    pub component: Option<Name>,
+    /// Those given up at this instant or later.
+    pub since: Option<Timestamp>,
+    /// Those given up before this instant.
+    pub before: Option<Timestamp>,
+}
+
+impl Letters {
+    fn has(&self, letter: &DeadLetter) -> bool {
+        let component = self.component.as_ref();
+        component.is_none_or(|component| *component == letter.delivery.component)
+            && self.since.is_none_or(|since| letter.at >= since)
+            && self.before.is_none_or(|before| letter.at < before)
+    }
 }
 
 impl Engine {
@@ -114,21 +149,14 @@ impl Engine {
             dead_letters_removed: vec![id],
             ..Executed::default()
         };
-        // From now on it stands for itself: what it was the end of is gone from the store.
-        let delivery = (decision == Decision::Retry).then(|| {
-            Arc::new(Delivery {
-                id: shared.fresh_id(),
-                cause: Cause::Event,
-                hops: 0,
-                starts: 0,
-                ..(*letter.delivery).clone()
-            })
-        });
+        let delivery = (decision == Decision::Retry).then(|| self.revived(&letter));
         executed.deliveries.extend(delivery.clone());
         let now_us = shared.environment.clock.monotonic_us();
-        let engine = self.clone();
+        let engine = self.weak();
         let told: Waiter = Box::new(move |outcome| {
-            engine.shared.settling.lock().remove(&id);
+            if let Some(engine) = engine.get() {
+                engine.shared.settling.lock().remove(&id);
+            }
             waiter(outcome);
         });
         let reply = Box::new(Settled::Done);
@@ -142,9 +170,91 @@ impl Engine {
         }
     }
 
+    /// Try again or drop those of the dead letters, oldest first and at most [`SETTLED_MAX`]. The
+    /// waiter is called once, after the commit that holds the decision, and gets how many there were, a
+    /// `usize`; 0 when none is left. Letters about which another decision is being written are left out.
+    pub fn settle_dead_letters(&self, which: &Letters, decision: Decision, waiter: Waiter) {
+        let shared = &self.shared;
+        if shared.failed.get().is_some() {
+            return waiter(Err(Failure::Shutdown));
+        }
+        let mut settling = shared.settling.lock();
+        // Read while nobody else can begin to settle any of them.
+        let letters = match self.dead_letters() {
+            Ok(letters) => letters,
+            Err(error) => {
+                drop(settling);
+                return waiter(Err(Failure::Store(error.to_string())));
+            }
+        };
+        let letters: Vec<DeadLetter> = letters
+            .into_iter()
+            .filter(|letter| which.has(letter) && !settling.contains(&letter.delivery.id))
+            .take(SETTLED_MAX)
+            .collect();
+        let ids: Vec<u64> = letters.iter().map(|letter| letter.delivery.id).collect();
+        settling.extend(&ids);
+        drop(settling);
+        let count = ids.len();
+        if count == 0 {
+            return waiter(Ok(Box::new(count)));
+        }
+        let mut executed = Executed {
+            dead_letters_removed: ids.clone(),
+            ..Executed::default()
+        };
+        if decision == Decision::Retry {
+            let revived = letters.iter().map(|letter| self.revived(letter));
+            executed.deliveries.extend(revived);
+        }
+        let deliveries = executed.deliveries.clone();
+        let engine = self.weak();
+        let told: Waiter = Box::new(move |outcome| {
+            if let Some(engine) = engine.get() {
+                let mut settling = engine.shared.settling.lock();
+                ids.iter().for_each(|id| {
+                    settling.remove(id);
+                });
+            }
+            waiter(outcome);
+        });
+        let now_us = shared.environment.clock.monotonic_us();
+        let reply = Box::new(count);
+        match shared.log.append(executed, Some((told, reply)), now_us) {
+            // Let go in order, as there is room.
+            Ok(lsn) => {
+                for delivery in deliveries {
+                    let (id, component) = (delivery.id, delivery.component.clone());
+                    let turn = TurnId(shared.fresh_id());
+                    let waiting = Waiting::new(delivery, None, turn, lsn);
+                    shared.room.keep(&component, id, waiting, &shared.limits);
+                }
+            }
+            Err(refused) => refused.tell(),
+        }
+    }
+
+    /// A dead letter's delivery, to be tried again. From now on it stands for itself: what it was the end of is
+    /// gone from the store.
+    fn revived(&self, letter: &DeadLetter) -> Arc<Delivery> {
+        Arc::new(Delivery {
+            id: self.shared.fresh_id(),
+            cause: Cause::Event,
+            hops: 0,
+            starts: 0,
+            ..(*letter.delivery).clone()
+        })
+    }
+
     /// How many requests to the outside wait on disk, by destination (host and port), where any do.
     pub fn outbound_on_disk(&self) -> HashMap<Name, usize> {
         self.shared.outlets.on_disk_by_destination()
+    }
+
+    /// The components that are paused, in the order of their names.
+    pub fn paused(&self) -> Vec<Paused> {
+        let now_us = self.shared.environment.clock.monotonic_us();
+        self.shared.room.paused(now_us)
     }
 
     /// Why the engine has stopped, if it has.
@@ -160,16 +270,27 @@ impl Engine {
     /// How full the engine is.
     pub fn load(&self) -> Load {
         let shared = &self.shared;
+        let waiting = shared.room.counts();
+        let all_waiting = waiting.delayed + waiting.kept;
         Load {
             turns_active: shared.queue.active(),
-            turns_alive: shared.queue.alive(),
-            turns_delayed: shared.delayed.len(),
+            turns_alive: shared.queue.alive() + all_waiting,
+            turns_delayed: waiting.delayed,
+            turns_kept: waiting.kept,
+            turns_on_disk: all_waiting.saturating_sub(waiting.in_memory),
+            components_paused: waiting.paused,
             turns_uncommitted: shared.log.uncommitted(),
             reminders: shared.reminders.lock().waiting(),
             outbound: shared.outlets.in_memory(),
             outbound_on_disk: shared.outlets.on_disk(),
             document_bytes: shared.documents.bytes(),
         }
+    }
+
+    /// For how long the oldest executed turn that is not on disk has waited; none if all are.
+    pub fn oldest_uncommitted(&self) -> Option<Duration> {
+        let now_us = self.shared.environment.clock.monotonic_us();
+        self.shared.log.oldest_waits(now_us)
     }
 
     /// The last turn that is on disk.

@@ -4,10 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::commit::group;
+use crate::commit::{Executed, group};
 use crate::engine::Engine;
+use crate::failing::durable;
 use crate::network::{OutboundRequest, Report};
-use crate::stimulus::{Cause, Delivery, Failure, Payload, Trace};
+use crate::outlets::destination;
+use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Trace, Waiter};
 use crate::store::{Group, StoreError};
 
 impl Engine {
@@ -26,6 +28,14 @@ impl Engine {
         let started_us = shared.environment.clock.monotonic_us();
         let mut group = group(&batch);
         group.next_id = shared.next_id.load(Ordering::Relaxed);
+        let deliveries = group.deliveries_added.iter().map(|d| d.id);
+        let ids = deliveries.chain(group.outbound_added.iter().map(|o| o.id));
+        let highest = ids.max().unwrap_or_default();
+        assert!(
+            highest < group.next_id,
+            "id {highest} is in use, and the next one is {}",
+            group.next_id
+        );
         group.collections = shared.collections.unstored();
         if let Err(error) = shared.environment.store.write(&group) {
             tracing::error!(%error, "a group could not be written; the host stops");
@@ -75,31 +85,35 @@ impl Engine {
     }
 
     pub(crate) fn send_out(&self, request: Arc<OutboundRequest>) {
-        let shared = &self.shared;
-        let each_max = shared.limits.requests_waiting_per_destination_max;
-        if shared.outlets.admit(&request, each_max) {
+        if self.shared.outlets.admit(&request) {
             self.send_now(request);
         }
     }
 
     /// Send some of those that waited on disk, as far as there is room. Each request that ends has a
     /// turn of its report, so a commit comes after it and finds the room that it left.
-    fn send_more(&self) {
+    pub(crate) fn send_more(&self) {
         let shared = &self.shared;
-        let each_max = shared.limits.requests_waiting_per_destination_max;
-        let ids = shared.outlets.read_back(each_max);
-        if ids.is_empty() {
+        let now_us = shared.environment.clock.monotonic_us();
+        let taken = shared.outlets.read_back(now_us);
+        if taken.is_empty() {
             return;
         }
+        let ids: Vec<u64> = taken.iter().map(|(id, _)| *id).collect();
         match shared.environment.store.outbound(&ids) {
             Ok(requests) => {
+                assert_eq!(
+                    requests.len(),
+                    ids.len(),
+                    "requests that wait for room at their destination are in the store"
+                );
                 for request in requests {
                     self.send_now(Arc::new(request));
                 }
             }
-            // They are still on disk, and go out after the next start.
             Err(error) => {
-                tracing::error!(%error, requests = ids.len(), "requests that waited on disk could not be read back; they are sent when the host starts again");
+                tracing::error!(%error, requests = ids.len(), "requests that wait on disk could not be read back; the store is asked again in a moment");
+                shared.outlets.put_back(taken, now_us);
             }
         }
     }
@@ -109,7 +123,11 @@ impl Engine {
         let sent = request.clone();
         self.shared.environment.network.send(
             request,
-            Box::new(move |report| engine.reported(&sent, report)),
+            // On a thread of the network.
+            Box::new(move |report| {
+                let body = || engine.reported(&sent, report);
+                engine.shared.guarded("the engine, told of a report,", body);
+            }),
         );
     }
 
@@ -122,7 +140,7 @@ impl Engine {
             parent: report.span.unwrap_or(sent_by.parent),
             ..sent_by
         };
-        self.enqueue_delivery(Arc::new(Delivery {
+        let report = Arc::new(Delivery {
             id: shared.fresh_id(),
             cause: Cause::Report { id: request.id },
             component: request.component.clone(),
@@ -134,6 +152,32 @@ impl Engine {
             subjects: request.subjects.clone(),
             hops: 0,
             starts: 0,
-        }));
+            sender: Some(destination(&request.url).into()),
+        });
+        if request.id < shared.first_id {
+            self.report_by_the_store(&report);
+        } else {
+            self.enqueue_delivery(report);
+        }
+    }
+
+    /// The report of a request from before this start. Perhaps its turn ended the process: it becomes a
+    /// delivery on disk before it runs, so that the next start counts it.
+    fn report_by_the_store(&self, report: &Arc<Delivery>) {
+        let shared = &self.shared;
+        let mut executed = Executed::default();
+        let delivery = durable(report, &mut executed);
+        let engine = self.weak();
+        let written: Waiter = Box::new(move |outcome| {
+            // Otherwise the request is in the store still, and is sent again by the next start.
+            if let (Ok(_), Some(engine)) = (outcome, engine.get()) {
+                engine.enqueue_delivery(delivery);
+            }
+        });
+        let now_us = shared.environment.clock.monotonic_us();
+        let answer = (written, Box::new(()) as Reply);
+        if let Err(refused) = shared.log.append(executed, Some(answer), now_us) {
+            refused.tell();
+        }
     }
 }

@@ -1,32 +1,48 @@
-//! Jobs that are ready to run, and jobs that wait for an instant.
+//! Jobs that are ready to run: work that was begun before (deliveries, reruns, retries), and requests
+//! that nobody has begun.
+//!
+//! What was begun goes first, so that a host with more than it can do ends payments instead of
+//! beginning them; but after so much of it a request is begun all the same, so that events without end
+//! keep nobody out. Requests wait in a queue for each client (`clients.rs`).
 
-use std::cmp::Ordering as Order;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
-use parking_lot::{Condvar, Mutex};
-
+use crate::clients::{Clients, Place};
 use crate::documents::Cell;
-use crate::ids::TurnId;
+use crate::ids::{Name, TurnId};
 use crate::stimulus::{Stimulus, Waiter};
-use crate::time::Timestamp;
+use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex};
+
+/// Jobs of work begun before that are taken one after the other while requests wait.
+const WORK_IN_A_ROW_MAX: u32 = 8;
 
 /// A turn that is to be run, perhaps not for the first time.
 pub(crate) struct Job {
     pub turn: TurnId,
     pub stimulus: Stimulus,
     pub waiter: Option<Waiter>,
+    /// Who asked for what this turn belongs to, if that is known.
+    pub sender: Option<Name>,
     /// When nobody waits any more, on the engine's monotonic clock.
     pub expires_us: Option<u64>,
     /// Failures so far.
     pub attempts: u32,
+    /// When the first of them was, on the engine's monotonic clock.
+    pub failing_since_us: u64,
+    /// A delivery that waited for its subscriber and was let go, in this period of the subscriber.
+    pub released: Option<u64>,
     /// Reruns because of other turns so far.
     pub conflicts: u32,
     /// Documents that must be held before the next run, in key order.
     pub footprint: Vec<Arc<Cell>>,
     /// How many of `footprint` are held.
     pub held: usize,
+    /// Its place in the order in which jobs became ready.
+    pub arrival: i64,
+    /// Counts the job among its client's for as long as it is there.
+    place: Option<Place>,
     /// Counts the job for as long as it is there.
     _alive: Alive,
 }
@@ -42,46 +58,113 @@ impl Drop for Alive {
 
 #[derive(Default)]
 struct Ready {
-    jobs: VecDeque<Box<Job>>,
+    work: VecDeque<Box<Job>>,
+    clients: Clients,
+    /// Jobs of `work` that were taken since the last request was.
+    in_a_row: u32,
+    /// The place of the next job that comes, and the one before the first that was put first.
+    next_arrival: i64,
+    next_first: i64,
     closed: bool,
 }
 
-/// Jobs that are ready, first come first served.
+impl Ready {
+    fn len(&self) -> usize {
+        self.work.len() + self.clients.waiting()
+    }
+
+    /// The next job. While `full`, nothing is begun as long as there is anything else to do.
+    fn next(&mut self, full: bool) -> Option<Box<Job>> {
+        let requests = self.clients.waiting() > 0;
+        let begin = self.work.is_empty() || (self.in_a_row >= WORK_IN_A_ROW_MAX && !full);
+        if requests && begin {
+            self.in_a_row = 0;
+            return self.clients.pop();
+        }
+        self.in_a_row = if requests { self.in_a_row + 1 } else { 0 };
+        self.work.pop_front()
+    }
+}
+
+/// How much may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Jobs that are not done, in all.
+    pub all_max: usize,
+    /// Requests of one client that are not done.
+    pub each_max: usize,
+}
+
+/// What became of a request that was offered.
+pub(crate) enum Offered {
+    /// It waits.
+    Taken,
+    /// It waits, and this one, of a client that has more waiting, does no longer.
+    Instead(Box<Job>),
+    /// There is no room for it.
+    Full,
+    /// The queue takes nothing any more.
+    Closed(Waiter),
+}
+
+/// Jobs that are ready.
 #[derive(Default)]
 pub(crate) struct Queue {
     ready: Mutex<Ready>,
     signal: Condvar,
     /// Jobs that are ready or running: while it is 0 nothing more is coming for the next group.
     active: AtomicUsize,
-    /// Jobs that are not done: also those that queue for a document or wait for another attempt.
+    /// Jobs that are not done: also those that queue for a document.
     alive: Arc<AtomicUsize>,
     /// As in `ready`, for a look without the lock.
     closed: AtomicBool,
+    /// While so many jobs that were begun are not done, others are not begun if there is a choice.
+    begun_max: usize,
 }
 
 impl Queue {
+    /// A queue with these weights of clients.
+    pub fn new(begun_max: usize, weights: &[(Name, u32)]) -> Self {
+        let ready = Ready {
+            clients: Clients::new(weights),
+            next_first: -1,
+            ..Ready::default()
+        };
+        Self {
+            ready: Mutex::new(ready),
+            begun_max,
+            ..Self::default()
+        }
+    }
+
     /// A job, not yet in the queue.
     pub fn job(&self, turn: TurnId, stimulus: Stimulus, waiter: Option<Waiter>) -> Box<Job> {
         self.alive.fetch_add(1, Ordering::AcqRel);
+        let sender = match &stimulus {
+            Stimulus::Delivery(delivery) => delivery.sender.clone(),
+            Stimulus::Request { .. } => None,
+        };
         Box::new(Job {
             turn,
             stimulus,
             waiter,
+            sender,
             expires_us: None,
             attempts: 0,
+            failing_since_us: 0,
+            released: None,
             conflicts: 0,
             footprint: Vec::new(),
             held: 0,
+            arrival: 0,
+            place: None,
             _alive: Alive(self.alive.clone()),
         })
     }
 
     /// A job that is new to the queue.
     pub fn push(&self, job: Box<Job>) {
-        self.active.fetch_add(1, Ordering::AcqRel);
-        let mut ready = self.ready.lock();
-        ready.jobs.push_back(job);
-        drop(ready);
+        self.ready_now(&mut self.ready.lock(), job);
         self.signal.notify_one();
     }
 
@@ -91,23 +174,73 @@ impl Queue {
         if ready.closed {
             return Err(job);
         }
-        self.active.fetch_add(1, Ordering::AcqRel);
-        ready.jobs.push_back(job);
+        self.ready_now(&mut ready, job);
         drop(ready);
         self.signal.notify_one();
         Ok(())
     }
 
-    /// A job that has waited before: it goes first.
-    pub fn push_first(&self, job: Box<Job>) {
+    fn ready_now(&self, ready: &mut Ready, mut job: Box<Job>) {
         self.active.fetch_add(1, Ordering::AcqRel);
-        self.ready.lock().jobs.push_front(job);
+        job.arrival = ready.next_arrival;
+        ready.next_arrival += 1;
+        ready.work.push_back(job);
+    }
+
+    /// A request of a client, if there is room for it.
+    pub fn offer(
+        &self,
+        client: &Name,
+        bounds: Bounds,
+        turn: TurnId,
+        stimulus: Stimulus,
+        expires_us: Option<u64>,
+        waiter: Waiter,
+    ) -> Offered {
+        let mut ready = self.ready.lock();
+        if ready.closed {
+            return Offered::Closed(waiter);
+        }
+        let Some(place) = ready.clients.place(client, bounds.each_max) else {
+            return Offered::Full;
+        };
+        let mut instead = None;
+        if self.alive() >= bounds.all_max {
+            instead = ready.clients.displace(client);
+            if instead.is_none() {
+                return Offered::Full;
+            }
+            self.active.fetch_sub(1, Ordering::AcqRel);
+        }
+        let mut job = self.job(turn, stimulus, Some(waiter));
+        job.expires_us = expires_us;
+        job.sender = Some(client.clone());
+        job.place = Some(place);
+        job.arrival = ready.next_arrival;
+        ready.next_arrival += 1;
+        self.active.fetch_add(1, Ordering::AcqRel);
+        ready.clients.push(client, job);
+        drop(ready);
+        self.signal.notify_one();
+        instead.map_or(Offered::Taken, Offered::Instead)
+    }
+
+    /// A job that has waited before: it goes first.
+    pub fn push_first(&self, mut job: Box<Job>) {
+        self.active.fetch_add(1, Ordering::AcqRel);
+        let mut ready = self.ready.lock();
+        job.arrival = ready.next_first;
+        ready.next_first -= 1;
+        ready.work.push_front(job);
+        drop(ready);
         self.signal.notify_one();
     }
 
     /// A job that was taken is done, or waits somewhere else now. Answers whether all are.
     pub fn done(&self) -> bool {
-        self.active.fetch_sub(1, Ordering::AcqRel) == 1
+        let before = self.active.fetch_sub(1, Ordering::AcqRel);
+        assert!(before > 0, "a job is done that was never ready");
+        before == 1
     }
 
     /// The next job; waits for one. None when the queue is closed.
@@ -117,20 +250,45 @@ impl Queue {
             if ready.closed {
                 return None;
             }
-            if let Some(job) = ready.jobs.pop_front() {
+            let full = self.is_full(&ready);
+            if let Some(job) = ready.next(full) {
                 return Some(job);
             }
             self.signal.wait(&mut ready);
         }
     }
 
-    /// The job at a place of the queue, if there is one: for tests that choose the order.
+    /// The next job, if there is one: for tests that take jobs as threads do.
+    pub fn pop(&self) -> Option<Box<Job>> {
+        let mut ready = self.ready.lock();
+        let full = self.is_full(&ready);
+        ready.next(full)
+    }
+
+    /// Whether so much was begun that nothing else should be.
+    fn is_full(&self, ready: &Ready) -> bool {
+        self.alive().saturating_sub(ready.clients.waiting()) >= self.begun_max
+    }
+
+    /// The job at a place in the order of arrival, if there is one: for tests that choose the order.
     pub fn take(&self, at: usize) -> Option<Box<Job>> {
-        self.ready.lock().jobs.remove(at)
+        let mut ready = self.ready.lock();
+        if at == 0 && ready.clients.waiting() == 0 {
+            return ready.work.pop_front();
+        }
+        let work = ready.work.iter().map(|job| job.arrival);
+        let mut arrivals: Vec<i64> = work.chain(ready.clients.arrivals()).collect();
+        arrivals.sort_unstable();
+        let arrival = *arrivals.get(at)?;
+        let place = ready.work.iter().position(|job| job.arrival == arrival);
+        match place {
+            Some(place) => ready.work.remove(place),
+            None => ready.clients.take(arrival),
+        }
     }
 
     pub fn len(&self) -> usize {
-        self.ready.lock().jobs.len()
+        self.ready.lock().len()
     }
 
     pub fn active(&self) -> usize {
@@ -139,6 +297,13 @@ impl Queue {
 
     pub fn alive(&self) -> usize {
         self.alive.load(Ordering::Acquire)
+    }
+
+    /// How many more jobs may be begun before no more should be.
+    pub fn room(&self) -> usize {
+        let waiting = self.ready.lock().clients.waiting();
+        let begun = self.alive().saturating_sub(waiting);
+        self.begun_max.saturating_sub(begun)
     }
 
     pub fn is_closed(&self) -> bool {
@@ -151,59 +316,8 @@ impl Queue {
         ready.closed = true;
         self.closed.store(true, Ordering::Release);
         self.signal.notify_all();
-        std::mem::take(&mut ready.jobs)
-    }
-}
-
-struct Later {
-    due: Timestamp,
-    job: Box<Job>,
-}
-
-impl PartialEq for Later {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Order::Equal
-    }
-}
-impl Eq for Later {}
-impl PartialOrd for Later {
-    fn partial_cmp(&self, other: &Self) -> Option<Order> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Later {
-    fn cmp(&self, other: &Self) -> Order {
-        // The heap gives its greatest first; we want the earliest.
-        (other.due, other.job.turn).cmp(&(self.due, self.job.turn))
-    }
-}
-
-/// Jobs that wait for an instant.
-#[derive(Default)]
-pub(crate) struct Delayed {
-    heap: Mutex<BinaryHeap<Later>>,
-}
-
-impl Delayed {
-    pub fn push(&self, due: Timestamp, job: Box<Job>) {
-        self.heap.lock().push(Later { due, job });
-    }
-
-    #[allow(clippy::vec_box, reason = "jobs are boxed wherever they wait")]
-    pub fn take_due(&self, now: Timestamp) -> Vec<Box<Job>> {
-        let mut heap = self.heap.lock();
-        let mut due = Vec::new();
-        while heap.peek().is_some_and(|later| later.due <= now) {
-            due.extend(heap.pop().map(|later| later.job));
-        }
-        due
-    }
-
-    pub fn next_due(&self) -> Option<Timestamp> {
-        self.heap.lock().peek().map(|later| later.due)
-    }
-
-    pub fn len(&self) -> usize {
-        self.heap.lock().len()
+        let mut jobs = std::mem::take(&mut ready.work);
+        jobs.extend(ready.clients.drain());
+        jobs
     }
 }

@@ -26,10 +26,30 @@ pub(crate) struct Reminders {
 impl Reminders {
     pub fn set(&mut self, reminder: Arc<StoredReminder>) {
         let key = (reminder.component.clone(), reminder.id.clone());
+        if let Some(before) = self.entries.get(&key) {
+            assert!(
+                before.generation != reminder.generation,
+                "reminder {:?} of {} is set twice as generation {}",
+                key.1,
+                key.0,
+                reminder.generation
+            );
+        }
         self.cancel(&key.0, &key.1);
         self.due
             .insert((reminder.due, key.0.clone(), key.1.clone()));
         self.entries.insert(key, reminder);
+        self.assert_all_there();
+    }
+
+    /// Insist that whatever is due is there. What has fired is there and not due.
+    fn assert_all_there(&self) {
+        assert!(
+            self.due.len() <= self.entries.len(),
+            "{} reminders are due and {} are there",
+            self.due.len(),
+            self.entries.len()
+        );
     }
 
     /// Forget a reminder. Answers whether there was one: none has fired and been handled, and what
@@ -40,6 +60,7 @@ impl Reminders {
         };
         self.due
             .remove(&(reminder.due, component.clone(), id.clone()));
+        self.assert_all_there();
         true
     }
 
@@ -70,29 +91,39 @@ impl Reminders {
             .is_some_and(|reminder| reminder.generation == generation)
     }
 
-    /// The reminder has been handled. Answers whether it was still the current one.
-    pub fn handled(&mut self, component: &Name, id: &Name, generation: u64) -> bool {
-        let current = self.is_current(component, id, generation);
-        if current {
-            self.cancel(component, id);
-        }
-        current
-    }
-
-    /// Take what is due.
-    pub fn fire(&mut self, now: Timestamp) -> Vec<Arc<StoredReminder>> {
+    /// Take what is due, at most so many.
+    pub fn fire(&mut self, now: Timestamp, most: usize) -> Vec<Arc<StoredReminder>> {
         let mut fired = Vec::new();
-        while let Some(first) = self.due.first()
+        while fired.len() < most
+            && let Some(first) = self.due.first()
             && first.0 <= now
         {
-            let Some((_, component, id)) = self.due.pop_first() else {
+            let Some((due, component, id)) = self.due.pop_first() else {
                 break;
             };
-            if let Some(reminder) = self.entries.get(&(component, id)) {
-                fired.push(reminder.clone());
-            }
+            let key = (component, id);
+            let Some(reminder) = self.entries.get(&key) else {
+                panic!("reminder {:?} of {} is due and is not there", key.1, key.0);
+            };
+            assert!(
+                reminder.due == due,
+                "reminder {:?} of {} fires at {} and is due at {}",
+                key.1,
+                key.0,
+                due.0,
+                reminder.due.0
+            );
+            fired.push(reminder.clone());
         }
         fired
+    }
+
+    /// Take this one as if it had come due.
+    pub fn take(&mut self, component: &Name, id: &Name) -> Option<Arc<StoredReminder>> {
+        let key = (component.clone(), id.clone());
+        let reminder = self.entries.get(&key)?.clone();
+        self.due.remove(&(reminder.due, key.0, key.1));
+        Some(reminder)
     }
 
     /// When the next one is due.
@@ -137,9 +168,9 @@ mod tests {
         let mut reminders = Reminders::default();
         reminders.set(reminder("a", 10, 1));
         reminders.set(reminder("a", 20, 2));
-        assert!(reminders.fire(Timestamp(15)).is_empty());
-        assert_eq!(reminders.fire(Timestamp(20))[0].generation, 2);
-        assert!(reminders.fire(Timestamp(99)).is_empty(), "it fires once");
+        assert!(reminders.fire(Timestamp(15), 9).is_empty());
+        assert_eq!(reminders.fire(Timestamp(20), 9)[0].generation, 2);
+        assert!(reminders.fire(Timestamp(99), 9).is_empty(), "it fires once");
         assert!(!reminders.is_current(&"c".into(), &"a".into(), 1));
         assert!(reminders.is_current(&"c".into(), &"a".into(), 2));
     }
@@ -149,14 +180,15 @@ mod tests {
         let mut reminders = Reminders::default();
         let (component, id): (Name, Name) = ("c".into(), "a".into());
         reminders.set(reminder("a", 10, 1));
-        assert_eq!(reminders.fire(Timestamp(10)).len(), 1);
+        assert_eq!(reminders.fire(Timestamp(10), 9).len(), 1);
         assert!(reminders.waits(&component, &id, None));
         assert!(!reminders.waits(&component, &id, Some(1)), "its own turn");
         assert!(reminders.cancel(&component, &id));
-        assert!(!reminders.handled(&component, &id, 1));
+        assert!(!reminders.is_current(&component, &id, 1));
         reminders.set(reminder("a", 10, 2));
-        assert_eq!(reminders.fire(Timestamp(10)).len(), 1);
-        assert!(reminders.handled(&component, &id, 2));
+        assert_eq!(reminders.fire(Timestamp(10), 9).len(), 1);
+        assert!(reminders.is_current(&component, &id, 2));
+        assert!(reminders.cancel(&component, &id), "as when it is handled");
         assert!(!reminders.cancel(&component, &id));
     }
 }

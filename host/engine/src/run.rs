@@ -1,22 +1,22 @@
 //! Running a job: through the handler, into the log, or back into the queue.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::commit::Executed;
-use crate::documents::Cell;
+use crate::commit::{Executed, NotAppended};
 use crate::engine::{Engine, Handled, Shared};
 use crate::failing::hopeless;
+use crate::fatal;
 use crate::footprint::{adopt_footprint, release_all, take_footprint};
 use crate::history::{Ended, Record, Step};
-use crate::ids::{Lsn, Name};
+use crate::ids::Lsn;
 use crate::limits;
 use crate::queue::Job;
 use crate::standing::{Standing, concerns_reminders, handled_reminder, stale_reminder, standing};
 use crate::stimulus::{Failure, Reply, Stimulus};
 use crate::store::DocumentWrite;
 use crate::turn::{Staged, Turn};
+use crate::validate::{Conflict, conflict, conflict_now, conflict_of_failed};
 
 impl Engine {
     /// Run a job that was taken from the queue, and go on with what it causes for a while: not
@@ -46,6 +46,7 @@ impl Engine {
         }
         if let Some(delivery) = stale_reminder(shared, &job) {
             tracing::debug!(component = %delivery.component, "a reminder was replaced or cancelled");
+            self.told_nothing(delivery);
             release_all(shared, &mut job);
             return None;
         }
@@ -57,6 +58,7 @@ impl Engine {
             self.fail(None, job, Failure::Expired, 0);
             return None;
         }
+        let job = self.kept(job)?;
         // Without all of its documents it queues for one; whoever lets go of that puts it back.
         let mut job = take_footprint(job)?;
         let span = tracing::debug_span!(
@@ -70,18 +72,23 @@ impl Engine {
         let started_us = shared.environment.clock.monotonic_us();
         let mut turn = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
         turn.expires_us = job.expires_us;
+        turn.sender.clone_from(&job.sender);
         adopt_footprint(&mut turn, &mut job);
+        assert!(
+            job.held == 0 && job.footprint.is_empty(),
+            "turn {} begins with {} documents that are not its turn's",
+            job.turn,
+            job.footprint.len()
+        );
         if let Stimulus::Delivery(delivery) = &job.stimulus {
             turn.handles(delivery);
         }
-        let ran = catch_unwind(AssertUnwindSafe(|| {
-            shared.handler.handle(&job.stimulus, turn)
-        }));
+        let ran = fatal::contained(|| shared.handler.handle(&job.stimulus, turn));
         let handled = ran.unwrap_or_else(|panic| Handled {
             turn: None,
             outcome: Err(Failure::Handler {
                 component: job.stimulus.component().clone(),
-                reason: format!("the host panicked: {}", panic_text(&*panic)),
+                reason: format!("the host panicked: {panic}"),
             }),
         });
         let took_us = shared
@@ -94,7 +101,7 @@ impl Engine {
             Handled {
                 turn: Some(turn), ..
             } if turn.blocked.is_some() => {
-                self.interrupted(turn, job);
+                self.interrupted(turn, job, Conflict::default());
                 None
             }
             Handled {
@@ -102,10 +109,20 @@ impl Engine {
                 outcome: Ok(reply),
             } => self.execute(turn, job, reply, took_us),
             Handled {
-                turn,
+                turn: Some(turn),
                 outcome: Err(failure),
             } => {
-                self.fail(turn, job, failure, took_us);
+                match conflict_of_failed(shared, &turn, &job.stimulus) {
+                    Some(conflict) => self.interrupted(turn, job, conflict),
+                    None => self.fail(Some(turn), job, failure, took_us),
+                }
+                None
+            }
+            Handled {
+                turn: None,
+                outcome: Err(failure),
+            } => {
+                self.fail(None, job, failure, took_us);
                 None
             }
             Handled { turn: None, .. } => {
@@ -135,9 +152,9 @@ impl Engine {
         took_us: u32,
     ) -> Option<Box<Job>> {
         let shared = &self.shared;
-        if let Some(cell) = outdated_read(&turn) {
-            turn.blocked = Some(cell);
-            self.interrupted(turn, job);
+        // Mostly what is in the way is so by now, and nothing is made for the log in vain.
+        if let Some(conflict) = conflict_now(shared, &turn) {
+            self.interrupted(turn, job, conflict);
             return None;
         }
         // Held until the turn has its place in the log, so that reminders change in its order.
@@ -151,11 +168,14 @@ impl Engine {
             Some(Standing::Stale) => {
                 tracing::debug!("a reminder was replaced or cancelled while its turn ran");
                 drop(reminders);
+                if let Stimulus::Delivery(delivery) = &job.stimulus {
+                    self.told_nothing(delivery);
+                }
                 return None;
             }
             Some(Standing::Outdated) => {
                 drop(reminders);
-                self.interrupted(turn, job);
+                self.interrupted(turn, job, Conflict::default());
                 return None;
             }
         }
@@ -177,27 +197,40 @@ impl Engine {
         if let Stimulus::Delivery(delivery) = &job.stimulus {
             executed.handled = Some(delivery.clone());
         }
-        if let Some(reminders) = &mut reminders {
-            handled_reminder(reminders, &job.stimulus, &mut executed.reminders);
-            reminders.apply(&executed.reminders);
-        }
+        executed
+            .reminders
+            .splice(0..0, handled_reminder(&job.stimulus));
+        let changes = executed.reminders.clone();
         let answer = job.waiter.take().map(|waiter| (waiter, reply));
         let now_us = shared.environment.clock.monotonic_us();
         executed.span = shared.span(job.stimulus.trace(), &record, now_us);
         executed.history = Some(record);
-        let appended = shared.log.append(executed, answer, now_us);
+        let appended = shared
+            .log
+            .append_if(executed, answer, now_us, |log| conflict(&turn, log));
+        if let (Ok(_), Some(reminders)) = (&appended, &mut reminders) {
+            reminders.apply(&changes);
+        }
         drop(reminders);
         let lsn = match appended {
             Ok(lsn) => lsn,
-            Err(refused) => {
+            Err(NotAppended::Closed(refused)) => {
                 drop(turn);
                 refused.tell();
+                return None;
+            }
+            Err(NotAppended::Outdated(conflict, answer)) => {
+                job.waiter = answer.map(|(waiter, _)| waiter);
+                self.interrupted(turn, job, conflict);
                 return None;
             }
         };
         install(shared, &mut turn, lsn);
         drop(turn);
         shared.counters.executed.fetch_add(1, Ordering::Relaxed);
+        if let Stimulus::Delivery(delivery) = &job.stimulus {
+            self.succeeded(delivery);
+        }
         let mut deliveries = deliveries.into_iter();
         let first = deliveries.next();
         for delivery in deliveries {
@@ -207,7 +240,7 @@ impl Engine {
     }
 
     /// Another turn was in the way: run again, holding what is known to be wanted.
-    fn interrupted(&self, mut turn: Turn, mut job: Box<Job>) {
+    fn interrupted(&self, mut turn: Turn, mut job: Box<Job>, conflict: Conflict) {
         let shared = &self.shared;
         shared.counters.conflicts.fetch_add(1, Ordering::Relaxed);
         job.conflicts += 1;
@@ -217,9 +250,16 @@ impl Engine {
             .filter(|touch| touch.held)
             .map(|touch| touch.cell.clone())
             .chain(turn.blocked.take())
+            .chain(conflict.read)
             .chain(std::mem::take(&mut job.footprint))
             .collect();
         drop(turn);
+        // One that cannot be read now is not held; whoever reads it then is told.
+        let scanned = conflict.scanned.iter().filter_map(|key| {
+            let store = &*shared.environment.store;
+            shared.documents.cell(key, store).ok()
+        });
+        wanted.extend(scanned);
         wanted.sort_by(|a, b| a.key.cmp(&b.key));
         wanted.dedup_by(|a, b| a.key == b.key);
         if job.conflicts > shared.limits.conflicts_max {
@@ -277,19 +317,14 @@ fn expired(shared: &Shared, job: &Job) -> bool {
         .is_some_and(|expires_us| expires_us <= now_us)
 }
 
-/// A document that was read and has been written by another turn, or is being.
-fn outdated_read(turn: &Turn) -> Option<Arc<Cell>> {
-    let mut reads = turn.touched.values().filter(|touch| !touch.held);
-    let outdated = reads.find(|touch| {
-        let state = touch.cell.state();
-        state.version != touch.version || state.owner.is_some()
-    });
-    outdated.map(|touch| touch.cell.clone())
-}
-
 fn writes(turn: &Turn) -> Vec<DocumentWrite> {
     let written = turn.touched.iter().filter_map(|(key, touch)| {
         let body = touch.write.clone()?;
+        assert!(
+            touch.held,
+            "turn {} has written document {:?} and does not hold it",
+            turn.id, key.id
+        );
         Some(DocumentWrite {
             collection: key.collection,
             id: key.id.clone(),
@@ -306,23 +341,8 @@ fn install(shared: &Shared, turn: &mut Turn, lsn: Lsn) {
         let Some(body) = touch.write.take() else {
             continue;
         };
-        let mut state = touch.cell.state();
-        assert!(
-            state.owner == Some(turn.id) && state.version == touch.version,
-            "a document was written by a turn that did not hold it"
-        );
-        let length = |body: &Option<Name>| body.as_ref().map_or(0, |b| b.len());
-        shared
-            .documents
-            .replaced(length(&state.body), length(&body));
-        state.version += 1;
-        state.body = body;
-        state.lsn = lsn;
+        let length = body.as_ref().map_or(0, |body| body.len());
+        let before = touch.cell.install(turn.id, touch.version, body, lsn);
+        shared.documents.replaced(before, length);
     }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "without a message".into())
 }

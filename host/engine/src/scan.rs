@@ -2,11 +2,18 @@
 //!
 //! A page ends with its number of documents or with its number of bytes, whatever comes first. The
 //! store is asked for a few documents at a time, so that no more are in memory than that.
+//!
+//! A turn notes what it has scanned and which turn was the last in the log then. It is executed only if
+//! no turn since has written there: while anybody scans, the log remembers what is written. The documents
+//! that were in the way are held when the turn runs again, so what others change keeps it from its end
+//! only once each.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::budget::check_collection;
 use crate::engine::{Engine, Shared};
-use crate::ids::{CollectionId, Name, TurnId};
+use crate::ids::{CollectionId, Lsn, Name, TurnId};
 use crate::limits;
 use crate::stimulus::Trace;
 use crate::store::{DocumentWrite, ScanRange, StoreError, StoredDocument};
@@ -21,6 +28,76 @@ pub struct Page {
     pub more: bool,
 }
 
+/// A part of a collection that a turn has seen.
+pub(crate) struct Scanned {
+    pub collection: CollectionId,
+    pub range: ScanRange,
+    /// The last turn in the log when it was seen.
+    pub since: Lsn,
+}
+
+/// What a turn has scanned. While it is there, the log remembers what is written.
+pub(crate) struct Scans {
+    shared: Arc<Shared>,
+    watching: Lsn,
+    ranges: Vec<Scanned>,
+}
+
+impl Scans {
+    /// Nothing yet.
+    pub fn begun(shared: &Arc<Shared>) -> Self {
+        Self {
+            shared: shared.clone(),
+            watching: shared.log.watch(),
+            ranges: Vec::new(),
+        }
+    }
+
+    /// What was scanned: pages that follow one another are one part.
+    pub fn ranges(&self) -> &[Scanned] {
+        &self.ranges
+    }
+
+    /// A page over the executed state and the turn's own writes (id, version, body).
+    pub fn page(
+        &mut self,
+        collection: CollectionId,
+        range: &ScanRange,
+        limit: u32,
+        own: Vec<(Name, u64, Option<Name>)>,
+    ) -> Result<Page, StoreError> {
+        let (page, since) = self.shared.scan(collection, range, limit, own)?;
+        let to = match page.documents.last() {
+            // The least id after the last one that was seen.
+            Some(last) if page.more => Some(format!("{}\0", last.id)),
+            _ => range.to.clone(),
+        };
+        match self.ranges.last_mut() {
+            Some(before)
+                if before.collection == collection
+                    && before.range.to.as_deref() == Some(range.from.as_str()) =>
+            {
+                before.range.to = to;
+            }
+            _ => self.ranges.push(Scanned {
+                collection,
+                range: ScanRange {
+                    from: range.from.clone(),
+                    to,
+                },
+                since,
+            }),
+        }
+        Ok(page)
+    }
+}
+
+impl Drop for Scans {
+    fn drop(&mut self) {
+        self.shared.log.unwatch(self.watching);
+    }
+}
+
 /// A page being filled.
 struct Filling {
     page: Page,
@@ -31,6 +108,14 @@ struct Filling {
 impl Filling {
     /// Answers whether the page is full now.
     fn add(&mut self, document: StoredDocument) -> bool {
+        if let Some(last) = self.page.documents.last() {
+            assert!(
+                last.id < document.id,
+                "a scan gives document {:?} after {:?}",
+                document.id,
+                last.id
+            );
+        }
         self.bytes += document.id.len() + document.body.len();
         self.page.documents.push(document);
         self.page.more =
@@ -40,17 +125,19 @@ impl Filling {
 }
 
 impl Shared {
-    /// A page over the executed state and a turn's own writes (id, version, body).
-    pub fn scan(
+    /// A page over the executed state and a turn's own writes (id, version, body), and the last turn in
+    /// the log of which it surely has everything. Of later ones it may have something: then a turn that
+    /// believes it finds so when it is to be executed.
+    fn scan(
         &self,
         collection: CollectionId,
         range: &ScanRange,
         limit: u32,
         own: Vec<(Name, u64, Option<Name>)>,
-    ) -> Result<Page, StoreError> {
+    ) -> Result<(Page, Lsn), StoreError> {
         // What is not on disk is looked at first: what gets there meanwhile is then seen twice,
         // never missed.
-        let newer = self
+        let (since, newer) = self
             .log
             .uncommitted_writes(|w| w.collection == collection && range.contains(&w.id));
         let mut newer: BTreeMap<Name, DocumentWrite> = newer.into_iter().collect();
@@ -72,6 +159,13 @@ impl Shared {
         let mut rest = range.clone();
         loop {
             let stored = self.environment.store.scan(collection, &rest, step)?;
+            for document in &stored {
+                assert!(
+                    rest.contains(&document.id),
+                    "the store gives document {:?} for a scan of {rest:?}",
+                    document.id
+                );
+            }
             let is_last = stored.len() < usize::try_from(step).unwrap_or(usize::MAX);
             // The next id in byte order after the last one found.
             let next = stored.last().map(|last| format!("{}\0", last.id));
@@ -94,15 +188,26 @@ impl Shared {
             }
             for document in documents.into_values() {
                 if filling.add(document) {
-                    return Ok(filling.page);
+                    return Ok((filling.page, since));
                 }
             }
             match next {
                 Some(next) if !is_last => rest.from = next,
-                _ => return Ok(filling.page),
+                _ => return Ok((filling.page, since)),
             }
         }
     }
+}
+
+/// Whether a page may hold so many documents.
+pub(crate) fn check_limit(limit: u32) -> Result<(), Interrupt> {
+    if (1..=limits::SCAN_LIMIT_MAX).contains(&limit) {
+        return Ok(());
+    }
+    Err(Interrupt::Misuse(format!(
+        "a scan takes 1 to {} documents, not {limit}",
+        limits::SCAN_LIMIT_MAX
+    )))
 }
 
 impl Engine {
@@ -117,6 +222,17 @@ impl Engine {
         range: &ScanRange,
         limit: u32,
     ) -> Result<Vec<StoredDocument>, Interrupt> {
+        check_limit(limit)?;
+        check_collection(collection)?;
+        if self
+            .shared
+            .collections
+            .find(component, collection)
+            .is_none()
+        {
+            // A turn's scan would give it a number.
+            return Ok(Vec::new());
+        }
         let mut found: Vec<StoredDocument> = Vec::new();
         let mut rest = range.clone();
         let mut wanted = limit;

@@ -20,23 +20,15 @@ pub(crate) fn stale_reminder<'a>(shared: &Shared, job: &'a Job) -> Option<&'a De
         .then_some(delivery)
 }
 
-/// Note that a reminder's delivery has been handled, if it was of one that is still current.
-pub(crate) fn handled_reminder(
-    reminders: &mut Reminders,
-    stimulus: &Stimulus,
-    changes: &mut Vec<ReminderChange>,
-) {
-    let Some((component, id, generation)) = reminder_of(stimulus) else {
-        return;
-    };
-    if reminders.handled(component, id, generation) {
-        // First, so that a reminder of the same id that the handler set stays.
-        let cancel = ReminderChange::Cancel {
-            component: component.clone(),
-            id: id.clone(),
-        };
-        changes.insert(0, cancel);
-    }
+/// What becomes of the reminder that a turn handles, if it handles one: it goes. To be done before the
+/// turn's own changes, so that a reminder of the same id that the handler set stays; and only while the
+/// reminder is the current one.
+pub(crate) fn handled_reminder(stimulus: &Stimulus) -> Option<ReminderChange> {
+    let (component, id, _) = reminder_of(stimulus)?;
+    Some(ReminderChange::Cancel {
+        component: component.clone(),
+        id: id.clone(),
+    })
 }
 
 /// The reminder of which this is the delivery: its component, id and generation.

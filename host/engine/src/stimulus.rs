@@ -145,6 +145,8 @@ pub struct Delivery {
     pub hops: u32,
     /// How often a store has given it back after a restart. The store counts.
     pub starts: u32,
+    /// Who asked for what it belongs to. Only in memory: after a restart nobody knows.
+    pub sender: Option<Name>,
 }
 
 /// What a handler answers to a request.
@@ -227,6 +229,9 @@ pub enum Failure {
     /// The store cannot be written or read; the host is going down.
     #[error("the store failed: {0}")]
     Store(String),
+    /// There was no room for it any more: others, who had asked for less, came before it. It has not begun.
+    #[error("the host has more work than it can take")]
+    Refused,
     /// The host is shutting down.
     #[error("the host is shutting down")]
     Shutdown,

@@ -1,5 +1,5 @@
-//! Real threads that drive an engine: workers that run turns, a committer, a timer, and one that
-//! reads the store's keys after a start.
+//! Real threads that drive an engine: workers that run turns, a committer, and a timer. A panic on one of
+//! them, but for those of handlers, ends the engine ([`crate::fatal`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,22 +41,19 @@ impl Threads {
             others: Vec::new(),
         };
         for n in 0..workers.max(1) {
-            let engine = engine.clone();
-            let worker = spawn(&format!("turn-{n}"), move || {
+            let worker = spawn(engine, &format!("turn-{n}"), |engine| {
                 while let Some(job) = engine.shared.queue.pop_wait() {
                     engine.run_on(job);
                 }
             })?;
             threads.workers.push(worker);
         }
-        let committing = engine.clone();
-        threads.committer = Some(spawn("commit", move || commit(&committing))?);
-        let timing = engine.clone();
-        let timer = spawn("timer", move || {
+        threads.committer = Some(spawn(engine, "commit", commit)?);
+        let timer = spawn(engine, "timer", move |engine| {
             let (stop, lock, signal) = &*stopping;
             let mut guard = lock.lock();
             while !stop.load(Ordering::Acquire) {
-                timing.fire_due();
+                engine.fire_due();
                 signal.wait_for(&mut guard, Duration::from_millis(TIMER_PERIOD_MS));
             }
         })?;
@@ -112,9 +109,17 @@ fn commit(engine: &Engine) {
     clippy::disallowed_methods,
     reason = "the one place where the engine starts threads"
 )]
-fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+fn spawn(
+    engine: &Engine,
+    name: &str,
+    body: impl FnOnce(&Engine) + Send + 'static,
+) -> std::io::Result<JoinHandle<()>> {
+    let engine = engine.clone();
+    let what = format!("the engine's thread `{name}`");
     std::thread::Builder::new()
         .name(name.to_owned())
         .stack_size(STACK_BYTES)
-        .spawn(body)
+        .spawn(move || {
+            engine.shared.guarded(&what, || body(&engine));
+        })
 }

@@ -12,7 +12,7 @@ use crate::ids::{DocumentKey, Name, TurnId};
 use crate::limits;
 use crate::network::{DeliveryPolicy, OutboundRequest};
 use crate::reminders::ReminderChange;
-use crate::scan::Page;
+use crate::scan::{Page, Scans, check_limit};
 use crate::stimulus::{Cause, Delivery, Payload, Trace};
 use crate::store::{Receipt, ScanRange, StoredReminder};
 use crate::time::Timestamp;
@@ -89,9 +89,13 @@ pub struct Turn {
     pub(crate) now: Timestamp,
     pub(crate) trace: Trace,
     pub(crate) touched: HashMap<DocumentKey, Touch>,
+    /// What was scanned, if anything was.
+    pub(crate) scans: Option<Scans>,
     pub(crate) staged: Staged,
     /// The document that another turn was in the way of.
     pub(crate) blocked: Option<Arc<Cell>>,
+    /// Who asked for what the turn belongs to, if that is known.
+    pub(crate) sender: Option<Name>,
     /// Events in a row that led to this turn.
     pub(crate) hops: u32,
     /// The generation of the reminder that this turn handles, if it handles one.
@@ -110,8 +114,10 @@ impl Turn {
             now,
             trace,
             touched: HashMap::new(),
+            scans: None,
             staged: Staged::default(),
             blocked: None,
+            sender: None,
             hops: 0,
             reminder: None,
             expires_us: None,
@@ -266,7 +272,9 @@ impl Turn {
     }
 
     /// Documents of a range in the byte order of their ids, at most `limit` and at most as many as
-    /// make a page's bytes full: what is committed, what is executed, and the turn's own writes.
+    /// make a page's bytes full: what is committed, what is executed, and the turn's own writes. The
+    /// turn is executed only if until then no other has written, inserted or removed a document between
+    /// the beginning of the range and the page's last document, or the range's end on the last page.
     pub fn scan(
         &mut self,
         component: &str,
@@ -274,16 +282,10 @@ impl Turn {
         range: &ScanRange,
         limit: u32,
     ) -> Result<Page, Interrupt> {
-        if !(1..=limits::SCAN_LIMIT_MAX).contains(&limit) {
-            return Err(Interrupt::Misuse(format!(
-                "a scan takes 1 to {} documents, not {limit}",
-                limits::SCAN_LIMIT_MAX
-            )));
-        }
+        check_limit(limit)?;
         check_collection(collection)?;
-        let Some(collection) = self.shared.collections.find(component, collection) else {
-            return Ok(Page::default());
-        };
+        // Also one in which there is nothing has a number: others may write to it meanwhile.
+        let collection = self.shared.collections.id(component, collection)?;
         let own = self
             .touched
             .iter()
@@ -292,10 +294,16 @@ impl Turn {
             })
             .map(|(key, touch)| (key.id.clone(), touch.version + 1, touch.body()))
             .collect();
-        let page = self
-            .shared
-            .scan(collection, range, limit, own)
+        let scans = self.scans.get_or_insert_with(|| Scans::begun(&self.shared));
+        let page = scans
+            .page(collection, range, limit, own)
             .map_err(|e| Interrupt::Store(e.to_string()))?;
+        if scans.ranges().len() > limits::SCANS_PER_TURN_MAX {
+            return Err(Interrupt::Misuse(format!(
+                "a turn may scan {} ranges and this one wants more",
+                limits::SCANS_PER_TURN_MAX
+            )));
+        }
         for document in &page.documents {
             self.budget
                 .charge(document.id.len() + document.body.len())?;
@@ -426,6 +434,7 @@ impl Turn {
             subjects: self.staged.subjects.clone(),
             hops: self.hops.saturating_add(1),
             starts: 0,
+            sender: self.sender.clone(),
         };
         self.staged.deliveries.push(Arc::new(delivery));
         Ok(())
@@ -488,28 +497,19 @@ impl Turn {
     /// See the document, waiting some microseconds for a turn that holds it.
     fn look(&mut self, cell: Arc<Cell>, hold: bool) -> Result<Touch, Interrupt> {
         for look in 0..=self.shared.limits.lock_looks_max {
-            {
-                let mut state = cell.state();
-                if state.owner.is_none() && hold {
-                    state.owner = Some(self.id);
-                }
-                let held = state.owner == Some(self.id);
-                if held || state.owner.is_none() {
-                    let (version, seen) = (state.version, state.body.clone());
-                    drop(state);
-                    return Ok(Touch {
-                        cell,
-                        version,
-                        seen,
-                        held,
-                        write: None,
-                    });
-                }
+            if let Some(sight) = cell.look(self.id, hold) {
+                return Ok(Touch {
+                    cell,
+                    version: sight.version,
+                    seen: sight.body,
+                    held: sight.held,
+                    write: None,
+                });
             }
             if look < 8 {
                 std::hint::spin_loop();
             } else {
-                std::thread::yield_now();
+                crate::sync::yield_now();
             }
         }
         self.blocked = Some(cell);

@@ -30,6 +30,13 @@ pub fn busy() -> Status {
     unavailable("the host has more work than it can take; nothing was done, try again")
 }
 
+/// There is too little disk space to begin anything.
+pub fn full() -> Status {
+    unavailable(
+        "the host has too little disk space to begin anything; nothing was done, try again later",
+    )
+}
+
 /// The release that the call was taken on is not current any more.
 pub fn gone() -> Status {
     unavailable("another release has become current meanwhile; nothing was done, try again")
@@ -50,7 +57,7 @@ pub fn unasked() -> Status {
 /// What came of a turn that failed.
 pub fn failed(failure: &Failure) -> Status {
     match failure {
-        Failure::Contention(_) | Failure::Shutdown => busy(),
+        Failure::Contention(_) | Failure::Refused | Failure::Shutdown => busy(),
         Failure::Expired => Status::deadline_exceeded("the time is over; nothing was done"),
         Failure::Store(_) => Status::unknown(
             "the host could not make sure that the call is kept; it may or may not have taken effect: \

@@ -1,6 +1,7 @@
 //! A request's body on its way in: within the bound of all bodies, or for a while and until the listener
 //! stops.
 
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use rialto_edge::pace::Arriving;
 use rialto_edge::{Memory, Room};
 use rialto_proto::codec::{room, room_per_byte};
 use tokio::sync::watch;
@@ -19,18 +21,20 @@ pub type Held = Arc<Mutex<Room>>;
 
 /// See the module's documentation.
 pub struct Measured {
-    incoming: Incoming,
+    incoming: Arriving,
     memory: Memory,
+    peer: IpAddr,
     held: Held,
     begun: bool,
 }
 
 impl Measured {
-    /// A body of which nothing has been read. What it takes is kept in `held`.
-    pub fn new(incoming: Incoming, memory: Memory, held: Held) -> Self {
+    /// A body of this peer of which nothing has been read. What it takes is kept in `held`.
+    pub fn new(incoming: Arriving, peer: IpAddr, memory: Memory, held: Held) -> Self {
         Self {
             incoming,
             memory,
+            peer,
             held,
             begun: false,
         }
@@ -43,7 +47,7 @@ impl Measured {
         } else {
             room(length)
         };
-        let room = self.memory.take(bytes);
+        let room = self.memory.take(self.peer, bytes);
         let room = room.ok_or_else(|| {
             Status::resource_exhausted("the host has no room for more messages now; try again")
         })?;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rialto_engine::Name;
+
 /// What a client wants to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
@@ -20,5 +22,5 @@ pub enum Denied {
     Lacks(String),
 }
 
-/// Decides by the value of `authorization`.
-pub type Doorman = Arc<dyn Fn(Option<&str>, Right) -> Result<(), Denied> + Send + Sync>;
+/// Decides by the value of `authorization`. Answers who it is.
+pub type Doorman = Arc<dyn Fn(Option<&str>, Right) -> Result<Name, Denied> + Send + Sync>;

@@ -1,5 +1,5 @@
 //! Whether there is somebody to call: `grpc.health.v1`. A service is healthy while all that is offered of it
-//! is served; a listener that stops says so before it does.
+//! is served and the host is ready; a listener that stops says so before it does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub const QUESTION_BYTES_MAX: usize = 4 << 10;
 pub struct Health {
     reporter: HealthReporter,
     calls: watch::Receiver<Arc<Calls>>,
+    /// Whether the host is ready; it always is where nobody says.
+    ready: watch::Receiver<bool>,
 }
 
 impl Health {
@@ -29,7 +31,15 @@ impl Health {
         Self {
             reporter: HealthReporter::new(),
             calls,
+            ready: watch::channel(true).1,
         }
+    }
+
+    /// The same, healthy only while this says so.
+    #[must_use]
+    pub fn with_readiness(mut self, ready: watch::Receiver<bool>) -> Self {
+        self.ready = ready;
+        self
     }
 
     /// What answers clients.
@@ -39,15 +49,21 @@ impl Health {
         BoxCloneSyncService::new(server.max_decoding_message_size(QUESTION_BYTES_MAX))
     }
 
-    /// Follow the releases until told to stop, then say that nothing is served any more.
+    /// Follow the releases and the host's readiness until told to stop, then say that nothing is served any
+    /// more.
     pub async fn follow(&self, mut stop: watch::Receiver<bool>) {
-        let mut calls = self.calls.clone();
+        let (mut calls, mut ready) = (self.calls.clone(), self.ready.clone());
         let mut told = BTreeMap::new();
+        let mut is_followed = true;
         loop {
-            let services = calls.borrow_and_update().services();
+            let is_ready = *ready.borrow_and_update();
+            let mut services = calls.borrow_and_update().services();
+            services.values_mut().for_each(|whole| *whole &= is_ready);
+            services.insert(ALL.to_owned(), is_ready);
             self.tell(&mut told, services).await;
             tokio::select! {
                 changed = calls.changed() => if changed.is_err() { break },
+                changed = ready.changed(), if is_followed => is_followed = changed.is_ok(),
                 _ = stop.wait_for(|stop| *stop) => break,
             }
         }
@@ -76,5 +92,47 @@ impl Health {
             reporter.set_service_status(name, status).await;
         }
         *told = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tonic::Request;
+    use tonic_health::pb::HealthCheckRequest;
+    use tonic_health::pb::health_server::Health as _;
+
+    use super::*;
+
+    async fn status(health: &Health) -> i32 {
+        let service = HealthService::from_health_reporter(health.reporter.clone());
+        let asked = Request::new(HealthCheckRequest::default());
+        service.check(asked).await.unwrap().into_inner().status
+    }
+
+    async fn until(health: &Health, wanted: ServingStatus) {
+        let reached = async {
+            while status(health).await != wanted as i32 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let reached = tokio::time::timeout(Duration::from_secs(60), reached).await;
+        assert!(reached.is_ok(), "it never says {wanted}");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_served_while_the_host_is_not_ready() {
+        let (_calls, calls) = watch::channel(Arc::default());
+        let (ready, follows) = watch::channel(true);
+        let (_stop, stopping) = watch::channel(false);
+        let health = Arc::new(Health::new(calls).with_readiness(follows));
+        let following = health.clone();
+        tokio::spawn(async move { following.follow(stopping).await });
+        until(&health, ServingStatus::Serving).await;
+        ready.send_replace(false);
+        until(&health, ServingStatus::NotServing).await;
+        ready.send_replace(true);
+        until(&health, ServingStatus::Serving).await;
     }
 }

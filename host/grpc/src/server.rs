@@ -1,5 +1,6 @@
 //! Connections: HTTP/2 and nothing else, with or without TLS, within the listener's limits. One on which
-//! nothing is asked is closed after a while; stopping lets calls end that are under way.
+//! nothing is asked is closed after a while, and so is one whose client does not take an answer; stopping
+//! lets calls end that are under way.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -7,19 +8,21 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Request;
 use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rialto_edge::server::GRACE;
-use rialto_edge::{Admitted, Listener};
+use rialto_edge::{Admitted, Listener, Paced, PeerAddress};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 use tonic::body::Body;
 
-use crate::service::Service;
+use crate::service::{Lasting, Service};
 use crate::tls::Tls;
 
 /// Calls at a time on one connection; beyond, the client waits to send more.
@@ -83,7 +86,7 @@ impl Server {
                 http: http.clone(),
                 service: self.service.clone(),
                 closing: closing.clone(),
-                _admitted: admitted,
+                admitted,
             };
             connections.spawn(connected(connection, stream, self.tls.clone()));
             while connections.try_join_next().is_some() {}
@@ -103,10 +106,10 @@ struct Connection {
     service: Arc<Service>,
     /// Whether no more calls are taken.
     closing: watch::Receiver<bool>,
-    _admitted: Admitted,
+    admitted: Admitted,
 }
 
-async fn connected(connection: Connection, stream: TcpStream, tls: Option<Arc<Tls>>) {
+async fn connected(connection: Connection, stream: Paced<TcpStream>, tls: Option<Arc<Tls>>) {
     let Some(tls) = tls else {
         return connection.serve(stream).await;
     };
@@ -122,14 +125,22 @@ impl Connection {
         let service = self.service;
         let (counted, mut calls) = watch::channel(0);
         let counted = Arc::new(counted);
-        let answer = service_fn(move |request| {
+        let peer = PeerAddress(self.admitted.address());
+        let slow = Arc::new(Notify::new());
+        let too_slow = slow.clone();
+        let answer = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
             let (service, call) = (service.clone(), UnderWay::of(&counted));
+            let slow = slow.clone();
             async move {
                 let answered = service.answer(request).await;
+                let lasting = answered.extensions().get::<Lasting>().copied();
+                let within = lasting.map_or(Some(service.answer_within()), |lasting| lasting.0);
+                let taken = within.map(|within| watch_over(within, slow));
                 // Until the last of the answer has gone, or nobody wants it any more.
                 let answered = answered.map(|body| {
                     Body::new(body.map_frame(move |frame| {
-                        let _ = &call;
+                        let _ = (&call, &taken);
                         frame
                     }))
                 });
@@ -141,6 +152,11 @@ impl Connection {
             ended = &mut connection => Some(ended),
             _ = self.closing.wait_for(|closing| *closing) => None,
             () = idle(&mut calls, IDLE) => None,
+            () = too_slow.notified() => {
+                // It would not take a farewell either.
+                tracing::debug!("a client did not take its answer in time; its connection is closed");
+                return;
+            }
         };
         let ended = match ended {
             Some(ended) => ended,
@@ -158,6 +174,17 @@ impl Connection {
     }
 }
 
+/// Watch over an answer until what is returned is dropped: tell when that takes longer than this.
+fn watch_over(within: Duration, slow: Arc<Notify>) -> oneshot::Sender<Infallible> {
+    let (taken, gone) = oneshot::channel();
+    tokio::spawn(async move {
+        if tokio::time::timeout(within, gone).await.is_err() {
+            slow.notify_one();
+        }
+    });
+    taken
+}
+
 /// A call, counted until it is dropped.
 struct UnderWay(Arc<watch::Sender<usize>>);
 
@@ -170,7 +197,10 @@ impl UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.send_modify(|calls| *calls -= 1);
+        self.0.send_modify(|calls| {
+            let left = calls.checked_sub(1);
+            *calls = left.expect("a call is counted before it ends, and ends once");
+        });
     }
 }
 

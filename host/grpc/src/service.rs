@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use rialto_edge::Memory;
+use rialto_edge::pace::Arriving;
+use rialto_edge::peers::Shares;
 use rialto_edge::spans::{Open, begun_by};
-use rialto_engine::Engine;
+use rialto_edge::{Memory, Pace, PeerAddress};
+use rialto_engine::{Asker, Engine, Name};
 use rialto_telemetry::metrics::CallLabels;
 use rialto_telemetry::{Metrics, Spans};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tonic::body::Body;
 use tonic::server::Grpc;
 use tonic::{Code, Status};
@@ -32,6 +35,12 @@ use crate::turn::Turns;
 const MEDIA_TYPE: &str = "application/grpc";
 /// Where the trace is told.
 const TRACE: &str = "trace-id";
+/// The one call whose answer goes on for as long as the client likes, and which needs no token.
+const WATCH: &str = "/grpc.health.v1.Health/Watch";
+/// Clients that watch health at a time, over all connections: each is a stream that stays open.
+const WATCHERS_MAX: usize = 1_024;
+/// Those of one peer.
+const WATCHERS_PER_PEER_MAX: usize = 64;
 
 /// Bounds of a listener's calls.
 #[derive(Clone, Debug)]
@@ -42,7 +51,16 @@ pub struct Limits {
     pub message_bytes_max: usize,
     /// Room for all messages that are being read or handled.
     pub messages: Memory,
+    /// How slowly a client may send a message.
+    pub pace: Pace,
+    /// Whether there is so little disk space that nothing may begin. What a call begins no contract says, so
+    /// none is taken then.
+    pub is_full: Arc<AtomicBool>,
 }
+
+/// An answer that may take this long to be taken, or as long as it likes: an extension of responses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lasting(pub Option<Duration>);
 
 /// See the module's documentation.
 pub struct Service {
@@ -54,6 +72,8 @@ pub struct Service {
     spans: Option<Spans>,
     limits: Limits,
     stop: watch::Receiver<bool>,
+    watchers: Arc<Semaphore>,
+    watchers_of_peers: Shares,
     pub(crate) health: Health,
 }
 
@@ -85,7 +105,21 @@ impl Service {
             metrics,
             spans,
             limits,
+            watchers: Arc::new(Semaphore::new(WATCHERS_MAX)),
+            watchers_of_peers: Shares::new(WATCHERS_PER_PEER_MAX),
         }
+    }
+
+    /// How long a client may take for an answer that has an end.
+    pub(crate) fn answer_within(&self) -> Duration {
+        self.limits.timeout
+    }
+
+    /// Say that nothing is served while the host is not ready.
+    #[must_use]
+    pub fn with_readiness(mut self, ready: watch::Receiver<bool>) -> Self {
+        self.health = self.health.with_readiness(ready);
+        self
     }
 
     /// Tell anybody what there is to be called.
@@ -108,31 +142,35 @@ impl Service {
             To::Reflection(_) => Some(Right::Read),
             To::Method(_) | To::Nowhere => Some(Right::Call),
         };
+        let mut asker = Name::default();
         if let Some(right) = right {
             let mut shown = request.headers().get_all(header::AUTHORIZATION).iter();
             let only = shown.next().filter(|_| shown.next().is_none());
             let shown = only.and_then(|value| value.to_str().ok());
-            if let Err(denied) = (self.doorman)(shown, right) {
-                let status = answer::denied(denied);
-                self.count(&to, status.code());
-                return status.into_http();
+            match (self.doorman)(shown, right) {
+                Ok(name) => asker = name,
+                Err(denied) => {
+                    let status = answer::denied(denied);
+                    self.count(&to, status.code());
+                    return status.into_http();
+                }
             }
         }
         match to {
-            To::Health => {
-                // The one question is read before the answer begins, however long that goes on.
-                let answering = asked(self.health.server(), request.map(Body::new));
-                let answered = tokio::time::timeout(self.limits.timeout, answering).await;
-                answered.unwrap_or_else(|_| answer::unasked().into_http())
-            }
+            To::Health if request.uri().path() == WATCH => self.watched(request).await,
+            To::Health => self.health(request).await,
             To::Reflection(server) => {
                 let within = self.limits.timeout;
                 let stopped = |body| Body::new(Stopped::new(body, self.stop.clone(), within));
-                asked(server, request.map(stopped)).await
+                let mut answered = asked(server, request.map(stopped)).await;
+                // Questions come for so long, and then the last answer is taken.
+                let lasting = Lasting(Some(2 * within));
+                answered.extensions_mut().insert(lasting);
+                answered
             }
             To::Method(ref served) => {
                 let started = Instant::now();
-                let (response, code) = self.call(&calls, served, request).await;
+                let (response, code) = self.call(&calls, served, request, asker).await;
                 let took = started.elapsed().as_secs_f64();
                 self.metrics.call_seconds.observe(took);
                 self.count(&to, code);
@@ -143,6 +181,32 @@ impl Service {
                 Status::unimplemented("no such method is served here").into_http()
             }
         }
+    }
+
+    async fn health(&self, request: Request<Incoming>) -> Response<Body> {
+        // The one question is read before the answer begins, however long that goes on.
+        let answering = asked(self.health.server(), request.map(Body::new));
+        let answered = tokio::time::timeout(self.limits.timeout, answering).await;
+        answered.unwrap_or_else(|_| answer::unasked().into_http())
+    }
+
+    /// Have somebody follow the health, as long as there is room for such.
+    async fn watched(&self, request: Request<Incoming>) -> Response<Body> {
+        let PeerAddress(peer) = PeerAddress::of(request.extensions());
+        let place = self.watchers.clone().try_acquire_owned().ok();
+        let Some(place) = place.zip(self.watchers_of_peers.take(peer, 1)) else {
+            let full = "too many clients follow the health of this host; ask with Check";
+            return Status::resource_exhausted(full).into_http();
+        };
+        let answered = self.health(request).await;
+        let mut answered = answered.map(|body| {
+            Body::new(body.map_frame(move |frame| {
+                let _ = &place;
+                frame
+            }))
+        });
+        answered.extensions_mut().insert(Lasting(None));
+        answered
     }
 
     fn count(&self, to: &To, code: Code) {
@@ -160,7 +224,11 @@ impl Service {
         calls: &Arc<Calls>,
         served: &Arc<Served>,
         request: Request<Incoming>,
+        asker: Name,
     ) -> (Response<Body>, Code) {
+        if self.limits.is_full.load(Ordering::Relaxed) {
+            return (answer::full().into_http(), Code::Unavailable);
+        }
         let open = self.spans.as_ref();
         let open = open.map(|spans| Open::inbound(spans, request.headers()));
         let trace = open.as_ref().map(|open| open.trace);
@@ -181,7 +249,9 @@ impl Service {
         let until = tokio::time::Instant::now() + within;
         let held = Held::default();
         let (head, body) = request.into_parts();
-        let body = Measured::new(body, self.limits.messages.clone(), held.clone());
+        let PeerAddress(peer) = PeerAddress::of(&head.extensions);
+        let body = Arriving::new(body, self.limits.pace);
+        let body = Measured::new(body, peer, self.limits.messages.clone(), held.clone());
         let request = Request::from_parts(head, body);
         let turns = self.turns.clone();
         let (calls, method) = (calls.clone(), served.clone());
@@ -189,12 +259,18 @@ impl Service {
         let arrives = arrived.clone();
         let handler = service_fn(move |request: tonic::Request<Bytes>| {
             let (turns, calls, method) = (turns.clone(), calls.clone(), method.clone());
-            let held = held.clone();
+            let (held, asker) = (held.clone(), asker.clone());
             arrives.store(true, Ordering::Relaxed);
             async move {
                 let left = until.saturating_duration_since(tokio::time::Instant::now());
+                let asker = Asker {
+                    name: asker,
+                    within: Some(left),
+                };
                 let message = request.into_inner();
-                let answer = turns.run(&calls, &method, message, held, trace, left).await;
+                let answer = turns
+                    .run(&calls, &method, message, held, trace, asker)
+                    .await;
                 answer.map(tonic::Response::new)
             }
         });

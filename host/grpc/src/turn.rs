@@ -7,9 +7,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use rialto_components::outside::{Call, Called, label};
 use rialto_components::runtime::Argument;
-use rialto_engine::{Engine, Name, Trace};
+use rialto_engine::{Asker, Engine, Name, Trace};
 use rialto_proto::Refusal;
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 use tonic::Status;
 
 use crate::answer;
@@ -18,6 +19,11 @@ use crate::calls::{Calls, Served, Target};
 
 /// Whose turn the telling of an event is: no component's.
 const OUTSIDE: &str = "outside";
+
+/// Releases that may become current while one call waits for its turn.
+const RELEASES_MET_MAX: u32 = 4;
+/// How long the table of a release may come after the release.
+const TABLE_WITHIN: Duration = Duration::from_secs(2);
 
 /// What a call runs on.
 #[derive(Clone)]
@@ -29,17 +35,58 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Run a method for somebody who waits no longer than `within`. The message's room is kept until its
-    /// turn has ended, whoever waits for that.
+    /// Run a method for somebody. The message's room is kept until its turn has ended, whoever waits for
+    /// that. If another release becomes current before the turn begins, the call is judged again by its
+    /// table.
     pub async fn run(
+        &self,
+        calls: &Arc<Calls>,
+        served: &Arc<Served>,
+        message: Bytes,
+        held: Held,
+        trace: Trace,
+        asker: Asker,
+    ) -> Result<Bytes, Status> {
+        let until = asker.within.map(|within| Instant::now() + within);
+        let (mut calls, mut served) = (calls.clone(), served.clone());
+        for _ in 0..RELEASES_MET_MAX {
+            let asker = Asker {
+                within: until.map(|until| until.saturating_duration_since(Instant::now())),
+                ..asker.clone()
+            };
+            let message = message.clone();
+            let called = self.run_once(&calls, &served, message, held.clone(), trace, asker);
+            match called.await? {
+                Called::Gave(value) => return answer(&calls, &served, &value),
+                Called::Gone => {
+                    let path = format!("/{}/{}", served.service, served.method.name);
+                    calls = self.another_than(calls.release).await?;
+                    served = calls.find(&path).ok_or_else(answer::gone)?.clone();
+                }
+            }
+        }
+        Err(answer::gone())
+    }
+
+    /// The table of another release than this one. It comes just after the release.
+    async fn another_than(&self, release: u64) -> Result<Arc<Calls>, Status> {
+        let mut tables = self.calls.clone();
+        let another = tables.wait_for(|calls| calls.release != release);
+        match tokio::time::timeout(TABLE_WITHIN, another).await {
+            Ok(Ok(calls)) => Ok(calls.clone()),
+            _ => Err(answer::gone()),
+        }
+    }
+
+    async fn run_once(
         &self,
         calls: &Calls,
         served: &Served,
         message: Bytes,
         held: Held,
         trace: Trace,
-        within: Duration,
-    ) -> Result<Bytes, Status> {
+        asker: Asker,
+    ) -> Result<Called, Status> {
         let method = &served.method;
         let arguments = calls.codec.arguments(method, &message);
         let arguments = arguments.map_err(|misfit| answer::refused(Refusal::from(&misfit)))?;
@@ -56,12 +103,12 @@ impl Turns {
             Target::Everyone => (OUTSIDE.into(), Argument::Event(call)),
         };
         let (sender, receiver) = oneshot::channel();
-        let submitted = self.engine.submit_within(
+        let submitted = self.engine.submit_for(
+            asker,
             component,
             format!("gRPC {name}").into(),
             Arc::new(argument),
             trace,
-            Some(within),
             Box::new(move |outcome| {
                 drop(held);
                 let _ = sender.send(outcome);
@@ -73,42 +120,22 @@ impl Turns {
             Ok(Err(failure)) => return Err(answer::failed(&failure)),
             Err(_) => return Err(answer::broken()),
         };
-        match reply.downcast::<Called>().map(|called| *called) {
-            Ok(Called::Gave(value)) => self.answer(calls, served, &value),
-            Ok(Called::Gone) => Err(answer::gone()),
-            Err(_) => Err(answer::broken()),
-        }
+        let called = reply.downcast::<Called>().map(|called| *called);
+        called.map_err(|_| answer::broken())
     }
+}
 
-    /// The answer's bytes. What was given is of the release on which the turn ran, which may be a later one
-    /// than that on which the call was taken.
-    fn answer(
-        &self,
-        calls: &Calls,
-        served: &Served,
-        value: &serde_json::Value,
-    ) -> Result<Bytes, Status> {
-        let own = calls.codec.answer(&served.method, value);
-        let answered = own.or_else(|misfit| {
-            let later = self.calls.borrow().clone();
-            let path = format!("/{}/{}", served.service, served.method.name);
-            match later.find(&path) {
-                Some(served) if later.release != calls.release => {
-                    later.codec.answer(&served.method, value)
-                }
-                _ => Err(misfit),
-            }
-        });
-        match answered {
-            Ok(Ok(bytes)) => Ok(bytes.into()),
-            Ok(Err(refusal)) => Err(answer::refused(refusal)),
-            Err(misfit) => {
-                let method = &served.method.name;
-                tracing::error!(%method, %misfit, "an answer does not fit its own contract");
-                Err(Status::unknown(
-                    "the call took effect, and its answer does not fit the contract",
-                ))
-            }
+/// The answer's bytes.
+fn answer(calls: &Calls, served: &Served, value: &serde_json::Value) -> Result<Bytes, Status> {
+    match calls.codec.answer(&served.method, value) {
+        Ok(Ok(bytes)) => Ok(bytes.into()),
+        Ok(Err(refusal)) => Err(answer::refused(refusal)),
+        Err(misfit) => {
+            let method = &served.method.name;
+            tracing::error!(%method, %misfit, "an answer does not fit its own contract");
+            Err(Status::unknown(
+                "the call took effect, and its answer does not fit the contract",
+            ))
         }
     }
 }

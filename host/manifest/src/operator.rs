@@ -13,7 +13,7 @@ use crate::document::Document;
 use crate::schema;
 use crate::source::Source;
 use crate::values::{
-    BaseUrl, Duration, FilePath, InterfacePattern, ListenAddress, Name, OriginPattern, Size,
+    BaseUrl, Duration, FilePath, InterfacePattern, ListenAddress, Name, OriginPattern, Period, Size,
 };
 
 /// The operator's document.
@@ -21,6 +21,8 @@ pub const FILE_NAME: &str = "rialto.toml";
 
 /// The listener that serves calls, not HTTP.
 pub const GRPC: &str = "grpc";
+/// The listener of the operators' own API.
+pub const OPERATORS: &str = "operators";
 
 /// The operator's document that was read and checked by itself.
 #[derive(Clone, Debug)]
@@ -55,6 +57,15 @@ impl Operator {
     pub fn store_path(&self, folder: &Path) -> PathBuf {
         self.store.path.from_folder(folder)
     }
+
+    /// The folder of archives, for a document in that folder and a store in this.
+    #[must_use]
+    pub fn archives_path(&self, folder: &Path, store: &Path) -> PathBuf {
+        match &self.store.archives {
+            Some(archives) => archives.from_folder(folder),
+            None => store.join("archives"),
+        }
+    }
 }
 
 impl std::ops::Deref for Operator {
@@ -72,9 +83,12 @@ impl std::ops::Deref for Operator {
 pub struct OperatorFile {
     /// Addresses that the host listens on, by names that the scheme's contexts refer to. `operators` serves the operators' own API and the metrics, `grpc` the calls that components export; `fsps` is the usual name for the participants' one.
     pub listeners: BTreeMap<Name, Listener>,
-    /// Those who may use the operators' listener, by their names, beside the one who holds `operator.token`. Each has a token of its own, in `operators/NAME.token` in the store's folder, drawn at the start when it is not there.
+    /// Those who may use the operators' listener, by their names, each with a token of its own, in `operators/NAME.token` in the store's folder, drawn at the start when it is not there. Where nobody is named there is one operator, `operator`, whose token is in `operator.token`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operators: BTreeMap<Name, Person>,
+    /// How releases become current.
+    #[serde(default)]
+    pub releases: Releases,
     /// Where the host keeps its state.
     #[serde(default)]
     pub store: Store,
@@ -124,7 +138,10 @@ pub struct Listener {
     pub events: Vec<InterfacePattern>,
     /// Of `grpc`: who is told which calls there are; operators unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reflection: Option<Reflection>,
+    pub reflection: Option<Audience>,
+    /// Of `operators`: who sees the names of destinations in the metrics; operators unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destinations: Option<Audience>,
 }
 
 /// The files of a listener's TLS: PEM, absolute or relative to this document. They may be changed while the host runs.
@@ -143,14 +160,14 @@ pub struct Tls {
     pub client_ca: Option<FilePath>,
 }
 
-/// Who is told which calls there are.
+/// Who is told something that is not for everybody.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reflection {
+pub enum Audience {
     /// Who shows the token of an operator with the role `reader`.
     #[default]
     Operators,
-    /// Everybody: for sandboxes.
+    /// Everybody who reaches the listener.
     Open,
 }
 
@@ -160,6 +177,28 @@ pub enum Reflection {
 pub struct Person {
     /// What this operator may do; more than one is fine. Nobody checks what they made themselves, whatever their roles.
     pub roles: BTreeSet<Role>,
+    /// The one name of the person who holds this token, where somebody has several: they are one person when it is asked who made something and who approves it. The name of the table unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<Name>,
+}
+
+/// How releases become current.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Releases {
+    /// When a release that brings in money needs the approval of a second person: `opening-liquidity` of an account, or `approval = "automatic"` in a context's settings.
+    pub second_person: SecondPerson,
+}
+
+/// When a release that brings in money needs the approval of a second person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SecondPerson {
+    /// Unless the scheme is a sandbox.
+    #[default]
+    UnlessSandbox,
+    /// Always.
+    Always,
 }
 
 /// What an operator may do.
@@ -203,7 +242,7 @@ impl Role {
     }
 }
 
-/// The operator who holds `operator.token`: always there, so no table may have this name.
+/// The operator who holds `operator.token`, who is there when nobody is named: no table may have this name.
 pub const FIRST_OPERATOR: &str = "operator";
 /// What stands for a checker where the scheme approves by itself: no operator may have this name.
 pub const NOBODY: &str = "automatic";
@@ -215,13 +254,45 @@ pub struct Store {
     /// The folder of the database and of compiled components, absolute or relative to this document.
     #[schemars(with = "FilePath")]
     pub path: FilePath,
+    /// The folder of archives, absolute or relative to this document; `archives` in the store's folder unless said.
+    #[schemars(with = "FilePath")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archives: Option<FilePath>,
+    /// How long what is there for good stays in the store before it goes to an archive; what is not listed stays.
+    #[serde(skip_serializing_if = "Keep::is_everything")]
+    pub keep: Keep,
+    /// Free disk space below which requests that begin something are refused with 503, so that what has begun can end.
+    pub free_min: Size,
 }
 
 impl Default for Store {
     fn default() -> Self {
         Self {
             path: "state".parse().expect("`state` is a path: it is not empty"),
+            archives: None,
+            keep: Keep::default(),
+            free_min: Size::from_mib(1_024),
         }
+    }
+}
+
+/// How long what is there for good stays in the store. Eras go as a whole, when the youngest thing in them is so old.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Keep {
+    /// What happened, turn by turn: `rialto events`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub history: Option<Period>,
+    /// The rules' verdicts: `rialto receipts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipts: Option<Period>,
+}
+
+impl Keep {
+    /// Whether nothing is ever archived.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -232,10 +303,10 @@ pub struct Outbound {
     /// Connections to one destination at a time.
     #[schemars(range(min = 1, max = 4096))]
     pub connections_per_destination: u32,
-    /// Requests that may wait in memory for delivery, to all destinations; with so many, requests from the outside are answered 503 with Retry-After.
+    /// Requests that may wait in memory for delivery, to all destinations; those beyond wait on disk.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub requests_waiting_max: u32,
-    /// Requests that may wait in memory for delivery to one destination, a quarter of all unless said; those beyond wait on disk, so that a dead destination leaves room for the others.
+    /// Requests that may wait in memory for delivery to one destination, a quarter of all unless said, and never more than is left for all others; those beyond wait on disk, so that a dead destination leaves room for the others.
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_waiting_per_destination_max: Option<u32>,
@@ -356,6 +427,9 @@ pub struct Ceilings {
     /// Instances of one component in use at a time.
     #[schemars(range(min = 1, max = 10_000))]
     pub instances: u32,
+    /// Instances of all contexts in use at a time: the sum of what the scheme gives each. The host makes room for twice as many, since while one release takes the place of another both have theirs.
+    #[schemars(range(min = 1, max = 2_048))]
+    pub instances_in_all: u32,
 }
 
 impl Default for Ceilings {
@@ -365,6 +439,7 @@ impl Default for Ceilings {
             deadline: Duration::from_millis(5_000),
             fuel: 10_000_000_000,
             instances: 64,
+            instances_in_all: 512,
         }
     }
 }
@@ -391,16 +466,54 @@ pub struct Engine {
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// Turns that may wait before requests are answered 503 with Retry-After.
+    /// Turns that may wait before requests are answered 503 with Retry-After. Deliveries that wait for another attempt or for a paused component do not count.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub turns_waiting_max: u32,
-    /// How often a failing turn is tried before it becomes a dead letter.
-    #[schemars(range(min = 1, max = 1_000))]
+    /// Requests of one client that may wait or be under way, a quarter of all unless said; more of the same client are answered 503 with Retry-After. A client is an operator's name, or else an address (of IPv6: a /64 network).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns_waiting_per_client_max: Option<u32>,
+    /// Clients take turns when more is asked than can be done. How many requests a client gets begun in its turn; 1 if it is not named here. `operator NAME` stands for an operator, `address ADDRESS` for whoever comes from there.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub client_weights: BTreeMap<String, Weight>,
+    /// How often a failing delivery between components is tried before it becomes a dead letter.
+    #[schemars(range(min = 1, max = 100_000))]
     pub turn_attempts_max: u32,
-    /// The pause after a turn's first failure; it doubles after each more.
+    /// For how long a failing delivery is tried before it becomes a dead letter, whatever attempts are left.
+    pub retry_for: Duration,
+    /// The pause after a delivery's first failure; it doubles after each more.
     pub retry_initial: Duration,
-    /// The longest pause between a turn's attempts.
+    /// The longest pause between a delivery's attempts.
     pub retry_max: Duration,
+    /// A component is paused when deliveries to it about so many subjects have failed and none has succeeded since, if they came from several senders.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub pause_subjects: u32,
+    /// So many senders: one who sends what cannot be handled does not pause a component for all.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub pause_senders: u32,
+    /// The time from the pause of a component to its first probe, one delivery that is tried; it doubles after each that fails.
+    pub probe_initial: Duration,
+    /// The longest time between two probes.
+    pub probe_max: Duration,
+    /// Deliveries that wait for another attempt or for a paused component and are kept in memory; those beyond wait on disk.
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub deliveries_in_memory_max: u32,
+    /// How long an instance of a component waits for its next turn before it is given back; at most twice as long.
+    pub instance_idle: Duration,
+}
+
+/// How many requests of a client are begun in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Weight(#[schemars(range(min = 1, max = 1_000))] pub u32);
+
+impl Engine {
+    /// Requests of one client that may wait or be under way.
+    #[must_use]
+    pub fn per_client(&self) -> u32 {
+        let quarter = (self.turns_waiting_max / 4).max(1);
+        self.turns_waiting_per_client_max.unwrap_or(quarter)
+    }
 }
 
 impl Default for Engine {
@@ -408,9 +521,18 @@ impl Default for Engine {
         Self {
             workers: None,
             turns_waiting_max: 4_096,
-            turn_attempts_max: 8,
+            turns_waiting_per_client_max: None,
+            client_weights: BTreeMap::new(),
+            turn_attempts_max: 100,
+            retry_for: Duration::from_millis(4 * 3_600_000),
             retry_initial: Duration::from_millis(50),
-            retry_max: Duration::from_millis(30_000),
+            retry_max: Duration::from_millis(300_000),
+            pause_subjects: 8,
+            pause_senders: 2,
+            probe_initial: Duration::from_millis(1_000),
+            probe_max: Duration::from_millis(30_000),
+            deliveries_in_memory_max: 16_384,
+            instance_idle: Duration::from_millis(60_000),
         }
     }
 }
@@ -423,10 +545,17 @@ pub struct Http {
     pub body_max: Size,
     /// Bodies that are being read or handled at a time; beyond it requests are answered 503 with Retry-After.
     pub bodies_max: Size,
+    /// The part of `bodies-max` that one address may have (of IPv6: one /64 network); a quarter unless said, but no less than `body-max`. All that come by one proxy are one address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bodies_per_peer_max: Option<Size>,
     /// The longest header section, whatever an API allows; the smaller limit counts. FSPIOP names 64 KiB.
     pub headers_max: Size,
     /// How long a request may take, from its first byte to the answer.
     pub request_timeout: Duration,
+    /// The bytes a second that a client must send of a body, and take of an answer, on the average; who is slower is cut off.
+    pub rate_min: Size,
+    /// How long nothing of that is asked of it, for each body and each answer.
+    pub rate_grace: Duration,
     /// Connections of one listener at a time.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections_max: u32,
@@ -435,13 +564,26 @@ pub struct Http {
     pub connections_per_peer_max: u32,
 }
 
+impl Http {
+    /// The part of all bodies that one address may have.
+    #[must_use]
+    pub fn bodies_per_peer(&self) -> Size {
+        let quarter = Size::from_bytes(self.bodies_max.bytes() / 4);
+        let quarter = quarter.max(self.body_max);
+        self.bodies_per_peer_max.unwrap_or(quarter)
+    }
+}
+
 impl Default for Http {
     fn default() -> Self {
         Self {
             body_max: Size::from_mib(5),
             bodies_max: Size::from_mib(256),
+            bodies_per_peer_max: None,
             headers_max: Size::from_kib(64),
             request_timeout: Duration::from_millis(30_000),
+            rate_min: Size::from_bytes(240),
+            rate_grace: Duration::from_millis(5_000),
             connections_max: 4_096,
             connections_per_peer_max: 1_024,
         }

@@ -13,6 +13,7 @@ mod name;
 mod origin;
 mod path;
 mod pem;
+mod period;
 mod size;
 
 pub use address::ListenAddress;
@@ -24,6 +25,7 @@ pub use name::{InterfacePattern, Name};
 pub use origin::{BaseUrl, Origin, OriginPattern, UrlScheme};
 pub use path::{ComponentPath, FilePath};
 pub use pem::PublicKeyPem;
+pub use period::Period;
 pub use size::Size;
 
 /// Why a text is not a value of its kind: half a sentence, without the text itself.
@@ -97,6 +99,7 @@ pub static FORMATS: &[Format] = &[
     Format::of::<ListenAddress>(),
     Format::of::<Name>(),
     Format::of::<OriginPattern>(),
+    Format::of::<Period>(),
     Format::of::<PublicKeyPem>(),
     Format::of::<Size>(),
 ];

@@ -2,7 +2,8 @@
 //!
 //! Extensions of Rialto: `x-rialto-limits: {body, headers}` on the document (bytes), and
 //! `x-rialto-version: {supported, pattern}` on a header parameter whose value carries a version: a
-//! comma-separated list of items, or one item in `Content-Type`.
+//! comma-separated list of items, or one item in `Content-Type`; and `x-rialto-begins: true` on an
+//! operation whose requests begin something: they are refused while there is too little disk space.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -98,6 +99,8 @@ pub struct Operation {
     pub parameters: Vec<Parameter>,
     /// The body, if the operation takes one.
     pub body: Option<Body>,
+    /// Whether a request begins something, rather than going on with it or asking.
+    pub begins: bool,
 }
 
 /// A document, ready to route and validate by.
@@ -199,6 +202,14 @@ fn operation_of(
         .as_str()
         .ok_or_else(|| bad(at, "has no operationId"))?;
     let listed = |value: &Value| value["parameters"].as_array().cloned().unwrap_or_default();
+    let begins = match operation.get("x-rialto-begins") {
+        None => false,
+        Some(Value::Bool(begins)) => *begins,
+        Some(other) => {
+            let what = format!("x-rialto-begins is {other}; it is true or false");
+            return Err(bad(at, what));
+        }
+    };
     let mut parameters = Vec::new();
     for parameter in listed(item).iter().chain(&listed(operation)) {
         parameters.push(parameter_of(root, resolve(root, parameter, at)?, at)?);
@@ -213,6 +224,7 @@ fn operation_of(
         path: path.to_owned(),
         parameters,
         body,
+        begins,
     })
 }
 
@@ -330,5 +342,23 @@ mod tests {
         }
         let document = Document::parse("openapi: 3.1.0\npaths:\n  /{a}: {}\n").unwrap();
         assert_eq!(document.path_within(&[]), None);
+    }
+
+    #[test]
+    fn what_begins_something_is_said_with_true_or_false() {
+        let begins = |said: &str| {
+            let text = format!("openapi: 3.1.0\npaths:\n  /a: {{get: {{operationId: a{said}}}}}\n");
+            let document = Document::parse(&text)?;
+            let found = document.find("/a").unwrap();
+            Ok::<_, BadDocument>(found.operations["GET"].begins)
+        };
+        assert!(!begins("").unwrap());
+        assert!(!begins(", x-rialto-begins: false").unwrap());
+        assert!(begins(", x-rialto-begins: true").unwrap());
+        for other in ["'true'", "1", "null", "[true]"] {
+            let wrong = begins(&format!(", x-rialto-begins: {other}")).unwrap_err();
+            assert_eq!(wrong.at, "paths /a get");
+            assert!(wrong.what.contains("x-rialto-begins"), "{wrong}");
+        }
     }
 }

@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rialto_components::{Digest, Release};
-use rialto_edge::Memory;
 use rialto_grpc::{Calls, Denied, Doorman, Files, Limits, Offer, Right, Service, Tls};
 use rialto_manifest::Operator;
-use rialto_manifest::operator::{GRPC, Listener, Reflection, Role};
+use rialto_manifest::operator::{Audience, GRPC, Listener, Role};
 use rialto_proto::{Lock, checked_in, own};
 use tokio::sync::watch;
 
-use crate::host::{Shared, bytes};
+use crate::host::{Shared, bodies, bytes, pace};
 
 /// The longest message, in bytes: calls are questions and orders, not documents.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
@@ -113,7 +112,9 @@ pub fn service(
     let limits = Limits {
         timeout: Duration::from_millis(http.request_timeout.millis()),
         message_bytes_max: bytes(http.body_max).min(MESSAGE_BYTES_MAX),
-        messages: Memory::new(bytes(http.bodies_max)),
+        messages: bodies(operator),
+        pace: pace(operator),
+        is_full: shared.disk.low(),
     };
     let service = Service::new(
         shared.engine.clone(),
@@ -124,7 +125,7 @@ pub fn service(
         limits,
         stop,
     );
-    service.with_open_reflection(listener.reflection == Some(Reflection::Open))
+    service.with_open_reflection(listener.reflection == Some(Audience::Open))
 }
 
 /// Who may call: an operator with the role for it.
@@ -137,7 +138,7 @@ fn doorman(shared: Arc<Shared>) -> Doorman {
             Right::Read => Role::Reader,
         };
         if caller.has(role) {
-            return Ok(());
+            return Ok(format!("operator {}", caller.name).into());
         }
         let name = &caller.name;
         Err(Denied::Lacks(format!(

@@ -12,6 +12,7 @@ use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use rialto_components::Digest;
+use rialto_manifest::operator::FIRST_OPERATOR;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -47,8 +48,13 @@ impl Client {
         let address = address.context("the host has no `operators` listener")?;
         let token = token_path(store, operator);
         let token = std::fs::read_to_string(&token).with_context(|| {
+            let whom = if operator == FIRST_OPERATOR {
+                "who is there only as long as rialto.toml names nobody; say who asks with --as NAME"
+            } else {
+                "whom rialto.toml must name"
+            };
             format!(
-                "reading {}: the token of the operator `{operator}`, whom rialto.toml must name",
+                "reading {}: the token of the operator `{operator}`, {whom}",
                 token.display()
             )
         })?;

@@ -11,31 +11,35 @@ use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{
-    BreakerPolicy, Listener, Memory, Outbound, OutboundLimits, ServerLimits, Service, ServiceLimits,
+    BreakerPolicy, Listener, Memory, Outbound, OutboundLimits, Pace, ServerLimits, Service,
+    ServiceLimits,
 };
 use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
 use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
-use rialto_manifest::operator::GRPC;
+pub use rialto_manifest::operator::OPERATORS;
+use rialto_manifest::operator::{Audience, GRPC};
 use rialto_manifest::values::Size;
 use rialto_manifest::{Manifest, Operator};
-use rialto_store_sqlite::SqliteStore;
+use rialto_store_sqlite::{Outcome, SqliteStore};
 use rialto_telemetry::{Metrics, Spans};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use crate::audit::{Audit, Who};
 use crate::calls::{self, Offering};
+use crate::disk::{self, Disk};
+use crate::keeping::{Archivist, Keeping};
 use crate::metrics::EngineCollector;
 use crate::operators::Operators;
 use crate::ops;
-use crate::releases::Releases;
+use crate::releases::{Applied, Refused, Releases};
 use crate::signatures::OperatorKeys;
 use crate::spans::{Exporting, TurnSpans};
+use crate::store_metrics::StoreCollector;
 
-/// The listener of the operators' own API.
-pub const OPERATORS: &str = "operators";
 /// Turn workers for each core, unless the operator says: a turn that meets a document of another
 /// one, or reads one from the disk, holds its thread meanwhile, and one that runs a slow component
 /// holds it for long. With one worker a core, cores would idle. rialto.toml's schema says the same.
@@ -51,8 +55,9 @@ const CATCH_UP_MAX: Duration = Duration::from_secs(10);
 const CATCH_UP_LOOK: Duration = Duration::from_millis(5);
 /// Reads of operators that run at a time, and changes; further ones wait.
 const OPERATORS_AT_A_TIME: usize = 4;
-/// Instances of components that may live at a time.
-const INSTANCES_MAX: u32 = 512;
+/// Instances beside those of contexts in use: of a release that is being prepared, and of rules that are
+/// asked again.
+const INSTANCES_BESIDE: u32 = 64;
 
 /// What parts of a running host share.
 pub struct Shared {
@@ -72,6 +77,16 @@ pub struct Shared {
     pub spans: Option<Spans>,
     /// Who may use the operators' listener.
     pub operators: Operators,
+    /// What operators did.
+    pub audit: Audit,
+    /// Whether anybody sees the names of destinations in the metrics.
+    pub open_metrics: bool,
+    /// How slow a client may be.
+    pub pace: Pace,
+    /// What archives what is older than it is kept.
+    pub archivist: Arc<Archivist>,
+    /// Free disk space.
+    pub disk: Arc<Disk>,
     /// Places for what operators read: each takes a thread that blocks.
     pub reads: Arc<Semaphore>,
     /// Places for what operators change, so that a release on its way keeps nobody from reading.
@@ -88,6 +103,7 @@ pub struct Host {
     stop: watch::Sender<bool>,
     servers: Vec<JoinHandle<()>>,
     exporting: Option<Exporting>,
+    keeping: Option<Keeping>,
     handle: Handle,
 }
 
@@ -134,13 +150,27 @@ impl Host {
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
             .context("reading the store back")?;
         metrics.add_collector(Box::new(EngineCollector(engine.clone(), outbound.clone())));
+        let archives = operator.archives_path(manifest.folder(), folder);
+        let archivist = Archivist::new(store.clone(), &operator.store.keep, archives);
+        let archivist = Arc::new(archivist);
+        let disk = Arc::new(Disk::new(operator.store.free_min));
+        metrics.add_collector(Box::new(StoreCollector {
+            archivist: archivist.clone(),
+            disk: disk.clone(),
+            clock: clock.clone(),
+        }));
         let releases = Releases::new(
             store.clone(),
             runtime.clone(),
             operator.clone(),
             Offering::of(operator, manifest.folder())?,
-            clock,
+            clock.clone(),
         );
+        let audit = Audit::new(store.clone(), clock.clone());
+        audit
+            .start(&operators)
+            .context("keeping that the host was started")?;
+        let destinations = operator.listeners.get(OPERATORS).map(|l| l.destinations);
         let shared = Arc::new(Shared {
             engine,
             runtime,
@@ -150,6 +180,11 @@ impl Host {
             metrics,
             spans,
             operators,
+            audit,
+            open_metrics: destinations.flatten() == Some(Audience::Open),
+            pace: pace(operator),
+            archivist,
+            disk,
             reads: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
             changes: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
         });
@@ -165,6 +200,16 @@ impl Host {
         resume(&shared, recovery);
         let (stop, _) = watch::channel(false);
         keys.watch(handle, stop.subscribe());
+        let idle = operator.engine.instance_idle.into();
+        handle.spawn(give_up_unused(
+            shared.runtime.clone(),
+            idle,
+            stop.subscribe(),
+        ));
+        disk::watch(&shared.disk, &shared.store, handle, stop.subscribe())
+            .context("looking at the free disk space")?;
+        let keeping = Keeping::start(shared.archivist.clone(), clock);
+        let keeping = keeping.context("starting the thread that archives")?;
         let mut host = Self {
             shared,
             threads: Some(threads),
@@ -173,6 +218,7 @@ impl Host {
             stop,
             servers: Vec::new(),
             exporting,
+            keeping: Some(keeping),
             handle: handle.clone(),
         };
         host.listen(operator, |name| name == OPERATORS)?;
@@ -199,6 +245,9 @@ impl Host {
         for server in self.servers.drain(..) {
             let _ = self.handle.block_on(server);
         }
+        if let Some(keeping) = self.keeping.take() {
+            keeping.stop();
+        }
         if let Some(threads) = self.threads.take() {
             threads.stop();
         }
@@ -215,7 +264,9 @@ impl Host {
             timeout: Duration::from_millis(http.request_timeout.millis()),
             body_bytes_max: bytes(http.body_max),
             header_bytes_max: bytes(http.headers_max),
-            bodies: Memory::new(bytes(http.bodies_max)),
+            bodies: bodies(operator),
+            pace: pace(operator),
+            is_full: self.shared.disk.low(),
         };
         let listeners = operator.listeners.iter();
         for (name, listener) in listeners.filter(|(name, _)| these(name.as_str())) {
@@ -263,7 +314,10 @@ impl Host {
         if let Some(tls) = &tls {
             self.handle.spawn(tls.clone().follow(self.stop.subscribe()));
         }
+        let (ready, following) = ops::health::followed(self.shared.clone(), self.stop.subscribe());
+        self.handle.spawn(following);
         let service = calls::service(&self.shared, operator, wanted, self.stop.subscribe());
+        let service = service.with_readiness(ready);
         let server = rialto_grpc::Server::new(bound, service, tls, limits.header_bytes_max);
         let serving = server.serve(self.stop.subscribe());
         self.servers.push(self.handle.spawn(serving));
@@ -303,9 +357,15 @@ fn releases_at_start(
     match finished.or(resumed) {
         None => {
             let note = "first release, from the scheme's folder";
+            let (engine, who) = (&shared.engine, Who::started());
+            let apply = || shared.releases.apply(engine, &who, document, note, None);
+            let outcome = |applied: &Result<Applied, Refused>| match applied {
+                Ok(applied) => Outcome::Done(applied.told()),
+                Err(refused) => Outcome::Refused(refused.to_string()),
+            };
             shared
-                .releases
-                .apply(&shared.engine, document, note, None)?;
+                .audit
+                .keep(&who, "release-apply", note, outcome, apply)?;
         }
         Some(number) => {
             let current = shared.releases.current();
@@ -327,6 +387,27 @@ fn resume(shared: &Shared, recovery: Recovery) {
         tracing::info!(deliveries, requests, "going on where the host stopped");
     }
     shared.engine.resume(recovery);
+}
+
+/// Give back the instances that nobody has used for so long, until told to stop.
+async fn give_up_unused(runtime: Arc<Runtime>, idle: Duration, mut stop: watch::Receiver<bool>) {
+    // A tick of no time is none.
+    let mut due = tokio::time::interval(idle.max(Duration::from_millis(1)));
+    due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+        let runtime = runtime.clone();
+        let given_up = tokio::task::spawn_blocking(move || runtime.give_up_unused()).await;
+        if let Ok(instances @ 1..) = given_up {
+            tracing::debug!(
+                instances,
+                "instances of components that nobody used are given back"
+            );
+        }
+    }
 }
 
 /// Let what was pending go first. A question about something must not overtake the request for it, which
@@ -357,19 +438,34 @@ fn components(
 ) -> anyhow::Result<Runtime> {
     let cache = Cache::open(&folder.join("compiled"), |bytes| entropy.fill(bytes))
         .context("opening the folder of compiled components")?;
-    let memory = operator.ceilings.memory;
+    let ceilings = &operator.ceilings;
+    // While one release takes the place of another, both have theirs; and each worker may ask a rule.
+    let workers = u32::try_from(workers(operator)).unwrap_or(u32::MAX);
+    let contexts = ceilings.instances_in_all.saturating_mul(2);
     let pool = PoolSize {
-        instances: INSTANCES_MAX,
-        memory_bytes_max: bytes(memory),
+        instances: contexts
+            .saturating_add(workers)
+            .saturating_add(INSTANCES_BESIDE),
+        memory_bytes_max: bytes(ceilings.memory),
     };
     Runtime::new(cache, pool).map_err(|error| anyhow::anyhow!("starting wasmtime: {error:?}"))
 }
 
 fn limits(operator: &Operator) -> Limits {
     let engine = &operator.engine;
+    let weights = engine.client_weights.iter();
+    let weights = weights.map(|(client, weight)| (client.as_str().into(), weight.0));
     Limits {
         turns_waiting_max: engine.turns_waiting_max as usize,
+        turns_waiting_per_client_max: engine.per_client() as usize,
+        client_weights: weights.collect(),
         attempts_max: engine.turn_attempts_max,
+        retry_for_ms: engine.retry_for.millis(),
+        pause_subjects: engine.pause_subjects as usize,
+        pause_senders: engine.pause_senders as usize,
+        probe_initial_ms: engine.probe_initial.millis(),
+        probe_max_ms: engine.probe_max.millis(),
+        deliveries_waiting_in_memory_max: engine.deliveries_in_memory_max as usize,
         retry_initial_ms: engine.retry_initial.millis(),
         retry_max_ms: engine.retry_max.millis(),
         requests_waiting_max: operator.outbound.requests_waiting_max as usize,
@@ -385,7 +481,22 @@ fn server_limits(operator: &Operator) -> ServerLimits {
         connections_per_peer_max: http.connections_per_peer_max as usize,
         header_bytes_max: bytes(http.headers_max),
         head_timeout: HEAD_TIMEOUT,
+        pace: pace(operator),
     }
+}
+
+/// How slow a client may be.
+pub(crate) fn pace(operator: &Operator) -> Pace {
+    Pace {
+        bytes_per_second: operator.http.rate_min.bytes(),
+        grace: operator.http.rate_grace.into(),
+    }
+}
+
+/// Room for the bodies of a listener.
+pub(crate) fn bodies(operator: &Operator) -> Memory {
+    let http = &operator.http;
+    Memory::new(bytes(http.bodies_max), bytes(http.bodies_per_peer()))
 }
 
 pub(crate) fn bytes(size: Size) -> usize {

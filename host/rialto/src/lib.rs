@@ -7,10 +7,15 @@
 // One place writes, and it bears a reader that goes away: `out`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod audit;
 pub mod calls;
 pub mod cli;
 pub mod client;
+pub mod disk;
 pub mod host;
+#[cfg(test)]
+mod host_ends;
+pub mod keeping;
 pub mod located;
 pub mod metrics;
 pub mod operators;
@@ -22,4 +27,5 @@ pub mod replay;
 pub mod signatures;
 pub mod spans;
 pub mod spec;
+pub mod store_metrics;
 pub mod words;

@@ -65,6 +65,11 @@ impl Collector for EngineCollector {
                 "Requests refused because the engine was behind",
                 &counters.refused,
             ),
+            (
+                "component_pauses",
+                "Pauses of components with which deliveries failed",
+                &counters.pauses,
+            ),
         ];
         for (name, help, value) in counted {
             let counter = ConstCounter::new(value.load(Ordering::Relaxed));
@@ -85,6 +90,21 @@ impl Collector for EngineCollector {
                 "turns_delayed",
                 "Deliveries that wait for another attempt",
                 load.turns_delayed,
+            ),
+            (
+                "turns_kept",
+                "Deliveries that wait for a component that is paused",
+                load.turns_kept,
+            ),
+            (
+                "turns_on_disk",
+                "Deliveries that wait and are on disk alone",
+                load.turns_on_disk,
+            ),
+            (
+                "components_paused",
+                "Components that are paused because deliveries to them failed",
+                load.components_paused,
             ),
             (
                 "turns_uncommitted",

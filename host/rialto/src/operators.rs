@@ -8,6 +8,9 @@
 //! | `context` | call interfaces of contexts by gRPC, as another context does |
 //! | `admin` | change by the host's own API: releases, components, dead letters |
 //!
+//! Who shows a token is an operator; who an operator is, is a person, and a person has one name. Makers and
+//! checkers are compared by that. What a person did by the host's own API is kept ([`crate::audit`]).
+//!
 //! The host judges its own API by [`role_for`]; a component judges what it serves, by the roles that the
 //! host tells it. No role includes another one.
 
@@ -18,9 +21,11 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use http::Method;
 use rialto_components::http as wit;
+use rialto_components::private::{self, Owner};
 use rialto_engine::Entropy;
 use rialto_manifest::Operator;
 use rialto_manifest::operator::{FIRST_OPERATOR, Role};
+use rialto_signatures::secrets::same_secret;
 
 /// The least that a token must have, in characters: what is shorter was cut or made up.
 const TOKEN_CHARACTERS_MIN: usize = 32;
@@ -30,8 +35,10 @@ const TOKEN_BYTES: usize = 32;
 /// Somebody who has shown a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The operator's name.
+    /// The operator's name: whose token it is.
     pub name: Arc<str>,
+    /// The person's one name, also where the person has several tokens.
+    pub person: Arc<str>,
     /// What the operator may do.
     pub roles: BTreeSet<Role>,
 }
@@ -43,12 +50,18 @@ impl Caller {
         self.roles.contains(&role)
     }
 
-    /// The caller as components see it.
+    /// Whether the operator's document names the caller. Who holds `operator.token` is anybody who can read it.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        &*self.name != FIRST_OPERATOR
+    }
+
+    /// The caller as components see it: the person, who may not check what they made.
     #[must_use]
     pub fn to_component(&self) -> wit::Caller {
         let roles = self.roles.iter().map(|role| role.name().to_owned());
         wit::Caller {
-            name: self.name.to_string(),
+            name: self.person.to_string(),
             roles: roles.collect(),
         }
     }
@@ -56,33 +69,61 @@ impl Caller {
 
 /// The role that a request to the host's own API needs.
 #[must_use]
-pub fn role_for(method: &Method) -> Role {
+pub fn role_for(method: &Method, path: &str) -> Role {
     if method == Method::GET || method == Method::HEAD {
         Role::Reader
+    } else if path.starts_with("/releases/") && path.ends_with("/approve") {
+        Role::Checker
     } else {
         Role::Admin
     }
 }
 
 /// All operators, with what each has to show.
-pub struct Operators(Vec<(String, Caller)>);
+pub struct Operators {
+    all: Vec<(String, Caller)>,
+    changes: Vec<TokenChange>,
+}
+
+/// What was done to a token at the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TokenChange {
+    /// Drawn for this operator, who had none.
+    Drawn(Arc<str>),
+    /// Taken away from this operator, whom the operator's document does not have any more.
+    Removed(Arc<str>),
+}
 
 impl Operators {
-    /// Those of `rialto.toml`, and the one who holds `operator.token`. Tokens that are not in the
-    /// store's folder are drawn.
+    /// Those of `rialto.toml`, or where it names nobody the one who holds `operator.token`, a token that is
+    /// removed where somebody is named. Tokens that are not in the store's folder are drawn.
     ///
     /// # Errors
-    /// When a token cannot be read or written, is none, or belongs to two operators.
+    /// When a token cannot be read or written, is none, or belongs to two operators; when its file belongs
+    /// to somebody else than the host's user, or others can read it.
     pub fn open(operator: &Operator, store: &Path, entropy: &dyn Entropy) -> anyhow::Result<Self> {
         // What the contexts are asked from outside is asked by nobody who may also do all else.
         let all_but_context = Role::ALL.into_iter().filter(|role| *role != Role::Context);
-        let mut people = vec![(FIRST_OPERATOR, all_but_context.collect())];
-        let named = operator.operators.iter();
-        people.extend(named.map(|(name, person)| (name.as_str(), person.roles.clone())));
+        let named = operator.operators.iter().map(|(name, table)| {
+            let person = table.person.as_ref().unwrap_or(name);
+            (name.as_str(), person.as_str(), table.roles.clone())
+        });
+        let mut people: Vec<(&str, &str, BTreeSet<Role>)> = named.collect();
+        let mut changes = Vec::new();
+        if people.is_empty() {
+            people.push((FIRST_OPERATOR, FIRST_OPERATOR, all_but_context.collect()));
+        } else if remove(&token_path(store, FIRST_OPERATOR))? {
+            changes.push(TokenChange::Removed(FIRST_OPERATOR.into()));
+        }
+        let owner = private::whoever_writes(store)
+            .with_context(|| format!("looking at {}", store.display()))?;
         let mut all: Vec<(String, Caller)> = Vec::with_capacity(people.len());
-        for (name, roles) in people {
+        for (name, person, roles) in people {
             let path = token_path(store, name);
-            let token = token(&path, entropy)?;
+            let (token, drawn) = token(&path, owner, entropy)?;
+            if drawn {
+                changes.push(TokenChange::Drawn(name.into()));
+            }
             if let Some((_, other)) = all.iter().find(|(taken, _)| *taken == token) {
                 bail!(
                     "{} holds the token of the operator `{}`; delete it to have another one drawn",
@@ -90,10 +131,25 @@ impl Operators {
                     other.name
                 );
             }
-            let name = name.into();
-            all.push((token, Caller { name, roles }));
+            let caller = Caller {
+                name: name.into(),
+                person: person.into(),
+                roles,
+            };
+            all.push((token, caller));
         }
-        Ok(Self(all))
+        Ok(Self { all, changes })
+    }
+
+    /// What was done to tokens at the start.
+    #[must_use]
+    pub fn changes(&self) -> &[TokenChange] {
+        &self.changes
+    }
+
+    /// All operators.
+    pub fn all(&self) -> impl Iterator<Item = &Caller> {
+        self.all.iter().map(|(_, caller)| caller)
     }
 
     /// Who shows this (`Bearer …`, the value of `Authorization`); none when it is nobody's token. How
@@ -103,18 +159,13 @@ impl Operators {
         let given = authorization.and_then(|value| value.strip_prefix("Bearer "));
         let given = given.unwrap_or_default().as_bytes();
         let mut found = None;
-        for (place, (token, _)) in self.0.iter().enumerate() {
-            if same(given, token.as_bytes()) {
+        for (place, (token, _)) in self.all.iter().enumerate() {
+            if same_secret(given, token.as_bytes()) {
                 found = Some(place);
             }
         }
-        found.map(|place| self.0[place].1.clone())
+        found.map(|place| self.all[place].1.clone())
     }
-}
-
-/// Whether both are the same, in a time that does not tell where they differ.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |diff, (x, y)| diff | (x ^ y)) == 0
 }
 
 /// The file with what this operator must show.
@@ -127,19 +178,30 @@ pub fn token_path(store: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// The token in a file, drawn when there is none: once, readable by the host's user.
-fn token(path: &Path, entropy: &dyn Entropy) -> anyhow::Result<String> {
+/// Remove a file. Answers whether it was there.
+fn remove(path: &Path) -> anyhow::Result<bool> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("removing {}", path.display())),
+    }
+}
+
+/// The token in a file of this owner's, drawn when there is none: once, readable by the host's user.
+/// Answers whether it was drawn.
+fn token(path: &Path, owner: Owner, entropy: &dyn Entropy) -> anyhow::Result<(String, bool)> {
     use std::io::Write as _;
     use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
     match std::fs::read_to_string(path) {
         Ok(token) => {
+            private::secret(path, owner)?;
             let token = token.trim().to_owned();
             ensure!(
                 token.len() >= TOKEN_CHARACTERS_MIN,
                 "{} holds no token; delete it to have a new one drawn",
                 path.display()
             );
-            return Ok(token);
+            return Ok((token, false));
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => {
@@ -160,7 +222,7 @@ fn token(path: &Path, entropy: &dyn Entropy) -> anyhow::Result<String> {
         .open(path);
     let mut file = file.with_context(|| format!("making {}", path.display()))?;
     writeln!(file, "{token}").with_context(|| format!("writing {}", path.display()))?;
-    Ok(token)
+    Ok((token, true))
 }
 
 #[cfg(test)]
@@ -175,10 +237,15 @@ mod tests {
 
     const TWO: &str = "[listeners.operators]\naddress = \"127.0.0.1:0\"\n\
                        [operators.anna]\nroles = [\"maker\", \"reader\"]\n\
-                       [operators.ben]\nroles = [\"context\"]\n";
+                       [operators.ben]\nroles = [\"context\"]\nperson = \"anna\"\n";
+    const NOBODY_NAMED: &str = "[listeners.operators]\naddress = \"127.0.0.1:0\"\n";
 
     fn open(store: &Path) -> anyhow::Result<Operators> {
-        Operators::open(&Operator::parse(TWO).unwrap(), store, &SystemEntropy)
+        open_with(TWO, store)
+    }
+
+    fn open_with(document: &str, store: &Path) -> anyhow::Result<Operators> {
+        Operators::open(&Operator::parse(document).unwrap(), store, &SystemEntropy)
     }
 
     fn shown(store: &Path, name: &str) -> String {
@@ -194,21 +261,73 @@ mod tests {
         for (name, roles) in [
             ("anna", &[Role::Reader, Role::Maker][..]),
             ("ben", &[Role::Context]),
-            (
-                "operator",
-                &[Role::Reader, Role::Maker, Role::Checker, Role::Admin],
-            ),
         ] {
             let shown = shown(store.path(), name);
             assert_eq!(shown.len(), "Bearer ".len() + 2 * TOKEN_BYTES);
             for operators in [&operators, &again] {
                 let caller = operators.caller_of(Some(&shown)).unwrap();
-                assert_eq!(&*caller.name, name);
+                assert_eq!((&*caller.name, &*caller.person), (name, "anna"));
+                assert_eq!(
+                    caller.to_component().name,
+                    "anna",
+                    "one person, whatever the token"
+                );
                 assert!(caller.roles.iter().eq(roles), "{caller:?}");
             }
             let file = std::fs::metadata(token_path(store.path(), name)).unwrap();
             assert_eq!(file.permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn the_operator_whom_nobody_names_is_there_only_as_long_as_nobody_is_named() {
+        let store = tempfile::tempdir().unwrap();
+        let path = token_path(store.path(), FIRST_OPERATOR);
+        let alone = open_with(NOBODY_NAMED, store.path()).unwrap();
+        assert_eq!(alone.changes(), [TokenChange::Drawn("operator".into())]);
+        let shown = shown(store.path(), FIRST_OPERATOR);
+        let caller = alone.caller_of(Some(&shown)).unwrap();
+        let roles = [Role::Reader, Role::Maker, Role::Checker, Role::Admin];
+        assert!(
+            caller.roles.iter().eq(&roles) && !caller.is_named(),
+            "{caller:?}"
+        );
+        let again = open_with(NOBODY_NAMED, store.path()).unwrap();
+        assert_eq!(again.changes(), []);
+        let named = open(store.path()).unwrap();
+        let changes = [
+            TokenChange::Removed("operator".into()),
+            TokenChange::Drawn("anna".into()),
+            TokenChange::Drawn("ben".into()),
+        ];
+        assert_eq!(named.changes(), changes);
+        assert!(!path.exists());
+        assert_eq!(named.caller_of(Some(&shown)), None);
+        // It does not come back with its old token.
+        let alone = open_with(NOBODY_NAMED, store.path()).unwrap();
+        assert_eq!(alone.caller_of(Some(&shown)), None);
+    }
+
+    #[test]
+    fn a_token_that_others_can_read_or_that_is_a_link_is_refused() {
+        let store = tempfile::tempdir().unwrap();
+        open(store.path()).unwrap();
+        let path = token_path(store.path(), "anna");
+        for mode in [0o640, 0o604, 0o620, 0o602] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let refused = open(store.path()).err().unwrap().to_string();
+            assert!(
+                refused.contains("anna.token is open to others"),
+                "{refused}"
+            );
+        }
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        open(store.path()).unwrap();
+        let elsewhere = store.path().join("elsewhere");
+        std::fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        let refused = open(store.path()).err().unwrap().to_string();
+        assert!(refused.contains("anna.token is no plain file"), "{refused}");
     }
 
     #[test]
@@ -245,9 +364,15 @@ mod tests {
 
     #[test]
     fn only_who_is_admin_changes_what_the_host_runs() {
-        assert_eq!(role_for(&Method::GET), Role::Reader);
+        assert_eq!(role_for(&Method::GET, "/releases"), Role::Reader);
         for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
-            assert_eq!(role_for(&method), Role::Admin);
+            assert_eq!(role_for(&method, "/releases"), Role::Admin);
         }
+        assert_eq!(role_for(&Method::POST, "/releases/2/rollback"), Role::Admin);
+        assert_eq!(
+            role_for(&Method::POST, "/releases/2/approve"),
+            Role::Checker
+        );
+        assert_eq!(role_for(&Method::GET, "/releases/2/approve"), Role::Reader);
     }
 }

@@ -10,6 +10,7 @@
 //! are found by their place.
 
 mod components;
+mod money;
 mod participants;
 mod steps;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod values;
 use rialto_manifest::scheme::SchemeDocument;
 use serde_json::{Map, Value};
 
+pub use money::brought_in;
 use values::{Compared, Words, compared};
 
 /// What is said when the documents differ and what they mean does not.

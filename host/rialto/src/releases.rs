@@ -10,6 +10,11 @@
 //! participants that were there before, and participants who cannot trade. If the host ends in between,
 //! its next start finds the mark and activates the release again, as its components must be ready for.
 //!
+//! A release that brings in money is not made current by who made it: it is stored, and waits until another
+//! person approves it ([`plan::brought_in`] says what that is, `releases.second-person` of the operator's
+//! document when). It is approved in the place of the release that was current when it was stored, and of no
+//! other: what it would change has been told of that one.
+//!
 //! Changes happen one at a time, each made from the release that is current then. Who has looked at a
 //! release may say which, and is refused if another one is current meanwhile.
 
@@ -22,16 +27,20 @@ use parking_lot::Mutex;
 use rialto_components::runtime::Argument;
 use rialto_components::{Activation, Digest, Release, ReleaseSpec, Runtime};
 use rialto_edge::Api;
+use rialto_engine::store::StoreError;
 use rialto_engine::{Clock, Engine, Failure};
 use rialto_grpc::Calls;
+use rialto_manifest::operator::SecondPerson;
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_manifest::{ComponentKind, Diagnostics, Operator};
 use rialto_store_sqlite::{SqliteStore, StoredRelease};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use crate::audit::Who;
 use crate::calls::Offering;
 use crate::located::located;
+use crate::operators::Caller;
 use crate::ops::reserved;
 use crate::plan;
 use crate::spec;
@@ -66,6 +75,27 @@ pub enum Refused {
     /// Nothing would change.
     #[error("it is what release {0} is: nothing would change")]
     Same(u64),
+    /// It is stored and not approved yet.
+    #[error(
+        "release {0} waits for the approval of a second person: `rialto release approve {0} --as NAME`"
+    )]
+    Waits(u64),
+    /// It does not wait for an approval.
+    #[error("release {0} does not wait for an approval; `rialto release list` shows those that do")]
+    NotWaiting(u64),
+    /// Who made it would approve it.
+    #[error("release {number} was made by {maker}: somebody else must approve it")]
+    OwnRelease {
+        /// Its number.
+        number: u64,
+        /// Who made it.
+        maker: String,
+    },
+    /// Nobody knows who would approve it.
+    #[error(
+        "release {0} needs the approval of a second person, and nobody is named: name people in rialto.toml (`[operators.NAME]`), one of them with the role `checker`, and start the host again"
+    )]
+    Unnamed(u64),
     /// The host could not do it.
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
@@ -77,6 +107,12 @@ fn lines(problems: &[String]) -> String {
 
 fn unfit(problems: &Diagnostics) -> Refused {
     Refused::Unfit(vec![problems.plain()])
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(anyhow::Error::new(error).context("keeping who does this"))
+    }
 }
 
 /// A release as `rialto release list` shows it.
@@ -96,6 +132,15 @@ pub struct Summary {
     /// Whether it is current or was; if not, it was refused when it was to be activated.
     #[serde(default)]
     pub was_current: bool,
+    /// Who made it; empty where nobody knows.
+    #[serde(default)]
+    pub maker: String,
+    /// Who approved it, if it needed that and was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approver: Option<String>,
+    /// Whether it waits for the approval of a second person.
+    #[serde(default)]
+    pub waits: bool,
 }
 
 /// What was done, in words.
@@ -108,6 +153,23 @@ pub struct Applied {
     pub digest: String,
     /// What differs from the release before.
     pub changes: Vec<String>,
+    /// Why it needs the approval of a second person before it is current; it is current, or would be, if there
+    /// is nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs_approval: Vec<String>,
+}
+
+impl Applied {
+    /// What an operator's log says of it.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let Self { number, digest, .. } = self;
+        if self.needs_approval.is_empty() {
+            format!("release {number} ({digest}) is current")
+        } else {
+            format!("release {number} ({digest}) waits for the approval of a second person")
+        }
+    }
 }
 
 /// The APIs of each listener; replaced with each release.
@@ -230,23 +292,25 @@ impl Releases {
     pub fn apply(
         &self,
         engine: &Engine,
+        by: &Who,
         document: SchemeDocument,
         note: &str,
         expected: Option<u64>,
     ) -> Result<Applied, Refused> {
-        self.change(engine, note, expected, |_| Ok(document))
+        self.change(engine, by, note, expected, |_| Ok(document))
     }
 
     /// Put another component behind one rule of the current release.
     pub fn swap(
         &self,
         engine: &Engine,
+        by: &Who,
         rule: &str,
         digest: Digest,
         expected: Option<u64>,
     ) -> Result<Applied, Refused> {
         let note = format!("swap of the rule {rule}");
-        self.change(engine, &note, expected, |current| {
+        self.change(engine, by, &note, expected, |current| {
             let current = current.ok_or_else(|| Refused::NoRule(rule.to_owned()))?;
             with_rule(current, rule, digest)
         })
@@ -256,6 +320,7 @@ impl Releases {
     fn change(
         &self,
         engine: &Engine,
+        by: &Who,
         note: &str,
         expected: Option<u64>,
         make: impl FnOnce(Option<&SchemeDocument>) -> Result<SchemeDocument, Refused>,
@@ -269,11 +334,48 @@ impl Releases {
         {
             return Err(Refused::Same(*number));
         }
+        let before = current
+            .as_ref()
+            .map(|(number, document)| (*number, document));
+        let (mut applied, release) = self.keep(by, note, before, &document)?;
+        applied.changes = changes;
+        if !applied.needs_approval.is_empty() {
+            return Ok(applied);
+        }
+        self.make_current(engine, &mut current, release, document)?;
+        let (number, digest) = (applied.number, &applied.digest);
+        tracing::info!(release = number, %digest, note, "a release is current");
+        Ok(applied)
+    }
+
+    /// Store a release that fits. Answers it, and why it needs the approval of a second person if it does.
+    fn keep(
+        &self,
+        by: &Who,
+        note: &str,
+        before: Option<(u64, &SchemeDocument)>,
+        document: &SchemeDocument,
+    ) -> Result<(Applied, Arc<Release>), Refused> {
         let stored = self.store.releases().context("reading the releases")?;
         let number = stored.last().map_or(1, |last| last.number + 1);
-        let release = Arc::new(self.prepare(number, &document)?);
+        let release = Arc::new(self.prepare(number, document)?);
         let digest = release.digest.to_string();
-        let json = serde_json::to_string(&document).context("writing the release")?;
+        let needs_approval = self.needs_approval(before.map(|(_, d)| d), document);
+        let waits_on = (!needs_approval.is_empty()).then(|| before.map_or(0, |(number, _)| number));
+        let applied = |number| Applied {
+            number,
+            digest: digest.clone(),
+            changes: Vec::new(),
+            needs_approval: needs_approval.clone(),
+        };
+        // The same person wants the same again, in the same place: also each start of a host without a release.
+        if let Some(last) = stored.last()
+            && waits_on.is_some()
+            && (last.waits_on, &*last.maker, &last.digest) == (waits_on, &*by.person, &digest)
+        {
+            return Ok((applied(last.number), release));
+        }
+        let json = serde_json::to_string(document).context("writing the release")?;
         self.store
             .add_release(&StoredRelease {
                 number,
@@ -281,14 +383,72 @@ impl Releases {
                 document: json,
                 created_at: self.clock.now(),
                 note: note.to_owned(),
+                maker: by.person.to_string(),
+                approver: None,
+                waits_on,
             })
             .context("storing the release")?;
+        if waits_on.is_some() {
+            tracing::warn!(release = number, why = ?needs_approval, "a release waits for the approval of a second person: `rialto release approve {number} --as NAME`");
+        }
+        Ok((applied(number), release))
+    }
+
+    /// Why a second person must approve a document in the place of another one.
+    fn needs_approval(
+        &self,
+        before: Option<&SchemeDocument>,
+        after: &SchemeDocument,
+    ) -> Vec<String> {
+        let is_sandbox = |document: &SchemeDocument| {
+            let scheme = document.scheme();
+            scheme.is_ok_and(|scheme| scheme.authentication.sandbox().is_some())
+        };
+        let all_sandboxes = before.is_none_or(is_sandbox) && is_sandbox(after);
+        match self.operator.releases.second_person {
+            SecondPerson::UnlessSandbox if all_sandboxes => Vec::new(),
+            SecondPerson::UnlessSandbox | SecondPerson::Always => plan::brought_in(before, after),
+        }
+    }
+
+    /// Make a release current that waited for the approval of a second person.
+    ///
+    /// # Errors
+    /// When it does not wait, this person made it or is not named, or another release is current than the one
+    /// in whose place it was put.
+    pub fn approve(
+        &self,
+        engine: &Engine,
+        by: &Caller,
+        number: u64,
+        expected: Option<u64>,
+    ) -> Result<Applied, Refused> {
+        let mut current = self.current.lock();
+        meant_for(expected, current.as_ref())?;
+        let stored = self.stored(number)?;
+        let waits_on = stored.waits_on.ok_or(Refused::NotWaiting(number))?;
+        if !by.is_named() {
+            return Err(Refused::Unnamed(number));
+        }
+        if *stored.maker == *by.person {
+            let maker = stored.maker;
+            return Err(Refused::OwnRelease { number, maker });
+        }
+        meant_for(Some(waits_on), current.as_ref())?;
+        let document = read(&stored)?;
+        let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
+        let release = Arc::new(self.prepare(number, &document)?);
+        let digest = release.digest.to_string();
+        self.store
+            .approve_release(number, &by.person)
+            .context("storing who approved the release")?;
         self.make_current(engine, &mut current, release, document)?;
-        tracing::info!(release = number, %digest, note, "a release is current");
+        tracing::info!(release = number, %digest, maker = %stored.maker, approver = %by.person, "a release is current");
         Ok(Applied {
             number,
             digest,
             changes,
+            needs_approval: Vec::new(),
         })
     }
 
@@ -342,29 +502,49 @@ impl Releases {
         let stored = self.store.releases().context("reading the releases")?;
         let number = stored.last().map_or(1, |last| last.number + 1);
         let release = self.prepare(number, document)?;
+        let needs_approval = self.needs_approval(current.as_ref().map(|(_, d)| d), document);
         Ok(Applied {
             number,
             digest: release.digest.to_string(),
             changes,
+            needs_approval,
         })
     }
 
-    /// Make a kept release current again; if `expected` says so, only in the place of that one.
+    /// Make a kept release current again; if `expected` says so, only in the place of that one. Where that
+    /// needs a second person, what it was becomes a release of its own, which waits.
     pub fn rollback(
         &self,
         engine: &Engine,
+        by: &Who,
         number: u64,
         expected: Option<u64>,
     ) -> Result<Applied, Refused> {
-        let document = self.document(number)?;
         let mut current = self.current.lock();
+        let stored = self.stored(number)?;
+        let document = read(&stored)?;
         meant_for(expected, current.as_ref())?;
         if let Some((now, _)) = &*current
             && *now == number
         {
             return Err(Refused::Same(number));
         }
+        if stored.waits_on.is_some() {
+            return Err(Refused::Waits(number));
+        }
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
+        let before = current
+            .as_ref()
+            .map(|(number, document)| (*number, document));
+        if !self
+            .needs_approval(before.map(|(_, d)| d), &document)
+            .is_empty()
+        {
+            let note = format!("release {number} again");
+            let (mut waiting, _) = self.keep(by, &note, before, &document)?;
+            waiting.changes = changes;
+            return Ok(waiting);
+        }
         let release = Arc::new(self.prepare(number, &document)?);
         let digest = release.digest.to_string();
         self.make_current(engine, &mut current, release, document)?;
@@ -373,6 +553,7 @@ impl Releases {
             number,
             digest,
             changes,
+            needs_approval: Vec::new(),
         })
     }
 
@@ -394,6 +575,9 @@ impl Releases {
             digest: r.digest,
             created_at: r.created_at.0,
             note: r.note,
+            maker: r.maker,
+            approver: r.approver,
+            waits: r.waits_on.is_some(),
         });
         Ok(summaries.collect())
     }
@@ -413,10 +597,13 @@ impl Releases {
     }
 
     fn document(&self, number: u64) -> Result<SchemeDocument, Refused> {
+        read(&self.stored(number)?)
+    }
+
+    fn stored(&self, number: u64) -> Result<StoredRelease, Refused> {
         let stored = self.store.releases().context("reading the releases")?;
         let found = stored.into_iter().find(|r| r.number == number);
-        let found = found.ok_or(Refused::Unknown(number))?;
-        Ok(serde_json::from_str(&found.document).context("reading a release")?)
+        found.ok_or(Refused::Unknown(number))
     }
 
     fn prepare(&self, number: u64, document: &SchemeDocument) -> Result<Release, Refused> {
@@ -507,6 +694,10 @@ impl Releases {
         *self.current.lock() = Some((number, document));
         Ok(())
     }
+}
+
+fn read(stored: &StoredRelease) -> Result<SchemeDocument, Refused> {
+    Ok(serde_json::from_str(&stored.document).context("reading a release")?)
 }
 
 /// Whether a change finds the release that it is meant for.

@@ -11,12 +11,14 @@
 //! | what is signed | [`jws`] |
 //! | who has which keys now | [`keyring`] |
 //! | a folder of keys that may change at any time | [`folder`] |
+//! | message authentication codes, and comparing secrets | [`secrets`] |
 
 pub mod folder;
 pub mod jws;
 pub mod key;
 pub mod keyring;
 pub mod pem;
+pub mod secrets;
 
 pub use folder::KeyFolder;
 pub use jws::Signed;

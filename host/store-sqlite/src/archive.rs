@@ -36,11 +36,22 @@ pub struct StoredRelease {
     pub created_at: Timestamp,
     /// Why.
     pub note: String,
+    /// Who made it; empty where nobody knows.
+    pub maker: String,
+    /// Who approved it, if it needed that and was.
+    pub approver: Option<String>,
+    /// The release that was current when this one was stored to wait for its approval, 0 for none; nothing
+    /// for one that does not wait.
+    pub waits_on: Option<u64>,
 }
 
 /// The place of a record among all: its group's place in the journal, then its own in the group.
 pub(crate) fn order(place: u64, n: usize) -> u64 {
-    (place << GROUP_BITS) | (n as u64 & ((1 << GROUP_BITS) - 1))
+    assert!(
+        n < 1 << GROUP_BITS && place < 1 << (64 - GROUP_BITS),
+        "record {n} of the group at place {place} has no place of its own"
+    );
+    (place << GROUP_BITS) | n as u64
 }
 
 /// How many records go into a page when there are so many.
@@ -48,8 +59,22 @@ pub(crate) fn page_records(all: usize) -> usize {
     PAGE_RECORDS.max(all.div_ceil(1 << PAGE_BITS))
 }
 
+/// A record's place among all as two numbers: its group's place, its own in the group.
+pub(crate) fn parts_of_order(order: u64) -> (u64, u64) {
+    (order >> GROUP_BITS, order & ((1 << GROUP_BITS) - 1))
+}
+
+/// The id of the first page of the fold that a page is of.
+pub(crate) fn first_of_fold(page: u64) -> u64 {
+    page >> PAGE_BITS << PAGE_BITS
+}
+
 /// The id of the nth page of a fold that ends at this place.
 pub(crate) fn page_id(through: u64, n: usize) -> u64 {
+    assert!(
+        n < 1 << PAGE_BITS && through < 1 << (64 - PAGE_BITS),
+        "page {n} of the fold through place {through} has no id of its own"
+    );
     (through << PAGE_BITS) | n as u64
 }
 
@@ -61,7 +86,7 @@ pub(crate) fn encode(page: &[(u64, &Record)]) -> Result<Vec<u8>, StoreError> {
     Ok(bytes)
 }
 
-fn decode(bytes: &[u8]) -> Result<Vec<(u64, Record)>, StoreError> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<(u64, Record)>, StoreError> {
     let Some((&HISTORY_LAYOUT, packed)) = bytes.split_first() else {
         let layout = format!("unknown layout {:?}", bytes.first());
         return Err(unreadable("the history", layout));
@@ -166,19 +191,24 @@ async fn receipts(readers: &SqlitePool, subject: &str) -> Result<Vec<Receipt>, S
 
 async fn releases(readers: &SqlitePool) -> Result<Vec<StoredRelease>, StoreError> {
     let rows = sqlx::query(
-        "SELECT number, digest, document, created_at, note FROM releases ORDER BY number",
+        "SELECT number, digest, document, created_at, note, maker, approver, waits_on
+         FROM releases ORDER BY number",
     )
     .fetch_all(readers)
     .await
     .map_err(failed)?;
     rows.iter()
         .map(|row| {
+            let waits_on: Option<i64> = row.try_get(7).map_err(failed)?;
             Ok(StoredRelease {
                 number: unsigned(row.try_get(0).map_err(failed)?)?,
                 digest: row.try_get(1).map_err(failed)?,
                 document: row.try_get(2).map_err(failed)?,
                 created_at: Timestamp(unsigned(row.try_get(3).map_err(failed)?)?),
                 note: row.try_get(4).map_err(failed)?,
+                maker: row.try_get(5).map_err(failed)?,
+                approver: row.try_get(6).map_err(failed)?,
+                waits_on: waits_on.map(unsigned).transpose()?,
             })
         })
         .collect()
@@ -205,7 +235,9 @@ impl SqliteStore {
         subject: &str,
         most: usize,
     ) -> Result<(Vec<Record>, usize), StoreError> {
-        let _still = self.inner.gate.read();
+        // No gate, for a subject may have many pages, and whoever folds would wait for all of them, and
+        // whoever scans behind that. What leaves memory from here on is in the tables before it does, and
+        // is then found twice; pages never change.
         let mut last = Last {
             most: usize::MAX,
             found: BTreeMap::new(),
@@ -334,9 +366,25 @@ impl SqliteStore {
         bound.add(release.document.clone())?;
         bound.add(i64::try_from(release.created_at.0).unwrap_or(i64::MAX))?;
         bound.add(release.note.clone())?;
+        bound.add(release.maker.clone())?;
+        bound.add(release.approver.clone())?;
+        let waits_on = release.waits_on.map(i64::try_from);
+        bound.add(waits_on.transpose().unwrap_or(Some(i64::MAX)))?;
         self.change(
-            "INSERT INTO releases (number, digest, document, created_at, note)
-             VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO releases (number, digest, document, created_at, note, maker, approver, waits_on)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            bound,
+        )
+    }
+
+    /// Write down who approved a release: it waits no more. It is not current by that.
+    pub fn approve_release(&self, number: u64, approver: &str) -> Result<(), StoreError> {
+        let mut bound = Bound::default();
+        bound.add(approver.to_owned())?;
+        bound.number(number)?;
+        self.change(
+            "UPDATE releases SET approver = ?, waits_on = NULL
+             WHERE number = ? AND waits_on IS NOT NULL",
             bound,
         )
     }
@@ -364,7 +412,7 @@ impl SqliteStore {
     }
 
     /// Change what is kept, durably; as with groups, only the newest writer's token may.
-    fn change(&self, text: &str, bound: Bound) -> Result<(), StoreError> {
+    pub(crate) fn change(&self, text: &str, bound: Bound) -> Result<(), StoreError> {
         let inner = &self.inner;
         let fence = inner.fence.load(Ordering::Acquire);
         let mut slices = Slices::new(&inner.runtime, &inner.writer, fence);

@@ -19,6 +19,7 @@ use rialto_engine::store::{StoreError, StoredReminder};
 
 use crate::journal::{Document, Entry, Letter, Verdict};
 use crate::places::Settled;
+use crate::retention::{Added, Class, note};
 use crate::rows::{Stored, json};
 use crate::slices::{Bound, Slices};
 use crate::{Inner, archive};
@@ -50,6 +51,12 @@ pub(crate) fn fold(
     };
     let documents: Vec<&Document> = merged.documents.values().copied().collect();
     let settled = store.settle(&documents)?;
+    assert!(
+        settled.len() == documents.len(),
+        "{} documents are folded and {} have been looked for",
+        documents.len(),
+        settled.len()
+    );
     let era = store.places.open_era()?;
     slices.set("folding", merged.through)?;
     collections(slices, &merged)?;
@@ -58,11 +65,14 @@ pub(crate) fn fold(
     reminders(slices, &merged)?;
     outbound(slices, &merged)?;
     dead_letters(slices, &merged)?;
-    receipts(slices, &merged, era)?;
-    history(slices, &merged, era)?;
+    let of_receipts = receipts(slices, &merged, era)?;
+    let of_history = history(slices, &merged, era)?;
     slices.set("lsn", merged.lsn)?;
     slices.set("next_id", merged.next_id)?;
     slices.set("folded", merged.through)?;
+    // In the transaction that ends the fold: one that is done again counts once.
+    note(slices, era, Class::Receipts, &of_receipts)?;
+    note(slices, era, Class::History, &of_history)?;
     let mut through = Bound::default();
     through.number(merged.through)?;
     slices.statement("DELETE FROM journal WHERE place <= ?", through, 1)?;
@@ -76,12 +86,30 @@ fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
         lsn: last.lsn,
         ..Merged::default()
     };
+    for (entry, before) in entries.iter().skip(1).zip(entries) {
+        assert!(
+            entry.place == before.place + 1 && entry.lsn >= before.lsn,
+            "place {} of the journal, through turn {}, is folded after place {}, through turn {}",
+            entry.place,
+            entry.lsn,
+            before.place,
+            before.lsn
+        );
+    }
     for entry in entries {
         merged.next_id = merged.next_id.max(entry.next_id);
         merged.collections.extend(&entry.collections);
         for document in &entry.documents {
             let key = (document.collection, &*document.id);
-            merged.documents.insert(key, document);
+            let before = merged.documents.insert(key, document);
+            assert!(
+                // One that was removed may begin anew.
+                before.is_none_or(|b| b.body.is_none() || b.version < document.version),
+                "document {:?} of collection {} goes back to version {}",
+                document.id,
+                document.collection,
+                document.version
+            );
         }
         let added = entry.deliveries_added.iter().map(|d| (d.id, d));
         came_and_went(&mut merged.deliveries, added, &entry.deliveries_removed);
@@ -218,7 +246,12 @@ fn dead_letters(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Stor
     slices.rows(head, "(?)", ")", &removed, |b, id| b.number(*id))
 }
 
-fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<(), StoreError> {
+fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Added, StoreError> {
+    let mut added = Added::default();
+    for receipt in &merged.receipts {
+        added.item(receipt.at);
+        added.bytes += (receipt.subject.len() + receipt.body.len()) as u64;
+    }
     let head = "INSERT OR REPLACE INTO receipts (id, era, subject, at, body) VALUES";
     slices.rows(head, "(?,?,?,?,?)", "", &merged.receipts, |b, r| {
         b.number(r.id)?;
@@ -226,12 +259,14 @@ fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<()
         b.add(r.subject.clone())?;
         b.number(r.at)?;
         b.add(r.body.clone())
-    })
+    })?;
+    Ok(added)
 }
 
 /// Turns in pages: those about the same subject beside each other, and one row for each subject and
 /// page that has turns about it.
-fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<(), StoreError> {
+fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Added, StoreError> {
+    let mut added = Added::default();
     let mut records = merged.history.clone();
     records.sort_by(|(a, x), (b, y)| (x.subjects.first(), a).cmp(&(y.subjects.first(), b)));
     let mut pages = Vec::new();
@@ -241,7 +276,13 @@ fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<(),
         .enumerate()
     {
         let id = archive::page_id(merged.through, n);
-        pages.push((id, archive::encode(page)?));
+        let encoded = archive::encode(page)?;
+        for (_, record) in page {
+            added.item(record.at.0);
+        }
+        added.bytes += encoded.len() as u64;
+        added.last_page = id;
+        pages.push((id, encoded));
         let all = page.iter().flat_map(|(_, record)| &record.subjects);
         subjects.extend(all.map(|subject| (subject, id)));
     }
@@ -263,5 +304,6 @@ fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<(),
     let kinds: BTreeSet<&str> = kinds.map(|(kind, _)| kind).collect();
     let kinds: Vec<&str> = kinds.into_iter().filter(|kind| !kind.is_empty()).collect();
     let head = "INSERT OR IGNORE INTO subject_kinds (kind) VALUES";
-    slices.rows(head, "(?)", "", &kinds, |b, kind| b.add((*kind).to_owned()))
+    slices.rows(head, "(?)", "", &kinds, |b, kind| b.add((*kind).to_owned()))?;
+    Ok(added)
 }

@@ -202,7 +202,8 @@ pub(crate) async fn append(
     .map_err(failed)?;
     match appended.rows_affected() {
         1 => Ok(()),
-        _ => Err(StoreError::Fenced),
+        0 => Err(StoreError::Fenced),
+        rows => panic!("place {place} of the journal is {rows} rows"),
     }
 }
 

@@ -13,8 +13,11 @@ mod filter;
 mod fold;
 mod in_use;
 mod journal;
+mod migrations;
+mod operations;
 mod places;
 mod ranges;
+pub mod retention;
 mod rows;
 mod slices;
 mod snapshot;
@@ -29,8 +32,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
-use rialto_engine::CollectionId;
 use rialto_engine::store::{Collection, StoreError};
+use rialto_engine::{CollectionId, fatal};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
@@ -41,8 +44,9 @@ use unfolded::Unfolded;
 
 pub use archive::StoredRelease;
 pub use in_use::is_open;
+pub use operations::{Operation, Outcome};
 pub use snapshot::{Order, Snapshot, SnapshotError};
-pub use unfolded::Folding;
+pub use unfolded::{Behind, Folding};
 
 /// Connections for readers.
 const READERS: u32 = 4;
@@ -70,6 +74,8 @@ pub(crate) struct Inner {
     places: Places,
     /// The place up to which a fold was begun; one folds at a time.
     folding: Mutex<u64>,
+    /// Held by who archives: one does at a time.
+    archiving: Mutex<()>,
     /// Held for reading over a look into memory and into the tables, so that nothing leaves the one
     /// between the two.
     gate: RwLock<()>,
@@ -160,7 +166,7 @@ impl SqliteStore {
                     .connect(),
             )
             .map_err(sqlite)?;
-        runtime.spawn(checkpoint(beside));
+        runtime.spawn(end_with(checkpoint(beside)));
         let readers = {
             let _entered = runtime.enter();
             SqlitePoolOptions::new()
@@ -175,6 +181,7 @@ impl SqliteStore {
             unfolded: Unfolded::new(when),
             places: Places::new(when.era_documents),
             folding: Mutex::new(0),
+            archiving: Mutex::new(()),
             gate: RwLock::new(()),
             path: path.clone(),
             _lock: lock,
@@ -182,12 +189,24 @@ impl SqliteStore {
         let folding = inner.clone();
         let folding = std::thread::Builder::new()
             .name("store-fold".into())
-            .spawn(move || folding.fold_as_they_come())
+            .spawn(move || {
+                let body = || folding.fold_as_they_come();
+                fatal::guarded(
+                    "the store's thread that folds",
+                    |why| fatal::abort(why),
+                    body,
+                );
+            })
             .map_err(io(&path))?;
         Ok(Self {
             inner,
             folding: Some(folding),
         })
+    }
+
+    /// How far the tables are behind the journal.
+    pub fn behind(&self) -> Behind {
+        self.inner.unfolded.behind()
     }
 
     /// The database's file.
@@ -243,6 +262,11 @@ impl Inner {
             let Some(last) = part.last() else {
                 return Ok(());
             };
+            assert!(
+                last.place >= *begun,
+                "a fold through place {} begins after one through place {begun}",
+                last.place
+            );
             *begun = last.place;
             let fence = self.fence.load(Ordering::Acquire);
             let mut slices = Slices::new(&self.runtime, &self.writer, fence);
@@ -282,12 +306,24 @@ async fn migrate(path: &Path, options: &SqliteConnectOptions) -> Result<(), Open
     };
     let options = options.clone().pragma("temp_store", "file");
     let mut connection = options.connect().await.map_err(sqlite)?;
-    let migrated = sqlx::migrate!().run_direct(None, &mut connection, false);
+    let migrator = migrations::migrator();
+    let migrated = migrator.run_direct(None, &mut connection, false);
     migrated.await.map_err(|source| OpenError::Migrate {
         path: path.to_owned(),
         source,
     })?;
     connection.close().await.map_err(sqlite)
+}
+
+/// Run what must not panic: if it does, the process ends.
+async fn end_with(work: impl Future<Output = ()> + Send + 'static) {
+    if let Err(error) = tokio::spawn(work).await
+        && error.is_panic()
+    {
+        fatal::abort(&format!(
+            "the store's task that moves pages panicked: {error}"
+        ));
+    }
 }
 
 /// Move pages from the log into the database while the writer goes on, for as long as the store is
@@ -323,14 +359,137 @@ pub(crate) fn collection(id: u32, component: &str, name: &str) -> Collection {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+    use std::sync::atomic::AtomicU64;
     use std::time::Instant;
 
+    use rialto_engine::history::{Ended, Kind, Record};
     use rialto_engine::store::{DocumentWrite, Group, Store as _};
+    use rialto_engine::{Lsn, Timestamp, TurnId};
 
     use super::*;
 
     /// Longer than a thread takes to end.
     const SOON: Duration = Duration::from_secs(10);
+
+    fn record(turn: u64) -> Arc<Record> {
+        Arc::new(Record {
+            turn: TurnId(turn),
+            cause: None,
+            at: Timestamp(0),
+            took_us: 0,
+            release: 1,
+            kind: Kind::Request,
+            component: "c".into(),
+            function: "f".into(),
+            trace: 0,
+            subjects: vec!["s:1".into()],
+            steps: vec![],
+            ended: Ended::Executed,
+        })
+    }
+
+    fn told(store: &SqliteStore, turn: u64) {
+        let group = Group {
+            lsn: Lsn(turn),
+            history: vec![record(turn)],
+            ..Group::default()
+        };
+        store.write(&group).unwrap();
+    }
+
+    #[test]
+    fn a_store_tells_how_far_its_tables_are_behind_and_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let when = Folding {
+            after: Duration::from_hours(1),
+            ..Folding::default()
+        };
+        let store = SqliteStore::open_with(folder.path(), when).unwrap();
+        store.recover().unwrap();
+        assert_eq!(store.behind(), Behind::default());
+        told(&store, 1);
+        told(&store, 2);
+        let behind = store.behind();
+        assert_eq!((behind.groups, behind.failure), (2, None));
+        assert!(behind.bytes > 0 && behind.oldest.is_some());
+        drop(store);
+
+        let at_once = Folding {
+            after: Duration::ZERO,
+            ..Folding::default()
+        };
+        let store = SqliteStore::open_with(folder.path(), at_once).unwrap();
+        store.recover().unwrap();
+        assert_eq!(store.behind(), Behind::default(), "a start folds");
+        {
+            let mut writer = store.inner.writer.lock();
+            let dropped = sqlx::query("DROP TABLE history").execute(&mut *writer);
+            store.inner.runtime.block_on(dropped).unwrap();
+        }
+        told(&store, 3);
+        let began = Instant::now();
+        let failure = loop {
+            if let Some(failure) = store.behind().failure {
+                break failure.to_string();
+            }
+            assert!(began.elapsed() < SOON, "nothing is told");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert!(failure.contains("history"), "{failure}");
+        assert_eq!(store.behind().groups, 1, "it waits");
+    }
+
+    #[test]
+    fn whoever_reads_a_history_holds_up_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(SqliteStore::open(folder.path()).unwrap());
+        store.recover().unwrap();
+        told(&store, 1);
+        // As a fold that takes what it has written out of memory.
+        let nobody_looks = store.inner.gate.write();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let reading = store.clone();
+        std::thread::spawn(move || sender.send(reading.last_of_history("s:1", 10).unwrap()));
+        let read = receiver.recv_timeout(SOON);
+        drop(nobody_looks);
+        let (records, earlier) = read.expect("it does not wait for the gate");
+        assert_eq!((records.len(), earlier), (1, 0));
+    }
+
+    #[test]
+    fn a_history_that_is_folded_while_it_is_read_is_whole_and_in_order() {
+        const TURNS: u64 = 300;
+        let folder = tempfile::tempdir().unwrap();
+        let when = Folding {
+            after: Duration::ZERO,
+            ..Folding::default()
+        };
+        let store = SqliteStore::open_with(folder.path(), when).unwrap();
+        store.recover().unwrap();
+        let written = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for turn in 1..=TURNS {
+                    told(&store, turn);
+                    written.store(turn, Ordering::Release);
+                }
+            });
+            let mut seen = 0;
+            while seen < TURNS {
+                let least = written.load(Ordering::Acquire);
+                let turns: Vec<u64> = {
+                    let all = store.history("s:1").unwrap();
+                    all.iter().map(|record| record.turn.0).collect()
+                };
+                seen = turns.len() as u64;
+                assert!(seen >= least, "{seen} of {least}");
+                assert!(turns.iter().copied().eq(1..=seen), "{turns:?}");
+                let (last, earlier) = store.last_of_history("s:1", 3).unwrap();
+                let first = last.first().map_or(0, |record| record.turn.0);
+                assert_eq!(earlier as u64, first.saturating_sub(1));
+            }
+        });
+    }
 
     #[test]
     fn a_store_that_was_taken_over_folds_no_more() {

@@ -94,6 +94,13 @@ impl Places {
         era_of(self.next.lock().place)
     }
 
+    /// End the era of the newest documents although it is not full. Only while nothing is folded, and its
+    /// filter must be kept at once.
+    pub fn end_era(&self) {
+        let mut next = self.next.lock();
+        next.place = ((next.place >> ERA_BITS) + 1) << ERA_BITS;
+    }
+
     /// Give places to new documents, after it was found where the others are.
     async fn settle<'d>(
         &self,
@@ -148,6 +155,13 @@ impl Next {
         if self.place % (1 << ERA_BITS) >= era_documents {
             self.place = ((self.place >> ERA_BITS) + 1) << ERA_BITS;
         }
+        assert!(
+            self.place >> ERA_BITS >= u64::from(self.kept),
+            "a new document comes to place {}, and the filters of the {} eras before {} are kept",
+            self.place,
+            self.kept,
+            u64::from(self.kept) << ERA_BITS
+        );
         self.place += 1;
         self.place - 1
     }

@@ -49,6 +49,11 @@ pub(crate) async fn first(
             rest = others;
         }
     }
+    assert!(
+        found.len() <= limit,
+        "{} documents of a range are found and {limit} were asked for",
+        found.len()
+    );
     Ok(found)
 }
 

@@ -61,6 +61,7 @@ impl Stored {
             subjects: self.head.subjects,
             hops: self.head.hops,
             starts: 0,
+            sender: None,
         }
     }
 }
@@ -117,14 +118,15 @@ pub(crate) async fn deliveries(
         .fetch_all(connection)
         .await
         .map_err(failed)?;
-    rows.iter()
-        .map(|row| {
-            Ok(Delivery {
-                starts: get(row, 3)?,
-                ..delivery(row)?
-            })
-        })
-        .collect()
+    rows.iter().map(counted).collect()
+}
+
+/// A delivery with how often a start has given it back.
+fn counted(row: &SqliteRow) -> Result<Delivery, StoreError> {
+    Ok(Delivery {
+        starts: get(row, 3)?,
+        ..delivery(row)?
+    })
 }
 
 fn delivery(row: &SqliteRow) -> Result<Delivery, StoreError> {
@@ -160,6 +162,52 @@ pub(crate) async fn reminders(
         .collect()
 }
 
+pub(crate) async fn count_overdue(
+    writer: &mut SqliteConnection,
+    now: Timestamp,
+) -> Result<Vec<(Name, Name, u32)>, StoreError> {
+    let rows = sqlx::query(
+        "UPDATE reminders SET starts = starts + 1 WHERE due <= ? RETURNING component, id, starts",
+    )
+    .bind(i64::try_from(now.0).unwrap_or(i64::MAX))
+    .fetch_all(writer)
+    .await
+    .map_err(failed)?;
+    let mut counted = rows
+        .iter()
+        .map(|row| {
+            let (component, id) = (get::<&str>(row, 0)?, get::<&str>(row, 1)?);
+            Ok((component.into(), id.into(), get(row, 2)?))
+        })
+        .collect::<Result<Vec<(Name, Name, u32)>, StoreError>>()?;
+    counted.sort();
+    Ok(counted)
+}
+
+/// Only the newest writer's token may.
+pub(crate) async fn set_suspect(
+    writer: &mut SqliteConnection,
+    suspect: Option<&str>,
+    fence: i64,
+) -> Result<(), StoreError> {
+    let change = match suspect {
+        Some(what) => sqlx::query(
+            "INSERT OR REPLACE INTO suspect (id, what) SELECT 1, ?
+             WHERE (SELECT value FROM meta WHERE key = 'fence') = ?",
+        )
+        .bind(what.to_owned()),
+        None => sqlx::query(
+            "DELETE FROM suspect WHERE (SELECT value FROM meta WHERE key = 'fence') = ?",
+        ),
+    };
+    change
+        .bind(fence)
+        .execute(writer)
+        .await
+        .map_err(failed)
+        .map(drop)
+}
+
 pub(crate) async fn outbound(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<OutboundRequest>, StoreError> {
@@ -170,6 +218,22 @@ pub(crate) async fn outbound(
     rows.iter()
         .map(|row| parse("an outbound request", get(row, 0)?))
         .collect()
+}
+
+pub(crate) async fn deliveries_of(
+    readers: &SqlitePool,
+    ids: &[u64],
+) -> Result<Vec<Delivery>, StoreError> {
+    let ids = serde_json::to_string(ids).map_err(|e| unreadable("a list of ids", e))?;
+    let rows = sqlx::query(
+        "SELECT id, head, payload, starts FROM deliveries
+         WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+    )
+    .bind(ids)
+    .fetch_all(readers)
+    .await
+    .map_err(failed)?;
+    rows.iter().map(counted).collect()
 }
 
 pub(crate) async fn outbound_of(

@@ -14,6 +14,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
 
+use crate::retention::{self, Archive};
 use crate::slices::counter;
 use crate::{failed, journal, places, ranges, rows};
 
@@ -153,6 +154,15 @@ impl Snapshot {
     /// The last turn that is seen.
     pub fn lsn(&self) -> u64 {
         self.lsn
+    }
+
+    /// All archives, by class and era.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn archives(&mut self) -> Result<Vec<Archive>, StoreError> {
+        let reading = retention::archives(&mut self.connection);
+        self.runtime.block_on(reading)
     }
 
     /// All collections.
@@ -309,7 +319,7 @@ impl Drop for Snapshot {
 
 /// The number of the newest layout that this version makes.
 fn newest_layout() -> i64 {
-    let versions = sqlx::migrate!();
+    let versions = crate::migrations::migrator();
     versions.iter().map(|one| one.version).max().unwrap_or(0)
 }
 

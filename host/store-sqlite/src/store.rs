@@ -9,7 +9,7 @@ use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
-use rialto_engine::{CollectionId, Lsn, Name};
+use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
 
 use crate::journal::{self, Entry};
 use crate::slices::counter;
@@ -35,6 +35,33 @@ impl Store for SqliteStore {
                 reminders: rows::reminders(&mut writer).await?,
                 outbound: rows::outbound(&mut writer).await?,
             })
+        })
+    }
+
+    fn count_overdue(&self, now: Timestamp) -> Result<Vec<(Name, Name, u32)>, StoreError> {
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        inner
+            .runtime
+            .block_on(rows::count_overdue(&mut writer, now))
+    }
+
+    fn set_suspect(&self, suspect: Option<&str>) -> Result<(), StoreError> {
+        let inner = &*self.inner;
+        let fence = inner.fence.load(Ordering::Acquire);
+        let mut writer = inner.writer.lock();
+        inner
+            .runtime
+            .block_on(rows::set_suspect(&mut writer, suspect, fence))
+    }
+
+    fn suspect(&self) -> Result<Option<String>, StoreError> {
+        let inner = &*self.inner;
+        inner.runtime.block_on(async {
+            sqlx::query_scalar("SELECT what FROM suspect")
+                .fetch_optional(&inner.readers)
+                .await
+                .map_err(failed)
         })
     }
 
@@ -80,6 +107,29 @@ impl Store for SqliteStore {
         inner.runtime.block_on(append)?;
         inner.unfolded.push(Arc::new(entry), encoded.plain);
         Ok(())
+    }
+
+    fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError> {
+        let inner = &*self.inner;
+        let _still = inner.gate.read();
+        let stored = rows::deliveries_of(&inner.readers, ids);
+        let stored = inner.runtime.block_on(stored)?;
+        let wanted: HashSet<u64> = ids.iter().copied().collect();
+        let mut deliveries: BTreeMap<u64, Delivery> = stored
+            .into_iter()
+            .map(|delivery| (delivery.id, delivery))
+            .collect();
+        for entry in inner.unfolded.entries() {
+            let added = entry.deliveries_added.iter();
+            for stored in added.filter(|stored| wanted.contains(&stored.id)) {
+                let delivery = || stored.clone().delivery();
+                deliveries.entry(stored.id).or_insert_with(delivery);
+            }
+            for id in &entry.deliveries_removed {
+                deliveries.remove(id);
+            }
+        }
+        Ok(deliveries.into_values().collect())
     }
 
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {

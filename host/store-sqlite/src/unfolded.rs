@@ -35,6 +35,19 @@ impl Default for Folding {
     }
 }
 
+/// How far the tables are behind the journal.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Behind {
+    /// Groups that wait.
+    pub groups: usize,
+    /// Bytes of them in memory.
+    pub bytes: usize,
+    /// For how long the oldest has waited; none without any.
+    pub oldest: Option<Duration>,
+    /// Why the last attempt to fold failed, if it did.
+    pub failure: Option<StoreError>,
+}
+
 /// Bytes of entries that may wait; beyond them a group waits for the folding.
 const BYTES_MAX: usize = 256 << 20;
 
@@ -58,6 +71,8 @@ struct State {
     bytes: usize,
     /// The place of the last entry.
     last: u64,
+    /// The last turn of the last entry.
+    lsn: u64,
     /// Why the last attempt to fold failed.
     failure: Option<StoreError>,
     closed: bool,
@@ -85,12 +100,17 @@ impl Unfolded {
     /// Begin anew with what the journal holds.
     pub fn recovered(&self, last: u64, entries: Vec<(Entry, usize)>) {
         *self.state.lock() = State {
-            last,
+            last: last - entries.len() as u64,
             ..State::default()
         };
         for (entry, bytes) in entries {
             self.push(Arc::new(entry), bytes);
         }
+        let now = self.state.lock().last;
+        assert!(
+            now == last,
+            "the journal was read to place {now}, and its last one is {last}"
+        );
     }
 
     /// Wait while too much waits to be folded.
@@ -113,6 +133,19 @@ impl Unfolded {
     /// An entry is in the journal.
     pub fn push(&self, entry: Arc<Entry>, bytes: usize) {
         let mut state = self.state.lock();
+        assert!(
+            entry.place == state.last + 1,
+            "a group comes to place {} of the journal after place {}",
+            entry.place,
+            state.last
+        );
+        assert!(
+            entry.lsn >= state.lsn,
+            "a group through turn {} comes after one through turn {}",
+            entry.lsn,
+            state.lsn
+        );
+        state.lsn = entry.lsn;
         for document in &entry.documents {
             let newest = Newest {
                 place: entry.place,
@@ -164,6 +197,15 @@ impl Unfolded {
 
     /// Entries up to this place are in the tables.
     pub fn folded(&self, through: u64) {
+        {
+            let state = self.state.lock();
+            let first = state.entries.front().map_or(0, |first| first.entry.place);
+            assert!(
+                (first..=state.last).contains(&through),
+                "place {through} of the journal is folded, and places {first} to {} wait",
+                state.last
+            );
+        }
         loop {
             // One entry at a time: groups go on between them.
             let mut state = self.state.lock();
@@ -176,6 +218,11 @@ impl Unfolded {
             let Some(Waiting { entry, bytes, .. }) = state.entries.pop_front() else {
                 break;
             };
+            assert!(
+                bytes <= state.bytes,
+                "a group of {bytes} bytes leaves the {} bytes in memory",
+                state.bytes
+            );
             state.bytes -= bytes;
             for document in &entry.documents {
                 let (collection, id) = document.key();
@@ -189,6 +236,17 @@ impl Unfolded {
         }
         self.state.lock().failure = None;
         self.changed.notify_all();
+    }
+
+    /// How far the tables are behind.
+    pub fn behind(&self) -> Behind {
+        let state = self.state.lock();
+        Behind {
+            groups: state.entries.len(),
+            bytes: state.bytes,
+            oldest: state.entries.front().map(|first| first.since.elapsed()),
+            failure: state.failure.clone(),
+        }
     }
 
     /// Folding failed; it will be tried again.

@@ -43,7 +43,7 @@ impl Kept {
 }
 
 /// Everything of a delivery but its starts, its payload as it is stored.
-fn delivery(d: &Delivery) -> String {
+pub fn delivery(d: &Delivery) -> String {
     let payload = d.payload.encode();
     let head = (&d.cause, &d.component, &d.interface, &d.function);
     format!(
@@ -175,6 +175,11 @@ impl Model {
     /// All dead letters, in the order of their deliveries' ids.
     pub fn dead_letters(&self) -> Vec<String> {
         self.dead_letters.values().cloned().collect()
+    }
+
+    /// Pending deliveries, in the order of their ids.
+    pub fn deliveries(&self) -> Vec<String> {
+        self.deliveries.values().cloned().collect()
     }
 
     /// Ids of pending deliveries.

@@ -1,5 +1,6 @@
 //! What a store gives back when it is opened again.
 
+use rialto_engine::Name;
 use rialto_engine::store::Store as _;
 
 use crate::Place;
@@ -90,6 +91,55 @@ pub fn a_delivery_says_how_often_it_has_been_given_back<P: Place>() {
     store.write(&second).expect("a group is written");
     drop(store);
     assert_eq!(starts(&place.open()), [(10, 4), (12, 1)]);
+}
+
+/// Each start is counted for what was due by then and not for what was not, until it is set again.
+pub fn a_reminder_says_in_how_many_starts_it_was_due<P: Place>() {
+    let place = P::new();
+    let due = reminder("one", "x", 1).due;
+    let starts = |store: &P::Store, later: u64| -> Vec<(String, String, u32)> {
+        store.recover().expect("a store recovers");
+        let counted = store
+            .count_overdue(due + later)
+            .expect("starts are counted");
+        let text = |name: Name| name.to_string();
+        let counted = counted.into_iter();
+        counted.map(|(c, id, n)| (text(c), text(id), n)).collect()
+    };
+    let is = |id: &str, starts| ("one".to_owned(), id.to_owned(), starts);
+    let store = place.open();
+    assert_eq!(starts(&store, 0), []);
+    let mut set = group(1);
+    set.reminders_set = vec![reminder("one", "x", 1), reminder("one", "y", 10)];
+    store.write(&set).expect("a group is written");
+    drop(store);
+    assert_eq!(starts(&place.open(), 0), [is("x", 1)]);
+    assert_eq!(starts(&place.open(), 9), [is("x", 2), is("y", 1)]);
+    let store = place.open();
+    assert_eq!(starts(&store, 9), [is("x", 3), is("y", 2)]);
+    let mut again = group(2);
+    again.reminders_set = vec![reminder("one", "x", 2)];
+    again.reminders_removed = vec![("one".into(), "y".into())];
+    store.write(&again).expect("a group is written");
+    drop(store);
+    assert_eq!(starts(&place.open(), 9), [is("x", 1)]);
+}
+
+/// Also after the store was opened again.
+pub fn what_is_suspected_is_noted_until_it_is_not<P: Place>() {
+    let place = P::new();
+    let noted = || {
+        let store = place.open();
+        store.recover().expect("a store recovers");
+        let noted = store.suspect().expect("it can be read");
+        (store, noted)
+    };
+    for suspect in [None, Some("first"), Some("an \"awkward\" one"), None] {
+        let (store, _) = noted();
+        store.set_suspect(suspect).expect("it is noted");
+        drop(store);
+        assert_eq!(noted().1.as_deref(), suspect);
+    }
 }
 
 /// One component's reminder is not another's, though they have one id.

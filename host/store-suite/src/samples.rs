@@ -110,6 +110,7 @@ pub fn delivery(id: u64) -> Arc<Delivery> {
         subjects: subjects(id),
         hops: u32::MAX - id as u32,
         starts: 0,
+        sender: None,
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rialto_engine::store::{Group, ScanRange, Store, StoreError};
 
 use crate::Place;
-use crate::model::{Kept, Model, dead_letter};
+use crate::model::{Kept, Model, dead_letter, delivery};
 
 /// See the module's documentation.
 pub struct Session<P: Place> {
@@ -91,6 +91,13 @@ pub fn compare(store: &impl Store, model: &Model) {
     for collection in collections {
         compare_scan(store, model, collection, &ScanRange::all(), u32::MAX);
     }
+    let mut ids = model.delivery_ids();
+    ids.reverse();
+    // One that there never was.
+    ids.push(u64::MAX >> 1);
+    let deliveries = store.deliveries(&ids).expect("deliveries can be read");
+    let deliveries: Vec<_> = deliveries.iter().map(delivery).collect();
+    assert_eq!(deliveries, model.deliveries(), "deliveries");
     let letters = store.dead_letters().expect("dead letters can be read");
     let letters: Vec<_> = letters.iter().map(dead_letter).collect();
     assert_eq!(letters, model.dead_letters(), "dead letters");

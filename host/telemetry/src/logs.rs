@@ -42,7 +42,10 @@ pub fn start(filter: &str, format: Format) -> Result<(), BadFilter> {
         Format::Auto => !is_terminal,
     };
     let registry = tracing_subscriber::registry().with(parsed);
-    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    // Whoever reads the log may go away: to say that it cannot be written would panic, where it is written.
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false);
     let _ = if json {
         registry.with(layer.json().flatten_event(true)).try_init()
     } else {

@@ -5,10 +5,16 @@ use std::sync::atomic::AtomicU64;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+
+/// What all names begin with.
+const PREFIX: &str = "rialto";
+/// Outbound requests that have ended.
+const DELIVERIES: &str = "deliveries";
 
 /// Labels of an inbound request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -37,9 +43,18 @@ pub struct DeliveryLabels {
     pub outcome: &'static str,
 }
 
+/// The same without the destination's name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabels {
+    outcome: &'static str,
+}
+
 /// The host's own metrics; whatever else is to be shown registers itself as a collector.
 pub struct Metrics {
     registry: Mutex<Registry>,
+    /// What names destinations, and the same without their names: one of both is shown.
+    named: Registry,
+    nameless: Registry,
     /// Inbound requests.
     pub requests: Family<RequestLabels, Counter>,
     /// Seconds from an inbound request's head to its answer.
@@ -50,8 +65,8 @@ pub struct Metrics {
     pub calls: Family<CallLabels, Counter>,
     /// Seconds from a call's head to its answer.
     pub call_seconds: Histogram,
-    /// Outbound requests that have ended.
-    pub deliveries: Family<DeliveryLabels, Counter>,
+    deliveries: Family<DeliveryLabels, Counter>,
+    deliveries_by_outcome: Family<OutcomeLabels, Counter>,
     /// Seconds from an outbound request's first attempt to its end.
     pub delivery_seconds: Histogram,
 }
@@ -59,14 +74,17 @@ pub struct Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         let seconds = || Histogram::new(exponential_buckets(0.000_5, 2.0, 16));
-        let metrics = Self {
-            registry: Mutex::new(Registry::with_prefix("rialto")),
+        let mut metrics = Self {
+            registry: Mutex::new(Registry::with_prefix(PREFIX)),
+            named: Registry::with_prefix(PREFIX),
+            nameless: Registry::with_prefix(PREFIX),
             requests: Family::default(),
             request_seconds: seconds(),
             json_nanoseconds: Counter::default(),
             calls: Family::default(),
             call_seconds: seconds(),
             deliveries: Family::default(),
+            deliveries_by_outcome: Family::default(),
             delivery_seconds: seconds(),
         };
         metrics.register(|registry| {
@@ -96,16 +114,21 @@ impl Default for Metrics {
                 metrics.call_seconds.clone(),
             );
             registry.register(
-                "deliveries",
-                "Outbound requests that have ended, by destination and outcome",
-                metrics.deliveries.clone(),
-            );
-            registry.register(
                 "delivery_seconds",
                 "From an outbound request's first attempt to its end",
                 metrics.delivery_seconds.clone(),
             );
         });
+        metrics.named.register(
+            DELIVERIES,
+            "Outbound requests that have ended, by destination and outcome",
+            metrics.deliveries.clone(),
+        );
+        metrics.nameless.register(
+            DELIVERIES,
+            "Outbound requests that have ended, by outcome",
+            metrics.deliveries_by_outcome.clone(),
+        );
         metrics
     }
 }
@@ -140,13 +163,62 @@ impl Metrics {
         self.register(|registry| registry.register_collector(collector));
     }
 
-    /// The text that `/metrics` answers.
-    pub fn render(&self) -> String {
+    /// Count an outbound request that has ended.
+    pub fn delivered(&self, labels: &DeliveryLabels) {
+        let outcome = labels.outcome;
+        self.deliveries.get_or_create(labels).inc();
+        let all = OutcomeLabels { outcome };
+        self.deliveries_by_outcome.get_or_create(&all).inc();
+    }
+
+    /// The text that `/metrics` answers, with the names of destinations or without.
+    pub fn render(&self, named: bool) -> String {
         let mut text = String::new();
+        let of_destinations = if named { &self.named } else { &self.nameless };
+        // Writing to a String does not fail.
         self.register(|registry| {
-            // Writing to a String does not fail.
-            let _ = prometheus_client::encoding::text::encode(&mut text, registry);
+            let _ = encode_registry(&mut text, registry);
         });
+        let _ = encode_registry(&mut text, of_destinations);
+        let _ = encode_eof(&mut text);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn destinations_are_named_only_to_whom_they_may_be() {
+        let metrics = Metrics::default();
+        for (destination, outcome) in [("a.example:1", "delivered"), ("b.example:2", "delivered")] {
+            metrics.delivered(&DeliveryLabels {
+                destination: destination.to_owned(),
+                outcome,
+            });
+        }
+        let named = metrics.render(true);
+        assert!(
+            named.contains(
+                "rialto_deliveries_total{destination=\"a.example:1\",outcome=\"delivered\"} 1"
+            ),
+            "{named}"
+        );
+        let nameless = metrics.render(false);
+        assert!(!nameless.contains("example"), "{nameless}");
+        assert!(
+            nameless.contains("rialto_deliveries_total{outcome=\"delivered\"} 2"),
+            "{nameless}"
+        );
+        for text in [named, nameless] {
+            assert_eq!(text.matches("# EOF").count(), 1, "{text}");
+            assert!(text.ends_with("# EOF\n"), "{text}");
+            assert_eq!(
+                text.matches("# TYPE rialto_deliveries ").count(),
+                1,
+                "{text}"
+            );
+        }
     }
 }

@@ -234,7 +234,7 @@ mod tests {
         spans.add(span(6));
         assert_eq!(ids(&spans.take(10)), [3, 6]);
         assert!(spans.take(10).is_empty());
-        let text = metrics.render();
+        let text = metrics.render(true);
         assert!(text.contains("rialto_spans_exported_total 2\n"), "{text}");
         assert!(text.contains("rialto_spans_lost_total 2\n"), "{text}");
     }

@@ -1,5 +1,7 @@
 //! Canonical JSON (RFC 8785), its SHA-256, and FSPIOP's conditions and fulfilments.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -182,52 +184,23 @@ fn write_double(text: &mut String, double: f64) -> std::fmt::Result {
 /// text, and other switches compare it as text, so the same bytes must not have four texts.
 #[must_use]
 pub fn decode_32_bytes(text: &str) -> Option<[u8; 32]> {
-    let characters: &[u8; 43] = text.as_bytes().try_into().ok()?;
-    let mut bytes = [0; 32];
-    let mut at = 0;
-    let (mut bits, mut count) = (0_u32, 0);
-    for character in characters {
-        bits = (bits << 6) | u32::from(base64url_value(*character)?);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            // 43 characters are 258 bits, so at ends at 32.
-            bytes[at] = (bits >> count) as u8;
-            at += 1;
-            bits &= (1 << count) - 1;
-        }
+    if text.len() != 43 {
+        return None;
     }
-    // What is left of the last character.
-    (bits == 0).then_some(bytes)
+    decode_base64url(text)?.try_into().ok()
 }
 
-fn base64url_value(character: u8) -> Option<u8> {
-    match character {
-        b'A'..=b'Z' => Some(character - b'A'),
-        b'a'..=b'z' => Some(character - b'a' + 26),
-        b'0'..=b'9' => Some(character - b'0' + 52),
-        b'-' => Some(62),
-        b'_' => Some(63),
-        _ => None,
-    }
+/// The bytes of base64url without padding; none for any other text, and for one whose last bits
+/// belong to no byte and are not zero.
+#[must_use]
+pub fn decode_base64url(text: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).ok()
 }
 
 /// Base64url without padding.
 #[must_use]
 pub fn encode_base64url(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group = chunk
-            .iter()
-            .fold(0_u32, |group, byte| (group << 8) | u32::from(*byte))
-            << (8 * (3 - chunk.len()));
-        for index in 0..=chunk.len() {
-            let value = (group >> (18 - 6 * index)) & 63;
-            text.push(char::from(ALPHABET[value as usize]));
-        }
-    }
-    text
+    URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// The condition that a fulfilment fulfils, or none when it is not 32 bytes of base64url.

@@ -121,6 +121,7 @@ impl<'a> Ask<'a> {
         );
         media_type(&answer, &path)?;
         self.stage.told_code(code);
+        self.stage.tally().refused += 1;
         let description = &body["errorInformation"]["errorDescription"];
         same(description, &json!(TEXT), "the description of an error")?;
         Ok(answer)

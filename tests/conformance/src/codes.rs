@@ -10,10 +10,13 @@ const DOCUMENT: &str = include_str!("../../../plugins/contexts/fsp-interop-api/o
 const ENTRY: &str = "- {code: '";
 /// Codes that no case can provoke from outside, with where they are seen instead.
 const ELSEWHERE: [(&str, &str); 2] = [
-    ("2001", "a component has to fail: tests/e2e/tests/errors.rs"),
+    (
+        "2001",
+        "a component has to fail: tests/e2e/tests/all/errors.rs",
+    ),
     (
         "2003",
-        "a host has to be overloaded: tests/e2e/tests/overload.rs",
+        "a host has to be overloaded: tests/e2e/tests/all/overload.rs",
     ),
 ];
 

@@ -26,8 +26,22 @@ pub struct Published {
 /// When the host shows no history that can be read.
 pub fn published(host: &RunningHost, subject: &str) -> Result<Vec<Published>> {
     let mut events = steps(host, subject, of_step)?;
-    events.retain(|published| !APART.contains(&published.event.as_str()));
+    events.retain(|published| is_compared(&published.event));
     Ok(events)
+}
+
+/// The events that a turn published.
+pub fn of_turn(turn: &Value) -> Vec<Published> {
+    let steps = turn["steps"].as_array().into_iter().flatten();
+    let published = steps.filter_map(of_step);
+    published
+        .filter(|published| is_compared(&published.event))
+        .collect()
+}
+
+/// Whether an event is compared with what a case expects.
+pub fn is_compared(event: &str) -> bool {
+    !APART.contains(&event)
 }
 
 /// What turns about a subject did to warn somebody: calls and events by their names, in the order of

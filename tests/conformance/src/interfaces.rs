@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use http::Method;
+use rialto_tests::catalogue;
 use serde::Deserialize;
 
 /// The whole catalogue, where it lies beside the repository.
@@ -147,21 +148,17 @@ impl Seen {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, rows: &[Row]) -> Result<()> {
-        let path = root().join("target/interfaces.json");
-        let kept = fs::read_to_string(&path).ok();
-        let kept = kept.and_then(|text| serde_json::from_str(&text).ok());
-        let mut cases: BTreeMap<String, BTreeSet<String>> = kept.unwrap_or_default();
-        for row in rows {
-            let own = self.0.get(&row.id).cloned().unwrap_or_default();
-            let all = cases.entry(row.id.clone()).or_default();
-            if row.is_judged_here() {
-                *all = own;
-            } else {
-                all.extend(own);
+        catalogue::change(|cases| {
+            for row in rows {
+                let own = self.0.get(&row.id).cloned().unwrap_or_default();
+                let all = cases.entry(row.id.clone()).or_default();
+                if row.is_judged_here() {
+                    *all = own;
+                } else {
+                    all.extend(own);
+                }
             }
-        }
-        let text = serde_json::to_string_pretty(&cases)?;
-        fs::write(&path, text + "\n").with_context(|| format!("writing {}", path.display()))
+        })
     }
 }
 

@@ -5,12 +5,14 @@
 //! - [`suite`] runs the cases and prints the table, [`mod@case`] says what a case is, [`cases`] are they;
 //! - [`stage`] is the host with its FSPs: what is told, and what must be nobody's; [`ask`] is what they send;
 //! - [`payment`] is one payment with its messages, [`compare`] compares JSON;
+//! - [`tally`] is what a case expects, and compares it with what came; [`facts`] compare what each event
+//!   says, as a consumer got it;
 //! - [`history`] reads the events of a subject, [`interfaces`] says which rows of the catalogue of
 //!   interfaces have been seen to work, [`codes`] which error codes nobody was told.
 //!
 //! A case compares what goes in, the answer, the messages that go out with headers and bodies, the
-//! ledger's entries and the state afterwards, and the events. A message that no case expects fails
-//! the case in which it comes.
+//! ledger's entries and the state afterwards, and the events. It ends when the host has nothing left to
+//! do, and fails if there is a message, an event, an entry or a turn that it has not expected.
 
 #![forbid(unsafe_code)]
 
@@ -19,9 +21,11 @@ pub mod case;
 pub mod cases;
 pub mod codes;
 pub mod compare;
+pub mod facts;
 pub mod history;
 pub mod interfaces;
 mod keys;
 pub mod payment;
 pub mod stage;
 pub mod suite;
+pub mod tally;

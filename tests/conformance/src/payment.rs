@@ -12,6 +12,7 @@ use rialto_tests::world::{PAYEE, PAYER};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
+use crate::tally::Entry;
 
 /// What a transfer that is prepared and told has published, and so on.
 pub mod events {
@@ -49,6 +50,62 @@ pub mod events {
     pub fn answered(asked: &'static str) -> Vec<&'static str> {
         let told = told("transfer-query-response-callback-report");
         [&[asked, "transfer-query-response"][..], &told].concat()
+    }
+
+    /// The payee FSP declines a transfer, and the payer FSP is told.
+    pub fn declined() -> Vec<&'static str> {
+        let events = [
+            "transfer-reject-requested",
+            "transfer-reject-request-processed",
+        ];
+        let told = told("transfer-reject-request-processed-callback-report");
+        [&events[..], &told].concat()
+    }
+
+    /// A transfer expires while its payee FSP is awaited, and both FSPs are told.
+    pub fn timed_out() -> Vec<&'static str> {
+        let told = told("transfer-fulfil-commit-request-timedout-callback-report");
+        [
+            &["transfer-fulfil-comit-request-timedout"][..],
+            &told,
+            &told,
+        ]
+        .concat()
+    }
+
+    /// A request for a transfer is refused, and its sender told.
+    pub fn refused(event: &'static str, report: &'static str) -> Vec<&'static str> {
+        [&ASKED[..], &[event], &told(report)].concat()
+    }
+
+    /// A request for a transfer is refused by a rule.
+    pub fn against_rules() -> Vec<&'static str> {
+        let report = "transfer-prepare-rule-check-failed-callback-report";
+        refused("transfer-prepare-rule-check-failed", report)
+    }
+
+    /// A request for a transfer is refused because its payer has not the money for it.
+    pub fn short_of_liquidity() -> Vec<&'static str> {
+        let report = "transfer-prepare-liquidity-check-failed-callback-report";
+        refused("transfer-prepare-liquidity-check-failed", report)
+    }
+
+    /// A request for a quote goes to the payee FSP.
+    pub fn quote_asked() -> Vec<&'static str> {
+        let events = ["quote-request-received", "quote-request-accepted"];
+        [&events[..], &told("quote-received-callback-report")].concat()
+    }
+
+    /// A quote is asked for and agreed.
+    pub fn agreed() -> Vec<&'static str> {
+        let answered = ["quote-response-received", "quote-response-accepted"];
+        let told = told("quote-accepted-callback-report");
+        [&quote_asked()[..], &answered, &told].concat()
+    }
+
+    /// What is asked or said about a quote is answered to its sender.
+    pub fn quote_answered(asked: &'static str) -> Vec<&'static str> {
+        [&[asked, "quote-query-response"][..], &told("")].concat()
     }
 
     /// A request for a quote is refused, and its sender told.
@@ -215,6 +272,7 @@ impl Payment {
         let answer = stage.sends(self.payee, Method::PUT, &self.quote_path());
         let sent = answer.to(self.payer).json(&self.terms()).accepted().await?;
         stage.forwarded(&sent, self.payer).await?;
+        stage.expects(&self.quote_subject(), &events::agreed());
         Ok(())
     }
 
@@ -249,6 +307,7 @@ impl Payment {
         let body = self.transfer();
         let sent = self.post(stage, &body).await?;
         stage.forwarded(&sent, self.payee).await?;
+        self.expects(stage, &events::prepared(), Leg::Prepare);
         Ok(body)
     }
 
@@ -282,6 +341,7 @@ impl Payment {
             .put(stage, self.payee, self.payer, &self.path(), &body)
             .await?;
         stage.forwarded(&sent, self.payer).await?;
+        self.expects(stage, &events::committed(), Leg::Fulfil);
         Ok(())
     }
 
@@ -293,7 +353,16 @@ impl Payment {
         let path = self.error_path();
         let sent = self.put(stage, self.payee, self.payer, &path, body).await?;
         stage.forwarded(&sent, self.payer).await?;
+        self.expects(stage, &events::declined(), Leg::Release);
         Ok(())
+    }
+
+    /// The case expects this too of the transfer.
+    pub fn expects(&self, stage: &Stage, events: &[&str], leg: Leg) {
+        stage.expects(&self.subject(), events);
+        for entry in self.entries(leg) {
+            stage.tally().expects_entry(&self.transfer_id, entry);
+        }
     }
 
     /// The ledger has these entries about the transfer, and no others.
@@ -301,41 +370,35 @@ impl Payment {
     /// # Errors
     /// When it has others.
     pub async fn ledger(&self, stage: &Stage, legs: &[Leg]) -> Result<()> {
-        let account = |fsp: &str, kind: &str| format!("{fsp}:USD:{kind}");
-        let (liquidity, position) = (
-            account(self.payer, "LIQUIDITY"),
-            account(self.payer, "POSITION"),
-        );
-        let mut entries: Vec<[String; 4]> = legs
-            .iter()
-            .map(|leg| {
-                let (name, debit, credit) = match leg {
-                    Leg::Prepare => ("TRANSFER_PREPARE", &liquidity, &position),
-                    Leg::Fulfil => (
-                        "TRANSFER_FULFIL",
-                        &position,
-                        &account(self.payee, "LIQUIDITY"),
-                    ),
-                    Leg::Release => ("TRANSFER_RELEASE", &position, &liquidity),
-                };
-                [
-                    name.to_owned(),
-                    debit.clone(),
-                    credit.clone(),
-                    self.cents.to_string(),
-                ]
-            })
-            .collect();
-        if legs.iter().any(|leg| matches!(leg, Leg::Fulfil)) {
-            // What was committed is recorded in a settlement batch, in a turn of its own.
-            entries.push([
-                "SETTLEMENT_RECORD".to_owned(),
-                account(self.payer, "SETTLEMENT_POSITION"),
-                account(self.payee, "SETTLEMENT_POSITION"),
-                self.cents.to_string(),
-            ]);
-        }
+        let entries: Vec<Entry> = legs.iter().flat_map(|leg| self.entries(*leg)).collect();
         stage.ledger(&self.transfer_id, &entries).await
+    }
+
+    /// The entries of one leg.
+    fn entries(&self, leg: Leg) -> Vec<Entry> {
+        let account = |fsp: &str, kind: &str| format!("{fsp}:USD:{kind}");
+        let liquidity = account(self.payer, "LIQUIDITY");
+        let position = account(self.payer, "POSITION");
+        let entry = |name: &str, debit: String, credit: String| {
+            [name.to_owned(), debit, credit, self.cents.to_string()]
+        };
+        match leg {
+            Leg::Prepare => vec![entry("TRANSFER_PREPARE", liquidity, position)],
+            Leg::Release => vec![entry("TRANSFER_RELEASE", position, liquidity)],
+            Leg::Fulfil => vec![
+                entry(
+                    "TRANSFER_FULFIL",
+                    position,
+                    account(self.payee, "LIQUIDITY"),
+                ),
+                // What was committed is recorded in a settlement batch, in a turn of its own.
+                entry(
+                    "SETTLEMENT_RECORD",
+                    account(self.payer, "SETTLEMENT_POSITION"),
+                    account(self.payee, "SETTLEMENT_POSITION"),
+                ),
+            ],
+        }
     }
 
     /// The transfer is in this state, with these entries, and its events are these.

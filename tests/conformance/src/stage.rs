@@ -12,15 +12,18 @@ use rialto_simulator::{Behaviour, Direction, Recorded};
 use rialto_tests::barred::bar;
 use rialto_tests::books::documents;
 use rialto_tests::waiting::until;
+use rialto_tests::witness;
 use rialto_tests::world::{PAYEE, PAYER};
-use rialto_tests::{TestScheme, World};
+use rialto_tests::{Office, TestScheme, World};
 use serde_json::{Value, json};
 
 use crate::ask::Ask;
 use crate::compare::{TEXT, same};
+use crate::facts::Facts;
 use crate::history::{consumers, published, warnings};
-use crate::interfaces::{Row, row_of_event, row_of_message};
+use crate::interfaces::{Row, row_of_event};
 use crate::keys::Keys;
+use crate::tally::{Before, Entry, Problems, Tally, entries};
 
 /// The hub as participants know it.
 pub const HUB: &str = "Hub";
@@ -47,8 +50,6 @@ pub const CURVED: &str = "curvedfsp";
 const ALL: [&str; 10] = [
     PAYER, PAYEE, STRANGER, BARRED, GONE, POOR, CAPPED, WARNED, SIGNER, CURVED,
 ];
-/// How an account of a settlement batch goes on after its currency, up to the batch.
-const BATCH_POSITION: &str = ":SETTLEMENT_POSITION:";
 /// Longer than any message takes.
 const SOON: Duration = Duration::from_secs(30);
 /// FSPs that leave all answers to the cases.
@@ -59,22 +60,14 @@ const SILENT: &str =
 pub struct Stage {
     /// The host and the FSPs.
     pub world: World,
+    pub(crate) office: Office,
     keys: Keys,
     rows: Vec<Row>,
-    notes: Mutex<Notes>,
+    tally: Mutex<Tally>,
+    before: Mutex<Before>,
     codes: Mutex<BTreeSet<String>>,
     next_party: AtomicU64,
 }
-
-/// What the running case has seen.
-#[derive(Default)]
-struct Notes {
-    rows: BTreeSet<String>,
-    /// The messages that it expected: FSP, method, path.
-    expected: Vec<Heard>,
-}
-
-type Heard = (String, Method, String);
 
 impl Stage {
     /// Start the host and its FSPs.
@@ -95,6 +88,7 @@ impl Stage {
         ] {
             scheme.add_participant(id, liquidity)?;
         }
+        witness::add(&scheme)?;
         let keys = Keys::of(&scheme)?;
         let liquidity = "opening-liquidity = \"1000.03\"";
         scheme.edit(liquidity, &format!("{liquidity}\nnet-debit-cap = \"30\""))?;
@@ -104,7 +98,10 @@ impl Stage {
             &format!("{liquidity}\nliquidity-threshold = \"15\""),
         )?;
         // Nobody has to wait long for an answer that does not come.
-        scheme.set("fsp-interop-api", "requestDeadlineMs = 2000")?;
+        scheme.set(
+            "fsp-interop-api",
+            "requestDeadlineMs = 2000\ndeliveryDeadlineMs = 10000",
+        )?;
         scheme.set("account-lookup", "partyQueryTimeoutMs = 5000")?;
         let mut world = World::of(scheme, &keys.options()).await?;
         // What is reported when the host is killed is not delivered again afterwards.
@@ -116,10 +113,12 @@ impl Stage {
         world.host.restart()?;
         world.fsp(GONE).stop().await;
         let stage = Self {
+            office: Office::of(&world.scheme, &world.host, &[])?,
             world,
             keys,
             rows,
-            notes: Mutex::default(),
+            tally: Mutex::default(),
+            before: Mutex::default(),
             codes: Mutex::default(),
             next_party: AtomicU64::new(1),
         };
@@ -133,41 +132,54 @@ impl Stage {
     ///
     /// # Errors
     /// When an FSP objects to the form of a message that came since the case before.
-    pub fn begin(&self) -> Result<()> {
+    pub async fn begin(&self) -> Result<()> {
+        let before = Before::of(self).await?;
         let between = self.world.no_complaints();
         for fsp in ALL {
             self.world.fsp(fsp).recorder().clear();
         }
-        *self.notes() = Notes::default();
+        *self.tally() = Tally::default();
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = before;
         between
     }
 
     /// The case is at its end: gives the rows that it saw.
     ///
     /// # Errors
-    /// When an FSP was sent what the case did not expect, or objects to a message's form.
-    pub fn end(&self) -> Result<BTreeSet<String>> {
-        self.world.no_complaints()?;
-        let mut expected = self.notes().expected.clone();
-        for fsp in ALL {
-            for message in self.inbound(fsp) {
-                let heard = (fsp.to_owned(), message.method.clone(), message.path.clone());
-                match expected.iter().position(|e| *e == heard) {
-                    Some(place) => drop(expected.remove(place)),
-                    None => bail!(
-                        "{fsp} was sent what nobody expected: {} {} {}",
-                        message.method,
-                        message.path,
-                        message.json()
-                    ),
-                }
+    /// When there is a message, an event, an entry of the ledger or a turn that the case did not expect,
+    /// when one that it expected is missing, or when an FSP objects to a message's form.
+    pub async fn end(&self) -> Result<BTreeSet<String>> {
+        let before =
+            std::mem::take(&mut *self.before.lock().unwrap_or_else(PoisonError::into_inner));
+        let tally = std::mem::take(&mut *self.tally());
+        let mut problems = Problems::default();
+        let heard = before.compare(self, &tally, &mut problems).await?;
+        problems.take(self.world.no_complaints());
+        let came = ALL.into_iter().flat_map(|fsp| {
+            let inbound = self.inbound(fsp).into_iter();
+            inbound.map(move |m| ((fsp.to_owned(), m.method.clone(), m.path.clone()), m.json()))
+        });
+        problems.take(tally.account_for(came));
+        let all = ALL.into_iter();
+        let facts = Facts::of(all.flat_map(|fsp| self.world.fsp(fsp).recorder().messages()));
+        let mut rows = tally.rows;
+        for told in &heard {
+            if problems.take(facts.compare(told)) == Some(true) {
+                rows.extend(row_of_event(&self.rows, &told.event).map(str::to_owned));
             }
         }
-        Ok(self.notes().rows.clone())
+        problems.end()?;
+        Ok(rows)
     }
 
-    fn notes(&self) -> std::sync::MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What the running case uses, expects and has seen.
+    pub(crate) fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The case expects these events about a subject too.
+    pub fn expects(&self, subject: &str, events: &[&str]) {
+        self.tally().expects(subject, events);
     }
 
     /// Change how an FSP behaves. The text is the JSON of a [`Behaviour`].
@@ -200,13 +212,17 @@ impl Stage {
 
     /// An id of the case's own.
     pub fn id(&self) -> String {
-        self.world.payer().new_id()
+        let id = self.world.payer().new_id();
+        self.tally().uses(&id);
+        id
     }
 
     /// A party of the case's own, as it stands in paths: `MSISDN/2799…`.
     pub fn party(&self) -> String {
         let number = self.next_party.fetch_add(1, Ordering::Relaxed);
-        format!("MSISDN/2799{number:08}")
+        let party = format!("MSISDN/2799{number:08}");
+        self.tally().uses(&format!("party:{party}"));
+        party
     }
 
     /// Have an FSP begin a message.
@@ -216,7 +232,7 @@ impl Stage {
 
     /// The host took a message of an FSP.
     pub(crate) fn took(&self, method: &Method, path: &str) {
-        self.notes().rows.extend(row_of_message(method, path));
+        self.tally().took(method, path);
     }
 
     /// The hub has told an FSP this error code, at once or by a callback.
@@ -252,11 +268,8 @@ impl Stage {
         let found = found
             .await
             .with_context(|| format!("{method} {path} to {fsp}"))?;
-        let mut notes = self.notes();
-        notes.rows.extend(row_of_message(&method, &found.path));
-        notes
-            .expected
-            .push((fsp.to_owned(), method, found.path.clone()));
+        let heard = (fsp.to_owned(), method, found.path.clone());
+        self.tally().messages.push(heard);
         Ok(found)
     }
 
@@ -286,6 +299,7 @@ impl Stage {
             ("fspiop-http-method", sent.header("fspiop-http-method")),
         ];
         headers(&found, &expected, &what)?;
+        self.tally().compared(&found.method, &found.path);
         Ok(found)
     }
 
@@ -318,6 +332,7 @@ impl Stage {
             bail!("{what}: {wrong}");
         }
         same(&found.json(), body, &what)?;
+        self.tally().compared(&found.method, &found.path);
         Ok(found)
     }
 
@@ -339,6 +354,7 @@ impl Stage {
     /// # Errors
     /// When others are there instead.
     pub async fn events(&self, subject: &str, expected: &[&str]) -> Result<()> {
+        self.tally().expects_just(subject, expected);
         let mut sorted: Vec<&str> = expected.to_vec();
         sorted.sort_unstable();
         let what = format!("the events of {subject} are {sorted:?}");
@@ -364,10 +380,6 @@ impl Stage {
                 );
             }
         }
-        let rows = found
-            .iter()
-            .filter_map(|p| row_of_event(&self.rows, &p.event));
-        self.notes().rows.extend(rows.map(str::to_owned));
         Ok(())
     }
 
@@ -390,10 +402,32 @@ impl Stage {
             })
         })
         .await?;
-        let rows = expected
+        Ok(())
+    }
+
+    /// Operators have so many alerts of a participant's low liquidity, the last one with this sentence: what
+    /// these names of calls and events led to.
+    ///
+    /// # Errors
+    /// When they have others.
+    pub async fn alerts(&self, fsp: &str, sentences: &[&str], names: &[&str]) -> Result<()> {
+        let what = format!("the alerts of {fsp} are {sentences:?}");
+        until(&what, SOON, async || {
+            let all: BTreeMap<String, Value> =
+                documents(&self.world.host, "notifications-and-alerts", "alerts")?;
+            let own = all.values().filter(|alert| alert["participant"] == fsp);
+            let found: Vec<&str> = own.filter_map(|alert| alert["message"].as_str()).collect();
+            Ok(if found == sentences {
+                Ok(())
+            } else {
+                Err(format!("{found:?}"))
+            })
+        })
+        .await?;
+        let rows = names
             .iter()
             .filter_map(|name| row_of_event(&self.rows, name));
-        self.notes().rows.extend(rows.map(str::to_owned));
+        self.tally().rows.extend(rows.map(str::to_owned));
         Ok(())
     }
 
@@ -402,7 +436,8 @@ impl Stage {
     ///
     /// # Errors
     /// When others are there instead.
-    pub async fn ledger(&self, transfer_id: &str, expected: &[[String; 4]]) -> Result<()> {
+    pub async fn ledger(&self, transfer_id: &str, expected: &[Entry]) -> Result<()> {
+        self.tally().expects_just_entries(transfer_id, expected);
         let mut expected = expected.to_vec();
         expected.sort();
         let what = format!("the ledger has {expected:?} of transfer {transfer_id}");
@@ -417,21 +452,11 @@ impl Stage {
         .await
     }
 
-    fn entries(&self, transfer_id: &str) -> Result<Vec<[String; 4]>> {
-        let entries: BTreeMap<String, Value> =
-            documents(&self.world.host, "accounts-and-balances", "entries")?;
-        let text = |entry: &Value, member: &str| {
-            let text = entry[member].as_str().unwrap_or_default();
-            let position = text.find(BATCH_POSITION);
-            let end = position.map_or(text.len(), |at| at + BATCH_POSITION.len() - 1);
-            text[..end].to_owned()
-        };
-        let mut found: Vec<[String; 4]> = entries
-            .values()
-            .filter(|entry| entry["correlationId"] == transfer_id)
-            .map(|entry| {
-                ["entryType", "debitAccount", "creditAccount", "amount"].map(|m| text(entry, m))
-            })
+    fn entries(&self, transfer_id: &str) -> Result<Vec<Entry>> {
+        let all = entries(self)?.into_values();
+        let mut found: Vec<Entry> = all
+            .filter(|(about, _)| about == transfer_id)
+            .map(|(_, entry)| entry)
             .collect();
         found.sort();
         Ok(found)

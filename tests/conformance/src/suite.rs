@@ -80,15 +80,15 @@ pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
     } else {
         perform(&chosen, is_whole)
     };
-    let failures = match outcome {
-        Ok(failures) => failures,
-        Err(error) => vec![("the stage", error)],
-    };
+    // Without a stage no case was run.
+    let was_run = outcome.is_ok();
+    let failures = outcome.unwrap_or_else(|error| vec![("the stage", error)]);
     for (name, error) in &failures {
         println!("\n--- {name}\n{error:#}");
     }
     let failed = |case: &&Case| failures.iter().any(|(name, _)| *name == case.name);
-    let passed = chosen.iter().filter(|case| !failed(case)).count();
+    let passed = chosen.iter().filter(|case| was_run && !failed(case));
+    let passed = passed.count();
     println!(
         "test result: {}. {passed} passed; {} failed; 0 ignored; 0 measured; {} filtered out; finished in {:.2}s",
         if failures.is_empty() { "ok" } else { "FAILED" },
@@ -158,10 +158,10 @@ fn attempt(
     stage: &Stage,
     case: &Case,
 ) -> Result<std::collections::BTreeSet<String>> {
-    stage.begin()?;
+    runtime.block_on(stage.begin())?;
     let run = AssertUnwindSafe(|| runtime.block_on((case.run)(stage)));
     match catch_unwind(run) {
-        Ok(outcome) => outcome.and_then(|()| stage.end()),
+        Ok(outcome) => outcome.and_then(|()| runtime.block_on(stage.end())),
         Err(_) => Err(anyhow!("the case panicked; its message is above")),
     }
 }

@@ -123,7 +123,7 @@ fn quiet(host: &Host) -> anyhow::Result<()> {
     let started = Instant::now();
     loop {
         let load = host.shared.engine.load();
-        if load.turns_active + load.turns_delayed + load.turns_uncommitted + load.outbound == 0 {
+        if load.turns_alive + load.turns_uncommitted + load.outbound == 0 {
             return Ok(());
         }
         if started.elapsed() > QUIET_WITHIN {

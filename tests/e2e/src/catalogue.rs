@@ -2,7 +2,8 @@
 //! one after the other into `target/interfaces.json`; each keeps what the others wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -47,17 +48,34 @@ pub fn rows() -> Result<Vec<Row>> {
 /// # Errors
 /// When the file cannot be written.
 pub fn seen<'a>(case: &str, ids: impl Iterator<Item = &'a str>) -> Result<()> {
+    change(|seen| {
+        for id in ids {
+            let cases = seen.entry(id.to_owned()).or_default();
+            cases.insert(case.to_owned());
+        }
+    })
+}
+
+/// Rows by their ids, with the cases that saw them work.
+pub type Seen = BTreeMap<String, BTreeSet<String>>;
+
+/// Change what is written, one suite and one test after the other.
+///
+/// # Errors
+/// When the file cannot be read or written.
+pub fn change(change: impl FnOnce(&mut Seen)) -> Result<()> {
     let path = path();
-    let kept = fs::read_to_string(&path).ok();
-    let kept = kept.and_then(|text| serde_json::from_str(&text).ok());
-    let mut kept: BTreeMap<String, BTreeSet<String>> = kept.unwrap_or_default();
-    for id in ids {
-        kept.entry(id.to_owned())
-            .or_default()
-            .insert(case.to_owned());
-    }
-    let text = serde_json::to_string_pretty(&kept)? + "\n";
-    // Another suite reads the old one or the new one, never half of it.
+    let lock = path.with_extension("lock");
+    let lock = File::create(&lock).with_context(|| format!("opening {}", lock.display()))?;
+    lock.lock().context("waiting for other tests")?;
+    let mut seen = match fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text).with_context(|| path.display().to_string())?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Seen::new(),
+        Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
+    };
+    change(&mut seen);
+    let text = serde_json::to_string_pretty(&seen)? + "\n";
+    // Whoever reads without the lock reads the old one or the new one, never half of it.
     let new = path.with_extension("json.new");
     fs::write(&new, text).with_context(|| format!("writing {}", new.display()))?;
     fs::rename(&new, &path).with_context(|| format!("writing {}", path.display()))

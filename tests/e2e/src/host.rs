@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 
 use crate::binaries;
+use crate::compiled;
+use crate::office::{OFFICE, OFFICE_TABLE};
 use crate::scheme::TestScheme;
 
 /// How long a host may take until it is ready. A first start compiles all components, and other
@@ -102,6 +104,7 @@ impl RunningHost {
     pub fn start(scheme: &TestScheme) -> anyhow::Result<Self> {
         let folder = scheme.path().to_owned();
         let (child, addresses) = launch(&folder, 1)?;
+        compiled::keep(&scheme.state())?;
         Ok(Self {
             folder,
             child,
@@ -175,8 +178,13 @@ impl RunningHost {
     /// # Errors
     /// When the program cannot be run. What it says is the caller's to judge.
     pub fn cli<A: AsRef<OsStr>>(&self, command: &[A]) -> anyhow::Result<CliOutput> {
+        let document = fs::read_to_string(self.folder.join("rialto.toml"));
+        let names_office = document.is_ok_and(|text| text.contains(OFFICE_TABLE.trim()));
         CliOutput::of(binaries::rialto()?, |c| {
             c.args(command).arg("--at").arg(&self.folder);
+            if names_office {
+                c.env("RIALTO_OPERATOR", OFFICE);
+            }
         })
     }
 

@@ -6,7 +6,10 @@
 //! - [`mutations`] makes messages that nobody wrote, [`kept`] reads all that a store keeps;
 //! - [`books`] reads the ledger and the transfers back and says what does not add up;
 //! - [`office`] is operators, who ask and decide over HTTP;
+//! - [`compiled`] shares compiled components between the tests' hosts;
+//! - [`witness`] is a context that keeps every event;
 //! - [`offers`] makes components that a host must or must not take;
+//! - [`metrics`] is what a host counts, and waits until it has nothing to do;
 //! - [`binaries`] finds the programs, [`waiting`] waits for conditions.
 //!
 //! The host is seen from outside only: its process, its listeners, its command line. ([`barred`] is the
@@ -19,9 +22,11 @@ pub mod barred;
 pub mod binaries;
 pub mod books;
 pub mod catalogue;
+pub mod compiled;
 pub mod host;
 pub mod kept;
 pub mod messages;
+pub mod metrics;
 pub mod mutations;
 pub mod offers;
 pub mod office;
@@ -29,6 +34,7 @@ pub mod scenes;
 pub mod scheme;
 pub mod text;
 pub mod waiting;
+pub mod witness;
 pub mod world;
 
 pub use books::Books;

@@ -9,6 +9,7 @@ use rialto_simulator::ports;
 use tempfile::TempDir;
 
 use crate::binaries::{self, BUILD_FIRST};
+use crate::compiled;
 use crate::host::CliOutput;
 
 /// The addresses of the demonstration scheme's participants, in its scheme.toml.
@@ -75,7 +76,13 @@ impl TestScheme {
         // A machine that is busy with other tests must not decide what a rule says.
         scheme.edit_with(|text| text.replace(RULE_GRANTS, RULE_GRANTS_AND_TIME))?;
         scheme.lock()?;
+        compiled::take(&scheme.state())?;
         Ok(scheme)
+    }
+
+    /// The folder of its store, unless a host is told another one.
+    pub fn state(&self) -> PathBuf {
+        self.path().join("state")
     }
 
     /// The folder.

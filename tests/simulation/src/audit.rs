@@ -12,7 +12,7 @@ use crate::problem::{LIMITS, MONEY, OUTCOME, Problem, STATE};
 /// An account as its document has it: sums of all debits and credits ever, in minor units.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Account {
+struct AccountDocument {
     participant: String,
     account_type: String,
     currency: String,
@@ -22,6 +22,22 @@ struct Account {
     net_debit_cap: Option<String>,
     unsettled: String,
     batch: Option<String>,
+}
+
+/// The same, reckoned.
+#[derive(Clone, Debug)]
+struct Account {
+    /// The currency, and the book in which debits are credits.
+    book: (String, String),
+    /// Credits less debits.
+    balance: i128,
+    limit: i128,
+    cap: Option<i128>,
+    unsettled: i128,
+    is_bounded: bool,
+    is_position: bool,
+    /// The position account of the same participant and currency.
+    position: String,
 }
 
 /// A reservation as its document has it.
@@ -45,105 +61,153 @@ fn units(text: &str) -> i128 {
 }
 
 impl Account {
-    /// Credits minus debits.
-    fn balance(&self) -> i128 {
-        units(&self.credit_balance) - units(&self.debit_balance)
-    }
-}
-
-/// What does not add up in the ledger.
-pub fn books(accounts: &Documents, reservations: &Documents) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let mut read = BTreeMap::new();
-    for (id, document) in accounts {
-        match Account::deserialize(document) {
-            Ok(account) => {
-                read.insert(id.as_str(), account);
-            }
-            Err(error) => problems.push(Problem::new(MONEY, format!("account {id}: {error}"))),
-        }
-    }
-    conserved(&read, &mut problems);
-    limits(&read, &mut problems);
-    reserved(&read, reservations, &mut problems);
-    problems
-}
-
-/// In each currency and book, what participants hold is what the
-/// hub holds against it.
-fn conserved(accounts: &BTreeMap<&str, Account>, problems: &mut Vec<Problem>) {
-    let mut sums: BTreeMap<(&str, &str), i128> = BTreeMap::new();
-    for account in accounts.values() {
-        let book = match account.account_type.as_str() {
+    fn of(document: &Value) -> Result<Self, String> {
+        let read = AccountDocument::deserialize(document).map_err(|error| error.to_string())?;
+        let kind = read.account_type.as_str();
+        let book = match kind {
             "LIQUIDITY" | "POSITION" | "LIQUIDITY_COVER" | "HUB_LIQUIDITY_CONTROL" => "liquidity",
             "SETTLEMENT" | "SETTLEMENT_RESERVED" | "HUB_RECONCILIATION" => "settlement",
             // Each batch is a book of its own: what is owed in it is owed to somebody in it.
-            "SETTLEMENT_POSITION" => account.batch.as_deref().unwrap_or("unknown"),
-            _ => "unknown",
+            "SETTLEMENT_POSITION" => read.batch.as_deref().unwrap_or(UNKNOWN),
+            _ => UNKNOWN,
         };
-        *sums.entry((&account.currency, book)).or_default() += account.balance();
-    }
-    for ((currency, book), sum) in sums {
-        if sum != 0 || book == "unknown" {
-            let what = format!("{currency}, {book} book: credits exceed debits by {sum}");
-            problems.push(Problem::new(MONEY, what));
-        }
+        Ok(Self {
+            balance: units(&read.credit_balance) - units(&read.debit_balance),
+            limit: units(&read.debit_limit),
+            cap: read.net_debit_cap.as_deref().map(units),
+            unsettled: units(&read.unsettled),
+            is_bounded: !kind.starts_with("HUB_") && kind != "SETTLEMENT_POSITION",
+            is_position: kind == "POSITION",
+            position: format!("{}:{}:POSITION", read.participant, read.currency),
+            book: (read.currency, book.to_owned()),
+        })
     }
 }
 
-fn limits(accounts: &BTreeMap<&str, Account>, problems: &mut Vec<Problem>) {
-    for (id, account) in accounts {
-        let (balance, limit) = (account.balance(), units(&account.debit_limit));
-        let is_bounded = !account.account_type.starts_with("HUB_")
-            && account.account_type != "SETTLEMENT_POSITION";
-        if is_bounded && balance + limit < 0 {
-            let what = format!("{id} stands at {balance}, its limit is {limit}");
-            problems.push(Problem::new(LIMITS, what));
-        }
-        let Some(cap) = &account.net_debit_cap else {
-            continue;
-        };
-        let position = format!("{}:{}:POSITION", account.participant, account.currency);
-        let used = accounts.get(position.as_str()).map_or(0, |position| {
-            position.balance() + units(&position.unsettled)
-        });
-        let net = used - units(&account.unsettled);
-        if net > units(cap) {
-            let what = format!("{id} has a net debit position of {net}, its cap is {cap}");
-            problems.push(Problem::new(LIMITS, what));
-        }
-    }
+/// The book of an account of which nobody knows in which it is.
+const UNKNOWN: &str = "unknown";
+
+/// The ledger as its documents have it, read once each time that one of them changes: the invariants are
+/// looked at after each commit, and few documents change in one.
+#[derive(Clone, Debug, Default)]
+pub struct Books {
+    accounts: BTreeMap<String, Result<Account, String>>,
+    /// Reservations that are open: the position account and the amount; or what is wrong with one.
+    open: BTreeMap<String, Result<(String, i128), String>>,
 }
 
-/// What stands on position accounts is what open reservations hold.
-fn reserved(
-    accounts: &BTreeMap<&str, Account>,
-    reservations: &Documents,
-    problems: &mut Vec<Problem>,
-) {
-    let mut held: BTreeMap<String, i128> = BTreeMap::new();
-    for (id, document) in reservations {
-        match Reservation::deserialize(document) {
-            Ok(open) if open.state == "open" => {
-                *held.entry(open.accounts.payer_position).or_default() += units(&open.amount);
+impl Books {
+    /// All of these documents.
+    pub fn of(accounts: &Documents, reservations: &Documents) -> Self {
+        let mut books = Self::default();
+        for (id, document) in accounts {
+            books.account(id, Some(document));
+        }
+        for (id, document) in reservations {
+            books.reservation(id, Some(document));
+        }
+        books
+    }
+
+    /// An account is written, or gone.
+    pub fn account(&mut self, id: &str, document: Option<&Value>) {
+        match document {
+            Some(document) => self.accounts.insert(id.to_owned(), Account::of(document)),
+            None => self.accounts.remove(id),
+        };
+    }
+
+    /// A reservation is written, or gone.
+    pub fn reservation(&mut self, id: &str, document: Option<&Value>) {
+        let read = document.map(Reservation::deserialize).transpose();
+        let open = read.map(|read| read.filter(|reservation| reservation.state == "open"));
+        match open {
+            Ok(None) => self.open.remove(id),
+            Ok(Some(one)) => {
+                let held = (one.accounts.payer_position, units(&one.amount));
+                self.open.insert(id.to_owned(), Ok(held))
             }
-            Ok(_) => {}
-            Err(error) => problems.push(Problem::new(MONEY, format!("reservation {id}: {error}"))),
+            Err(error) => self.open.insert(id.to_owned(), Err(error.to_string())),
+        };
+    }
+
+    /// What does not add up.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let unread = self.accounts.iter().filter_map(|(id, account)| {
+            let error = account.as_ref().err()?;
+            Some(Problem::new(MONEY, format!("account {id}: {error}")))
+        });
+        problems.extend(unread);
+        self.conserved(&mut problems);
+        self.limits(&mut problems);
+        self.reserved(&mut problems);
+        problems
+    }
+
+    fn read(&self) -> impl Iterator<Item = (&String, &Account)> {
+        let all = self.accounts.iter();
+        all.filter_map(|(id, account)| Some((id, account.as_ref().ok()?)))
+    }
+
+    /// In each currency and book, what participants hold is what the
+    /// hub holds against it.
+    fn conserved(&self, problems: &mut Vec<Problem>) {
+        let mut sums: BTreeMap<&(String, String), i128> = BTreeMap::new();
+        for (_, account) in self.read() {
+            *sums.entry(&account.book).or_default() += account.balance;
+        }
+        for ((currency, book), sum) in sums {
+            if sum != 0 || book == UNKNOWN {
+                let what = format!("{currency}, {book} book: credits exceed debits by {sum}");
+                problems.push(Problem::new(MONEY, what));
+            }
         }
     }
-    for (id, account) in accounts {
-        if account.account_type != "POSITION" {
-            continue;
+
+    fn limits(&self, problems: &mut Vec<Problem>) {
+        for (id, account) in self.read() {
+            let (balance, limit) = (account.balance, account.limit);
+            if account.is_bounded && balance + limit < 0 {
+                let what = format!("{id} stands at {balance}, its limit is {limit}");
+                problems.push(Problem::new(LIMITS, what));
+            }
+            let Some(cap) = account.cap else {
+                continue;
+            };
+            let position = self.accounts.get(&account.position);
+            let position = position.and_then(|position| position.as_ref().ok());
+            let used = position.map_or(0, |position| position.balance + position.unsettled);
+            let net = used - account.unsettled;
+            if net > cap {
+                let what = format!("{id} has a net debit position of {net}, its cap is {cap}");
+                problems.push(Problem::new(LIMITS, what));
+            }
         }
-        let (stands, held) = (account.balance(), held.remove(*id).unwrap_or(0));
-        if stands != held {
-            let what = format!("{id} stands at {stands}, open reservations hold {held}");
+    }
+
+    /// What stands on position accounts is what open reservations hold.
+    fn reserved(&self, problems: &mut Vec<Problem>) {
+        let mut held: BTreeMap<&str, i128> = BTreeMap::new();
+        for (id, reservation) in &self.open {
+            match reservation {
+                Ok((position, amount)) => *held.entry(position).or_default() += amount,
+                Err(error) => {
+                    problems.push(Problem::new(MONEY, format!("reservation {id}: {error}")));
+                }
+            }
+        }
+        for (id, account) in self.read().filter(|(_, account)| account.is_position) {
+            let (stands, held) = (account.balance, held.remove(id.as_str()).unwrap_or(0));
+            if stands != held {
+                let what = format!("{id} stands at {stands}, open reservations hold {held}");
+                problems.push(Problem::new(MONEY, what));
+            }
+        }
+        for id in held.keys() {
+            let what = format!("reservations on {id}, which is no position account");
             problems.push(Problem::new(MONEY, what));
         }
-    }
-    for id in held.keys() {
-        let what = format!("reservations on {id}, which is no position account");
-        problems.push(Problem::new(MONEY, what));
     }
 }
 
@@ -171,7 +235,7 @@ pub fn postings(accounts: &Documents, entries: &Documents) -> Vec<Problem> {
         }
     }
     for (id, document) in accounts {
-        let kept = Account::deserialize(document).map(|account| {
+        let kept = AccountDocument::deserialize(document).map(|account| {
             (
                 units(&account.debit_balance),
                 units(&account.credit_balance),
@@ -270,7 +334,7 @@ mod tests {
     }
 
     fn rules(accounts: &Documents, reservations: &Documents) -> Vec<&'static str> {
-        let found = books(accounts, reservations);
+        let found = Books::of(accounts, reservations).problems();
         found.into_iter().map(|problem| problem.rule).collect()
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
 use parking_lot::Mutex;
+use rialto::audit::Who;
 use rialto::releases::Releases;
 use rialto_components::Runtime;
 use rialto_components::cache::Cache;
@@ -51,6 +52,8 @@ pub struct Stage {
     scheme: TestScheme,
     manifest: Manifest,
     compiled: TempDir,
+    /// The APIs that the last host had: the next one need not read them again.
+    apis: Mutex<Vec<Arc<Api>>>,
 }
 
 impl Stage {
@@ -85,6 +88,7 @@ impl Stage {
             scheme,
             manifest,
             compiled: tempfile::tempdir().context("a folder for compiled components")?,
+            apis: Mutex::default(),
         })
     }
 
@@ -177,6 +181,11 @@ impl Host {
         engine.resume(recovery);
         let api = releases.apis().get(FSPS).context("the listener of FSPs")?;
         let api = api.load_full();
+        *stage.apis.lock() = releases
+            .apis()
+            .values()
+            .map(|api| api.load_full())
+            .collect();
         Ok(Self {
             engine,
             wire,
@@ -209,7 +218,9 @@ fn first_release(
     }
     let document = stage.manifest.document().clone();
     let applied = std::thread::scope(|scope| {
-        let applying = scope.spawn(|| releases.apply(engine, document, "the simulation's", None));
+        let who = Who::started();
+        let applying =
+            scope.spawn(move || releases.apply(engine, &who, document, "the simulation's", None));
         while !applying.is_finished() {
             engine.run(0);
             let _ = engine.commit();

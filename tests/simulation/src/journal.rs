@@ -9,7 +9,7 @@ use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::Group;
 use serde_json::Value;
 
-use crate::audit;
+use crate::audit::{self, Books};
 use crate::problem::{ACKNOWLEDGED, AUTHORITY, Problem};
 
 /// The documents of one collection by their ids.
@@ -20,6 +20,8 @@ pub type Documents = BTreeMap<String, Value>;
 pub struct Journal {
     collections: BTreeMap<u32, (String, String)>,
     documents: BTreeMap<(String, String), Documents>,
+    /// The ledger among them, as it is looked at after each group.
+    books: Books,
     /// All turns, in the order of the log.
     pub history: Vec<Arc<Record>>,
     /// All requests to the outside that ever were to be sent, by their ids.
@@ -60,8 +62,7 @@ impl Journal {
             }
             self.history.push(record.clone());
         }
-        let (accounts, reservations) = (self.accounts(), self.reservations());
-        self.problems.extend(audit::books(accounts, reservations));
+        self.problems.extend(self.books.problems());
     }
 
     fn write(&mut self, collection: u32, id: &str, body: Option<&str>) {
@@ -70,6 +71,11 @@ impl Journal {
             return self.problems.push(Problem::new(AUTHORITY, what));
         };
         let value: Option<Value> = body.and_then(|body| serde_json::from_str(body).ok());
+        match (name.0.as_str(), name.1.as_str()) {
+            ("accounts-and-balances", "accounts") => self.books.account(id, value.as_ref()),
+            ("accounts-and-balances", "reservations") => self.books.reservation(id, value.as_ref()),
+            _ => {}
+        }
         let documents = self.documents.entry(name.clone()).or_default();
         let before = match &value {
             Some(value) => documents.insert(id.to_owned(), value.clone()),

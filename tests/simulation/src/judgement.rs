@@ -5,17 +5,19 @@ use std::collections::BTreeSet;
 
 use rialto_engine::history::{Ended, Record};
 
+use crate::audit::Books;
 use crate::evidence::Evidence;
 use crate::model::Model;
 use crate::problem::{ACKNOWLEDGED, Problem, STATE, TURNS};
 use crate::saying::{Answer, Message, Saying};
-use crate::{audit, notices, outside, state};
+use crate::{audit, notices, outside, quotes, state};
 
 /// Everything that does not hold.
 pub fn problems(evidence: &Evidence) -> Vec<Problem> {
     let journal = &evidence.journal;
     let mut problems = journal.problems.clone();
-    problems.extend(audit::books(journal.accounts(), journal.reservations()));
+    // Of the documents as they are now, not as they were read along.
+    problems.extend(Books::of(journal.accounts(), journal.reservations()).problems());
     problems.extend(audit::postings(journal.accounts(), journal.entries()));
     let granted = journal.history.iter().flat_map(|r| evidence.grants.turn(r));
     problems.extend(granted);
@@ -30,6 +32,7 @@ pub fn problems(evidence: &Evidence) -> Vec<Problem> {
     notices::kept(evidence, &model, &mut problems);
     notices::reported(evidence, &mut problems);
     problems.extend(outside::problems(evidence));
+    problems.extend(quotes::problems(evidence));
     problems
 }
 

@@ -10,9 +10,14 @@
 //! - [`evidence`] is what can be seen of a run, and [`judgement`] what is wrong with it: [`model`] is a
 //!   second reading of what must come of each message ([`known`] is what it knows), with which [`state`]
 //!   compares documents and ledger, and [`notices`] what FSPs are told ([`told`]); [`grants`] is what
-//!   components may do; [`outside`] is what FSPs can judge by themselves.
+//!   components may do; [`outside`] is what FSPs can judge by themselves; [`quotes`] are judged too, though
+//!   they are agreed before trouble begins.
 //!
-//! What is not here: HTTP itself, real time and threads. `tests/e2e` has them.
+//! What is judged is transfers, with the quotes, the ledger and the settlement records that belong to them, and
+//! the reports of deliveries. What is not: lookups of parties and their associations, settlements (batches are
+//! filled, and none is settled), what operators ask and decide, participants that come or go, releases, calls by
+//! gRPC, and quotes in trouble. HTTP itself, real time and threads are not here either. For all of these there
+//! are the conformance suite and `tests/e2e`.
 
 #![forbid(unsafe_code)]
 
@@ -28,6 +33,7 @@ pub mod model;
 pub mod notices;
 pub mod outside;
 pub mod problem;
+pub mod quotes;
 pub mod saying;
 pub mod script;
 pub mod sim;

@@ -10,9 +10,9 @@ use crate::told::{self, Notice};
 /// Deliveries that a transfer's document keeps.
 const KEPT: usize = 16;
 
-/// How long an answer is worth delivering, by the settings' defaults: less what turns may take until it is
-/// with the network.
-const ANSWER_MS: u64 = 20_000;
+/// How long an answer is worth delivering from when it leaves, by the settings' defaults, in milliseconds:
+/// however long the hub took with it, and however often it ended meanwhile.
+const ANSWER_MS: u64 = 30_000;
 
 /// Whether a message was delivered; none if the host never learnt.
 type Delivered = Option<bool>;
@@ -31,9 +31,9 @@ pub fn told(evidence: &Evidence, model: &Model, problems: &mut Vec<Problem>) {
         } else {
             sent.made_at + ANSWER_MS
         };
-        if deadline < worth {
+        if deadline != worth {
             let what = format!(
-                "{} {} is given up at {deadline}, and is worth it until {worth}",
+                "{} {} is tried until {deadline}, and is worth it until {worth}",
                 sent.request.method, sent.path
             );
             problems.push(Problem::new(TOLD, what));

@@ -4,6 +4,7 @@
 mod fsps;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -11,6 +12,7 @@ use parking_lot::Mutex;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rialto_engine::store::ScanRange;
+use tempfile::TempDir;
 
 use crate::evidence::Evidence;
 use crate::host::{Host, Stage, World};
@@ -46,6 +48,19 @@ const COMPARED: [(&str, &str); 4] = [
 const READ_MAX: u32 = 1_000;
 /// How far the terms of a quote reach, in milliseconds.
 const QUOTED_FOR: u64 = 24 * 60 * 60 * 1_000;
+
+/// Where a system keeps files in memory.
+const IN_MEMORY: &str = "/dev/shm";
+
+/// A folder for a run's store: in memory where there is such a place. The run decides what is durable and
+/// what is lost, and a disk would only take its time.
+fn folder() -> std::io::Result<TempDir> {
+    if Path::new(IN_MEMORY).is_dir() {
+        tempfile::tempdir_in(IN_MEMORY)
+    } else {
+        tempfile::tempdir()
+    }
+}
 
 /// Something that an FSP is about to do.
 #[derive(Clone, Debug)]
@@ -98,7 +113,7 @@ impl<'a> Sim<'a> {
             clock: Arc::new(SimClock::default()),
             entropy: Arc::new(SimEntropy::new(rng.random())),
             journal: Arc::default(),
-            folder: tempfile::tempdir().context("a folder for the store")?,
+            folder: folder().context("a folder for the store")?,
         };
         let host = Host::start(stage, &world)?;
         let agreements = script::agreements(&mut rng, TRANSFERS);

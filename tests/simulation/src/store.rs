@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rialto_engine::CollectionId;
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
+use rialto_engine::{CollectionId, Delivery, Name, Timestamp};
 use rialto_store_sqlite::SqliteStore;
 
 use crate::journal::Journal;
@@ -73,6 +73,22 @@ impl Store for WatchedStore {
             Some(_) => Err(StoreError::Failed("crashed after the write".into())),
             None => Ok(()),
         }
+    }
+
+    fn count_overdue(&self, now: Timestamp) -> Result<Vec<(Name, Name, u32)>, StoreError> {
+        self.store.count_overdue(now)
+    }
+
+    fn set_suspect(&self, suspect: Option<&str>) -> Result<(), StoreError> {
+        self.store.set_suspect(suspect)
+    }
+
+    fn suspect(&self) -> Result<Option<String>, StoreError> {
+        self.store.suspect()
+    }
+
+    fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError> {
+        self.store.deliveries(ids)
     }
 
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {

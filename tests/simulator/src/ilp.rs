@@ -4,11 +4,11 @@
 //! `ilp-packet` 2.x library, and ILP version 4). A switch treats all of them as opaque; an FSP
 //! makes one and must accept its own.
 
+use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE_NO_PAD};
-use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -267,10 +267,10 @@ impl Secret {
 
     /// The fulfilment of a message: HMAC-SHA-256 with this secret.
     pub fn fulfilment(&self, message: &[u8]) -> [u8; 32] {
-        let mut mac =
-            Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
-        mac.update(message);
-        mac.finalize().into_bytes().into()
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
+        let mut fulfilment = [0; 32];
+        fulfilment.copy_from_slice(hmac::sign(&key, message).as_ref());
+        fulfilment
     }
 
     /// The fulfilment that belongs to a packet of any layout. For version 4 the packet contains

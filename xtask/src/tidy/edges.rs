@@ -15,7 +15,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-manifest", &[]),
     ("rialto-telemetry", &[]),
     ("rialto-store-suite", &["rialto-engine"]),
-    ("rialto-store-sqlite", &["rialto-engine"]),
+    ("rialto-archive", &[]),
+    ("rialto-store-sqlite", &["rialto-archive", "rialto-engine"]),
     ("rialto-ledger", &["rialto-engine", "rialto-store-sqlite"]),
     ("rialto-openapi", &[]),
     ("rialto-proto", &[]),
@@ -43,6 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "rialto",
         &[
+            "rialto-archive",
             "rialto-components",
             "rialto-edge",
             "rialto-engine",

@@ -30,6 +30,11 @@ const MACHINE_PATHS: [&str; 4] = [
     concat!("/Us", "ers/"),
 ];
 
+/// What begins and ends code in a comment.
+const FENCE: &str = "```";
+/// Languages of code in comments that rustdoc does not run.
+const SHOWN_ONLY: [&str; 6] = ["text", "json", "toml", "sh", "sql", "wit"];
+
 /// Files that are compiled for tests only: those of `#[cfg(test)] mod name;`.
 pub fn test_modules(files: &[TextFile]) -> HashSet<PathBuf> {
     let mut modules = HashSet::new();
@@ -60,6 +65,7 @@ pub fn findings(file: &TextFile, tests: &HashSet<PathBuf>) -> Vec<Finding> {
         .is_some_and(|extension| extension == "rs")
     {
         findings.extend(shape(file));
+        findings.extend(doc_tests(file));
         if !is_test(&file.path) && !tests.contains(&file.path) {
             findings.extend(forbidden(file));
         }
@@ -105,6 +111,30 @@ fn shape(file: &TextFile) -> Vec<Finding> {
     if !file.text.starts_with("//! ") {
         let message = "begins without a `//!` sentence that says what belongs here";
         findings.push(finding(file, 1, message));
+    }
+    findings
+}
+
+/// Code in comments that rustdoc would run as a test. Nobody runs those, so there must be none.
+fn doc_tests(file: &TextFile) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut inside = false;
+    for (n, line) in file.text.lines().enumerate() {
+        let line = line.trim_start();
+        let comment = ["///", "//!"]
+            .iter()
+            .find_map(|mark| line.strip_prefix(mark));
+        let Some(fence) = comment.and_then(|text| text.trim().strip_prefix(FENCE)) else {
+            continue;
+        };
+        if !inside && !SHOWN_ONLY.contains(&fence) {
+            let message = format!(
+                "is a doc test, and doc tests are not run: write a test, or say what it is ({})",
+                SHOWN_ONLY.join(", ")
+            );
+            findings.push(finding(file, n + 1, message));
+        }
+        inside = !inside;
     }
     findings
 }
@@ -181,6 +211,20 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         let long = format!("//! T.\n{}", "\n".repeat(LINES_MAX));
         assert_eq!(messages("a.rs", &long).len(), 1);
+    }
+
+    #[test]
+    fn code_in_comments_is_shown_and_not_run() {
+        let fence = FENCE;
+        let code = |language: &str| {
+            format!("//! A.\n/// {fence}{language}\n/// x\n/// {fence}\nfn f() {{}}\n")
+        };
+        assert_eq!(messages("a.rs", &code("text")), [""; 0]);
+        for language in ["", "rust", "no_run"] {
+            let found = messages("a.rs", &code(language));
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].starts_with("a.rs:2: is a doc test"), "{found:?}");
+        }
     }
 
     #[test]

@@ -5,9 +5,8 @@
 //! One call and one event are far below what a turn costs and how much that varies. So they are
 //! measured in turns with many of them and in turns with none, and told apart by the difference.
 //!
-//! `cargo bench -p rialto-components` (needs what `cargo xtask build` makes). With
-//! `cargo bench --workspace --profile dev --bench rules` nothing is compiled twice: the dev profile
-//! is optimised.
+//! `cargo bench --package rialto-components --bench rules` (needs the components that `cargo xtask build`
+//! makes).
 
 #![allow(missing_docs, reason = "criterion's macros make public functions")]
 #![allow(
@@ -16,7 +15,7 @@
 )]
 
 mod table;
-#[path = "../../tests/world/mod.rs"]
+#[path = "../../tests/all/world/mod.rs"]
 mod world;
 
 use std::hint::black_box;

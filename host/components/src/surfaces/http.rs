@@ -7,6 +7,7 @@ use rialto_engine::turn::Send;
 use super::interrupt;
 use crate::bindings::rialto::host::http::{Host, OutboundRequest, WhileAway};
 use crate::guest::Guest;
+use crate::headers::sendable;
 
 /// Attempts that a policy may ask for.
 const ATTEMPTS_MAX: u32 = 100;
@@ -32,7 +33,7 @@ impl Host for Guest {
         let send = Send {
             method: request.method,
             url: request.url,
-            headers: request.headers,
+            headers: sendable(request.headers),
             body: request.body,
             policy: DeliveryPolicy {
                 attempts_max,

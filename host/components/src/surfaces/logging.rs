@@ -40,7 +40,7 @@ impl Host for Guest {
 
 impl Guest {
     /// Whether one more line is kept: of a turn, or of a call that belongs to none.
-    fn may_log(&mut self) -> bool {
+    pub(crate) fn may_log(&mut self) -> bool {
         if let Some(active) = &mut self.active {
             return active.turn.may_log();
         }

@@ -71,6 +71,7 @@ pub(crate) struct Wasi {
     cli: WasiCliCtx,
     filesystem: WasiFilesystemCtx,
     table: ResourceTable,
+    ended: streams::Ended,
 }
 
 impl Wasi {
@@ -88,6 +89,7 @@ impl Wasi {
             cli: WasiCliCtx::default(),
             filesystem: WasiFilesystemCtx::default(),
             table,
+            ended: streams::Ended::default(),
         }
     }
 }

@@ -1,11 +1,14 @@
 //! `wasi:io` and the standard streams: input that is at its end, output that goes to the log line by
 //! line, and no waiting. wasmtime's own implementation would start threads and wait on them; here a
-//! call that cannot be answered at once traps.
+//! call that cannot be answered at once traps. A line counts as one that the component logs: so many of
+//! a turn are kept, whatever stream they came by.
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use rialto_engine::Name;
+use parking_lot::Mutex;
+use rialto_engine::{Name, limits};
 use wasmtime::component::{HasData, Resource, ResourceTable};
 use wasmtime_wasi::p2::bindings::cli::{stderr, stdin, stdout};
 use wasmtime_wasi::p2::bindings::io as now_or_later;
@@ -33,11 +36,62 @@ impl HasData for Table {
     type Data<'a> = &'a mut ResourceTable;
 }
 
+/// A line that has ended.
+struct Line {
+    component: Name,
+    stream: &'static str,
+    text: String,
+}
+
+impl Line {
+    fn log(&self) {
+        let Self {
+            component,
+            stream,
+            text,
+        } = self;
+        let component = &**component;
+        tracing::info!(target: "component", component, stream, "{text}");
+    }
+}
+
+/// Lines that have ended and are not in the log yet: the store whose turn they belong to takes them there.
+#[derive(Clone, Default)]
+pub(super) struct Ended(Arc<Mutex<Queue>>);
+
+#[derive(Default)]
+struct Queue {
+    lines: Vec<Line>,
+    /// Lines beyond those that a turn may log, which are not even kept until then.
+    beyond: u32,
+}
+
+impl Ended {
+    fn add(&self, line: Line) {
+        let mut queue = self.0.lock();
+        if queue.lines.len() < limits::LINES_PER_TURN_MAX as usize {
+            queue.lines.push(line);
+        } else {
+            queue.beyond = queue.beyond.saturating_add(1);
+        }
+    }
+}
+
+impl Drop for Queue {
+    /// The instance goes, with a line that had no end: often why it goes.
+    fn drop(&mut self) {
+        if let Some(last) = self.lines.last() {
+            last.log();
+        }
+    }
+}
+
 /// A stream to the log.
 struct Lines {
     component: Name,
     stream: &'static str,
     line: Vec<u8>,
+    ended: Ended,
 }
 
 impl Lines {
@@ -56,9 +110,11 @@ impl Lines {
         if self.line.is_empty() {
             return;
         }
-        let (component, stream) = (&*self.component, self.stream);
-        let line = String::from_utf8_lossy(&self.line);
-        tracing::info!(target: "component", component, stream, "{line}");
+        self.ended.add(Line {
+            component: self.component.clone(),
+            stream: self.stream,
+            text: String::from_utf8_lossy(&self.line).into_owned(),
+        });
         self.line.clear();
     }
 }
@@ -96,9 +152,34 @@ impl Guest {
             component: self.component(),
             stream,
             line: Vec::new(),
+            ended: self.wasi().ended.clone(),
         };
         let lines: DynOutputStream = Box::new(lines);
         Ok(self.table().push(lines)?)
+    }
+
+    /// Log the lines that have ended, as many of them as the turn may log.
+    fn log_ended(&mut self) {
+        let ended = self.wasi().ended.clone();
+        let (lines, beyond) = {
+            let mut queue = ended.0.lock();
+            (
+                std::mem::take(&mut queue.lines),
+                std::mem::take(&mut queue.beyond),
+            )
+        };
+        // Those that nobody reads do not count.
+        if !tracing::enabled!(target: "component", tracing::Level::INFO) {
+            return;
+        }
+        for line in lines {
+            if self.may_log() {
+                line.log();
+            }
+        }
+        for _ in 0..beyond {
+            self.may_log();
+        }
     }
 }
 
@@ -200,7 +281,9 @@ impl streams::HostOutputStream for Guest {
     }
 
     fn write(&mut self, stream: Resource<DynOutputStream>, bytes: Vec<u8>) -> StreamResult<()> {
-        Output::write(self.table(), stream, bytes)
+        let written = Output::write(self.table(), stream, bytes);
+        self.log_ended();
+        written
     }
 
     fn blocking_write_and_flush(
@@ -208,11 +291,10 @@ impl streams::HostOutputStream for Guest {
         stream: Resource<DynOutputStream>,
         bytes: Vec<u8>,
     ) -> StreamResult<()> {
-        stream_now(Output::blocking_write_and_flush(
-            self.table(),
-            stream,
-            bytes,
-        ))
+        let writing = Output::blocking_write_and_flush(self.table(), stream, bytes);
+        let written = stream_now(writing);
+        self.log_ended();
+        written
     }
 
     fn flush(&mut self, stream: Resource<DynOutputStream>) -> StreamResult<()> {
@@ -231,7 +313,9 @@ impl streams::HostOutputStream for Guest {
     }
 
     fn write_zeroes(&mut self, stream: Resource<DynOutputStream>, len: u64) -> StreamResult<()> {
-        Output::write_zeroes(self.table(), stream, len)
+        let written = Output::write_zeroes(self.table(), stream, len);
+        self.log_ended();
+        written
     }
 
     fn blocking_write_zeroes_and_flush(
@@ -239,11 +323,10 @@ impl streams::HostOutputStream for Guest {
         stream: Resource<DynOutputStream>,
         len: u64,
     ) -> StreamResult<()> {
-        stream_now(Output::blocking_write_zeroes_and_flush(
-            self.table(),
-            stream,
-            len,
-        ))
+        let writing = Output::blocking_write_zeroes_and_flush(self.table(), stream, len);
+        let written = stream_now(writing);
+        self.log_ended();
+        written
     }
 
     fn splice(
@@ -252,7 +335,9 @@ impl streams::HostOutputStream for Guest {
         from: Resource<DynInputStream>,
         len: u64,
     ) -> StreamResult<u64> {
-        Output::splice(self.table(), to, from, len)
+        let spliced = Output::splice(self.table(), to, from, len);
+        self.log_ended();
+        spliced
     }
 
     fn blocking_splice(
@@ -261,10 +346,14 @@ impl streams::HostOutputStream for Guest {
         from: Resource<DynInputStream>,
         len: u64,
     ) -> StreamResult<u64> {
-        stream_now(Output::blocking_splice(self.table(), to, from, len))
+        let spliced = stream_now(Output::blocking_splice(self.table(), to, from, len));
+        self.log_ended();
+        spliced
     }
 
     fn drop(&mut self, stream: Resource<DynOutputStream>) -> wasmtime::Result<()> {
-        now(Output::drop(self.table(), stream))?
+        let dropped = now(Output::drop(self.table(), stream));
+        self.log_ended();
+        dropped?
     }
 }

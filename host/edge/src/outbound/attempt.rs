@@ -9,6 +9,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use rialto_components::headers::is_the_hosts;
 use rialto_engine::Trace;
 use rialto_engine::network::{FailureKind, OutboundRequest, OutboundResponse};
 
@@ -115,14 +116,8 @@ pub(super) fn built(
     *built.uri_mut() = uri;
     let headers = built.headers_mut();
     for (name, value) in &request.headers {
-        let own = [
-            "host",
-            "connection",
-            "content-length",
-            "transfer-encoding",
-            "traceparent",
-        ];
-        if own.contains(&name.as_str()) {
+        // Components give none of these; what is on disk may be from before that.
+        if is_the_hosts(name) {
             continue;
         }
         let name = HeaderName::from_bytes(name.as_bytes());
@@ -139,4 +134,59 @@ pub(super) fn built(
         headers.insert("traceparent", value);
     }
     Ok(built)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use rialto_engine::Timestamp;
+    use rialto_engine::network::{DeliveryPolicy, WhileAway};
+
+    use super::*;
+
+    #[test]
+    fn a_request_from_disk_sets_nothing_that_belongs_to_the_connection() {
+        let headers = [
+            ("Host", "elsewhere"),
+            ("HOST", "elsewhere"),
+            ("Content-Length", "1"),
+            ("Transfer-Encoding", "chunked"),
+            ("Connection", "upgrade"),
+            ("Upgrade", "websocket"),
+            ("Proxy-Authorization", "x"),
+            ("TraceParent", "00-1-1-01"),
+            ("FSPIOP-Source", "hub"),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let request = OutboundRequest {
+            id: 1,
+            component: "c".into(),
+            method: "PUT".to_owned(),
+            url: "http://127.0.0.1:1/x".to_owned(),
+            headers: headers.to_vec(),
+            body: Some("{}".to_owned()),
+            policy: DeliveryPolicy {
+                attempts_max: 1,
+                attempt_timeout_ms: 1,
+                deadline: Timestamp(1),
+                backoff_initial_ms: 1,
+                backoff_max_ms: 1,
+                while_away: WhileAway::Wait,
+            },
+            correlation: String::new(),
+            traceparent: "00-2-2-01".to_owned(),
+            subjects: Vec::new(),
+        };
+        let built = built(&request, None).unwrap();
+        let sent: Vec<(&str, &str)> = built
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+            .collect();
+        assert_eq!(
+            sent,
+            [("fspiop-source", "hub"), ("traceparent", "00-2-2-01")]
+        );
+    }
 }

@@ -173,7 +173,7 @@ impl Inner {
             destination,
             outcome: label(&outcome),
         };
-        self.metrics.deliveries.get_or_create(&labels).inc();
+        self.metrics.delivered(&labels);
         self.metrics
             .delivery_seconds
             .observe(started.elapsed().as_secs_f64());

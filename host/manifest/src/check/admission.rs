@@ -9,6 +9,9 @@ use crate::operator::{Ceilings, GRPC, Operator, OperatorFile, Surface};
 use crate::scheme::{Context, Rule, Scheme, SchemeFile};
 use crate::values::Name;
 
+/// Contexts whose instances are told one by one.
+const INSTANCES_TOLD: usize = 5;
+
 /// Check a scheme against an operator's document.
 ///
 /// # Errors
@@ -31,6 +34,7 @@ pub(crate) fn admission(operator: &Operator, scheme: &Scheme, problems: &mut Dia
     for (name, rule) in &scheme.rules {
         check.rule(name, rule);
     }
+    check.instances_in_all();
 }
 
 struct Check<'a> {
@@ -86,6 +90,38 @@ impl Check<'_> {
         self.limit(&path, "memory", limits.memory, ceilings.memory);
         self.limit(&path, "deadline", limits.deadline, ceilings.deadline);
         self.limit(&path, "fuel", limits.fuel, ceilings.fuel);
+    }
+
+    /// The host has room for so many instances: with more in use, turns would fail for want of one.
+    fn instances_in_all(&mut self) {
+        let contexts = &self.scheme.value.contexts;
+        let each = contexts.iter().map(|(name, context)| {
+            let instances = context.limits.instances;
+            (u64::from(instances), name)
+        });
+        let mut each: Vec<(u64, &Name)> = each.collect();
+        let sum: u64 = each.iter().map(|(instances, _)| instances).sum();
+        let ceiling = self.rules.value.ceilings.instances_in_all;
+        if sum <= ceiling.into() || self.rules.is_repaired("ceilings/instances-in-all") {
+            return;
+        }
+        each.sort_by_key(|(instances, name)| (std::cmp::Reverse(*instances), name.as_str()));
+        let count = each.len();
+        let largest: Vec<String> = each
+            .iter()
+            .take(INSTANCES_TOLD)
+            .map(|(instances, name)| format!("{instances} of `{name}`"))
+            .collect();
+        let largest = largest.join(", ");
+        self.problem(
+            "contexts",
+            Code::CeilingExceeded,
+            format!(
+                "{count} contexts may have {sum} instances in use together ({largest}{}), above the operator's ceiling of {ceiling}",
+                if count > INSTANCES_TOLD { ", …" } else { "" }
+            ),
+            "Lower `limits.instances` of some here, or raise `ceilings.instances-in-all` in rialto.toml.",
+        );
     }
 
     fn ceilings(&self) -> Ceilings {

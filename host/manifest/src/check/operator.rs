@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
-use crate::operator::{FIRST_OPERATOR, GRPC, Listener, NOBODY, OperatorFile};
+use crate::operator::{FIRST_OPERATOR, GRPC, Listener, NOBODY, OPERATORS, OperatorFile, Person};
 use crate::values::{Name, UrlScheme};
 
 /// Check the operator's document by itself.
@@ -29,10 +29,20 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
         } else {
             only_of_calls(document, name, listener, problems);
         }
+        if name.as_str() != OPERATORS && listener.destinations.is_some() {
+            document.problem(
+                problems,
+                &format!("listeners/{name}/destinations"),
+                Code::Contradiction,
+                format!("`{name}` serves no metrics, and `destinations` is for the listener `{OPERATORS}`"),
+                format!("Leave it out here, or say it in [listeners.{OPERATORS}]."),
+            );
+        }
     }
     people(document, problems);
     let http = &file.http;
-    if http.bodies_max < http.body_max {
+    let too_small = http.bodies_max < http.body_max;
+    if too_small {
         document.problem(
             problems,
             "http/bodies-max",
@@ -42,6 +52,33 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
                 http.bodies_max, http.body_max
             ),
             "All bodies together need room for the longest one.",
+        );
+    }
+    let of_each = http.bodies_per_peer();
+    let room = if too_small {
+        None
+    } else if of_each < http.body_max {
+        Some((
+            "less than `body-max`",
+            http.body_max,
+            "One address needs room for the longest body.",
+        ))
+    } else if of_each > http.bodies_max {
+        Some((
+            "more than `bodies-max`",
+            http.bodies_max,
+            "One address has a part of what all have.",
+        ))
+    } else {
+        None
+    };
+    if let Some((than, other, help)) = room {
+        document.problem(
+            problems,
+            "http/bodies-per-peer-max",
+            Code::Contradiction,
+            format!("`bodies-per-peer-max` is {of_each}, {than}, {other}"),
+            help,
         );
     }
     let outbound = &file.outbound;
@@ -71,6 +108,31 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
             "The first pause between attempts is the shortest.",
         );
     }
+    if engine.probe_initial > engine.probe_max {
+        document.problem(
+            problems,
+            "engine/probe-initial",
+            Code::Contradiction,
+            format!(
+                "`probe-initial` is {}, longer than `probe-max`, {}",
+                engine.probe_initial, engine.probe_max
+            ),
+            "The first time between probes is the shortest.",
+        );
+    }
+    if engine.per_client() > engine.turns_waiting_max {
+        document.problem(
+            problems,
+            "engine/turns-waiting-per-client-max",
+            Code::Contradiction,
+            format!(
+                "`turns-waiting-per-client-max` is {}, more than `turns-waiting-max`, {}",
+                engine.per_client(),
+                engine.turns_waiting_max
+            ),
+            "One client has a part of what all have.",
+        );
+    }
     if let Some(telemetry) = &file.telemetry
         && telemetry.endpoint.origin().scheme == UrlScheme::Https
     {
@@ -89,6 +151,7 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
 
 fn people(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
     for (name, person) in &document.value.operators {
+        one_name(document, name, person, problems);
         let taken = match name.as_str() {
             FIRST_OPERATOR => "is the one who holds `operator.token`",
             NOBODY => "stands for approvals without a second person",
@@ -112,6 +175,36 @@ fn people(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
                 "Give it one of `reader`, `maker`, `checker`, `context`, `admin`.",
             );
         }
+    }
+}
+
+/// A person has one name: what stands for a person under several tokens is nobody else's.
+fn one_name(
+    document: &Document<OperatorFile>,
+    name: &Name,
+    operator: &Person,
+    problems: &mut Diagnostics,
+) {
+    let Some(person) = &operator.person else {
+        return;
+    };
+    let reserved = [FIRST_OPERATOR, NOBODY].contains(&person.as_str());
+    let their_own = document.value.operators.get(person);
+    let elsewhere = their_own.and_then(|table| table.person.as_ref());
+    let is_another = elsewhere.is_some_and(|other| other != person);
+    if reserved || is_another {
+        let why = if reserved {
+            "stands for nobody in particular"
+        } else {
+            "is an operator who is somebody else"
+        };
+        document.problem(
+            problems,
+            &format!("operators/{name}/person"),
+            Code::Contradiction,
+            format!("the person `{person}` of the operator `{name}` {why}"),
+            "A person has one name, in all tables that are theirs.",
+        );
     }
 }
 

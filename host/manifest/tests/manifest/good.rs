@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rialto_manifest::operator::Reflection;
+use rialto_manifest::operator::Audience;
 use rialto_manifest::values::Digest;
 use rialto_manifest::{ComponentKind, Manifest, SchemeDocument, lock};
 
@@ -20,6 +20,10 @@ fn good(case: &str) -> (tempfile::TempDir, Manifest) {
 fn what_is_left_out_has_its_documented_default() {
     let (folder, manifest) = good("minimal");
     assert_eq!(manifest.store_path(), folder.path().join("state"));
+    let operator = manifest.operator();
+    let archives = operator.archives_path(folder.path(), &manifest.store_path());
+    assert_eq!(archives, folder.path().join("state/archives"));
+    assert!(operator.store.keep.is_everything());
     assert_eq!(manifest.operator().http.body_max.bytes(), 5 << 20);
     assert_eq!(manifest.operator().engine.workers, None);
     assert_eq!(manifest.operator().grants.outbound, []);
@@ -37,10 +41,24 @@ fn every_key_reaches_the_host() {
     let operator = manifest.operator();
     assert_eq!(operator.engine.workers, Some(2));
     assert_eq!(operator.engine.retry_max.millis(), 60_000);
+    assert_eq!(operator.engine.per_client(), 100);
+    assert_eq!(operator.engine.client_weights["operator anna"].0, 4);
+    let keep = &operator.store.keep;
+    assert_eq!(
+        keep.history.map(|period| period.millis()),
+        Some(7_776_000_000)
+    );
+    assert_eq!(
+        keep.receipts.map(|p| p.to_string()).as_deref(),
+        Some("7 years")
+    );
+    let archives = operator.archives_path(folder.path(), &operator.store_path(folder.path()));
+    assert_eq!(archives, std::path::Path::new("/srv/archives"));
+    assert_eq!(operator.store.free_min.bytes(), 2 << 30);
     let grpc = &operator.listeners["grpc"];
     assert_eq!(grpc.serve[0].to_string(), "quoting/*");
     assert_eq!(grpc.events.len(), 1);
-    assert_eq!(grpc.reflection, Some(Reflection::Open));
+    assert_eq!(grpc.reflection, Some(Audience::Open));
     let tls = grpc.tls.as_ref().expect("a table");
     let authority = tls.client_ca.as_ref().expect("a path");
     assert_eq!(authority.to_string(), "tls/clients.pem");

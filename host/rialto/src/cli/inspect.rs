@@ -1,9 +1,14 @@
-//! `rialto events`, `receipts`, `documents` and `dead-letters`: looking at a running host.
+//! `rialto events`, `receipts`, `documents`, `audit` and `dead-letters`: looking at a running host.
 
 use super::At;
-use crate::ops::{FiledReceipt, Shown, ShownLetter, Story};
+use crate::audit::Entry;
+use crate::client::Client;
+use crate::ops::{
+    FiledReceipt, Retried, Retry, Shown, ShownArchive, ShownLetter, ShownPause, Story,
+};
 use crate::out;
 use crate::words;
+use rialto_manifest::values::Duration;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Events {
@@ -53,6 +58,18 @@ pub(super) struct Documents {
 }
 
 #[derive(Debug, clap::Args)]
+pub(super) struct Audit {
+    /// At most so many entries: the latest; 100 unless said, 10,000 at most
+    #[arg(long, value_name = "ENTRIES")]
+    last: Option<u32>,
+    /// Print one JSON object an entry.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    at: At,
+}
+
+#[derive(Debug, clap::Args)]
 pub(super) struct DeadLetters {
     #[command(subcommand)]
     verb: Option<Verb>,
@@ -65,22 +82,37 @@ pub(super) struct DeadLetters {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Try it again
+    /// Try one again, or all of some
     Retry {
         /// Its id.
-        id: u64,
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<u64>,
+        /// All of them.
+        #[arg(long)]
+        all: bool,
+        /// Of all, only those to this component
+        #[arg(long, value_name = "NAME", requires = "all")]
+        component: Option<String>,
+        /// Of all, only those given up since then: an instant such as 2026-01-31T09:00:00Z, or how long ago
+        /// it is, such as `2 h`
+        #[arg(long, value_name = "TIME", requires = "all", value_parser = since)]
+        since: Option<u64>,
     },
     /// Forget it
     Drop {
         /// Its id.
         id: u64,
     },
+    /// List components that are paused: deliveries to them fail, and what comes for them waits
+    Paused,
 }
 
 impl Events {
     pub fn run(self) -> anyhow::Result<u8> {
         let path = format!("/events/{}?last={}", path(&self.id), self.last);
-        let stories: Vec<Story> = self.at.client()?.get(&path)?;
+        let client = self.at.client()?;
+        let stories: Vec<Story> = client.get(&path)?;
+        note_missing(&client, "history")?;
         if stories.is_empty() {
             out::note(format_args!("nothing is known of {}", self.id));
             return Ok(1);
@@ -109,7 +141,9 @@ impl Events {
 impl Receipts {
     pub fn run(self) -> anyhow::Result<u8> {
         let path = format!("/receipts/{}?again={}", path(&self.id), self.again);
-        let filed: Vec<FiledReceipt> = self.at.client()?.get(&path)?;
+        let client = self.at.client()?;
+        let filed: Vec<FiledReceipt> = client.get(&path)?;
+        note_missing(&client, "receipts")?;
         if filed.is_empty() {
             out::note(format_args!("there is no receipt about {}", self.id));
             return Ok(1);
@@ -163,7 +197,25 @@ impl DeadLetters {
     pub fn run(self) -> anyhow::Result<u8> {
         let client = self.at.client()?;
         match self.verb {
-            Some(Verb::Retry { id }) => client.tell(&format!("/dead-letters/{id}/retry"))?,
+            Some(Verb::Retry { id: Some(id), .. }) => {
+                client.tell(&format!("/dead-letters/{id}/retry"))?;
+            }
+            Some(Verb::Retry {
+                component, since, ..
+            }) => {
+                let count = retry_all(&client, component, since)?;
+                out::note(format_args!("{count} dead letters are tried again"));
+            }
+            Some(Verb::Paused) => {
+                let paused: Vec<ShownPause> = client.get("/dead-letters/paused")?;
+                for pause in &paused {
+                    if self.json {
+                        out::json(pause)?;
+                    } else {
+                        out::line(pause_in_a_line(pause))?;
+                    }
+                }
+            }
             Some(Verb::Drop { id }) => client.tell(&format!("/dead-letters/{id}/drop"))?,
             None => {
                 let letters: Vec<ShownLetter> = client.get("/dead-letters")?;
@@ -174,10 +226,126 @@ impl DeadLetters {
                         out::line(in_a_line(letter))?;
                     }
                 }
+                let paused: Vec<ShownPause> = client.get("/dead-letters/paused")?;
+                for pause in &paused {
+                    out::note(format_args!("paused: {}", pause_in_a_line(pause)));
+                }
             }
         }
         Ok(0)
     }
+}
+
+/// Try again all that were given up before now: those that fail once more are others.
+fn retry_all(
+    client: &Client,
+    component: Option<String>,
+    since: Option<u64>,
+) -> anyhow::Result<usize> {
+    let which = Retry {
+        component,
+        since,
+        before: Some(now()),
+    };
+    let mut count = 0;
+    loop {
+        let Retried { retried } = client.post("/dead-letters/retry", &which)?;
+        if retried == 0 {
+            return Ok(count);
+        }
+        count += retried;
+    }
+}
+
+fn now() -> u64 {
+    let now = jiff::Timestamp::now().as_millisecond();
+    u64::try_from(now).unwrap_or_default()
+}
+
+/// An instant, or how long ago it is, in milliseconds since 1970.
+fn since(text: &str) -> Result<u64, String> {
+    if let Ok(ago) = text.parse::<Duration>() {
+        return Ok(now().saturating_sub(ago.millis()));
+    }
+    let instant: Result<jiff::Timestamp, _> = text.parse();
+    let instant = instant.map_err(|error| {
+        format!("write an instant such as 2026-01-31T09:00:00Z, or how long ago it is, such as `2 h` ({error})")
+    })?;
+    u64::try_from(instant.as_millisecond()).map_err(|_| "it is before 1970".to_owned())
+}
+
+fn pause_in_a_line(pause: &ShownPause) -> String {
+    let next = pause.next_probe_ms.map_or_else(
+        || "one is being tried".to_owned(),
+        |ms| format!("the next is tried in {} s", ms.div_ceil(1_000)),
+    );
+    format!(
+        "{} since {}: {} deliveries wait, {} tried, {next}: {}",
+        pause.component,
+        words::instant(pause.since),
+        pause.kept,
+        pause.probes,
+        pause.error
+    )
+}
+
+impl Audit {
+    pub fn run(self) -> anyhow::Result<u8> {
+        let path = match self.last {
+            Some(last) => format!("/audit-log?last={last}"),
+            None => "/audit-log".to_owned(),
+        };
+        let entries: Vec<Entry> = self.at.client()?.get(&path)?;
+        for entry in &entries {
+            if self.json {
+                out::json(entry)?;
+            } else {
+                out::line(done(entry))?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// `12 2026-01-01T00:00:00.000Z anna release-apply sha256:…: lower the limit: done: release 2 is current`
+fn done(entry: &Entry) -> String {
+    let Entry {
+        id,
+        person,
+        operator,
+        action,
+        about,
+        outcome,
+        reason,
+        ..
+    } = entry;
+    let at = words::instant(entry.at);
+    let token = if operator == person || operator.is_empty() {
+        String::new()
+    } else {
+        format!(" (as {operator})")
+    };
+    let reason = if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    };
+    format!("{id} {at} {person}{token} {action} {about}: {outcome}{reason}")
+}
+
+/// Say which archives of a class are not in their folder: what they have is not shown.
+fn note_missing(client: &Client, class: &str) -> anyhow::Result<()> {
+    let archives: Vec<ShownArchive> = client.get("/archives")?;
+    let missing = archives.iter().filter(|a| a.class == class && !a.is_there);
+    for archive in missing {
+        out::note(format_args!(
+            "the archive {} is not there: what it has from {} to {} is not shown",
+            archive.file,
+            words::instant(archive.from),
+            words::instant(archive.to)
+        ));
+    }
+    Ok(())
 }
 
 fn in_a_line(letter: &ShownLetter) -> String {

@@ -1,5 +1,6 @@
 //! The command line: what each verb takes, and where it is done.
 
+mod archive;
 mod bench;
 mod check;
 mod deliveries;
@@ -50,7 +51,7 @@ struct At {
     /// The folder of its store, where that is not the one that rialto.toml names.
     #[arg(long, global = true, value_name = "DIR", env = "RIALTO_STATE")]
     state: Option<PathBuf>,
-    /// The operator who asks, by the name in rialto.toml; its token must be readable.
+    /// The operator who asks, by the name in rialto.toml; its token must be readable. Needed where rialto.toml names anybody.
     #[arg(
         long = "as",
         global = true,
@@ -85,10 +86,14 @@ enum Command {
     Documents(inspect::Documents),
     /// Show messages to the outside and what became of them, or how their destinations stand
     Deliveries(deliveries::Deliveries),
-    /// List deliveries that were given up, retry or drop one
+    /// Show what operators did with the host, who and when
+    Audit(inspect::Audit),
+    /// List deliveries that were given up, retry or drop some; show components that are paused
     DeadLetters(inspect::DeadLetters),
     /// Look at the accounts in a store: balances, entries, whether all is whole
     Ledger(ledger::Ledger),
+    /// List what was taken out of a store to archives, or check the files
+    Archive(archive::Archive),
     /// Run simulated FSPs that speak FSPIOP
     Simulate(simulate::Simulate),
     /// Measure complete payments through a host and simulated FSPs on this machine
@@ -117,8 +122,10 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Receipts(receipts) => receipts.run(),
         Command::Documents(documents) => documents.run(),
         Command::Deliveries(deliveries) => deliveries.run(),
+        Command::Audit(audit) => audit.run(),
         Command::DeadLetters(letters) => letters.run(),
         Command::Ledger(ledger) => ledger.run(),
+        Command::Archive(archive) => archive.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Bench(bench) => bench.run(),
         Command::Version => {
@@ -140,6 +147,11 @@ impl At {
 
 /// Where the store of a scheme's folder is, by its rialto.toml alone.
 fn store_of(scheme: &Path) -> anyhow::Result<PathBuf> {
+    Ok(operator_of(scheme)?.store_path(scheme))
+}
+
+/// A scheme's rialto.toml alone.
+fn operator_of(scheme: &Path) -> anyhow::Result<rialto_manifest::Operator> {
     let path = scheme.join("rialto.toml");
     let text = std::fs::read_to_string(&path).with_context(|| {
         format!(
@@ -147,9 +159,8 @@ fn store_of(scheme: &Path) -> anyhow::Result<PathBuf> {
             path.display()
         )
     })?;
-    let operator = rialto_manifest::Operator::parse(&text)
-        .map_err(|problems| anyhow::anyhow!("{}", problems.plain()))?;
-    Ok(operator.store_path(scheme))
+    rialto_manifest::Operator::parse(&text)
+        .map_err(|problems| anyhow::anyhow!("{}", problems.plain()))
 }
 
 /// Read a scheme's folder; problems go to standard error, each with its place.

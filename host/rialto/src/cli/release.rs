@@ -12,6 +12,9 @@ use crate::out::{self, Unwritten};
 use crate::releases::{Applied, Summary};
 use crate::words;
 
+/// The exit code of a change that is stored and waits for the approval of a second person.
+const WAITS: u8 = 3;
+
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Release {
     /// Say in words what a folder would change, and whether it would be taken
@@ -40,7 +43,20 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
-    /// List all releases: * is current, x was refused when it was to be activated
+    /// Approve a release that waits for it, and make it current: not by who made it
+    Approve {
+        /// Its number.
+        number: u64,
+        /// Only if the release of this number is current
+        #[arg(long, value_name = "NUMBER")]
+        expect: Option<u64>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// List all releases: * is current, ? waits for an approval, x was refused when it was to be activated
     List {
         /// Print JSON.
         #[arg(long)]
@@ -99,6 +115,7 @@ impl Release {
                 } else {
                     out::line(format_args!("release {} would change:", planned.number))?;
                     print_changes(&planned)?;
+                    print_needs(&planned)?;
                 }
                 Ok(0)
             }
@@ -118,8 +135,17 @@ impl Release {
                     ..proposal(&client, &manifest, &note)?
                 };
                 let applied: Applied = client.post("/releases", &proposal)?;
-                print_applied(&applied, json)?;
-                Ok(0)
+                print_applied(&applied, json)
+            }
+            Self::Approve {
+                number,
+                expect,
+                json,
+                at,
+            } => {
+                let path = format!("/releases/{number}/approve");
+                let applied: Applied = at.client()?.post(&path, &Rollback { expected: expect })?;
+                print_applied(&applied, json)
             }
             Self::List { json, at } => {
                 let releases: Vec<Summary> = at.client()?.get("/releases")?;
@@ -138,8 +164,7 @@ impl Release {
             } => {
                 let path = format!("/releases/{number}/rollback");
                 let applied: Applied = at.client()?.post(&path, &Rollback { expected: expect })?;
-                print_applied(&applied, json)?;
-                Ok(0)
+                print_applied(&applied, json)
             }
         }
     }
@@ -163,8 +188,7 @@ impl Plugin {
             expected: expect,
         };
         let applied: Applied = client.post(&path, &swap)?;
-        print_applied(&applied, json)?;
-        Ok(0)
+        print_applied(&applied, json)
     }
 }
 
@@ -198,26 +222,57 @@ fn print_changes(applied: &Applied) -> Result<(), Unwritten> {
     changes.try_for_each(|change| out::line(format_args!("  {change}")))
 }
 
-fn print_applied(applied: &Applied, json: bool) -> Result<(), Unwritten> {
+/// Why a second person is needed, if one is.
+fn print_needs(applied: &Applied) -> Result<(), Unwritten> {
+    if applied.needs_approval.is_empty() {
+        return Ok(());
+    }
+    out::line("a second person must approve it, for it brings in money:")?;
+    let mut reasons = applied.needs_approval.iter();
+    reasons.try_for_each(|reason| out::line(format_args!("  {reason}")))
+}
+
+/// Answers the exit code.
+fn print_applied(applied: &Applied, json: bool) -> anyhow::Result<u8> {
+    let code = if applied.needs_approval.is_empty() {
+        0
+    } else {
+        WAITS
+    };
     if json {
-        return out::json(applied);
+        out::json(applied)?;
+        return Ok(code);
     }
     let Applied { number, digest, .. } = applied;
-    out::line(format_args!("release {number} is current ({digest})"))?;
-    print_changes(applied)
+    if code == WAITS {
+        out::line(format_args!(
+            "release {number} is stored and not current ({digest}): `rialto release approve {number} --as NAME`"
+        ))?;
+    } else {
+        out::line(format_args!("release {number} is current ({digest})"))?;
+    }
+    print_changes(applied)?;
+    print_needs(applied)?;
+    Ok(code)
 }
 
 fn print_summary(release: &Summary) -> Result<(), Unwritten> {
     // Kept ones can be made current again as they were; `x` never served.
     let mark = match release {
         Summary { current: true, .. } => "*",
+        Summary { waits: true, .. } => "?",
         Summary {
             was_current: true, ..
         } => " ",
         _ => "x",
     };
+    let by = match (&*release.maker, &release.approver) {
+        ("", _) => "-".to_owned(),
+        (maker, None) => format!("by {maker}"),
+        (maker, Some(approver)) => format!("by {maker}, approved by {approver}"),
+    };
     out::line(format_args!(
-        "{mark} {:>4}  {}  {}  {}",
+        "{mark} {:>4}  {}  {}  {by}  {}",
         release.number,
         words::instant(release.created_at),
         release.digest.chars().take(19).collect::<String>(),

@@ -34,6 +34,7 @@ impl Serve {
             LogFormat::Auto => Format::Auto,
         };
         logs::start(&log.filter, format)?;
+        rialto_engine::fatal::end_process_on_panic();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(HTTP_THREADS)
             .thread_name("http")

@@ -6,17 +6,21 @@ use axum::http::StatusCode;
 use rialto_components::rules::Receipt;
 use rialto_edge::Standing;
 use rialto_engine::history::Record;
-use rialto_engine::store::{Receipt as StoredReceipt, ScanRange, StoreError};
-use rialto_engine::{Decision, Failure, Reply, Settled};
-use rialto_store_sqlite::SqliteStore;
+use rialto_engine::store::{Receipt as StoredReceipt, ScanRange};
+use rialto_engine::{Decision, Engine, Failure, Reply, Settled};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::taken::{Asked, At};
-use super::{Host, Problem, blocking};
+use super::taken::{Asked, At, By};
+use super::{Host, Problem, archives, blocking, done_or};
+use crate::audit::{Entry, Who};
+use crate::host::Shared;
 
 /// Turns of a subject that are read at a time, the last ones: there are subjects that live for years.
 const TURNS_MAX: usize = 10_000;
+
+/// Entries of the audit log that are shown unless more are asked for.
+const ENTRIES: usize = 100;
 
 /// The turns that were about something.
 #[derive(Serialize, Deserialize)]
@@ -121,15 +125,10 @@ pub(super) async fn events(
         let mut stories = Vec::new();
         for subject in shared.store.subjects_of(&id)? {
             let last = wanted.last.unwrap_or(TURNS_MAX).min(TURNS_MAX);
-            let (turns, earlier) = shared.store.last_of_history(&subject, last)?;
-            if turns.is_empty() && earlier == 0 {
-                continue;
+            let story = archives::story(&shared, subject, last)?;
+            if !story.turns.is_empty() || story.earlier > 0 {
+                stories.push(story);
             }
-            stories.push(Story {
-                subject,
-                turns,
-                earlier,
-            });
         }
         Ok(Json(stories))
     })
@@ -138,14 +137,14 @@ pub(super) async fn events(
 
 /// The receipts about an id, oldest first: those under each subject that the id may stand for, and
 /// those of contexts that file them under the id alone.
-fn receipts_about(store: &SqliteStore, id: &str) -> Result<Vec<StoredReceipt>, StoreError> {
-    let mut subjects = store.subjects_of(id)?;
+fn receipts_about(shared: &Shared, id: &str) -> Result<Vec<StoredReceipt>, Problem> {
+    let mut subjects = shared.store.subjects_of(id)?;
     if !subjects.iter().any(|subject| subject == id) {
         subjects.push(id.to_owned());
     }
     let mut found = Vec::new();
     for subject in subjects {
-        found.extend(store.receipts(&subject)?);
+        found.extend(archives::receipts(shared, &subject)?);
     }
     found.sort_by_key(|receipt| receipt.id);
     Ok(found)
@@ -158,7 +157,7 @@ pub(super) async fn receipts(
 ) -> Result<Json<Vec<FiledReceipt>>, Problem> {
     blocking(&shared.clone().reads, move || {
         let mut filed = Vec::new();
-        for stored in receipts_about(&shared.store, &id)? {
+        for stored in receipts_about(&shared, &id)? {
             let receipt: Receipt = serde_json::from_str(&stored.body).map_err(|e| {
                 let detail = format!("the receipt {} cannot be read: {e}", stored.id);
                 Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "receipt", detail)
@@ -247,43 +246,61 @@ pub(super) async fn dead_letters(State(shared): Host) -> Result<Json<Vec<ShownLe
 
 pub(super) async fn settle_dead_letter(
     State(shared): Host,
+    By(caller): By,
     At((id, verb)): At<(u64, String)>,
 ) -> Result<StatusCode, Problem> {
-    let decision = match verb.as_str() {
-        "retry" => Decision::Retry,
-        "drop" => Decision::Drop,
+    let (decision, action) = match verb.as_str() {
+        "retry" => (Decision::Retry, "dead-letter-retry"),
+        "drop" => (Decision::Drop, "dead-letter-drop"),
         _ => {
             let detail = "a dead letter can be given `retry` or `drop`";
             return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail));
         }
     };
     blocking(&shared.clone().changes, move || {
-        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-        let waiter = move |outcome: Result<Reply, Failure>| {
-            let _ = sender.send(outcome);
-        };
-        shared
-            .engine
-            .settle_dead_letter(id, decision, Box::new(waiter));
-        // Called once in any case, also when the engine stops.
-        let outcome = receiver.recv().unwrap_or(Err(Failure::Shutdown));
-        let settled = outcome.map(|reply| reply.downcast::<Settled>().map(|s| *s));
-        match settled {
-            Ok(Ok(Settled::Done)) => Ok(StatusCode::NO_CONTENT),
-            Ok(Ok(Settled::UnderWay)) => {
-                let detail = format!("the dead letter {id} is being retried or dropped right now");
-                Err(Problem::new(StatusCode::CONFLICT, "under-way", detail))
-            }
-            Ok(Ok(Settled::Unknown) | Err(_)) => {
-                let detail = format!("there is no dead letter {id}");
-                Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail))
-            }
-            Err(failure) => {
-                let detail = format!("the dead letter {id} may not be settled: {failure}");
-                let status = StatusCode::SERVICE_UNAVAILABLE;
-                Err(Problem::new(status, "not-settled", detail))
-            }
+        let (who, about) = (Who::from(&caller), format!("dead letter {id}"));
+        let settle = || settled(&shared.engine, id, decision);
+        shared.audit.keep(&who, action, &about, done_or, settle)?;
+        Ok(StatusCode::NO_CONTENT)
+    })
+    .await
+}
+
+fn settled(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> {
+    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+    let waiter = move |outcome: Result<Reply, Failure>| {
+        let _ = sender.send(outcome);
+    };
+    engine.settle_dead_letter(id, decision, Box::new(waiter));
+    // Called once in any case, also when the engine stops.
+    let outcome = receiver.recv().unwrap_or(Err(Failure::Shutdown));
+    let settled = outcome.map(|reply| reply.downcast::<Settled>().map(|s| *s));
+    match settled {
+        Ok(Ok(Settled::Done)) => Ok(()),
+        Ok(Ok(Settled::UnderWay)) => {
+            let detail = format!("the dead letter {id} is being retried or dropped right now");
+            Err(Problem::new(StatusCode::CONFLICT, "under-way", detail))
         }
+        Ok(Ok(Settled::Unknown) | Err(_)) => {
+            let detail = format!("there is no dead letter {id}");
+            Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail))
+        }
+        Err(failure) => {
+            let detail = format!("the dead letter {id} may not be settled: {failure}");
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            Err(Problem::new(status, "not-settled", detail))
+        }
+    }
+}
+
+pub(super) async fn audit(
+    State(shared): Host,
+    Asked(wanted): Asked<Latest>,
+) -> Result<Json<Vec<Entry>>, Problem> {
+    blocking(&shared.clone().reads, move || {
+        let last = wanted.last.unwrap_or(ENTRIES).min(TURNS_MAX);
+        let last = u32::try_from(last).unwrap_or(u32::MAX);
+        Ok(Json(shared.audit.last(last)?))
     })
     .await
 }

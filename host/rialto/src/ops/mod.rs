@@ -1,6 +1,11 @@
 //! The operators' API: health, metrics, releases, dead letters, and what happened. Health and
-//! metrics are open; everything else needs an operator's token, and the role for it.
+//! metrics are open, but for names in metrics; everything else needs an operator's token, and the role for
+//! it. What is changed here is kept in the audit log, with who did it, and so is what was refused to an
+//! operator.
 
+mod archives;
+mod deliveries;
+pub mod health;
 mod inspect;
 mod problem;
 mod releases;
@@ -15,15 +20,24 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use rialto_edge::Service;
+use rialto_edge::pace::Arriving;
+use rialto_manifest::operator::Role;
+use rialto_store_sqlite::Outcome;
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
+use crate::audit::Who;
 use crate::host::{OPERATORS, Shared};
 use crate::operators::{Caller, role_for};
 
+pub use archives::ShownArchive;
+pub use deliveries::{Retried, Retry, ShownPause};
 pub use inspect::{Again, Destination, FiledReceipt, Shown, ShownLetter, Story};
 pub use problem::Problem;
 pub use releases::{Proposal, Rollback, Swap};
+
+/// What the audit log calls what somebody wanted to do without the role for it.
+const REFUSED: &str = "role-missing";
 
 /// Bytes of a body that an operator may send: a component.
 const BODY_BYTES_MAX: usize = 64 << 20;
@@ -31,7 +45,9 @@ const BODY_BYTES_MAX: usize = 64 << 20;
 type Host = State<Arc<Shared>>;
 
 /// First segments of the paths below. On the operators' listener no component may serve others like them.
-const OWN: [&str; 11] = [
+const OWN: [&str; 13] = [
+    "archives",
+    "audit-log",
     "components",
     "dead-letters",
     "destinations",
@@ -55,9 +71,11 @@ pub fn router(shared: Arc<Shared>) -> Router {
     let closed = Router::new()
         .route("/releases", get(releases::list).post(releases::apply))
         .route("/releases/plan", post(releases::plan))
+        .route("/releases/{number}/approve", post(releases::approve))
         .route("/releases/{number}/rollback", post(releases::rollback))
         .route("/rules/{name}/swap", post(releases::swap))
         .route("/components/{digest}", put(releases::component))
+        .route("/archives", get(archives::list))
         .route("/events/{id}", get(inspect::events))
         .route("/receipts/{id}", get(inspect::receipts))
         .route(
@@ -65,7 +83,10 @@ pub fn router(shared: Arc<Shared>) -> Router {
             get(inspect::documents),
         )
         .route("/destinations", get(inspect::destinations))
+        .route("/audit-log", get(inspect::audit))
         .route("/dead-letters", get(inspect::dead_letters))
+        .route("/dead-letters/paused", get(deliveries::paused))
+        .route("/dead-letters/retry", post(deliveries::retry))
         .route(
             "/dead-letters/{id}/{verb}",
             post(inspect::settle_dead_letter),
@@ -73,8 +94,8 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn_with_state(shared.clone(), authorize));
     Router::new()
-        .route("/health/live", get(live))
-        .route("/health/ready", get(ready))
+        .route("/health/live", get(health::live))
+        .route("/health/ready", get(health::ready))
         .route("/metrics", get(metrics))
         .merge(closed)
         .fallback(async || {
@@ -112,18 +133,21 @@ pub async fn answer(
         let answer = service.answer(request, Some(caller.to_component())).await;
         return answer.map(axum::body::Body::new);
     }
-    match router.oneshot(request.map(axum::body::Body::new)).await {
+    let pace = shared.pace;
+    let arriving = |body| axum::body::Body::new(Arriving::new(body, pace));
+    match router.oneshot(request.map(arriving)).await {
         Ok(response) => response,
         Err(never) => match never {},
     }
 }
 
-async fn authorize(State(shared): Host, request: Request, next: Next) -> Response {
+async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Response {
     let caller = match caller_of(&shared, request.headers()) {
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };
-    let role = role_for(request.method());
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let role = role_for(&method, &path);
     if !caller.has(role) {
         let detail = format!(
             "the operator `{}` needs the role `{}` for this; the operator's document gives roles: `[operators.{}]`",
@@ -131,9 +155,29 @@ async fn authorize(State(shared): Host, request: Request, next: Next) -> Respons
             role.name(),
             caller.name
         );
-        return Problem::new(StatusCode::FORBIDDEN, "role-missing", detail).into_response();
+        let problem = Problem::new(StatusCode::FORBIDDEN, "role-missing", detail);
+        if role == Role::Reader {
+            return problem.into_response();
+        }
+        let changes = shared.changes.clone();
+        let kept = blocking(&changes, move || {
+            let (who, what) = (Who::from(&caller), format!("{method} {path}"));
+            let noted = shared.audit.note(&who, REFUSED, &what, problem.outcome());
+            noted.map_err(Problem::from).and(Err(problem))
+        });
+        let refused: Result<(), Problem> = kept.await;
+        return refused.into_response();
     }
+    request.extensions_mut().insert(caller);
     next.run(request).await
+}
+
+/// What came of something that answers nothing, for the audit log.
+fn done_or(ran: &Result<(), Problem>) -> Outcome {
+    match ran {
+        Ok(()) => Outcome::Done(String::new()),
+        Err(problem) => problem.outcome(),
+    }
 }
 
 /// Who asks, or the answer to whoever shows no operator's token.
@@ -160,33 +204,20 @@ impl IntoResponse for Unauthorized {
     }
 }
 
-async fn live() -> &'static str {
-    "live\n"
-}
-
-async fn ready(State(shared): Host) -> (StatusCode, String) {
-    if let Some(failure) = shared.engine.failure() {
-        let text = format!("the store failed: {failure}\n");
-        return (StatusCode::SERVICE_UNAVAILABLE, text);
-    }
-    match shared.runtime.current() {
-        Some(release) => (
-            StatusCode::OK,
-            format!("ready, on release {}\n", release.number),
-        ),
-        None => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "no release is current\n".into(),
-        ),
-    }
-}
-
-async fn metrics(State(shared): Host) -> impl axum::response::IntoResponse {
+/// Metrics for anybody; with the names of destinations for readers, and for those whom the operator's
+/// document lets see them.
+async fn metrics(State(shared): Host, headers: HeaderMap) -> Response {
+    let named = if headers.contains_key(header::AUTHORIZATION) {
+        match caller_of(&shared, &headers) {
+            Ok(caller) => caller.has(Role::Reader),
+            Err(refusal) => return refusal.into_response(),
+        }
+    } else {
+        shared.open_metrics
+    };
     let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    (
-        [(header::CONTENT_TYPE, media_type)],
-        shared.metrics.render(),
-    )
+    let text = shared.metrics.render(named);
+    ([(header::CONTENT_TYPE, media_type)], text).into_response()
 }
 
 /// Run what blocks away from the threads that serve, only so much at a time: the rest waits for its place.

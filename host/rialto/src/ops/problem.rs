@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use rialto_store_sqlite::Outcome;
 use serde_json::json;
 
 use crate::releases::Refused;
@@ -28,6 +29,20 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// What the audit log says of it.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let Self { kind, detail, .. } = self;
+        let reason = format!("{kind}: {detail}");
+        if self.status.is_server_error() {
+            Outcome::Failed(reason)
+        } else {
+            Outcome::Refused(reason)
+        }
+    }
+}
+
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         let detail = refused.to_string();
@@ -37,6 +52,10 @@ impl From<Refused> for Problem {
             Refused::NoRule(_) => (StatusCode::NOT_FOUND, "rule-unknown"),
             Refused::Moved { .. } => (StatusCode::CONFLICT, "release-moved"),
             Refused::Same(_) => (StatusCode::CONFLICT, "release-unchanged"),
+            Refused::Waits(_) => (StatusCode::CONFLICT, "release-waits"),
+            Refused::NotWaiting(_) => (StatusCode::CONFLICT, "release-not-waiting"),
+            Refused::OwnRelease { .. } => (StatusCode::FORBIDDEN, "own-release"),
+            Refused::Unnamed(_) => (StatusCode::FORBIDDEN, "nobody-named"),
             Refused::Failed(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         };
         let mut problem = Self::new(status, kind, detail);

@@ -1,4 +1,4 @@
-//! Releases over HTTP: list, plan, apply, rollback, swap of one rule.
+//! Releases over HTTP: list, plan, apply, approve, rollback, swap of one rule.
 
 use std::sync::Arc;
 
@@ -7,10 +7,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use rialto_components::Digest;
 use rialto_manifest::scheme::SchemeDocument;
+use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
-use super::taken::{At, Body, Sent};
-use super::{Host, Problem, blocking};
+use super::taken::{At, Body, By, Sent};
+use super::{Host, Problem, blocking, done_or};
+use crate::audit::Who;
 use crate::host::Shared;
 use crate::releases::{Applied, Summary};
 
@@ -28,7 +30,7 @@ pub struct Proposal {
     pub expected: Option<u64>,
 }
 
-/// How a kept release is made current again.
+/// How a kept release is made current again, or one that waits is approved.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rollback {
@@ -68,56 +70,111 @@ pub(super) async fn plan(
 
 pub(super) async fn apply(
     State(shared): Host,
+    By(caller): By,
     Body(proposal): Body<Proposal>,
 ) -> Result<Json<Applied>, Problem> {
     blocking(&shared.clone().changes, move || {
-        has_components(&shared, &proposal.document)?;
-        let Proposal {
-            document,
-            note,
-            expected,
-        } = proposal;
-        let engine = &shared.engine;
-        let applied = shared.releases.apply(engine, document, &note, expected)?;
-        Ok(Json(applied))
+        let about = format!("{}: {}", proposal.document.digest(), proposal.note);
+        let who = Who::from(&caller);
+        keep(&shared, &who, "release-apply", &about, || {
+            has_components(&shared, &proposal.document)?;
+            let Proposal {
+                document,
+                note,
+                expected,
+            } = proposal;
+            let (engine, releases) = (&shared.engine, &shared.releases);
+            Ok(releases.apply(engine, &who, document, &note, expected)?)
+        })
+    })
+    .await
+}
+
+pub(super) async fn approve(
+    State(shared): Host,
+    By(caller): By,
+    At(number): At<u64>,
+    Sent(body): Sent,
+) -> Result<Json<Applied>, Problem> {
+    let wanted = expecting(&body)?;
+    blocking(&shared.clone().changes, move || {
+        let about = format!("release {number}");
+        keep(
+            &shared,
+            &Who::from(&caller),
+            "release-approve",
+            &about,
+            || {
+                let (engine, releases) = (&shared.engine, &shared.releases);
+                Ok(releases.approve(engine, &caller, number, wanted.expected)?)
+            },
+        )
     })
     .await
 }
 
 pub(super) async fn rollback(
     State(shared): Host,
+    By(caller): By,
     At(number): At<u64>,
     Sent(body): Sent,
 ) -> Result<Json<Applied>, Problem> {
-    let wanted: Rollback = if body.is_empty() {
-        Rollback::default()
-    } else {
-        serde_json::from_slice(&body).map_err(|error| {
-            let detail = format!("the body is `{{\"expected\": N}}` or nothing: {error}");
-            Problem::new(StatusCode::BAD_REQUEST, "malformed", detail)
-        })?
-    };
+    let wanted = expecting(&body)?;
     blocking(&shared.clone().changes, move || {
-        let engine = &shared.engine;
-        let applied = shared.releases.rollback(engine, number, wanted.expected)?;
-        Ok(Json(applied))
+        let who = Who::from(&caller);
+        let about = format!("release {number}");
+        keep(&shared, &who, "release-rollback", &about, || {
+            let (engine, releases) = (&shared.engine, &shared.releases);
+            Ok(releases.rollback(engine, &who, number, wanted.expected)?)
+        })
     })
     .await
 }
 
+/// A body that says no more than which release must be current.
+fn expecting(body: &[u8]) -> Result<Rollback, Problem> {
+    if body.is_empty() {
+        return Ok(Rollback::default());
+    }
+    serde_json::from_slice(body).map_err(|error| {
+        let detail = format!("the body is `{{\"expected\": N}}` or nothing: {error}");
+        Problem::new(StatusCode::BAD_REQUEST, "malformed", detail)
+    })
+}
+
+/// Change releases, and keep who did it and what came of it.
+fn keep(
+    shared: &Arc<Shared>,
+    who: &Who,
+    action: &str,
+    about: &str,
+    run: impl FnOnce() -> Result<Applied, Problem>,
+) -> Result<Json<Applied>, Problem> {
+    let outcome = |ran: &Result<Applied, Problem>| match ran {
+        Ok(applied) => Outcome::Done(applied.told()),
+        Err(problem) => problem.outcome(),
+    };
+    let applied = shared.audit.keep(who, action, about, outcome, run)?;
+    Ok(Json(applied))
+}
+
 pub(super) async fn swap(
     State(shared): Host,
+    By(caller): By,
     At(name): At<String>,
     Body(swap): Body<Swap>,
 ) -> Result<Json<Applied>, Problem> {
     blocking(&shared.clone().changes, move || {
         let Swap { digest, expected } = swap;
-        if shared.store.component(&digest.to_string())?.is_none() {
-            return Err(not_sent(&format!("rule {name}"), &digest));
-        }
-        let engine = &shared.engine;
-        let applied = shared.releases.swap(engine, &name, digest, expected)?;
-        Ok(Json(applied))
+        let who = Who::from(&caller);
+        let about = format!("rule {name}: {digest}");
+        keep(&shared, &who, "rule-swap", &about, || {
+            if shared.store.component(&digest.to_string())?.is_none() {
+                return Err(not_sent(&format!("rule {name}"), &digest));
+            }
+            let (engine, releases) = (&shared.engine, &shared.releases);
+            Ok(releases.swap(engine, &who, &name, digest, expected)?)
+        })
     })
     .await
 }
@@ -125,6 +182,7 @@ pub(super) async fn swap(
 /// Take a component's bytes, under their digest.
 pub(super) async fn component(
     State(shared): Host,
+    By(caller): By,
     At(digest): At<String>,
     Sent(bytes): Sent,
 ) -> Result<StatusCode, Problem> {
@@ -143,7 +201,18 @@ pub(super) async fn component(
                 detail,
             ));
         }
-        shared.store.add_component(&wanted.to_string(), &bytes)?;
+        // One that is there already stays as it is: nothing is changed.
+        let digest = wanted.to_string();
+        if shared.store.component(&digest)?.is_none() {
+            let (who, about) = (
+                Who::from(&caller),
+                format!("{digest}, {} bytes", bytes.len()),
+            );
+            let add = || Ok(shared.store.add_component(&digest, &bytes)?);
+            shared
+                .audit
+                .keep(&who, "component-add", &about, done_or, add)?;
+        }
         Ok(StatusCode::NO_CONTENT)
     })
     .await

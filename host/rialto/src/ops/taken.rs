@@ -8,6 +8,7 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use super::Problem;
+use crate::operators::Caller;
 
 /// A body of JSON.
 pub(super) struct Body<T>(pub T);
@@ -20,6 +21,20 @@ pub(super) struct At<T>(pub T);
 
 /// What the query asks for.
 pub(super) struct Asked<T>(pub T);
+
+/// Who asks, as `authorize` has found out.
+pub(super) struct By(pub Caller);
+
+impl<S: Send + Sync> FromRequestParts<S> for By {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let caller = parts.extensions.get::<Caller>().cloned();
+        // Only behind `authorize` is there anything to change.
+        let nobody = || unfit(StatusCode::UNAUTHORIZED, "nobody knows who asks".to_owned());
+        caller.map(Self).ok_or_else(nobody)
+    }
+}
 
 /// What is wrong with a part of a request.
 fn unfit(status: StatusCode, detail: String) -> Problem {

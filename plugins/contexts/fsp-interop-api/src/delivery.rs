@@ -80,7 +80,7 @@ pub fn request(notice: Notice, base_url: &str, id: String) -> notify_requested::
         path,
         headers,
         body,
-        deadline,
+        worth,
         report,
         subject,
         on_failure,
@@ -110,7 +110,7 @@ pub fn request(notice: Notice, base_url: &str, id: String) -> notify_requested::
         path,
         headers,
         body,
-        deadline,
+        worth,
         give_up_while_away,
         subject: filed_under,
     }

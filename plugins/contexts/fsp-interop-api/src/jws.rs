@@ -9,6 +9,7 @@ use crate::bindings::rialto::host::crypto::{self, Algorithm, Signed, Verdict};
 use crate::media::Resource;
 use crate::settings::{Settings, UnsignedPutParties};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
+use rialto_sdk::canonical::decode_base64url;
 use rialto_sdk::errors::error;
 use rialto_sdk::headers::{each, first, push};
 use rialto_sdk::time::parse_http_date;
@@ -142,8 +143,8 @@ impl Judge<'_> {
                 ));
             }
         }
-        let json =
-            decoded(&protected_header).ok_or("protected header: not base64url without padding")?;
+        let json = decode_base64url(&protected_header)
+            .ok_or("protected header: not base64url without padding")?;
         let members: Members = serde_json::from_slice(&json)
             .map_err(|problem| format!("protected header: {problem}"))?;
         let algorithm = members.algorithm()?;
@@ -282,31 +283,6 @@ impl<'de> Deserialize<'de> for Members {
         }
         deserializer.deserialize_map(Reader)
     }
-}
-
-/// The octets of base64url without padding; none for any other text, and for one whose last bits say
-/// nothing and are not zero.
-fn decoded(text: &str) -> Option<Vec<u8>> {
-    let mut octets = Vec::with_capacity(text.len() * 3 / 4);
-    let (mut bits, mut count) = (0_u32, 0_u32);
-    for byte in text.bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'-' => 62,
-            b'_' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6 | u32::from(value)) & 0x3fff;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            octets.push((bits >> count) as u8);
-        }
-    }
-    let left = bits & ((1 << count) - 1);
-    (count < 6 && left == 0).then_some(octets)
 }
 
 /// The protected header of the hub's messages, without `alg`.

@@ -1,5 +1,6 @@
 //! A message to a participant, before it is known where the participant takes it.
 
+pub use crate::bindings::rialto::fsp_interop_api::notify_requested::Worth;
 use crate::headers::{forwarded, originated};
 use crate::jws::{Keys, signed};
 use crate::media::{Resource, Version, version_for_sender};
@@ -19,7 +20,7 @@ pub struct Frame<'a> {
     pub keys: &'a dyn Keys,
     /// The turn's instant, in milliseconds since 1970.
     pub now: u64,
-    /// How long an answer is worth delivering, in milliseconds.
+    /// How long an answer is worth delivering from when it leaves, in milliseconds.
     pub delivery_deadline_ms: u64,
     /// How long a request that somebody waits for is worth delivering, in milliseconds.
     pub request_deadline_ms: u64,
@@ -38,8 +39,8 @@ pub struct Notice {
     pub headers: String,
     /// None for a request without a body.
     pub body: Option<String>,
-    /// No attempt begins after this instant (milliseconds since 1970).
-    pub deadline: u64,
+    /// No attempt begins after that.
+    pub worth: Worth,
     /// Which callback report tells the context that caused the message.
     pub report: ReportKind,
     /// The transfer, the quote or the party that the message is about.
@@ -97,7 +98,7 @@ impl Frame<'_> {
             headers: forwarded(headers, &destination, self.hub),
             // Only a GET or DELETE is forwarded without a body.
             body: (!body.is_empty()).then_some(body),
-            deadline: self.deadline(),
+            worth: self.worth(),
             on_failure: None,
             destination,
             method,
@@ -142,7 +143,7 @@ impl Frame<'_> {
             path,
             headers,
             body: Some(body),
-            deadline: self.deadline(),
+            worth: self.worth(),
             report,
             subject: subject.to_owned(),
             on_failure: None,
@@ -163,14 +164,14 @@ impl Frame<'_> {
         self.originate(cause, ("PUT", path), error_body(error), destination, about)
     }
 
-    /// The deadline of a request that somebody waits for.
+    /// The last instant of a request that somebody waits for, in milliseconds since 1970.
     #[must_use]
     pub fn request_deadline(&self) -> u64 {
         self.now.saturating_add(self.request_deadline_ms)
     }
 
-    fn deadline(&self) -> u64 {
-        self.now.saturating_add(self.delivery_deadline_ms)
+    fn worth(&self) -> Worth {
+        Worth::Lasting(self.delivery_deadline_ms)
     }
 }
 

@@ -7,8 +7,9 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
-    /// How long an answer to a participant is worth delivering, in milliseconds. A request for a
-    /// transfer is worth it until the transfer expires.
+    /// How long an answer to a participant is worth delivering, in milliseconds from when it leaves,
+    /// however long the hub itself took with it. A request for a transfer is worth it until the
+    /// transfer expires.
     pub delivery_deadline_ms: u64,
     /// How long a query for a party or a request for a quote is worth delivering, in milliseconds:
     /// after that the one who waits for it is told that the other FSP cannot be reached.

@@ -41,7 +41,7 @@ impl notify_requested::Guest for Component {
         } else {
             WhileAway::Wait
         };
-        let policy = settings::<Settings>().policy(event.deadline, while_away);
+        let policy = settings::<Settings>().policy(event.worth, clock::now(), while_away);
         http::send(&notification::outbound(event, policy));
     }
 }
@@ -80,7 +80,7 @@ fn told(notice: &NoticeDocument) {
     let settings = settings::<Settings>();
     if let Some(url) = &settings.operators_webhook {
         let sent = notice.to_webhook(url);
-        let policy = settings.policy(sent.deadline, WhileAway::Wait);
+        let policy = settings.policy(sent.worth, clock::now(), WhileAway::Wait);
         http::send(&notification::outbound(sent, policy));
     }
 }

@@ -1,7 +1,7 @@
 //! Notices to operators: what waits for a decision, and what became of what they asked for. A notice is
 //! kept as data, told in the log, served, and sent to the operators' webhook where there is one.
 
-use crate::bindings::exports::rialto::fsp_interop_api::notify_requested;
+use crate::bindings::exports::rialto::fsp_interop_api::notify_requested::{self, Worth};
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification::{Audience, Event},
     participant_state_updated,
@@ -103,7 +103,7 @@ impl NoticeDocument {
             path: "/".to_owned(),
             headers: "content-type: application/json\n".to_owned(),
             body: Some(body.expect("strings and numbers always have a JSON text")),
-            deadline: self.at + WORTH_MS,
+            worth: Worth::Lasting(WORTH_MS),
             give_up_while_away: false,
             subject: format!("participant:{}", self.participant),
             correlation: String::new(),
@@ -142,8 +142,8 @@ mod tests {
         let read: NoticeDocument = serde_json::from_str(&sent.body.unwrap()).unwrap();
         assert_eq!(read, notice);
         assert_eq!(
-            (sent.requested_by.as_str(), sent.deadline),
-            (OWN, 7 + WORTH_MS)
+            (sent.requested_by.as_str(), sent.worth),
+            (OWN, Worth::Lasting(WORTH_MS))
         );
     }
 }

@@ -124,15 +124,20 @@ mod tests {
             path: "/transfers".to_owned(),
             headers: "date: x\n".to_owned(),
             body: Some("{ \"a\": 1 }".to_owned()),
-            deadline: 77,
+            worth: notify_requested::Worth::Until(77),
             give_up_while_away: false,
             subject: "transfer:t".to_owned(),
             correlation: r#"{"subject":"t"}"#.to_owned(),
         }
     }
 
+    fn policy() -> DeliveryPolicy {
+        let worth = notify_requested::Worth::Until(77);
+        Settings::default().policy(worth, 0, WhileAway::Wait)
+    }
+
     fn ended(outcome: Outcome) -> Ended {
-        let request = outbound(requested(), Settings::default().policy(77, WhileAway::Wait));
+        let request = outbound(requested(), policy());
         report(
             DeliveryReport {
                 id: 1,
@@ -154,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_notification_is_sent_as_it_was_asked_for() {
-        let request = outbound(requested(), Settings::default().policy(77, WhileAway::Wait));
+        let request = outbound(requested(), policy());
         assert_eq!(request.url, "http://127.0.0.1:4102/transfers");
         assert_eq!(request.body.as_deref(), Some("{ \"a\": 1 }"));
         assert_eq!(request.headers, [("date".to_owned(), "x".to_owned())]);

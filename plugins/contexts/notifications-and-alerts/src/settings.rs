@@ -1,13 +1,14 @@
 //! The component's settings: how hard to try to deliver a message.
 
+use crate::bindings::exports::rialto::fsp_interop_api::notify_requested::Worth;
 use rialto_sdk::bindings::rialto::host::http::{DeliveryPolicy, WhileAway};
 use rialto_sdk::settings::Problems;
 use serde::Deserialize;
 
 /// Settings of the scheme's manifest for this component.
 ///
-/// A message is tried again, with growing pauses, while attempts are left and its own deadline has
-/// not passed; the deadline comes with the message.
+/// A message is tried again, with growing pauses, while attempts are left and it is worth one; how
+/// long it is comes with the message.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
@@ -72,10 +73,14 @@ impl Settings {
         }
     }
 
-    /// The host's policy for a message that is worth delivering until `deadline` (milliseconds
-    /// since 1970).
+    /// The host's policy for a message that is worth so much and leaves at `now` (milliseconds since
+    /// 1970).
     #[must_use]
-    pub const fn policy(&self, deadline: u64, while_away: WhileAway) -> DeliveryPolicy {
+    pub const fn policy(&self, worth: Worth, now: u64, while_away: WhileAway) -> DeliveryPolicy {
+        let deadline = match worth {
+            Worth::Until(instant) => instant,
+            Worth::Lasting(millis) => now.saturating_add(millis),
+        };
         DeliveryPolicy {
             attempts_max: self.attempts_max,
             attempt_timeout_ms: self.attempt_timeout_ms,
@@ -91,6 +96,19 @@ impl Settings {
 mod tests {
     use super::*;
     use rialto_sdk::settings::judge;
+
+    #[test]
+    fn an_answer_is_tried_as_long_however_late_it_leaves_and_a_request_until_it_expires() {
+        let deadline = |worth, now| {
+            let policy = Settings::default().policy(worth, now, WhileAway::Wait);
+            policy.deadline
+        };
+        for left in [0, 60_000] {
+            assert_eq!(deadline(Worth::Lasting(30_000), left), left + 30_000);
+            assert_eq!(deadline(Worth::Until(7), left), 7);
+        }
+        assert_eq!(deadline(Worth::Lasting(u64::MAX), 1), u64::MAX);
+    }
 
     #[test]
     fn settings_are_judged_before_they_are_used() {

@@ -2,7 +2,8 @@
 //! rule it takes its order from its settings, `{"do": "ORDER"}`, and refuses with what came of it; as
 //! a context it takes it from a request's body.
 //!
-//! An order is one word: `now`, `random`, `seed`, `sleep`, `write`, `read`, `environment`, `exit`.
+//! An order is one word: `now`, `random`, `seed`, `sleep`, `write`, `chatter` (lines without end), `scraps`
+//! (a stream for each of many words without an end of line), `read`, `environment`, `exit`.
 
 /// Bindings generated from `world.wit`.
 #[allow(missing_docs)]
@@ -46,6 +47,8 @@ mod component {
 
     /// An hour, in nanoseconds.
     const HOUR: u64 = 3_600_000_000_000;
+    /// Far more than a turn may log.
+    const MANY: u32 = 1_000;
     /// FSPIOP's "Generic validation error".
     const CODE: &str = "3100";
 
@@ -72,6 +75,19 @@ mod component {
                 let written = out.blocking_write_and_flush(b"words of the guest\n");
                 out.subscribe().block();
                 format!("{} {}", written.is_ok(), out.subscribe().ready())
+            }
+            "chatter" => {
+                let out = stdout::get_stdout();
+                for _ in 0..MANY {
+                    let _ = out.blocking_write_and_flush(b"words\nof\nthe\nguest\n");
+                }
+                "chattered".to_owned()
+            }
+            "scraps" => {
+                for _ in 0..MANY {
+                    let _ = stdout::get_stdout().blocking_write_and_flush(b"scrap");
+                }
+                "chattered".to_owned()
             }
             "read" => {
                 let read = stdin::get_stdin().blocking_read(10);

@@ -158,10 +158,13 @@ async fn overshoot(
         if state == "PREPARED" {
             stage.told(PAYEE, http::Method::POST, "/transfers").await?;
             payment.decline(stage, &fsp_error("5104")).await?;
-            payment.ledger(stage, &[Leg::Prepare, Leg::Release]).await?;
+            let events = [&events::prepared()[..], &events::declined()];
+            let legs = [Leg::Prepare, Leg::Release];
+            payment.ends(stage, "REJECTED", &legs, &events).await?;
         } else {
             stage.hub_refuses(payer, &payment.path(), code).await?;
-            payment.ledger(stage, &[]).await?;
+            let events = events::short_of_liquidity();
+            payment.ends(stage, "FAILED", &[], &[&events]).await?;
         }
     }
     Ok(())
@@ -199,8 +202,9 @@ async fn reminder_at_the_instant(stage: &Stage) -> Result<()> {
         for fsp in [PAYER, PAYEE] {
             stage.hub_refuses(fsp, &payment.path(), "3303").await?;
         }
-        stage.transfer_is(&payment.transfer_id, "REJECTED")?;
-        payment.ledger(stage, &[Leg::Prepare, Leg::Release]).await?;
+        let events = [&events::prepared()[..], &events::timed_out()];
+        let legs = [Leg::Prepare, Leg::Release];
+        payment.ends(stage, "REJECTED", &legs, &events).await?;
     }
     Ok(())
 }
@@ -223,5 +227,6 @@ async fn reserialised_jws(stage: &Stage) -> Result<()> {
     let ask = ask.body(body.into_bytes()).signed(&stage.signer(SIGNER)?);
     let sent = ask.accepted().await?;
     stage.forwarded(&sent, PAYEE).await?;
-    Ok(())
+    let events = events::quote_asked();
+    stage.events(&payment.quote_subject(), &events).await
 }

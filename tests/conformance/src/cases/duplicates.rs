@@ -107,8 +107,10 @@ async fn resend_aborted(stage: &Stage) -> Result<()> {
     stage
         .hub_tells(PAYER, Method::PUT, &payment.path(), &state)
         .await?;
-    stage.transfer_is(&payment.transfer_id, "REJECTED")?;
-    payment.ledger(stage, &[Leg::Prepare, Leg::Release]).await
+    let events = [&events::prepared()[..], &events::declined(), &resent()];
+    payment
+        .ends(stage, "REJECTED", &[Leg::Prepare, Leg::Release], &events)
+        .await
 }
 
 async fn ignore(stage: &Stage) -> Result<()> {
@@ -173,6 +175,7 @@ async fn agreement_again(stage: &Stage) -> Result<()> {
     };
     again.post(stage, &again.transfer()).await?;
     stage.hub_refuses(PAYER, &again.path(), "3100").await?;
-    stage.transfer_is(&again.transfer_id, "FAILED")?;
-    again.ledger(stage, &[]).await
+    again
+        .ends(stage, "FAILED", &[], &[&events::against_rules()])
+        .await
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::ask::Ask;
 use crate::case;
 use crate::case::Case;
-use crate::payment::Payment;
+use crate::payment::{Payment, events};
 use crate::stage::Stage;
 
 pub(super) const CASES: [Case; 7] = [
@@ -181,10 +181,13 @@ async fn accept(stage: &Stage) -> Result<()> {
         (format!("{MEDIA};version=2.0, {MEDIA};version=1.0"), "1.0"),
         (format!("{MEDIA};version=1.0,{MEDIA};version=1.1"), "1.0"),
     ] {
-        let path = format!("/transfers/{}", stage.id());
+        let id = stage.id();
+        let path = format!("/transfers/{id}");
         let query = stage.sends(PAYER, Method::GET, &path);
         let query = query.header("accept", &accept).accepted().await;
         query.with_context(|| format!("Accept: {accept}"))?;
+        let queried = events::answered("transfer-query-received");
+        stage.expects(&format!("transfer:{id}"), &queried);
         let told = stage
             .told(PAYER, Method::PUT, &format!("{path}/error"))
             .await?;
@@ -220,6 +223,7 @@ async fn forwarded(stage: &Stage) -> Result<()> {
         .header("x-private", "1");
     let sent = ask.accepted().await?;
     let found = stage.forwarded(&sent, PAYEE).await?;
+    stage.expects(&payment.quote_subject(), &events::quote_asked());
     for name in [
         "fspiop-uri",
         "fspiop-http-method",
@@ -248,6 +252,7 @@ async fn forwarded(stage: &Stage) -> Result<()> {
         };
         let sent = ask.accepted().await?;
         stage.forwarded(&sent, PAYEE).await?;
+        stage.expects(&payment.quote_subject(), &events::quote_asked());
     }
     Ok(())
 }
@@ -272,5 +277,6 @@ async fn tolerated(stage: &Stage) -> Result<()> {
     );
     let sent = answer.json(&payment.terms()).accepted().await?;
     stage.forwarded(&sent, PAYER).await?;
-    Ok(())
+    let events = events::agreed();
+    stage.events(&payment.quote_subject(), &events).await
 }

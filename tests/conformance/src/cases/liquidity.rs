@@ -21,6 +21,7 @@ pub(super) const CASES: [Case; 1] = [case!(
 )];
 
 async fn threshold(stage: &Stage) -> Result<()> {
+    let sentence = format!("{WARNED} has 14.99 USD left, less than its threshold of 15");
     // 20 dollars, then exactly 15: not below.
     committed(stage, &Payment::between(stage, WARNED, PAYER).of(500), &[]).await?;
     committed(
@@ -29,6 +30,7 @@ async fn threshold(stage: &Stage) -> Result<()> {
         &WARNING,
     )
     .await?;
+    stage.alerts(WARNED, &[&sentence], &WARNING).await?;
     committed(stage, &Payment::between(stage, WARNED, PAYER).of(1), &[]).await?;
     // At the threshold again, and below it again.
     committed(stage, &Payment::between(stage, PAYER, WARNED).of(2), &[]).await?;
@@ -37,7 +39,10 @@ async fn threshold(stage: &Stage) -> Result<()> {
         &Payment::between(stage, WARNED, PAYER).of(1),
         &WARNING,
     )
-    .await
+    .await?;
+    stage
+        .alerts(WARNED, &[sentence.as_str(); 2], &WARNING)
+        .await
 }
 
 async fn committed(stage: &Stage, payment: &Payment, warnings: &[&str]) -> Result<()> {

@@ -75,6 +75,24 @@ fn answered(asked: &'static str, outcome: &'static str) -> Vec<&'static str> {
     [&[asked, outcome][..], &events::told("")].concat()
 }
 
+fn association() -> Vec<&'static str> {
+    answered(
+        "participant-association-request-received",
+        "participant-association-created",
+    )
+}
+
+fn disassociation() -> Vec<&'static str> {
+    answered(
+        "participant-disassociate-request-received",
+        "participant-association-removed",
+    )
+}
+
+fn failed(asked: &'static str) -> Vec<&'static str> {
+    answered(asked, "account-lookup-failed")
+}
+
 /// Associate a party with an FSP, which is told.
 async fn associated(stage: &Stage, fsp: &str, party: &str) -> Result<()> {
     let body = json!({ "fspId": fsp });
@@ -86,6 +104,7 @@ async fn associated(stage: &Stage, fsp: &str, party: &str) -> Result<()> {
     stage
         .hub_tells(fsp, Method::PUT, &path(party), &body)
         .await?;
+    stage.expects(&subject(party), &association());
     Ok(())
 }
 
@@ -98,6 +117,8 @@ async fn is_with(stage: &Stage, asks: &str, party: &str, fsp: &str) -> Result<()
     stage
         .hub_tells(asks, Method::PUT, &path(party), &json!({ "fspId": fsp }))
         .await?;
+    let events = answered("participant-query-received", "participant-query-response");
+    stage.expects(&subject(party), &events);
     Ok(())
 }
 
@@ -107,16 +128,15 @@ async fn is_with_nobody(stage: &Stage, asks: &str, party: &str) -> Result<()> {
         .sends(asks, Method::GET, &path(party))
         .accepted()
         .await?;
+    let events = failed("participant-query-received");
+    stage.expects(&subject(party), &events);
     stage.hub_refuses(asks, &path(party), "3204").await
 }
 
 async fn associate(stage: &Stage) -> Result<()> {
     let party = stage.party();
     associated(stage, PAYEE, &party).await?;
-    let events = answered(
-        "participant-association-request-received",
-        "participant-association-created",
-    );
+    let events = association();
     stage.events(&subject(&party), &events).await?;
     // Again: it creates and it updates.
     associated(stage, PAYEE, &party).await?;
@@ -129,10 +149,7 @@ async fn associate(stage: &Stage) -> Result<()> {
 async fn query(stage: &Stage) -> Result<()> {
     let party = stage.party();
     associated(stage, PAYEE, &party).await?;
-    let before = answered(
-        "participant-association-request-received",
-        "participant-association-created",
-    );
+    let before = association();
     for asks in [PAYER, PAYEE, STRANGER] {
         is_with(stage, asks, &party, PAYEE).await?;
     }
@@ -152,16 +169,7 @@ async fn disassociate(stage: &Stage) -> Result<()> {
     stage
         .hub_tells(PAYEE, Method::PUT, &path(&party), &json!({}))
         .await?;
-    let events = [
-        answered(
-            "participant-association-request-received",
-            "participant-association-created",
-        ),
-        answered(
-            "participant-disassociate-request-received",
-            "participant-association-removed",
-        ),
-    ];
+    let events = [association(), disassociation()];
     stage.events(&subject(&party), &events.concat()).await?;
     is_with_nobody(stage, PAYER, &party).await?;
     // Free for others.
@@ -176,10 +184,7 @@ async fn sub_id(stage: &Stage) -> Result<()> {
         format!("BUSINESS/shop{number}/till1"),
     );
     associated(stage, PAYEE, &part).await?;
-    let events = answered(
-        "participant-association-request-received",
-        "participant-association-created",
-    );
+    let events = association();
     stage.events(&subject(&part), &events).await?;
     is_with(stage, PAYER, &part, PAYEE).await?;
     is_with_nobody(stage, PAYER, &whole).await?;
@@ -190,6 +195,7 @@ async fn sub_id(stage: &Stage) -> Result<()> {
     stage
         .hub_tells(PAYEE, Method::PUT, &path(&part), &json!({}))
         .await?;
+    stage.expects(&subject(&part), &disassociation());
     is_with_nobody(stage, PAYER, &part).await
 }
 
@@ -224,6 +230,15 @@ async fn currency(stage: &Stage) -> Result<()> {
     stage
         .hub_tells(PAYEE, Method::PUT, &path(&party), &json!({}))
         .await?;
+    let queried = answered("participant-query-received", "participant-query-response");
+    let events = [
+        association(),
+        queried,
+        failed("participant-query-received"),
+        failed("participant-disassociate-request-received"),
+        disassociation(),
+    ];
+    stage.events(&subject(&party), &events.concat()).await?;
     is_with_nobody(stage, PAYER, &party).await?;
     let strange = format!("{}?currency=EUR", path(&party));
     stage
@@ -241,7 +256,7 @@ async fn currency(stage: &Stage) -> Result<()> {
 async fn query_unknown(stage: &Stage) -> Result<()> {
     let party = stage.party();
     is_with_nobody(stage, PAYER, &party).await?;
-    let events = answered("participant-query-received", "account-lookup-failed");
+    let events = failed("participant-query-received");
     stage.events(&subject(&party), &events).await?;
     let part = format!("BUSINESS/{}/till1", party.replace("MSISDN/", ""));
     is_with_nobody(stage, PAYER, &part).await
@@ -255,6 +270,8 @@ async fn disassociate_anothers(stage: &Stage) -> Result<()> {
         .accepted()
         .await?;
     stage.hub_refuses(STRANGER, &path(&party), "3204").await?;
+    let refused = failed("participant-disassociate-request-received");
+    stage.expects(&subject(&party), &refused);
     is_with(stage, PAYER, &party, PAYEE).await
 }
 
@@ -270,6 +287,8 @@ async fn associate_anothers(stage: &Stage) -> Result<()> {
             .accepted()
             .await?;
         stage.hub_refuses(STRANGER, &path(&party), "3003").await?;
+        let refused = failed("participant-association-request-received");
+        stage.expects(&subject(&party), &refused);
     }
     is_with(stage, PAYER, &party, PAYEE).await
 }
@@ -289,6 +308,13 @@ async fn barred_source(stage: &Stage) -> Result<()> {
             .accepted()
             .await?;
         stage.hub_refuses(BARRED, &path(&party), "3200").await?;
+    }
+    for asked in [
+        "participant-association-request-received",
+        "participant-query-received",
+        "participant-disassociate-request-received",
+    ] {
+        stage.expects(&subject(&party), &failed(asked));
     }
     is_with_nobody(stage, PAYER, &party).await
 }

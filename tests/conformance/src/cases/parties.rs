@@ -97,6 +97,7 @@ async fn associated(stage: &Stage, party: &str) -> Result<()> {
         .accepted()
         .await?;
     stage.hub_tells(PAYEE, Method::PUT, &path, &body).await?;
+    stage.expects(&subject(party), &association());
     Ok(())
 }
 
@@ -114,6 +115,7 @@ async fn asked(stage: &Stage, asks: &str, party: &str) -> Result<Recorded> {
         .await?;
     let found = stage.forwarded(&sent, PAYEE).await?;
     ensure!(found.body.is_empty(), "a GET with a body");
+    stage.expects(&subject(party), &[&ASKED[..], &events::told("")].concat());
     Ok(found)
 }
 
@@ -122,17 +124,30 @@ async fn answered(stage: &Stage, asks: &str, party: &str) -> Result<()> {
     let answer = stage.sends(PAYEE, Method::PUT, &path(party)).to(asks);
     let sent = answer.json(&person(party, PAYEE)).accepted().await?;
     stage.forwarded(&sent, asks).await?;
+    stage.expects(
+        &subject(party),
+        &[&ANSWERED[..], &events::told("")].concat(),
+    );
     Ok(())
 }
 
-/// The events of an association and of one question with its answer.
-fn whole() -> Vec<&'static str> {
+fn subject(party: &str) -> String {
+    format!("party:{party}")
+}
+
+/// The events of an association.
+fn association() -> Vec<&'static str> {
     let associated = [
         "participant-association-request-received",
         "participant-association-created",
     ];
+    [&associated[..], &events::told("")].concat()
+}
+
+/// The events of an association and of one question with its answer.
+fn whole() -> Vec<&'static str> {
     let told = events::told("");
-    [&associated[..], &told, &ASKED, &told, &ANSWERED, &told].concat()
+    [&association()[..], &ASKED, &told, &ANSWERED, &told].concat()
 }
 
 async fn query(stage: &Stage) -> Result<()> {
@@ -209,6 +224,11 @@ async fn unknown_destination(stage: &Stage) -> Result<()> {
             .accepted()
             .await?;
         stage.hub_refuses(PAYER, &path(&party), "3201").await?;
+        let refused = ["party-query-received", "account-lookup-failed"];
+        stage.expects(
+            &subject(&party),
+            &[&refused[..], &events::told("")].concat(),
+        );
     }
     Ok(())
 }
@@ -246,6 +266,7 @@ async fn payee_answers_with_an_error(stage: &Stage) -> Result<()> {
         for _ in 1..stage.inbound(PAYEE).into_iter().filter(asked).count() {
             stage.forwarded(&sent, PAYEE).await?;
         }
+        stage.events(&subject(&party), &whole()).await?;
     }
     Ok(())
 }

@@ -73,28 +73,14 @@ pub(super) const CASES: [Case; 12] = [
     ),
 ];
 
-fn refused(event: &'static str, report: &'static str) -> Vec<&'static str> {
-    [&events::ASKED[..], &[event], &events::told(report)].concat()
-}
-
-fn short_of_liquidity() -> Vec<&'static str> {
-    let report = "transfer-prepare-liquidity-check-failed-callback-report";
-    refused("transfer-prepare-liquidity-check-failed", report)
-}
-
 fn invalid_payer() -> Vec<&'static str> {
     let report = "transfer-prepare-invalid-payer-check-failed-callback-report";
-    refused("transfer-prepare-invalid-payer-check-failed", report)
+    events::refused("transfer-prepare-invalid-payer-check-failed", report)
 }
 
 fn invalid_payee() -> Vec<&'static str> {
     let report = "transfer-prepare-invalid-payee-check-failed-callback-report";
-    refused("transfer-prepare-invalid-payee-check-failed", report)
-}
-
-fn against_rules() -> Vec<&'static str> {
-    let report = "transfer-prepare-rule-check-failed-callback-report";
-    refused("transfer-prepare-rule-check-failed", report)
+    events::refused("transfer-prepare-invalid-payee-check-failed", report)
 }
 
 /// Ask for a transfer with this body, without a quote: the payer FSP is told this code, nobody else
@@ -117,7 +103,7 @@ async fn fails(
 async fn fails_for_money(stage: &Stage, payment: &Payment, code: &str) -> Result<()> {
     payment.agree(stage).await?;
     let body = payment.transfer();
-    fails(stage, payment, &body, code, &short_of_liquidity()).await
+    fails(stage, payment, &body, code, &events::short_of_liquidity()).await
 }
 
 /// A transfer that is exactly covered is prepared; the payee FSP gives it back.
@@ -225,7 +211,7 @@ async fn no_quote(stage: &Stage) -> Result<()> {
         &payment,
         &payment.transfer(),
         "3205",
-        &against_rules(),
+        &events::against_rules(),
     )
     .await
 }
@@ -237,7 +223,14 @@ async fn other_terms(stage: &Stage) -> Result<()> {
         cents: 501,
         ..payment.clone()
     };
-    fails(stage, &dearer, &dearer.transfer(), "3100", &against_rules()).await
+    fails(
+        stage,
+        &dearer,
+        &dearer.transfer(),
+        "3100",
+        &events::against_rules(),
+    )
+    .await
 }
 
 async fn unreachable_payee(stage: &Stage) -> Result<()> {
@@ -258,10 +251,13 @@ async fn unreachable_payee(stage: &Stage) -> Result<()> {
     stage.forwarded(&sent, PAYER).await?;
     payment.post(stage, &payment.transfer()).await?;
     stage.hub_refuses(PAYER, &payment.path(), "3303").await?;
-    stage.transfer_is(&payment.transfer_id, "REJECTED")?;
-    payment.ledger(stage, &[Leg::Prepare, Leg::Release]).await?;
+    let events = [events::prepared(), events::timed_out()].concat();
+    let legs = [Leg::Prepare, Leg::Release];
+    payment.ends(stage, "REJECTED", &legs, &[&events]).await?;
     // The quote's own request could not be delivered either.
     stage
         .hub_refuses(PAYER, &payment.quote_path(), "1001")
-        .await
+        .await?;
+    let events = [events::agreed(), events::told("")].concat();
+    stage.events(&payment.quote_subject(), &events).await
 }

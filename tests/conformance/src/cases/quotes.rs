@@ -59,32 +59,12 @@ pub(super) const CASES: [Case; 9] = [
     ),
 ];
 
-fn agreed_events() -> Vec<&'static str> {
-    let asked = ["quote-request-received", "quote-request-accepted"];
-    let answered = ["quote-response-received", "quote-response-accepted"];
-    [
-        &asked[..],
-        &events::told("quote-received-callback-report"),
-        &answered,
-        &events::told("quote-accepted-callback-report"),
-    ]
-    .concat()
-}
-
 fn queried() -> Vec<&'static str> {
-    [
-        &["quote-query-received", "quote-query-response"][..],
-        &events::told(""),
-    ]
-    .concat()
+    events::quote_answered("quote-query-received")
 }
 
 fn refused_to_sender() -> Vec<&'static str> {
-    [
-        &["quote-response-received", "quote-query-response"][..],
-        &events::told(""),
-    ]
-    .concat()
+    events::quote_answered("quote-response-received")
 }
 
 /// Send terms in the name of an FSP.
@@ -103,7 +83,7 @@ async fn agreed(stage: &Stage) -> Result<()> {
     let sent = answer.to(PAYER).json(&payment.terms()).accepted().await?;
     stage.forwarded(&sent, PAYER).await?;
     stage
-        .events(&payment.quote_subject(), &agreed_events())
+        .events(&payment.quote_subject(), &events::agreed())
         .await?;
     stage.quote_is(&payment.quote_id, "ACCEPTED")?;
     stage.ledger(&payment.quote_id, &[]).await
@@ -122,7 +102,7 @@ async fn destination_alone(stage: &Stage) -> Result<()> {
     let sent = answer.to(PAYER).json(&payment.terms()).accepted().await?;
     stage.forwarded(&sent, PAYER).await?;
     stage
-        .events(&payment.quote_subject(), &agreed_events())
+        .events(&payment.quote_subject(), &events::agreed())
         .await
 }
 
@@ -130,7 +110,7 @@ async fn query(stage: &Stage) -> Result<()> {
     let payment = Payment::new(stage);
     payment.agree(stage).await?;
     stage
-        .events(&payment.quote_subject(), &agreed_events())
+        .events(&payment.quote_subject(), &events::agreed())
         .await?;
     let document = stage.document("quoting", "quotes", &payment.quote_id)?;
     let terms: Value = serde_json::from_str(document["responseBody"].as_str().unwrap_or_default())?;
@@ -143,7 +123,7 @@ async fn query(stage: &Stage) -> Result<()> {
             .hub_tells(fsp, Method::PUT, &payment.quote_path(), &terms)
             .await?;
     }
-    let events = [agreed_events(), queried(), queried()].concat();
+    let events = [events::agreed(), queried(), queried()].concat();
     stage.events(&payment.quote_subject(), &events).await?;
     let after = stage.document("quoting", "quotes", &payment.quote_id)?;
     anyhow::ensure!(
@@ -170,7 +150,9 @@ async fn query_unknown(stage: &Stage) -> Result<()> {
         .await?;
     stage
         .hub_refuses(STRANGER, &payment.quote_path(), "3205")
-        .await
+        .await?;
+    stage.expects(&payment.quote_subject(), &queried());
+    Ok(())
 }
 
 async fn refused_by_payee(stage: &Stage) -> Result<()> {
@@ -182,8 +164,7 @@ async fn refused_by_payee(stage: &Stage) -> Result<()> {
     let sent = refusal.json(&fsp_error("5103")).accepted().await?;
     stage.forwarded(&sent, PAYER).await?;
     let events = [
-        &["quote-request-received", "quote-request-accepted"][..],
-        &events::told("quote-received-callback-report"),
+        &events::quote_asked()[..],
         &["quote-reject-requested", "quote-reject-request-processed"],
         &events::told(""),
     ];
@@ -196,6 +177,7 @@ async fn refused_by_payee(stage: &Stage) -> Result<()> {
     stage
         .hub_refuses(PAYEE, &payment.quote_path(), "5103")
         .await?;
+    stage.expects(&payment.quote_subject(), &refused_to_sender());
     stage.quote_is(&payment.quote_id, "REJECTED")
 }
 
@@ -208,7 +190,7 @@ async fn duplicate_pending(stage: &Stage) -> Result<()> {
     let answer = stage.sends(PAYEE, Method::PUT, &payment.quote_path());
     let sent = answer.to(PAYER).json(&payment.terms()).accepted().await?;
     stage.forwarded(&sent, PAYER).await?;
-    let events = [&agreed_events()[..], &["quote-request-received"]].concat();
+    let events = [&events::agreed()[..], &["quote-request-received"]].concat();
     stage.events(&payment.quote_subject(), &events).await
 }
 
@@ -237,7 +219,7 @@ async fn duplicate_final(stage: &Stage) -> Result<()> {
         .hub_tells(PAYER, Method::PUT, &payment.quote_path(), &body)
         .await?;
     let repeated = ["quote-request-received", "quote-query-response"];
-    let events = [&agreed_events()[..], &repeated, &events::told("")].concat();
+    let events = [&events::agreed()[..], &repeated, &events::told("")].concat();
     stage.events(&payment.quote_subject(), &events).await
 }
 
@@ -257,7 +239,7 @@ async fn terms_again(stage: &Stage) -> Result<()> {
         .hub_refuses(PAYEE, &payment.quote_path(), "3106")
         .await?;
     let repeated = ["quote-response-received"];
-    let events = [&agreed_events()[..], &repeated, &refused_to_sender()].concat();
+    let events = [&events::agreed()[..], &repeated, &refused_to_sender()].concat();
     stage.events(&payment.quote_subject(), &events).await?;
     stage.quote_is(&payment.quote_id, "ACCEPTED")
 }
@@ -277,10 +259,16 @@ async fn strangers_terms(stage: &Stage) -> Result<()> {
         stage
             .hub_refuses(fsp, &payment.quote_path(), "3100")
             .await?;
+        let refused = [
+            refused_to_sender(),
+            events::quote_answered("quote-reject-requested"),
+        ];
+        stage.expects(&payment.quote_subject(), &refused.concat());
     }
     stage.quote_is(&payment.quote_id, "PENDING")?;
     let answer = stage.sends(PAYEE, Method::PUT, &payment.quote_path());
     let sent = answer.to(PAYER).json(&payment.terms()).accepted().await?;
     stage.forwarded(&sent, PAYER).await?;
-    Ok(())
+    stage.expects(&payment.quote_subject(), &events::agreed());
+    stage.quote_is(&payment.quote_id, "ACCEPTED")
 }

@@ -245,7 +245,10 @@ async fn rule_broken_in_response(stage: &Stage) -> Result<()> {
         .await?;
     stage
         .hub_refuses(PAYER, &payment.quote_path(), "3100")
-        .await
+        .await?;
+    let queried = events::quote_answered("quote-query-received");
+    stage.expects(&payment.quote_subject(), &queried);
+    Ok(())
 }
 
 async fn response_expired(stage: &Stage) -> Result<()> {

@@ -159,7 +159,8 @@ impl<'a> Signed<'a> {
     async fn taken(&self, ask: Ask<'_>) -> Result<()> {
         let sent = ask.accepted().await?;
         self.stage.forwarded(&sent, PAYEE).await?;
-        Ok(())
+        let subject = self.payment.quote_subject();
+        self.stage.events(&subject, &events::quote_asked()).await
     }
 }
 
@@ -190,6 +191,8 @@ async fn missing(stage: &Stage) -> Result<()> {
     // A message without a body has nothing that could be signed.
     let path = format!("/quotes/{id}");
     stage.sends(SIGNER, Method::GET, &path).accepted().await?;
+    let queried = events::quote_answered("quote-query-received");
+    stage.expects(&format!("quote:{id}"), &queried);
     stage.hub_refuses(SIGNER, &path, "3205").await
 }
 
@@ -340,7 +343,8 @@ async fn accepted(stage: &Stage) -> Result<()> {
     let ask = ask.json(&payment.quote()).signed(&stage.signer(CURVED)?);
     let sent = ask.accepted().await?;
     stage.forwarded(&sent, PAYEE).await?;
-    Ok(())
+    let events = events::quote_asked();
+    stage.events(&payment.quote_subject(), &events).await
 }
 
 async fn fulfilment(stage: &Stage) -> Result<()> {
@@ -353,6 +357,7 @@ async fn fulfilment(stage: &Stage) -> Result<()> {
         .to(PAYER);
     let sent = terms.json(&payment.terms()).signed(&signer);
     stage.forwarded(&sent.accepted().await?, PAYER).await?;
+    stage.expects(&payment.quote_subject(), &events::agreed());
     let sent = payment.post(stage, &payment.transfer()).await?;
     stage.forwarded(&sent, CURVED).await?;
     let put = |path: &str, body: &Value| {
@@ -386,8 +391,11 @@ async fn fulfilment(stage: &Stage) -> Result<()> {
 }
 
 async fn of_the_hub(stage: &Stage) -> Result<()> {
-    let path = format!("/transfers/{}", stage.id());
+    let id = stage.id();
+    let path = format!("/transfers/{id}");
     stage.sends(PAYER, Method::GET, &path).accepted().await?;
+    let queried = events::answered("transfer-query-received");
+    stage.expects(&format!("transfer:{id}"), &queried);
     let path = format!("{path}/error");
     let body = error_body("3208");
     // That the signature is the hub's and fits is seen here, as in each case.

@@ -49,15 +49,6 @@ fn told_timeout() -> Vec<&'static str> {
     events::told("transfer-fulfil-commit-request-timedout-callback-report")
 }
 
-fn timed_out() -> Vec<&'static str> {
-    [
-        &["transfer-fulfil-comit-request-timedout"][..],
-        &told_timeout(),
-        &told_timeout(),
-    ]
-    .concat()
-}
-
 /// A transfer that expired while its payee FSP was awaited, and both FSPs have been told.
 async fn expired(stage: &Stage) -> Result<Payment> {
     let payment = Payment::new(stage).expiring_in(SHORTLY);
@@ -86,7 +77,7 @@ async fn while_preparing(stage: &Stage) -> Result<()> {
 
 async fn before_commit(stage: &Stage) -> Result<()> {
     let payment = expired(stage).await?;
-    let events = [&events::prepared()[..], &timed_out()];
+    let events = [&events::prepared()[..], &events::timed_out()];
     payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
 }
 
@@ -131,7 +122,7 @@ async fn late_commitments(stage: &Stage) -> Result<()> {
         "transfer-fulfil-comit-request-timedout",
     ];
     let late = [&late[..], &told_timeout()].concat();
-    let events = [&events::prepared()[..], &timed_out(), &late, &late];
+    let events = [&events::prepared()[..], &events::timed_out(), &late, &late];
     payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
 }
 
@@ -152,7 +143,7 @@ async fn late_decline(stage: &Stage) -> Result<()> {
         "transfer-fulfil-comit-request-timedout",
     ];
     let late = [&late[..], &told_timeout()].concat();
-    let events = [&events::prepared()[..], &timed_out(), &late];
+    let events = [&events::prepared()[..], &events::timed_out(), &late];
     payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
 }
 
@@ -179,5 +170,9 @@ async fn after_commit(stage: &Stage) -> Result<()> {
     stage
         .hub_tells(PAYER, Method::PUT, &payment.path(), &state)
         .await?;
-    Ok(())
+    let queried = events::answered("transfer-query-received");
+    let events = [&events.concat()[..], &queried];
+    payment.ends(stage, "COMMITTED", &paid, &events).await?;
+    let events = [&events::prepared()[..], &events::timed_out()];
+    watch.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
 }

@@ -105,7 +105,11 @@ async fn payee_confirmation(stage: &Stage) -> Result<()> {
     stage
         .hub_tells(PAYEE, Method::PATCH, &payment.path(), &patch)
         .await?;
-    Ok(())
+    let again = events::answered("transfer-fulfil-committed-requested");
+    let events = [&events.concat()[..], &again];
+    payment
+        .ends(stage, "COMMITTED", &[Leg::Prepare, Leg::Fulfil], &events)
+        .await
 }
 
 async fn query(stage: &Stage) -> Result<()> {
@@ -164,8 +168,12 @@ async fn query_aborted(stage: &Stage) -> Result<()> {
             .hub_tells(PAYER, Method::PUT, &payment.path(), &aborted())
             .await?;
     }
-    stage.transfer_is(&rejected.transfer_id, "REJECTED")?;
-    stage.transfer_is(&failed.transfer_id, "FAILED")
+    let queried = events::answered("transfer-query-received");
+    let events = [&events::prepared()[..], &events::declined(), &queried];
+    let legs = [Leg::Prepare, Leg::Release];
+    rejected.ends(stage, "REJECTED", &legs, &events).await?;
+    let events = [&events::against_rules()[..], &queried];
+    failed.ends(stage, "FAILED", &[], &events).await
 }
 
 async fn query_unknown(stage: &Stage) -> Result<()> {
@@ -193,26 +201,13 @@ async fn query_unknown(stage: &Stage) -> Result<()> {
         .await
 }
 
-/// The events of a refusal by the payee FSP.
-fn declined_events() -> Vec<&'static str> {
-    let told = events::told("transfer-reject-request-processed-callback-report");
-    [
-        &[
-            "transfer-reject-requested",
-            "transfer-reject-request-processed",
-        ][..],
-        &told,
-    ]
-    .concat()
-}
-
 async fn declined(stage: &Stage) -> Result<()> {
     let payment = Payment::new(stage);
     payment.prepare(stage).await?;
     let refusal = fsp_error("5104");
     payment.decline(stage, &refusal).await?;
     let legs = [Leg::Prepare, Leg::Release];
-    let events = [&events::prepared()[..], &declined_events()];
+    let events = [&events::prepared()[..], &events::declined()];
     payment.ends(stage, "REJECTED", &legs, &events).await?;
     // The same again is owed no answer; another reason and a commitment are refused.
     payment
@@ -244,7 +239,7 @@ async fn declined(stage: &Stage) -> Result<()> {
         &events::answered("transfer-fulfil-committed-requested"),
     ]
     .concat();
-    let events = [&events::prepared()[..], &declined_events(), &more];
+    let events = [&events::prepared()[..], &events::declined(), &more];
     payment.ends(stage, "REJECTED", &legs, &events).await
 }
 
@@ -253,7 +248,7 @@ async fn each_payee_code(stage: &Stage) -> Result<()> {
         let payment = Payment::new(stage);
         payment.prepare(stage).await?;
         payment.decline(stage, &fsp_error(code)).await?;
-        let events = [&events::prepared()[..], &declined_events()];
+        let events = [&events::prepared()[..], &events::declined()];
         payment
             .ends(stage, "REJECTED", &[Leg::Prepare, Leg::Release], &events)
             .await?;

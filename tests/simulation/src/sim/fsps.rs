@@ -91,7 +91,10 @@ impl Sim<'_> {
         let submitted = self.host().engine.submit(
             component,
             label.into(),
-            Arc::new(Argument::Http(request)),
+            Arc::new(Argument::Http {
+                request: Arc::new(request),
+                judged_by: None,
+            }),
             trace,
             Box::new(move |outcome| {
                 let Ok(reply) = outcome else { return };

@@ -3,7 +3,7 @@
 use super::tell;
 use crate::Component;
 use crate::bindings::exports::rialto::account_lookup as lookup;
-use crate::notice::{Cause, Frame, Notice, participant_body};
+use crate::notice::{Cause, Frame, Notice, Worth, participant_body};
 use crate::report::{OnFailure, ReportKind, shaping};
 use rialto_sdk::bindings::rialto::common::types::{Message, PartyId};
 use rialto_sdk::messages::{PartyDocument, party_path};
@@ -46,7 +46,7 @@ pub fn party_info_requested(
         subject,
     );
     Notice {
-        deadline: frame.request_deadline(),
+        worth: Worth::Until(frame.request_deadline()),
         on_failure: Some(on_failure),
         ..notice
     }

@@ -3,7 +3,7 @@
 use super::tell;
 use crate::Component;
 use crate::bindings::exports::rialto::quoting;
-use crate::notice::{Cause, Frame, Notice};
+use crate::notice::{Cause, Frame, Notice, Worth};
 use crate::report::{OnFailure, ReportKind, shaping};
 use quoting::quote_query_response::QuoteQueryResult;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
@@ -26,9 +26,9 @@ pub fn request_accepted(
         event.quote_id,
     );
     let latest = frame.request_deadline();
-    let deadline = event.expiration.map_or(latest, |at| at.min(latest));
+    let last = event.expiration.map_or(latest, |at| at.min(latest));
     Notice {
-        deadline,
+        worth: Worth::Until(last),
         on_failure: Some(on_failure),
         ..notice
     }

@@ -8,7 +8,7 @@ use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, Set
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use crate::delivery::request;
 use crate::jws::fake::{HubKey, NoKeys};
-use crate::notice::{Cause, Frame, Notice};
+use crate::notice::{Cause, Frame, Notice, Worth};
 use crate::report::{
     Correlation, ReportKind, Substitute, callback_report, substitute, undeliverable,
 };
@@ -160,7 +160,7 @@ fn a_prepared_transfer_goes_to_the_payee_until_it_expires() {
     assert_forwarded(&notice, "payerfsp");
     assert_eq!(value(&notice, "fspiop-destination"), Some("payeefsp"));
     assert_eq!(notice.body.as_deref(), Some("{ \"a\":1 }"));
-    assert_eq!(notice.deadline, 99);
+    assert_eq!(notice.worth, Worth::Until(99));
     assert_eq!(
         (notice.report, notice.on_failure),
         (ReportKind::TransferPrepare, None)
@@ -370,7 +370,7 @@ fn a_query_for_a_party_is_forwarded_with_its_destination() {
     assert_eq!(value(&notice, "fspiop-destination"), Some("payeefsp"));
     assert!(value(&notice, "accept").is_some());
     assert_eq!(notice.body, None);
-    assert_eq!(notice.deadline, FRAME.now + 5_000);
+    assert_eq!(notice.worth, Worth::Until(FRAME.now + 5_000));
 }
 
 fn quote_asked(expiration: Option<u64>) -> Notice {
@@ -386,9 +386,15 @@ fn quote_asked(expiration: Option<u64>) -> Notice {
 
 #[test]
 fn a_request_for_a_quote_is_delivered_until_it_expires() {
-    assert_eq!(quote_asked(None).deadline, FRAME.now + 5_000);
-    assert_eq!(quote_asked(Some(FRAME.now + 5)).deadline, FRAME.now + 5);
-    assert_eq!(quote_asked(Some(u64::MAX)).deadline, FRAME.now + 5_000);
+    assert_eq!(quote_asked(None).worth, Worth::Until(FRAME.now + 5_000));
+    assert_eq!(
+        quote_asked(Some(FRAME.now + 5)).worth,
+        Worth::Until(FRAME.now + 5)
+    );
+    assert_eq!(
+        quote_asked(Some(u64::MAX)).worth,
+        Worth::Until(FRAME.now + 5_000)
+    );
 }
 
 #[test]

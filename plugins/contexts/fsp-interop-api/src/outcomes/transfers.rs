@@ -5,7 +5,7 @@ use crate::Component;
 use crate::bindings::exports::rialto::transfers;
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use crate::delivery::{deliver, frame};
-use crate::notice::{Cause, Frame, Notice, aborted_body, transfer_body};
+use crate::notice::{Cause, Frame, Notice, Worth, aborted_body, transfer_body};
 use crate::refusal::error_body;
 use crate::report::{OnFailure, ReportKind, shaping};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Role};
@@ -17,14 +17,14 @@ use transfers::transfer_reject_request_processed::Rejection;
 /// long, and an answer may come to an attempt that seemed to fail.
 #[must_use]
 pub fn prepared(frame: &Frame<'_>, event: transfers::transfer_prepared::Event) -> Notice {
-    let deadline = event.expiration;
+    let worth = Worth::Until(event.expiration);
     let notice = frame.forward(
         event.message,
         event.payee_fsp,
         ReportKind::TransferPrepare,
         event.transfer_id,
     );
-    Notice { deadline, ..notice }
+    Notice { worth, ..notice }
 }
 
 /// To the payer FSP the payee FSP's PUT, or if that cannot be delivered the hub's; but in reserved mode, where the payee FSP signed that it

@@ -1,0 +1,101 @@
+//! Archive files: lines of JSON, compressed, with an index, and with what it takes to check them.
+//!
+//! A file is a row of gzip members, as RFC 1952 has them, so that `zcat` shows all of it as lines of
+//! JSON:
+//!
+//! 1. a member with the head, one line: [`Head`];
+//! 2. members with the items, a *block* each, 256 KiB of lines and the rest of the last one. An item is an
+//!    object with `about`, the subjects that it is found by, `at`, its time in milliseconds since 1970,
+//!    and whatever else its class has;
+//! 3. members with the index: a line for each subject, in byte order, with the blocks that have items
+//!    about it: `["invoice:17",[[0,2],[4,1]]]` is two items in block 0 and one in block 4;
+//! 4. a member with the tail, one line: [`Tail`];
+//! 5. an empty member whose extra field `RA` has the place of the tail's member in the file, in eight
+//!    bytes, the lowest first.
+//!
+//! The same items in the same order make the same file, byte for byte.
+
+#![forbid(unsafe_code)]
+
+mod index;
+mod read;
+mod verify;
+mod write;
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+pub use read::{Reader, lines};
+pub use verify::{Verified, verify};
+pub use write::{Writer, Written};
+
+/// The layout of the files that are written.
+pub const LAYOUT: u32 = 1;
+
+/// The first line: what the file is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Head {
+    /// The layout's number, [`LAYOUT`].
+    pub rialto_archive: u32,
+    /// The store that the items are from: 16 hexadecimal digits.
+    pub store: String,
+    /// What kind of items there are: `history`.
+    pub class: String,
+    /// The era of the store that they were in.
+    pub era: u32,
+}
+
+/// The last line: how much there is and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tail {
+    /// How many items.
+    pub items: u64,
+    /// The earliest time of an item, in milliseconds since 1970; 0 if there is none.
+    pub from: u64,
+    /// The latest.
+    pub to: u64,
+    /// Bytes of the head's and the items' lines, before compression.
+    pub bytes: u64,
+    /// SHA-256 over these bytes, in hexadecimal digits.
+    pub sha256: String,
+    /// Where the members of items are in the file, and where the last of them ends.
+    pub blocks: Vec<u64>,
+    /// Where the members of the index are in the file, each with the first subject that it has.
+    pub index: Vec<(String, u64)>,
+}
+
+/// Why an archive cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The system refused.
+    #[error("{path} cannot be used")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not what it must be.
+    #[error("{path} is damaged or no archive: {what}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        what: String,
+    },
+    /// What was to be written is no item.
+    #[error("an item cannot be archived: {0}")]
+    Item(String),
+}
+
+/// Digits of a digest.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,212 @@
+//! Writing an archive, an item after the other.
+
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::index::{Index, Line};
+use crate::{ArchiveError, Head, LAYOUT, Tail, hex};
+
+/// Bytes of lines of a block: what is read to see one item.
+const BLOCK_BYTES: usize = 256 << 10;
+/// The longest line: what a reader must be ready to hold.
+pub(crate) const LINE_BYTES_MAX: usize = 64 << 20;
+
+/// The last member: empty, with the place of the tail in its extra field.
+pub(crate) const END_BYTES: usize = 34;
+
+/// Writes an archive to a file, or whatever takes bytes.
+pub struct Writer<W: Write> {
+    out: Counted<W>,
+    block: Vec<u8>,
+    plain: Sha256,
+    index: Index,
+    tail: Tail,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// How many items.
+    pub items: u64,
+    /// The earliest time of an item, in milliseconds since 1970; 0 if there is none.
+    pub from: u64,
+    /// The latest.
+    pub to: u64,
+    /// Bytes before compression.
+    pub plain_bytes: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// SHA-256 of the file, in hexadecimal digits: what `sha256sum` says.
+    pub sha256: String,
+}
+
+/// Counts and hashes what goes through.
+struct Counted<W> {
+    out: W,
+    bytes: u64,
+    hash: Sha256,
+}
+
+impl<W: Write> Counted<W> {
+    fn member(&mut self, plain: &[u8]) -> io::Result<()> {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(plain)?;
+        self.raw(&packed.finish()?)
+    }
+
+    fn raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+fn line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// The last member of a file whose tail begins at this place.
+pub(crate) fn end(tail: u64) -> [u8; END_BYTES] {
+    let mut end = [0; END_BYTES];
+    // Magic, deflate, an extra field, no time, no hint, an unknown system; 12 bytes of extra field.
+    end[..12].copy_from_slice(&[0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 12, 0]);
+    end[12..16].copy_from_slice(&[b'R', b'A', 8, 0]);
+    end[16..24].copy_from_slice(&tail.to_le_bytes());
+    // An empty block; its checksum and its length are zero.
+    end[24] = 3;
+    end
+}
+
+impl<W: Write> Writer<W> {
+    /// Begin an archive. Write through a buffer; that it reaches the disk is the caller's business.
+    ///
+    /// # Errors
+    /// When nothing can be written.
+    pub fn new(out: W, head: &Head) -> io::Result<Self> {
+        assert_eq!(head.rialto_archive, LAYOUT, "the layout that is written");
+        let mut writer = Self {
+            out: Counted {
+                out,
+                bytes: 0,
+                hash: Sha256::new(),
+            },
+            block: Vec::new(),
+            plain: Sha256::new(),
+            index: Index::default(),
+            tail: Tail {
+                items: 0,
+                from: 0,
+                to: 0,
+                bytes: 0,
+                sha256: String::new(),
+                blocks: Vec::new(),
+                index: Vec::new(),
+            },
+        };
+        let head = line(head)?;
+        writer.count(&head);
+        writer.out.member(&head)?;
+        writer.tail.blocks.push(writer.out.bytes);
+        Ok(writer)
+    }
+
+    fn count(&mut self, plain: &[u8]) {
+        self.plain.update(plain);
+        self.tail.bytes += plain.len() as u64;
+    }
+
+    /// Add an item: an object that has these subjects as `about` and this time as `at`.
+    ///
+    /// # Errors
+    /// When it cannot be written, or is too long to be read back.
+    pub fn item<T: Serialize>(
+        &mut self,
+        item: &T,
+        about: &[&str],
+        at: u64,
+    ) -> Result<(), ArchiveError> {
+        let wrong = |error: &dyn std::fmt::Display| ArchiveError::Item(error.to_string());
+        let line = line(item).map_err(|error| wrong(&error))?;
+        if line.len() > LINE_BYTES_MAX {
+            let much = format!("{} bytes, at most {LINE_BYTES_MAX} are read", line.len());
+            return Err(wrong(&much));
+        }
+        let block = u32::try_from(self.tail.blocks.len() - 1).map_err(|error| wrong(&error))?;
+        self.index.add(block, about);
+        let tail = &mut self.tail;
+        tail.from = if tail.items == 0 {
+            at
+        } else {
+            tail.from.min(at)
+        };
+        tail.to = tail.to.max(at);
+        tail.items += 1;
+        self.count(&line);
+        self.block.extend_from_slice(&line);
+        if self.block.len() >= BLOCK_BYTES {
+            self.end_block().map_err(|error| wrong(&error))?;
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) -> io::Result<()> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        self.out.member(&self.block)?;
+        self.block.clear();
+        self.tail.blocks.push(self.out.bytes);
+        Ok(())
+    }
+
+    /// Write the index and the end. Answers what takes bytes, to be synced, and what was written.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(mut self) -> io::Result<(W, Written)> {
+        self.end_block()?;
+        let index = std::mem::take(&mut self.index);
+        let mut lines: Vec<u8> = Vec::new();
+        let mut first: Option<String> = None;
+        for (subject, found) in index.0 {
+            let began = first.get_or_insert_with(|| subject.clone());
+            lines.extend(line(&Line(subject, found))?);
+            if lines.len() >= BLOCK_BYTES {
+                let began = std::mem::take(began);
+                self.index_member(began, &mut lines)?;
+                first = None;
+            }
+        }
+        if let Some(began) = first {
+            self.index_member(began, &mut lines)?;
+        }
+        let place = self.out.bytes;
+        self.tail.sha256 = hex(&self.plain.finalize());
+        self.out.member(&line(&self.tail)?)?;
+        self.out.raw(&end(place))?;
+        self.out.out.flush()?;
+        let written = Written {
+            items: self.tail.items,
+            from: self.tail.from,
+            to: self.tail.to,
+            plain_bytes: self.tail.bytes,
+            bytes: self.out.bytes,
+            sha256: hex(&self.out.hash.finalize()),
+        };
+        Ok((self.out.out, written))
+    }
+
+    fn index_member(&mut self, first: String, lines: &mut Vec<u8>) -> io::Result<()> {
+        self.tail.index.push((first, self.out.bytes));
+        self.out.member(lines)?;
+        lines.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! What is written is read back, by subject and as a whole, and every damage is found.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use rialto_archive::{ArchiveError, Head, LAYOUT, Reader, Writer, Written, lines, verify};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn head() -> Head {
+    Head {
+        rialto_archive: LAYOUT,
+        store: "00000000000000ff".to_owned(),
+        class: "history".to_owned(),
+        era: 3,
+    }
+}
+
+/// An item's number, its time and its subjects; the number of bytes that it has besides.
+type Item = (u64, u64, Vec<String>, usize);
+
+fn value((n, at, about, bytes): &Item) -> Value {
+    // Text that does not shrink.
+    let text: String = (0..*bytes as u64)
+        .map(|b| char::from(b'a' + u8::try_from((b * b * 31 + n * 7 + b / 3) % 26).unwrap()))
+        .collect();
+    json!({ "about": about, "at": at, "n": n, "text": text })
+}
+
+fn write(folder: &TempDir, items: &[Item]) -> (PathBuf, Written) {
+    let path = folder.path().join("one.jsonl.gz");
+    let mut writer = Writer::new(std::fs::File::create(&path).unwrap(), &head()).unwrap();
+    for item in items {
+        let about: Vec<&str> = item.2.iter().map(String::as_str).collect();
+        writer.item(&value(item), &about, item.1).unwrap();
+    }
+    let (_, written) = writer.finish().unwrap();
+    (path, written)
+}
+
+fn many() -> Vec<Item> {
+    let subjects = |n: u64| {
+        let about = [
+            format!("invoice:{}", n % 40),
+            format!("\u{e9}:{}", n / 7),
+            "all:1".into(),
+        ];
+        about[..(n % 4).min(3) as usize].to_vec()
+    };
+    (0..3_000)
+        .map(|n| (n, 1_000 + (n * 37) % 500, subjects(n), 300))
+        .collect()
+}
+
+#[test]
+fn items_are_found_by_their_subjects_in_the_order_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let items = many();
+    let (path, written) = write(&folder, &items);
+    let verified = verify(&path).unwrap();
+    assert_eq!(verified.written, written);
+    assert_eq!(verified.head, head());
+    assert_eq!(
+        (written.items, written.from, written.to),
+        (3_000, 1_000, 1_499)
+    );
+    let mut reader = Reader::open(&path).unwrap();
+    assert!(reader.tail().blocks.len() > 3, "more than one block");
+    for subject in [
+        "invoice:1",
+        "invoice:39",
+        "all:1",
+        "\u{e9}:0",
+        "\u{e9}:428",
+        "invoice:2",
+    ] {
+        let expected: Vec<Value> = items
+            .iter()
+            .filter(|item| item.2.iter().any(|about| about == subject))
+            .map(value)
+            .collect();
+        assert_eq!(reader.count(subject).unwrap(), expected.len() as u64);
+        assert_eq!(reader.items::<Value>(subject).unwrap(), expected);
+    }
+    for unknown in ["", "invoice:", "invoice:40", "zzz", "\u{10ffff}"] {
+        assert_eq!(reader.count(unknown).unwrap(), 0, "{unknown:?}");
+    }
+}
+
+#[test]
+fn any_program_reads_it_and_its_checksum_is_that_of_the_file() {
+    use sha2::Digest as _;
+    let folder = tempfile::tempdir().unwrap();
+    let (path, written) = write(&folder, &many());
+    let bytes = std::fs::read(&path).unwrap();
+    let digest = sha2::Sha256::digest(&bytes);
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(
+        (digest, bytes.len() as u64),
+        (written.sha256, written.bytes)
+    );
+    let mut text = String::new();
+    flate2::read::MultiGzDecoder::new(&*bytes)
+        .read_to_string(&mut text)
+        .unwrap();
+    let all: Vec<Value> = text
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let items: Vec<Value> = many().iter().map(value).collect();
+    assert_eq!(all[1..=3_000], items);
+    assert_eq!(all[0]["class"], "history");
+    let mut seen = Vec::new();
+    lines::<ArchiveError>(&path, &mut |line| {
+        seen.push(line.to_owned());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(seen, text.lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn an_archive_without_items_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, written) = write(&folder, &[]);
+    assert_eq!(verify(&path).unwrap().written, written);
+    assert_eq!((written.items, written.from, written.to), (0, 0, 0));
+    assert_eq!(Reader::open(&path).unwrap().count("a").unwrap(), 0);
+}
+
+/// Whether the file is refused as damaged, by somebody who does not know its checksum.
+fn is_refused(path: &Path) -> bool {
+    match verify(path) {
+        Err(ArchiveError::Damaged { .. }) => true,
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => false,
+    }
+}
+
+#[test]
+fn every_cut_and_every_changed_bit_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let items: Vec<Item> = many().into_iter().take(60).collect();
+    let (path, written) = write(&folder, &items);
+    let whole = std::fs::read(&path).unwrap();
+    for length in 0..whole.len() {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        assert!(is_refused(&path), "cut at {length}");
+    }
+    for byte in 0..whole.len() {
+        let mut changed = whole.clone();
+        changed[byte] ^= 1 << (byte % 8);
+        std::fs::write(&path, &changed).unwrap();
+        // What gzip does not check is a member's time and the like: the file's own checksum does.
+        match verify(&path) {
+            Ok(verified) => assert_ne!(verified.written.sha256, written.sha256, "byte {byte}"),
+            Err(ArchiveError::Damaged { .. }) => {}
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    std::fs::write(&path, [&*whole, &[0]].concat()).unwrap();
+    assert!(is_refused(&path), "a byte more");
+    std::fs::write(&path, [&*whole, &*whole].concat()).unwrap();
+    assert!(is_refused(&path), "twice");
+}
+
+#[test]
+fn an_item_that_is_missing_is_found_although_each_member_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let items = many();
+    let (path, _) = write(&folder, &items);
+    let whole = std::fs::read(&path).unwrap();
+    let (fewer, _) = write(&folder, &items[..2_999]);
+    let fewer = std::fs::read(fewer).unwrap();
+    // The index and the tail of the one behind the items of the other.
+    let blocks = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        let mut reader = Reader::open(&path).unwrap();
+        reader.count("all:1").unwrap();
+        usize::try_from(*reader.tail().blocks.last().unwrap()).unwrap()
+    };
+    let (of_whole, of_fewer) = (blocks(&whole), blocks(&fewer));
+    let mixed = [&fewer[..of_fewer], &whole[of_whole..]].concat();
+    std::fs::write(&path, mixed).unwrap();
+    assert!(is_refused(&path));
+}
+
+#[test]
+fn a_file_of_somebody_else_is_refused_and_one_that_is_not_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other");
+    for bytes in [&b""[..], b"hello", &[0x1f, 0x8b], &[7; 500]] {
+        std::fs::write(&path, bytes).unwrap();
+        assert!(is_refused(&path));
+    }
+    let missing = verify(&folder.path().join("none")).unwrap_err();
+    assert!(matches!(missing, ArchiveError::Io { .. }), "{missing}");
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_is_found_again(
+        items in prop::collection::vec(
+            (0_u64..9, any::<u64>(), prop::collection::vec("[a-c\u{e9}\"]{0,2}", 0..4), 0_usize..90_000),
+            0..12,
+        ),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, written) = write(&folder, &items);
+        prop_assert_eq!(verify(&path).unwrap().written, written);
+        let mut reader = Reader::open(&path).unwrap();
+        let subjects: std::collections::BTreeSet<&String> = items.iter().flat_map(|i| &i.2).collect();
+        for subject in subjects {
+            let expected: Vec<Value> =
+                items.iter().filter(|i| i.2.contains(subject)).map(value).collect();
+            prop_assert_eq!(reader.items::<Value>(subject).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Names of headers that components give, and which of them are the host's to set.
+
+/// Headers that belong to a connection or to the form of a message on it, and the trace: a component that
+/// could set one could have a message read as another one, or as two, or as meant for somebody else.
+const OF_THE_HOST: [&str; 11] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "te",
+    "traceparent",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+/// What the others begin with.
+const OF_PROXIES: &str = "proxy-";
+
+/// The name as it is compared and sent: in lower case.
+#[must_use]
+pub fn canonical(name: &str) -> String {
+    name.to_ascii_lowercase()
+}
+
+/// Whether the host alone sets this header, in whatever case it is written.
+#[must_use]
+pub fn is_the_hosts(name: &str) -> bool {
+    let name = canonical(name);
+    OF_THE_HOST.contains(&name.as_str()) || name.starts_with(OF_PROXIES)
+}
+
+/// A component's headers as they are sent: each name in lower case, without those that are the host's.
+#[must_use]
+pub fn sendable(headers: Vec<(String, String)>) -> Vec<(String, String)> {
+    let own = headers.into_iter().filter(|(name, _)| !is_the_hosts(name));
+    own.map(|(name, value)| (canonical(&name), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_the_connection_is_the_hosts_in_any_case() {
+        for name in [
+            "host",
+            "Host",
+            "HOST",
+            "hOsT",
+            "Content-Length",
+            "Transfer-Encoding",
+            "CONNECTION",
+            "Keep-Alive",
+            "TE",
+            "Trailer",
+            "Upgrade",
+            "Proxy-Authorization",
+            "proxy-connection",
+            "TraceParent",
+        ] {
+            assert!(is_the_hosts(name), "{name}");
+        }
+        for name in ["fspiop-source", "Date", "x-host", "content-type", "hosts"] {
+            assert!(!is_the_hosts(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_rest_is_sent_in_lower_case_and_in_its_order() {
+        let given = [("Date", "a"), ("Host", "b"), ("X-Two", "c"), ("x-two", "D")];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let sent = sendable(given.to_vec());
+        let sent: Vec<_> = sent.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        assert_eq!(sent, [("date", "a"), ("x-two", "c"), ("x-two", "D")]);
+    }
+}

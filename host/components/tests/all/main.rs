@@ -1,0 +1,14 @@
+//! What components may do and what they are kept from, on real ones: one binary, so that it is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+mod cache;
+mod containment;
+mod foreign;
+mod in_flight;
+mod limits;
+mod outside;
+mod refusals;
+mod surfaces;
+mod wasi;
+mod world;

@@ -1,0 +1,175 @@
+//! Requests that nobody has begun, in a queue for each client, so that one who asks for much waits
+//! behind himself and not before others (weighted fair queueing).
+//!
+//! Clients take turns; in its turn a client gets as many requests begun as its weight says. Each has a
+//! share: so many of its requests may be there, waiting or begun. When there is no room for anybody,
+//! a request of a client with a short queue takes the place of the newest one of the longest queue.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::ids::Name;
+use crate::queue::Job;
+
+/// So many clients are remembered before those that have no request are forgotten.
+const IDLE_CLIENTS_MAX: usize = 1_024;
+
+/// One request of a client, waiting or begun, for as long as it is there.
+pub(crate) struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[derive(Default)]
+struct Client {
+    waiting: VecDeque<Box<Job>>,
+    /// Requests that are there, waiting or begun.
+    there: Arc<AtomicUsize>,
+    weight: usize,
+    /// Requests that may still be begun in this turn of the client.
+    left: usize,
+}
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Clients {
+    all: HashMap<Name, Client>,
+    /// Those with waiting requests, in the order of their turns.
+    turns: VecDeque<Name>,
+    waiting: usize,
+    /// Clients that have more turns than one, and how many.
+    weights: HashMap<Name, usize>,
+}
+
+impl Clients {
+    pub fn new(weights: &[(Name, u32)]) -> Self {
+        let weight = |(name, weight): &(Name, u32)| (name.clone(), (*weight).max(1) as usize);
+        Self {
+            weights: weights.iter().map(weight).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// A place among the requests of this client; none if it has its share.
+    pub fn place(&mut self, name: &Name, each_max: usize) -> Option<Place> {
+        let there = &self.client(name).there;
+        if there.load(Ordering::Acquire) >= each_max {
+            return None;
+        }
+        there.fetch_add(1, Ordering::AcqRel);
+        Some(Place(there.clone()))
+    }
+
+    /// A request waits.
+    pub fn push(&mut self, name: &Name, job: Box<Job>) {
+        let client = self.client(name);
+        client.waiting.push_back(job);
+        if client.waiting.len() == 1 {
+            client.left = client.weight;
+            self.turns.push_back(name.clone());
+        }
+        self.waiting += 1;
+    }
+
+    /// The next request, of the client whose turn it is.
+    pub fn pop(&mut self) -> Option<Box<Job>> {
+        let name = self.turns.front()?.clone();
+        let client = self.all.get_mut(&name);
+        let client = client.expect("a client that has its turn is there");
+        let job = client.waiting.pop_front();
+        client.left = client.left.saturating_sub(1);
+        if client.waiting.is_empty() {
+            self.turns.pop_front();
+        } else if client.left == 0 {
+            client.left = client.weight;
+            self.turns.rotate_left(1);
+        }
+        assert!(
+            job.is_some(),
+            "a client has its turn and no request that waits: {name}"
+        );
+        self.waiting -= 1;
+        job
+    }
+
+    /// Take the newest request of the longest queue, if that is longer than this client's would be with
+    /// one more. Lengths count for their weight.
+    pub fn displace(&mut self, for_name: &Name) -> Option<Box<Job>> {
+        let own = self.client(for_name);
+        let (own_next, own_weight) = (own.waiting.len() + 1, own.weight);
+        let turns = self.turns.iter();
+        let longest = turns
+            .filter_map(|name| {
+                let client = self.all.get(name)?;
+                Some((name, client.waiting.len(), client.weight))
+            })
+            // a/b > c/d, without fractions.
+            .max_by(|(_, a, b), (_, c, d)| (a * d).cmp(&(c * b)))?;
+        let (name, length, weight) = longest;
+        if length * own_weight <= own_next * weight {
+            return None;
+        }
+        let name = name.clone();
+        let client = self.all.get_mut(&name)?;
+        let job = client.waiting.pop_back()?;
+        if client.waiting.is_empty() {
+            self.turns.retain(|other| *other != name);
+        }
+        self.waiting -= 1;
+        Some(job)
+    }
+
+    /// How many requests wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// The places in the order of arrival of those that wait.
+    pub fn arrivals(&self) -> impl Iterator<Item = i64> {
+        let all = self.all.values().flat_map(|client| &client.waiting);
+        all.map(|job| job.arrival)
+    }
+
+    /// Take the request with this place in the order of arrival.
+    pub fn take(&mut self, arrival: i64) -> Option<Box<Job>> {
+        for (name, client) in &mut self.all {
+            let at = client.waiting.iter().position(|job| job.arrival == arrival);
+            let Some(job) = at.and_then(|at| client.waiting.remove(at)) else {
+                continue;
+            };
+            if client.waiting.is_empty() {
+                let name = name.clone();
+                self.turns.retain(|other| *other != name);
+            }
+            self.waiting -= 1;
+            return Some(job);
+        }
+        None
+    }
+
+    /// Take all that wait.
+    pub fn drain(&mut self) -> impl Iterator<Item = Box<Job>> {
+        self.turns.clear();
+        self.waiting = 0;
+        let all = self.all.values_mut();
+        all.flat_map(|client| std::mem::take(&mut client.waiting))
+    }
+
+    fn client(&mut self, name: &Name) -> &mut Client {
+        if self.all.len() > IDLE_CLIENTS_MAX && !self.all.contains_key(name) {
+            self.all.retain(|_, client| {
+                !client.waiting.is_empty() || client.there.load(Ordering::Acquire) > 0
+            });
+        }
+        let weight = self.weights.get(name).copied().unwrap_or(1);
+        let client = || Client {
+            weight,
+            ..Client::default()
+        };
+        self.all.entry(name.clone()).or_insert_with(client)
+    }
+}

@@ -1,0 +1,105 @@
+//! Panics after which nothing may go on.
+//!
+//! A panic inside a handler fails its turn. Anywhere else in the engine, in the store's threads or in
+//! what the engine calls there, nobody can say what is left half done: the process ends, and the next
+//! start goes on from what is on disk. In a host it ends before the panicking thread unwinds, so that
+//! nothing of what is half done can reach the disk ([`end_process_on_panic`]).
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What is done when nothing may go on, with the reason in words. In a host it does not return.
+pub type OnFatal = Box<dyn Fn(&str) + Send + Sync>;
+
+/// What a panic on this thread means now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Panics {
+    /// Not the engine's business.
+    Elsewhere,
+    /// The process ends.
+    End,
+    /// Somebody takes care of it.
+    Contained,
+}
+
+thread_local! {
+    static PANICS: Cell<Panics> = const { Cell::new(Panics::Elsewhere) };
+}
+
+/// Puts back what a panic meant before.
+struct Before(Panics);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        PANICS.set(self.0);
+    }
+}
+
+/// What a panic said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Panic(String);
+
+impl fmt::Display for Panic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Panic {
+    fn of(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self(text.unwrap_or_else(|| "without a message".into()))
+    }
+}
+
+fn run<T>(panics: Panics, run: impl FnOnce() -> T) -> Result<T, Panic> {
+    let before = Before(PANICS.replace(panics));
+    let ran = catch_unwind(AssertUnwindSafe(run));
+    drop(before);
+    ran.map_err(|panic| Panic::of(&*panic))
+}
+
+/// Run what may panic without harm to anything else.
+///
+/// # Errors
+/// When it panics.
+pub fn contained<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
+    run(Panics::Contained, body)
+}
+
+/// Run what must not panic; `what` names it. If it does all the same, the process ends, or in a process
+/// without [`end_process_on_panic`] what `on_fatal` does happens.
+pub fn guarded<T>(what: &str, on_fatal: impl FnOnce(&str), body: impl FnOnce() -> T) -> Option<T> {
+    match run(Panics::End, body) {
+        Ok(value) => Some(value),
+        Err(panic) => {
+            on_fatal(&format!("{what} panicked: {panic}"));
+            None
+        }
+    }
+}
+
+/// End the process at once, with the reason in the log and on standard error.
+pub fn abort(reason: &str) -> ! {
+    tracing::error!(reason, "the host ends at once: {reason}");
+    std::process::abort()
+}
+
+/// From now on a panic that nothing may go on after ends the process before its thread unwinds.
+pub fn end_process_on_panic() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        before(panic);
+        if PANICS.get() == Panics::End {
+            let thread = std::thread::current();
+            let name = thread.name().unwrap_or("without a name");
+            let text = Panic::of(panic.payload());
+            let place = panic.location().map(ToString::to_string);
+            let place = place.unwrap_or_default();
+            abort(&format!("the thread `{name}` panicked at {place}: {text}"));
+        }
+    }));
+}

@@ -1,0 +1,348 @@
+//! How a component that deliveries go to is doing: well, failing, paused, or being made up to.
+//!
+//! A component with which deliveries about several subjects from several senders fail, with no success
+//! between, is paused: its deliveries are kept in the order in which they came, and one of them at a time is
+//! tried (a probe), with growing pauses. The first that goes well ends the pause; then what was kept is let
+//! go, in order, bit by bit. A single delivery that cannot be handled pauses nobody: others succeed between
+//! its attempts, and those of one sender are not enough.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::ids::{Lsn, Name, TurnId};
+use crate::limits::Limits;
+use crate::stimulus::{Cause, Delivery};
+use crate::time::Timestamp;
+
+/// A delivery that waits.
+pub(crate) struct Waiting {
+    pub turn: TurnId,
+    /// Failures so far.
+    pub attempts: u32,
+    /// When the first of them was, on the monotonic clock.
+    pub failing_since_us: u64,
+    /// When the log is committed up to here, the delivery is on disk.
+    pub lsn: Lsn,
+    /// Who asked for what it belongs to, if that is known.
+    pub sender: Option<Name>,
+    from: u64,
+    about: u64,
+    /// How often it was the probe of its subscriber.
+    probes: u32,
+    /// None if it is read back from the store when its time comes.
+    pub delivery: Option<Arc<Delivery>>,
+}
+
+impl Waiting {
+    pub fn new(delivery: Arc<Delivery>, sender: Option<Name>, turn: TurnId, lsn: Lsn) -> Self {
+        Self {
+            turn,
+            attempts: 0,
+            failing_since_us: 0,
+            lsn,
+            from: from(&delivery),
+            about: about(&delivery),
+            sender,
+            probes: 0,
+            delivery: Some(delivery),
+        }
+    }
+
+    /// Whether it may leave the memory: a reminder is there anyway, and what is not on disk cannot be read
+    /// back.
+    pub fn may_leave(&self, committed: Lsn) -> bool {
+        let event = |delivery: &Arc<Delivery>| delivery.cause == Cause::Event;
+        self.delivery.as_ref().is_some_and(event) && self.lsn <= committed
+    }
+}
+
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Stands for whoever caused a delivery: the client, or else the trace.
+fn from(delivery: &Delivery) -> u64 {
+    match &delivery.sender {
+        Some(sender) => hash(sender),
+        None => hash(delivery.trace.id),
+    }
+}
+
+/// Stands for what a delivery is about: its first subject, or else itself.
+fn about(delivery: &Delivery) -> u64 {
+    match delivery.subjects.first() {
+        Some(subject) => hash(subject),
+        None => hash(delivery.id),
+    }
+}
+
+/// Failures since the last success.
+#[derive(Default)]
+struct Streak {
+    subjects: HashSet<u64>,
+    senders: HashSet<u64>,
+    error: String,
+}
+
+/// How a subscriber stands.
+enum Standing {
+    /// Some deliveries failed since the last success.
+    Failing,
+    /// Nothing but probes is tried.
+    Paused(Pause),
+    /// What was kept is let go.
+    Draining,
+}
+
+struct Pause {
+    since: Timestamp,
+    since_us: u64,
+    /// The delivery that is being tried.
+    probing: Option<u64>,
+    /// When the next one is.
+    next_us: u64,
+    /// How long after the last one.
+    pause_us: u64,
+    last_us: u64,
+    probes: u32,
+    /// How often somebody's delivery was the probe.
+    probed: HashMap<u64, u32>,
+}
+
+/// A component that is paused, as operators see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paused {
+    /// The component.
+    pub component: Name,
+    /// Since when.
+    pub since: Timestamp,
+    /// Deliveries that are kept, in memory or on disk.
+    pub kept: usize,
+    /// Deliveries that were tried since.
+    pub probes: u32,
+    /// Milliseconds until the next is tried; none while one is.
+    pub next_probe_ms: Option<u64>,
+    /// The last failure, in words.
+    pub error: String,
+}
+
+/// What becomes of a subscriber by a failure.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Fallen {
+    /// It goes on.
+    No,
+    /// It is paused from now on.
+    Now {
+        /// What failed was about so many subjects.
+        subjects: usize,
+        /// And came from so many senders.
+        senders: usize,
+    },
+    /// It was paused before.
+    Before,
+}
+
+/// See the module's documentation.
+pub(crate) struct Subscriber {
+    standing: Standing,
+    streak: Streak,
+    /// When it was well last, on the monotonic clock. What failed before that and fails again says nothing
+    /// of it: others succeeded between.
+    well_us: u64,
+    /// Counts the pauses: what was let go before the last one is kept again.
+    pub period: u64,
+    /// Deliveries that are kept, by their ids, which is the order in which they came.
+    pub kept: BTreeMap<u64, Waiting>,
+}
+
+impl Subscriber {
+    pub fn failing(well_us: u64) -> Self {
+        Self {
+            standing: Standing::Failing,
+            streak: Streak::default(),
+            well_us,
+            period: 1,
+            kept: BTreeMap::new(),
+        }
+    }
+
+    /// One that only has deliveries to make up for.
+    pub fn draining() -> Self {
+        Self {
+            standing: Standing::Draining,
+            ..Self::failing(0)
+        }
+    }
+
+    /// Whether nothing is to be remembered of it.
+    pub fn is_well(&self) -> bool {
+        let quiet = self.kept.is_empty() && self.streak.subjects.is_empty();
+        quiet && !matches!(self.standing, Standing::Paused(_))
+    }
+
+    pub fn is_paused(&self) -> bool {
+        matches!(self.standing, Standing::Paused(_))
+    }
+
+    pub fn is_draining(&self) -> bool {
+        matches!(self.standing, Standing::Draining) && !self.kept.is_empty()
+    }
+
+    /// Whether a delivery is kept that comes now. `released` is the period in which it was let go.
+    pub fn keeps(&self, id: u64, released: Option<u64>) -> bool {
+        let released = released == Some(self.period);
+        match &self.standing {
+            Standing::Failing => false,
+            Standing::Paused(pause) => !(released && pause.probing == Some(id)),
+            Standing::Draining => !released && !self.kept.is_empty(),
+        }
+    }
+
+    /// Keep a delivery.
+    pub fn keep(&mut self, id: u64, waiting: Waiting, limits: &Limits) {
+        if let Standing::Paused(pause) = &mut self.standing
+            && !pause.probed.contains_key(&waiting.from)
+        {
+            // Somebody whose deliveries were not tried yet: they may be well.
+            let soon = pause.last_us + limits.probe_initial_ms.saturating_mul(1_000);
+            pause.next_us = pause.next_us.min(soon);
+        }
+        if matches!(self.standing, Standing::Failing) {
+            self.standing = Standing::Draining;
+        }
+        let before = self.kept.insert(id, waiting);
+        assert!(before.is_none(), "the delivery {id} is kept twice");
+    }
+
+    /// A delivery failed, for the first time at this instant.
+    pub fn failed(
+        &mut self,
+        delivery: &Delivery,
+        first_us: u64,
+        reason: &str,
+        now: (Timestamp, u64),
+        limits: &Limits,
+    ) -> Fallen {
+        /// More are not counted.
+        const COUNTED_MAX: usize = 1_024;
+        reason.clone_into(&mut self.streak.error);
+        if self.streak.subjects.len() < COUNTED_MAX && first_us >= self.well_us {
+            self.streak.subjects.insert(about(delivery));
+            self.streak.senders.insert(from(delivery));
+        }
+        if let Standing::Paused(pause) = &mut self.standing {
+            if pause.probing == Some(delivery.id) {
+                // Pauses grow when a delivery of everybody was tried.
+                let untried = |waiting: &Waiting| !pause.probed.contains_key(&waiting.from);
+                if !self.kept.values().any(untried) {
+                    let longest = limits.probe_max_ms.saturating_mul(1_000);
+                    pause.pause_us = pause.pause_us.saturating_mul(2).min(longest);
+                }
+                pause.ended(now.1);
+            }
+            return Fallen::Before;
+        }
+        let (subjects, senders) = (self.streak.subjects.len(), self.streak.senders.len());
+        if subjects < limits.pause_subjects || senders < limits.pause_senders {
+            return Fallen::No;
+        }
+        let pause_us = limits.probe_initial_ms.saturating_mul(1_000);
+        self.period += 1;
+        self.standing = Standing::Paused(Pause {
+            since: now.0,
+            since_us: now.1,
+            probing: None,
+            next_us: now.1 + pause_us,
+            pause_us,
+            last_us: now.1,
+            probes: 0,
+            probed: HashMap::new(),
+        });
+        Fallen::Now { subjects, senders }
+    }
+
+    /// A probe ended and told nothing: other turns were in its way, or nobody wanted it any more.
+    pub fn told_nothing(&mut self, id: u64, now_us: u64) {
+        if let Standing::Paused(pause) = &mut self.standing
+            && pause.probing == Some(id)
+        {
+            pause.ended(now_us);
+        }
+    }
+
+    /// A delivery succeeded. Answers for how long the subscriber was paused, in microseconds, if this ends a
+    /// pause.
+    pub fn succeeded(&mut self, now_us: u64) -> Option<u64> {
+        self.streak = Streak::default();
+        self.well_us = now_us;
+        let Standing::Paused(pause) = &self.standing else {
+            return None;
+        };
+        let took_us = now_us.saturating_sub(pause.since_us);
+        self.standing = Standing::Draining;
+        Some(took_us)
+    }
+
+    /// When the next probe is due, if one is to come.
+    pub fn next_probe_us(&self) -> Option<u64> {
+        match &self.standing {
+            Standing::Paused(pause) if pause.probing.is_none() && !self.kept.is_empty() => {
+                Some(pause.next_us)
+            }
+            _ => None,
+        }
+    }
+
+    /// Take the delivery that is the next probe. It is the oldest about its subject, so that what is about
+    /// one subject stays in order, and of a sender who had the fewest probes, so that one sender's
+    /// bad messages do not keep the subscriber paused.
+    pub fn probe(&mut self) -> Option<(u64, Waiting)> {
+        let Standing::Paused(pause) = &mut self.standing else {
+            return None;
+        };
+        let mut subjects = HashSet::new();
+        let oldest = self
+            .kept
+            .iter()
+            .filter(|(_, waiting)| subjects.insert(waiting.about));
+        let chosen = oldest.min_by_key(|(id, waiting)| {
+            let probed = pause.probed.get(&waiting.from).copied().unwrap_or(0);
+            (probed, waiting.probes, **id)
+        });
+        let id = *chosen?.0;
+        let mut waiting = self.kept.remove(&id)?;
+        *pause.probed.entry(waiting.from).or_default() += 1;
+        waiting.probes += 1;
+        pause.probes += 1;
+        pause.probing = Some(id);
+        Some((id, waiting))
+    }
+
+    /// As operators see it, if it is paused.
+    pub fn shown(&self, component: &Name, now_us: u64) -> Option<Paused> {
+        let Standing::Paused(pause) = &self.standing else {
+            return None;
+        };
+        let left_ms = pause.next_us.saturating_sub(now_us) / 1_000;
+        Some(Paused {
+            component: component.clone(),
+            since: pause.since,
+            kept: self.kept.len(),
+            probes: pause.probes,
+            next_probe_ms: pause.probing.is_none().then_some(left_ms),
+            error: self.streak.error.clone(),
+        })
+    }
+}
+
+impl Pause {
+    fn ended(&mut self, now_us: u64) {
+        self.probing = None;
+        self.last_us = now_us;
+        self.next_us = now_us + self.pause_us;
+    }
+}

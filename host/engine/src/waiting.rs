@@ -1,0 +1,346 @@
+//! Deliveries that wait: for another attempt, or for a subscriber that is paused. They have a room of
+//! their own, so that what waits keeps no request out.
+//!
+//! What waits is on disk. Beyond a bound it leaves the memory, and is read back from the store when its time
+//! comes. Times are on the monotonic clock: one that jumps neither stalls nor hurries a retry.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::ids::{Lsn, Name};
+use crate::limits::Limits;
+use crate::stimulus::Delivery;
+use crate::subscriber::{Fallen, Paused, Subscriber, Waiting};
+use crate::sync::Mutex;
+use crate::time::Timestamp;
+
+/// Deliveries that are let go at a time.
+const RELEASED_MAX: usize = 512;
+/// The pause before a store that could not be read is asked again, in microseconds.
+const READ_AGAIN_US: u64 = 1_000_000;
+
+/// Where a delivery waited that is let go.
+#[derive(Clone, Copy, Debug)]
+enum From {
+    /// For another attempt.
+    Delay,
+    /// For its subscriber, in this period.
+    Kept(u64),
+    /// As its subscriber's probe, in this period.
+    Probe(u64),
+}
+
+/// A delivery that is let go.
+pub(crate) struct Released {
+    pub id: u64,
+    component: Name,
+    pub waiting: Waiting,
+    from: From,
+}
+
+impl Released {
+    /// The period of its subscriber in which it is let go, if it was kept for that.
+    pub fn period(&self) -> Option<u64> {
+        match self.from {
+            From::Delay => None,
+            From::Kept(period) | From::Probe(period) => Some(period),
+        }
+    }
+}
+
+/// How many wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub delayed: usize,
+    pub kept: usize,
+    pub in_memory: usize,
+    pub paused: usize,
+}
+
+#[derive(Default)]
+struct State {
+    /// Those that are not well, or have something kept.
+    subscribers: BTreeMap<Name, Subscriber>,
+    /// By the instant of the next attempt, and the delivery's id.
+    delayed: BTreeMap<(u64, u64), (Name, Waiting)>,
+    /// Those of all that wait whose delivery is in memory.
+    in_memory: usize,
+    /// The store could not be read; not before this instant again.
+    read_again_us: u64,
+}
+
+impl State {
+    /// Keep a delivery for its subscriber: for the end of its pause, or until what was kept before is let go.
+    fn keep(&mut self, component: &Name, id: u64, waiting: Waiting, limits: &Limits) {
+        self.came(&waiting);
+        let subscriber = self.subscribers.entry(component.clone());
+        let subscriber = subscriber.or_insert_with(Subscriber::draining);
+        subscriber.keep(id, waiting, limits);
+    }
+
+    fn delay(&mut self, component: &Name, id: u64, waiting: Waiting, due_us: u64) {
+        self.came(&waiting);
+        let place = (due_us, id);
+        let before = self.delayed.insert(place, (component.clone(), waiting));
+        assert!(before.is_none(), "the delivery {id} waits twice");
+    }
+
+    fn came(&mut self, waiting: &Waiting) {
+        self.in_memory += usize::from(waiting.delivery.is_some());
+    }
+
+    fn went(&mut self, released: &[Released]) {
+        let in_memory = released.iter().filter(|r| r.waiting.delivery.is_some());
+        let in_memory = in_memory.count();
+        assert!(
+            self.in_memory >= in_memory,
+            "{in_memory} deliveries in memory are let go of {} that wait there",
+            self.in_memory
+        );
+        self.in_memory -= in_memory;
+    }
+}
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Room {
+    state: Mutex<State>,
+    /// How many `subscribers` there are, for a look without the lock.
+    watched: AtomicUsize,
+}
+
+impl Room {
+    /// Whether a delivery that is to run waits for its subscriber instead.
+    pub fn keeps(&self, component: &Name, id: u64, released: Option<u64>) -> bool {
+        if self.watched.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let state = self.state.lock();
+        let subscriber = state.subscribers.get(component);
+        subscriber.is_some_and(|subscriber| subscriber.keeps(id, released))
+    }
+
+    /// Keep a delivery until its subscriber is well; let it go at once if it is by now.
+    pub fn keep(&self, component: &Name, id: u64, waiting: Waiting, limits: &Limits) {
+        self.with(|state| state.keep(component, id, waiting, limits));
+    }
+
+    /// A delivery failed, for the first time at this instant.
+    pub fn failed(
+        &self,
+        delivery: &Delivery,
+        first_us: u64,
+        reason: &str,
+        now: (Timestamp, u64),
+        limits: &Limits,
+    ) -> Fallen {
+        self.with(|state| {
+            let component = &delivery.component;
+            let subscriber = state.subscribers.entry(component.clone());
+            // One that is not known was well a moment ago: only what fails for the first time counts.
+            let subscriber = subscriber.or_insert_with(|| Subscriber::failing(now.1));
+            let fallen = subscriber.failed(delivery, first_us, reason, now, limits);
+            if matches!(fallen, Fallen::Now { .. }) {
+                // What waits for another attempt waits for the subscriber now.
+                let due = std::mem::take(&mut state.delayed);
+                for ((due_us, id), (of, waiting)) in due {
+                    if of == *component {
+                        subscriber.keep(id, waiting, limits);
+                    } else {
+                        state.delayed.insert((due_us, id), (of, waiting));
+                    }
+                }
+            }
+            fallen
+        })
+    }
+
+    /// A delivery ended that says nothing about its subscriber. Answers how that stands.
+    pub fn told_nothing(&self, component: &Name, id: u64, now_us: u64) -> Fallen {
+        if self.watched.load(Ordering::Acquire) == 0 {
+            return Fallen::No;
+        }
+        let mut state = self.state.lock();
+        let Some(subscriber) = state.subscribers.get_mut(component) else {
+            return Fallen::No;
+        };
+        subscriber.told_nothing(id, now_us);
+        if subscriber.is_paused() {
+            Fallen::Before
+        } else {
+            Fallen::No
+        }
+    }
+
+    /// A delivery succeeded. Answers for how many microseconds its subscriber was paused and how many
+    /// deliveries were kept, if this ends a pause.
+    pub fn succeeded(&self, component: &Name, now_us: u64) -> Option<(u64, usize)> {
+        if self.watched.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        self.with(|state| {
+            let subscriber = state.subscribers.get_mut(component)?;
+            let paused_us = subscriber.succeeded(now_us);
+            let kept = subscriber.kept.len();
+            if subscriber.is_well() {
+                state.subscribers.remove(component);
+            }
+            paused_us.map(|us| (us, kept))
+        })
+    }
+
+    /// A delivery that failed waits for another attempt at this instant, or for its subscriber if that is
+    /// paused.
+    pub fn delay(&self, component: &Name, id: u64, waiting: Waiting, due_us: u64, limits: &Limits) {
+        self.with(|state| {
+            let subscriber = state.subscribers.get(component);
+            if subscriber.is_some_and(Subscriber::is_paused) {
+                state.keep(component, id, waiting, limits);
+            } else {
+                state.delay(component, id, waiting, due_us);
+            }
+        });
+    }
+
+    /// Take what is to run now: the probes that are due, and as far as there is `room` what is due for
+    /// another attempt and what is kept for subscribers that are well again.
+    pub fn release(&self, now_us: u64, room: usize) -> Vec<Released> {
+        self.with(|state| {
+            let mut released = Vec::new();
+            if state.read_again_us > now_us {
+                return released;
+            }
+            let room = room.min(RELEASED_MAX);
+            for (component, subscriber) in &mut state.subscribers {
+                let due = subscriber.next_probe_us().is_some_and(|at| at <= now_us);
+                let probe = due.then(|| subscriber.probe()).flatten();
+                released.extend(probe.map(|(id, waiting)| Released {
+                    id,
+                    component: component.clone(),
+                    waiting,
+                    from: From::Probe(subscriber.period),
+                }));
+            }
+            while released.len() < room
+                && let Some(first) = state.delayed.first_entry()
+                && first.key().0 <= now_us
+            {
+                let ((_, id), (component, waiting)) = first.remove_entry();
+                released.push(Released {
+                    id,
+                    component,
+                    waiting,
+                    from: From::Delay,
+                });
+            }
+            for (component, subscriber) in &mut state.subscribers {
+                while released.len() < room && subscriber.is_draining() {
+                    let Some((id, waiting)) = subscriber.kept.pop_first() else {
+                        break;
+                    };
+                    released.push(Released {
+                        id,
+                        component: component.clone(),
+                        waiting,
+                        from: From::Kept(subscriber.period),
+                    });
+                }
+            }
+            state
+                .subscribers
+                .retain(|_, subscriber| !subscriber.is_well());
+            state.went(&released);
+            released
+        })
+    }
+
+    /// The store could not be read: put back what was to be let go.
+    pub fn put_back(&self, released: Vec<Released>, now_us: u64, limits: &Limits) {
+        self.with(|state| {
+            state.read_again_us = now_us + READ_AGAIN_US;
+            for again in released {
+                let (component, id) = (&again.component, again.id);
+                let subscriber = state.subscribers.get_mut(component);
+                let paused = subscriber.is_some_and(|subscriber| {
+                    subscriber.told_nothing(id, now_us);
+                    subscriber.is_paused()
+                });
+                match again.from {
+                    From::Delay if !paused => state.delay(component, id, again.waiting, now_us),
+                    _ => state.keep(component, id, again.waiting, limits),
+                }
+            }
+        });
+    }
+
+    /// Have deliveries leave the memory beyond this bound, those first whose time comes last.
+    pub fn trim(&self, max: usize, committed: Lsn) {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let mut over = state.in_memory.saturating_sub(max);
+        if over == 0 {
+            return;
+        }
+        let kept = state.subscribers.values_mut();
+        let kept = kept.flat_map(|subscriber| subscriber.kept.values_mut().rev());
+        let delayed = state.delayed.values_mut().rev().map(|(_, waiting)| waiting);
+        for waiting in kept.chain(delayed) {
+            if over == 0 {
+                return;
+            }
+            if waiting.may_leave(committed) {
+                waiting.delivery = None;
+                state.in_memory -= 1;
+                over -= 1;
+            }
+        }
+    }
+
+    /// When `release` has something to do next, on the monotonic clock.
+    pub fn next_due_us(&self) -> Option<u64> {
+        let state = self.state.lock();
+        let delayed = state.delayed.first_key_value().map(|((due, _), _)| *due);
+        let subscribers = state.subscribers.values();
+        let theirs = subscribers.filter_map(|subscriber| {
+            if subscriber.is_draining() {
+                Some(0)
+            } else {
+                subscriber.next_probe_us()
+            }
+        });
+        theirs
+            .chain(delayed)
+            .min()
+            .map(|due| due.max(state.read_again_us))
+    }
+
+    pub fn counts(&self) -> Counts {
+        let state = self.state.lock();
+        let subscribers = state.subscribers.values();
+        Counts {
+            delayed: state.delayed.len(),
+            kept: subscribers.clone().map(|s| s.kept.len()).sum(),
+            in_memory: state.in_memory,
+            paused: subscribers.filter(|s| s.is_paused()).count(),
+        }
+    }
+
+    /// The subscribers that are paused, in the order of their names.
+    pub fn paused(&self, now_us: u64) -> Vec<Paused> {
+        let state = self.state.lock();
+        let all = state.subscribers.iter();
+        let mut paused: Vec<Paused> = all
+            .filter_map(|(component, subscriber)| subscriber.shown(component, now_us))
+            .collect();
+        paused.sort_by(|a, b| a.component.cmp(&b.component));
+        paused
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state.lock();
+        let done = change(&mut state);
+        self.watched
+            .store(state.subscribers.len(), Ordering::Release);
+        done
+    }
+}

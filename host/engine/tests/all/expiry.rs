@@ -1,0 +1,93 @@
+//! Turns for somebody who waits no longer than he said: what has not begun by then does not, what is
+//! executed stays, and who waits for nothing is not cut short.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::world::{Ask, BANK, World, doing};
+use parking_lot::Mutex;
+use rialto_engine::{Asker, Failure, Trace};
+
+type Answer = Arc<Mutex<Option<Result<bool, Failure>>>>;
+
+fn within(world: &World, ask: Ask, within: Option<Duration>) -> Answer {
+    let answer = Answer::default();
+    let told = answer.clone();
+    let asker = Asker {
+        within,
+        ..Asker::default()
+    };
+    let submitted = world.engine.submit_for(
+        asker,
+        BANK.into(),
+        "ask".into(),
+        Arc::new(ask),
+        Trace::default(),
+        Box::new(move |outcome| {
+            *told.lock() = Some(outcome.map(|reply| *reply.downcast::<bool>().unwrap()));
+        }),
+    );
+    submitted.unwrap();
+    answer
+}
+
+fn mark(id: &'static str) -> Ask {
+    doing(move |turn| {
+        turn.write(BANK, "marks", id, "1")?;
+        Ok(true)
+    })
+}
+
+#[test]
+fn a_turn_whose_time_is_over_does_not_begin_and_leaves_its_line_in_the_history() {
+    let world = World::new();
+    let late = within(&world, mark("late"), Some(Duration::ZERO));
+    let early = within(&world, mark("early"), Some(Duration::from_secs(3600)));
+    let patient = within(&world, mark("patient"), None);
+    world.settle();
+    assert_eq!(late.lock().take(), Some(Err(Failure::Expired)));
+    assert_eq!(early.lock().take(), Some(Ok(true)));
+    assert_eq!(patient.lock().take(), Some(Ok(true)));
+    let marks: Vec<String> = world.all("marks").into_keys().collect();
+    assert_eq!(marks, ["early", "patient"]);
+}
+
+#[test]
+fn a_turn_is_told_how_long_somebody_waits_for_it() {
+    let world = World::new();
+    let left = Arc::new(Mutex::new(Vec::new()));
+    for given in [None, Some(Duration::from_secs(3600))] {
+        let left = left.clone();
+        let ask = doing(move |turn| {
+            left.lock().push(turn.left_us());
+            Ok(true)
+        });
+        let _ = within(&world, ask, given);
+    }
+    world.settle();
+    let left = left.lock().clone();
+    assert_eq!(left[0], None);
+    let hour_us = 3_600_000_000;
+    assert!(
+        left[1].is_some_and(|us| us > hour_us / 2 && us <= hour_us),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn a_turn_that_ran_longer_than_somebody_waited_is_executed_all_the_same() {
+    let world = World::new().in_real_time();
+    let slow = doing(|turn| {
+        turn.write(BANK, "marks", "slow", "1")?;
+        while turn.left_us() != Some(0) {
+            std::thread::yield_now();
+        }
+        Ok(true)
+    });
+    let answer = within(&world, slow, Some(Duration::from_millis(200)));
+    world.settle();
+    assert_eq!(answer.lock().take(), Some(Ok(true)));
+    assert_eq!(world.all("marks").len(), 1);
+}

@@ -1,0 +1,202 @@
+//! Who asks for much waits behind himself: clients take turns, each has a share, and nobody's flood keeps
+//! others out.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::world::{Ask, World, doing, limits, note};
+use rialto_engine::{Failure, Limits};
+
+type Answer = Arc<Mutex<Option<Result<bool, Failure>>>>;
+
+fn with(limits: Limits) -> World {
+    World::on(Arc::default(), Arc::default(), limits)
+}
+
+/// A request that leads to a delivery.
+fn work() -> Ask {
+    doing(|turn| {
+        note(turn, "till", "work", "work")?;
+        Ok(true)
+    })
+}
+
+/// What became of a client's requests.
+#[derive(Default)]
+struct Tally {
+    asked: usize,
+    refused: usize,
+    waiting: Vec<(u64, Answer)>,
+    answered: usize,
+    slowest_ms: u64,
+}
+
+impl Tally {
+    fn ask(&mut self, world: &World, client: &str, now_ms: u64) {
+        self.asked += 1;
+        match world.ask_as(client, work()) {
+            Some(answer) => self.waiting.push((now_ms, answer)),
+            None => self.refused += 1,
+        }
+    }
+
+    fn look(&mut self, now_ms: u64) {
+        let (mut answered, mut refused, mut slowest) = (0, 0, self.slowest_ms);
+        self.waiting
+            .retain(|(asked_ms, answer)| match &*answer.lock() {
+                None => true,
+                Some(Ok(_)) => {
+                    answered += 1;
+                    slowest = slowest.max(now_ms - asked_ms);
+                    false
+                }
+                Some(Err(Failure::Refused)) => {
+                    refused += 1;
+                    false
+                }
+                Some(Err(other)) => panic!("{other}"),
+            });
+        self.answered += answered;
+        self.refused += refused;
+        self.slowest_ms = slowest;
+    }
+}
+
+/// A second in which these clients ask for so many turns each millisecond, and so many turns can be run in
+/// one.
+fn second(
+    limits: Limits,
+    clients: &[(&str, usize)],
+    turns_each_ms: usize,
+) -> BTreeMap<String, Tally> {
+    let world = with(limits);
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    for now_ms in 0..1_000 {
+        let most = clients.iter().map(|(_, each)| *each).max().unwrap();
+        // All at once, whoever asks for more than others going on when they are through.
+        for n in 0..most {
+            for (client, each) in clients {
+                if n < *each {
+                    let tally = tallies.entry((*client).to_owned()).or_default();
+                    tally.ask(&world, client, now_ms);
+                }
+            }
+        }
+        for _ in 0..turns_each_ms {
+            world.engine.run_next();
+        }
+        world.engine.commit().unwrap();
+        world.pass(1);
+        for tally in tallies.values_mut() {
+            tally.look(now_ms + 1);
+        }
+    }
+    tallies
+}
+
+#[test]
+fn one_client_floods_and_the_others_keep_theirs() {
+    let limits = Limits {
+        turns_waiting_max: 256,
+        turns_waiting_per_client_max: 64,
+        ..limits()
+    };
+    let others = ["b", "c", "d", "e", "f", "g", "h", "i", "j"];
+    let mut clients = vec![("flood", 300)];
+    clients.extend(others.map(|name| (name, 1)));
+    // Each request is two turns: the others need 18 of 40, the flood asks for 600.
+    let tallies = second(limits, &clients, 40);
+    println!("| client | asked | answered | refused | slowest |\n|---|---|---|---|---|");
+    for (client, tally) in &tallies {
+        println!(
+            "| {client} | {} | {} | {} | {} ms |",
+            tally.asked, tally.answered, tally.refused, tally.slowest_ms
+        );
+    }
+    for name in others {
+        let tally = &tallies[name];
+        assert!(
+            tally.answered * 100 >= tally.asked * 95,
+            "{name}: {} of {}",
+            tally.answered,
+            tally.asked
+        );
+        assert!(tally.slowest_ms <= 50, "{name}: {} ms", tally.slowest_ms);
+    }
+    assert!(
+        tallies["flood"].answered >= 9_000,
+        "what is left is not wasted"
+    );
+}
+
+#[test]
+fn many_that_flood_together_do_not_keep_another_out() {
+    let limits = Limits {
+        turns_waiting_max: 64,
+        turns_waiting_per_client_max: 32,
+        ..limits()
+    };
+    let clients = [("f1", 50), ("f2", 50), ("f3", 50), ("f4", 50), ("b", 1)];
+    let tallies = second(limits, &clients, 20);
+    let tally = &tallies["b"];
+    assert!(tally.answered >= 950, "{}", tally.answered);
+}
+
+#[test]
+fn what_is_left_is_shared_by_weight() {
+    let limits = Limits {
+        turns_waiting_max: 256,
+        turns_waiting_per_client_max: 64,
+        client_weights: vec![("heavy".into(), 3)],
+        ..limits()
+    };
+    let tallies = second(limits, &[("heavy", 50), ("light", 50)], 40);
+    let (heavy, light) = (tallies["heavy"].answered, tallies["light"].answered);
+    assert!(
+        heavy * 10 >= light * 29 && heavy * 10 <= light * 31,
+        "{heavy}, {light}"
+    );
+}
+
+#[test]
+fn a_request_that_makes_room_for_another_client_is_told_so_and_has_not_begun() {
+    let world = with(Limits {
+        turns_waiting_max: 4,
+        turns_waiting_per_client_max: 4,
+        ..limits()
+    });
+    let greedy: Vec<Answer> = (0..4).map(|_| world.ask_as("a", work()).unwrap()).collect();
+    assert!(world.ask_as("a", work()).is_none(), "the share is taken");
+    let other = world.ask_as("b", work()).unwrap();
+    assert_eq!(greedy[3].lock().take(), Some(Err(Failure::Refused)));
+    assert!(world.ask_as("b", work()).is_some());
+    assert!(
+        world.ask_as("b", work()).is_none(),
+        "not more than the other has"
+    );
+    world.settle();
+    assert_eq!(other.lock().take(), Some(Ok(true)));
+    assert_eq!(greedy[0].lock().take(), Some(Ok(true)));
+    let load = world.engine.load();
+    assert_eq!((load.turns_active, load.turns_alive), (0, 0));
+}
+
+#[test]
+fn work_that_was_begun_goes_first_and_does_not_keep_requests_out() {
+    let world = with(limits());
+    let _ = world.ask_as("a", doing(crate::world::spin));
+    world.settle_once();
+    let answer = world.ask_as("b", doing(|_| Ok(true))).unwrap();
+    let mut turns = 0;
+    while answer.lock().is_none() {
+        world.engine.run_next();
+        world.engine.commit().unwrap();
+        turns += 1;
+        assert!(turns < 20, "events without end keep a request out");
+    }
+    assert!(turns > 2, "what was begun goes first");
+}

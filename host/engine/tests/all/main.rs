@@ -1,0 +1,17 @@
+//! What the engine promises, seen through its own interface: one binary, so that it is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+mod bounds;
+mod expiry;
+mod fairness;
+mod memory_store;
+mod outlets;
+mod panics;
+mod simulation;
+mod spans;
+mod subscribers;
+mod threads;
+mod throughput;
+mod turns;
+mod world;

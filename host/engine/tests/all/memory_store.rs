@@ -1,0 +1,28 @@
+//! The store in memory of these tests does what every store must do, so that they show the truth.
+
+use std::sync::Arc;
+
+use crate::world::{Disk, MemoryStore};
+use parking_lot::Mutex;
+use rialto_store_suite::Place;
+
+/// A disk in memory.
+struct Memory(Arc<Mutex<Disk>>);
+
+impl Place for Memory {
+    type Store = MemoryStore;
+
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    fn open(&self) -> MemoryStore {
+        MemoryStore::on(&self.0)
+    }
+
+    fn intrude(&self) -> MemoryStore {
+        MemoryStore::on(&self.0)
+    }
+}
+
+rialto_store_suite::suite!(Memory);

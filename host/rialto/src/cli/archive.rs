@@ -1,0 +1,175 @@
+//! `rialto archive`: what was taken out of a store, and whether the files are whole. It reads files, so
+//! the host may run or not.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use rialto_archive::{Verified, verify};
+use rialto_store_sqlite::Snapshot;
+use rialto_store_sqlite::retention::Archive as Named;
+use serde_json::json;
+
+use super::operator_of;
+use crate::ops::ShownArchive;
+use crate::out;
+use crate::words;
+
+/// What was taken out of a store, and whether the files are whole.
+///
+/// An archive is lines of JSON in gzip: `zcat` shows it. The store has the SHA-256 of each.
+#[derive(Debug, clap::Args)]
+pub(super) struct Archive {
+    #[command(subcommand)]
+    verb: Verb,
+    /// The scheme's folder.
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "RIALTO_SCHEME",
+        default_value = "."
+    )]
+    at: PathBuf,
+    /// The folder of its store, where that is not the one that rialto.toml names.
+    #[arg(long, global = true, value_name = "DIR", env = "RIALTO_STATE")]
+    state: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// List the archives of a store, the oldest of each class first
+    List {
+        /// Print one JSON object an archive.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read archives from beginning to end and compare; the exit code is 1 if one is not whole
+    Verify {
+        /// Files, each compared with what it says itself; without any, all archives of the store, each
+        /// also with the digest that the store has.
+        files: Vec<PathBuf>,
+        /// Print one JSON object an archive.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Archive {
+    pub fn run(self) -> anyhow::Result<u8> {
+        match &self.verb {
+            Verb::List { json } => {
+                let (archives, folder) = self.archives()?;
+                for archive in &archives {
+                    let shown = ShownArchive::of(archive, &folder);
+                    if *json {
+                        out::json(&shown)?;
+                    } else {
+                        out::line(in_a_line(&shown))?;
+                    }
+                }
+                if archives.is_empty() && !json {
+                    out::note("there are no archives: `keep` in rialto.toml says what is archived");
+                }
+                Ok(0)
+            }
+            Verb::Verify { files, json } if !files.is_empty() => {
+                let checked = files.iter().map(|file| Ok(checked(file, None)));
+                told(checked, *json)
+            }
+            Verb::Verify { json, .. } => {
+                let (archives, folder) = self.archives()?;
+                let all = archives.iter();
+                told(
+                    all.map(|one| Ok(checked(&folder.join(&one.file), Some(one)))),
+                    *json,
+                )
+            }
+        }
+    }
+
+    /// The archives of the store, and the folder where their files should be.
+    fn archives(&self) -> anyhow::Result<(Vec<Named>, PathBuf)> {
+        let operator = operator_of(&self.at);
+        let (store, folder) = match (&self.state, operator) {
+            (Some(state), Ok(operator)) => (state.clone(), operator.archives_path(&self.at, state)),
+            (Some(state), Err(_)) => (state.clone(), state.join("archives")),
+            (None, operator) => {
+                let operator = operator?;
+                let store = operator.store_path(&self.at);
+                let folder = operator.archives_path(&self.at, &store);
+                (store, folder)
+            }
+        };
+        let mut snapshot = Snapshot::open(&store)?;
+        let archives = snapshot.archives().context("reading the store")?;
+        Ok((archives, folder))
+    }
+}
+
+/// A file, and what is wrong with it.
+struct Checked {
+    file: PathBuf,
+    found: Result<Verified, String>,
+}
+
+/// Read a file and compare it with what the store says of it.
+fn checked(file: &Path, named: Option<&Named>) -> Checked {
+    let found = verify(file).map_err(|error| format!("{:#}", anyhow::Error::from(error)));
+    let found = found.and_then(|verified| match named {
+        Some(named) if !named.is(&verified) => Err(format!(
+            "its SHA-256 is {}, the store says {}",
+            verified.written.sha256, named.sha256
+        )),
+        _ => Ok(verified),
+    });
+    Checked {
+        file: file.to_owned(),
+        found,
+    }
+}
+
+fn told(all: impl Iterator<Item = anyhow::Result<Checked>>, as_json: bool) -> anyhow::Result<u8> {
+    let mut is_one_bad = false;
+    for one in all {
+        let Checked { file, found } = one?;
+        is_one_bad |= found.is_err();
+        let name = file.display();
+        match &found {
+            Ok(verified) if as_json => {
+                let written = &verified.written;
+                out::json(&json!({
+                    "file": file, "whole": true, "head": verified.head, "items": written.items,
+                    "bytes": written.bytes, "sha256": written.sha256,
+                }))?;
+            }
+            Err(wrong) if as_json => {
+                out::json(&json!({ "file": file, "whole": false, "wrong": wrong }))?;
+            }
+            Ok(verified) => {
+                let items = verified.written.items;
+                out::line(format_args!("{name} is whole: {items} items"))?;
+            }
+            Err(wrong) => out::line(format_args!("{name} is NOT whole: {wrong}"))?,
+        }
+    }
+    Ok(u8::from(is_one_bad))
+}
+
+fn in_a_line(shown: &ShownArchive) -> String {
+    let state = match (shown.is_there, shown.done) {
+        (false, _) => "NOT THERE",
+        (true, false) => "being taken out of the store",
+        (true, true) => "there",
+    };
+    format!(
+        "{} era {} {} items from {} to {}, {} bytes, sha256 {}, {}: {state}",
+        shown.class,
+        shown.era,
+        shown.items,
+        words::instant(shown.from),
+        words::instant(shown.to),
+        shown.bytes,
+        shown.sha256,
+        shown.file,
+    )
+}

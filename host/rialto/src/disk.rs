@@ -1,0 +1,187 @@
+//! The watermark of free disk space: below it requests that begin something are refused, so that what has
+//! begun can end before the disk is full. With it how large the store is, which is looked at as often.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rialto_manifest::values::Size;
+use rialto_store_sqlite::SqliteStore;
+use rialto_store_sqlite::retention::Sizes;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+/// How often it is looked.
+const LOOK: Duration = Duration::from_secs(1);
+/// The part of the watermark by which space must exceed it until requests are taken again: what is nearly
+/// full must not go to and fro.
+const MARGIN: u64 = 16;
+
+/// Free space as it was seen last.
+#[derive(Debug)]
+pub struct Disk {
+    free_min: u64,
+    free: AtomicU64,
+    /// Whether requests that begin something are refused. The listeners look at it.
+    is_low: Arc<AtomicBool>,
+    /// How large the store was when it was last looked.
+    sizes: Mutex<Sizes>,
+}
+
+impl Disk {
+    /// Space of which so much must be free; enough is, until somebody looks.
+    #[must_use]
+    pub fn new(free_min: Size) -> Self {
+        Self {
+            free_min: free_min.bytes(),
+            free: AtomicU64::new(u64::MAX),
+            is_low: Arc::new(AtomicBool::new(false)),
+            sizes: Mutex::default(),
+        }
+    }
+
+    /// So many bytes are free.
+    pub fn saw(&self, free: u64) {
+        self.free.store(free, Ordering::Relaxed);
+        let was_low = self.is_low.load(Ordering::Relaxed);
+        let enough = if was_low {
+            self.free_min.saturating_add(self.free_min / MARGIN)
+        } else {
+            self.free_min
+        };
+        let is_low = free < enough;
+        if is_low != was_low {
+            self.is_low.store(is_low, Ordering::Relaxed);
+            let (free, free_min) = (readable(free), readable(self.free_min));
+            if is_low {
+                tracing::error!(%free, %free_min, "disk space is low: requests that begin something are refused");
+            } else {
+                tracing::info!(%free, %free_min, "there is disk space again: all requests are taken");
+            }
+        }
+    }
+
+    /// How large the store was when it was last looked.
+    #[must_use]
+    pub fn sizes(&self) -> Sizes {
+        self.sizes.lock().clone()
+    }
+
+    /// Look at the folder's disk and at the store. Space that is free in the database counts: it is used
+    /// before the file grows.
+    fn look(&self, folder: &Path, store: &SqliteStore) -> std::io::Result<()> {
+        let of = rustix::fs::statvfs(folder)?;
+        let on_disk = of.f_bavail.saturating_mul(of.f_frsize);
+        let sizes = store.sizes().map_err(std::io::Error::other)?;
+        let free = on_disk.saturating_add(sizes.database.1);
+        *self.sizes.lock() = sizes;
+        self.saw(free);
+        Ok(())
+    }
+
+    /// Bytes that were free when it was last looked; none before that.
+    #[must_use]
+    pub fn free(&self) -> Option<u64> {
+        Some(self.free.load(Ordering::Relaxed)).filter(|free| *free != u64::MAX)
+    }
+
+    /// Whether requests that begin something are refused, for those who refuse them.
+    #[must_use]
+    pub fn low(&self) -> Arc<AtomicBool> {
+        self.is_low.clone()
+    }
+
+    /// Why not everything is taken, if that is so.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        if !self.is_low.load(Ordering::Relaxed) {
+            return None;
+        }
+        let free = readable(self.free().unwrap_or_default());
+        let least = readable(self.free_min);
+        Some(format!(
+            "disk space is low: {free} are free, `[store] free-min` is {least}; requests that begin something are refused, what has begun goes on"
+        ))
+    }
+}
+
+/// Look once, then again and again until the host stops.
+///
+/// # Errors
+/// When the space cannot be seen the first time.
+pub fn watch(
+    disk: &Arc<Disk>,
+    store: &Arc<SqliteStore>,
+    handle: &Handle,
+    mut stop: watch::Receiver<bool>,
+) -> std::io::Result<()> {
+    let folder = folder_of(store.path());
+    disk.look(&folder, store)?;
+    let (disk, store) = (disk.clone(), store.clone());
+    handle.spawn(async move {
+        loop {
+            tokio::select! {
+                _ = stop.wait_for(|stopped| *stopped) => return,
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            let (disk, folder, store) = (disk.clone(), folder.clone(), store.clone());
+            // A file system over a network may keep whoever asks waiting.
+            let looking = tokio::task::spawn_blocking(move || disk.look(&folder, &store));
+            match looking.await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "free disk space cannot be seen"),
+                Err(_) => return,
+            }
+        }
+    });
+    Ok(())
+}
+
+fn folder_of(database: &Path) -> PathBuf {
+    database
+        .parent()
+        .map_or_else(|| PathBuf::from("."), Path::to_owned)
+}
+
+/// Bytes for people.
+fn readable(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_refused_below_the_watermark_until_there_is_a_margin_above_it() {
+        let disk = Disk::new(Size::from_mib(160));
+        let mib = |mib: u64| mib << 20;
+        assert_eq!((disk.free(), disk.problem()), (None, None));
+        for (free, is_low) in [
+            (160, false),
+            (159, true),
+            (160, true),
+            (169, true),
+            (170, false),
+        ] {
+            disk.saw(mib(free));
+            assert_eq!(disk.problem().is_some(), is_low, "{free} MiB");
+            assert_eq!(disk.low().load(Ordering::Relaxed), is_low);
+        }
+        disk.saw(mib(16));
+        let problem = disk.problem().unwrap_or_default();
+        assert!(
+            problem.contains("16 MiB are free, `[store] free-min` is 160 MiB"),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn a_watermark_of_nothing_refuses_nobody() {
+        let disk = Disk::new(Size::from_mib(0));
+        disk.saw(0);
+        assert_eq!(disk.problem(), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! Archiving what is older than the operator keeps, on a thread of its own, while the host runs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rialto_engine::Clock;
+use rialto_manifest::operator;
+use rialto_store_sqlite::SqliteStore;
+use rialto_store_sqlite::retention::Keep;
+
+/// The longest pause between two looks: what is due waits no longer.
+const LOOK_MAX: Duration = Duration::from_secs(600);
+/// The shortest.
+const LOOK_MIN: Duration = Duration::from_secs(1);
+
+/// The thread. It ends when it is told to, or this is dropped, between two small steps.
+pub struct Keeping {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What archives, and how that goes.
+pub struct Archivist {
+    store: Arc<SqliteStore>,
+    keep: Keep,
+    /// The folder of archives.
+    pub folder: PathBuf,
+    /// How often nothing could be archived since the start.
+    pub failures: AtomicU64,
+}
+
+impl Archivist {
+    /// One that keeps what the operator says.
+    #[must_use]
+    pub fn new(store: Arc<SqliteStore>, keep: &operator::Keep, folder: PathBuf) -> Self {
+        Self {
+            store,
+            keep: Keep {
+                history: keep.history.map(|period| period.millis()),
+                receipts: keep.receipts.map(|period| period.millis()),
+            },
+            folder,
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    /// The pause between two looks.
+    fn pause(&self) -> Duration {
+        let age = self.keep.era_age_max().map(Duration::from_millis);
+        age.unwrap_or(LOOK_MAX).clamp(LOOK_MIN, LOOK_MAX)
+    }
+
+    fn look(&self, clock: &dyn Clock, stop: &AtomicBool) {
+        let is_enough = || stop.load(Ordering::Relaxed);
+        let archived = self
+            .store
+            .archive(&self.keep, &self.folder, clock.now(), &is_enough);
+        if let Err(error) = archived {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+            let error = anyhow::Error::from(error);
+            tracing::error!("what is older than it is kept could not be archived: {error:#}");
+        }
+    }
+}
+
+impl Keeping {
+    /// Start the thread.
+    ///
+    /// # Errors
+    /// When the system gives none.
+    pub fn start(archivist: Arc<Archivist>, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::Builder::new()
+            .name("archive".into())
+            .spawn(move || {
+                while !stopped.load(Ordering::Relaxed) {
+                    archivist.look(&*clock, &stopped);
+                    std::thread::park_timeout(archivist.pause());
+                }
+            })?;
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// End it, and wait for that.
+    pub fn stop(mut self) {
+        self.tell();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+
+    fn tell(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        self.tell();
+    }
+}

@@ -1,0 +1,113 @@
+//! What happened and what was judged, from the store and from its archives together; which archives there
+//! are.
+
+use std::collections::HashSet;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use rialto_engine::store::Receipt;
+use rialto_store_sqlite::retention::{Archive, RetentionError};
+use serde::{Deserialize, Serialize};
+
+use super::{Host, Problem, Story, blocking};
+use crate::host::Shared;
+
+/// An archive of the store.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownArchive {
+    /// What it has: `history` or `receipts`.
+    pub class: String,
+    /// Of which era of the store.
+    pub era: u32,
+    /// Its file's name in the folder of archives.
+    pub file: String,
+    /// The SHA-256 of the file.
+    pub sha256: String,
+    /// Of the digest, if archives are signed.
+    pub signature: Option<String>,
+    /// How many items.
+    pub items: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Bytes before compression.
+    pub plain_bytes: u64,
+    /// The earliest instant of an item, milliseconds since 1970.
+    pub from: u64,
+    /// The latest.
+    pub to: u64,
+    /// When it was made.
+    pub archived_at: u64,
+    /// Whether the store has nothing of it any more.
+    pub done: bool,
+    /// Whether the file is in the folder of archives.
+    pub is_there: bool,
+}
+
+impl ShownArchive {
+    /// An archive, whose file should be in this folder.
+    #[must_use]
+    pub fn of(archive: &Archive, folder: &std::path::Path) -> Self {
+        Self {
+            class: archive.class.name().to_owned(),
+            era: archive.era,
+            file: archive.file.clone(),
+            sha256: archive.sha256.clone(),
+            signature: archive.signature.clone(),
+            items: archive.items,
+            bytes: archive.bytes,
+            plain_bytes: archive.plain_bytes,
+            from: archive.from.0,
+            to: archive.to.0,
+            archived_at: archive.archived_at.0,
+            done: archive.done,
+            is_there: folder.join(&archive.file).is_file(),
+        }
+    }
+}
+
+impl From<RetentionError> for Problem {
+    fn from(error: RetentionError) -> Self {
+        let detail = format!("{:#}", anyhow::Error::from(error));
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "archive", detail)
+    }
+}
+
+pub(super) async fn list(State(shared): Host) -> Result<Json<Vec<ShownArchive>>, Problem> {
+    blocking(&shared.clone().reads, move || {
+        let archives = shared.store.archives()?;
+        let folder = &shared.archivist.folder;
+        let shown = archives.iter().map(|one| ShownArchive::of(one, folder));
+        Ok(Json(shown.collect()))
+    })
+    .await
+}
+
+/// The last turns about a subject. Tables are read before archives: what is being archived is in both for a
+/// while, and is left out once.
+pub(super) fn story(shared: &Shared, subject: String, most: usize) -> Result<Story, Problem> {
+    let (turns, before) = shared.store.last_of_history(&subject, most)?;
+    let left = most - turns.len().min(most);
+    let folder = &shared.archivist.folder;
+    let archived = shared.store.archived_history(folder, &subject, left)?;
+    let in_tables: HashSet<_> = turns.iter().map(|record| record.turn).collect();
+    let mut all = archived.found;
+    all.retain(|record| !in_tables.contains(&record.turn) || !turns.contains(record));
+    all.extend(turns);
+    Ok(Story {
+        subject,
+        turns: all,
+        earlier: before + archived.earlier,
+    })
+}
+
+/// All verdicts about a subject.
+pub(super) fn receipts(shared: &Shared, subject: &str) -> Result<Vec<Receipt>, Problem> {
+    let mut found = shared.store.receipts(subject)?;
+    let folder = &shared.archivist.folder;
+    found.extend(shared.store.archived_receipts(folder, subject)?.found);
+    found.sort_by_key(|receipt| receipt.id);
+    found.dedup_by_key(|receipt| receipt.id);
+    Ok(found)
+}

@@ -1,0 +1,121 @@
+//! Components that are paused, and many dead letters at once.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use rialto_engine::{Decision, Engine, Failure, Letters, Reply, Timestamp};
+use rialto_store_sqlite::Outcome;
+use serde::{Deserialize, Serialize};
+
+use super::taken::{Body, By};
+use super::{Host, Problem, blocking};
+use crate::audit::Who;
+use crate::words::instant;
+
+/// A component that is paused: deliveries to it fail, and what comes for it is kept in order.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownPause {
+    /// The component.
+    pub component: String,
+    /// Since when; milliseconds since 1970.
+    pub since: u64,
+    /// Deliveries that are kept.
+    pub kept: usize,
+    /// Deliveries that were tried since.
+    pub probes: u32,
+    /// Milliseconds until the next is tried; none while one is.
+    pub next_probe_ms: Option<u64>,
+    /// The last failure.
+    pub error: String,
+}
+
+/// Which dead letters are tried again.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Retry {
+    /// Those to this component; to all unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub component: Option<String>,
+    /// Those given up at this instant or later; milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// Those given up before this instant; milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+}
+
+impl Retry {
+    /// Which they are, for the audit log.
+    fn words(&self) -> String {
+        let to = self.component.as_deref().unwrap_or("any component");
+        let since = self
+            .since
+            .map(|at| format!(", given up since {}", instant(at)));
+        let before = self.before.map(|at| format!(", before {}", instant(at)));
+        let (since, before) = (since.unwrap_or_default(), before.unwrap_or_default());
+        format!("dead letters to {to}{since}{before}")
+    }
+}
+
+/// How many dead letters are tried again: at most so many at a time, and 0 when none is left.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Retried {
+    /// How many.
+    pub retried: usize,
+}
+
+pub(super) async fn paused(State(shared): Host) -> Json<Vec<ShownPause>> {
+    let paused = shared.engine.paused().into_iter();
+    let shown = paused.map(|paused| ShownPause {
+        component: paused.component.to_string(),
+        since: paused.since.0,
+        kept: paused.kept,
+        probes: paused.probes,
+        next_probe_ms: paused.next_probe_ms,
+        error: paused.error,
+    });
+    Json(shown.collect())
+}
+
+pub(super) async fn retry(
+    State(shared): Host,
+    By(caller): By,
+    Body(which): Body<Retry>,
+) -> Result<Json<Retried>, Problem> {
+    let about = which.words();
+    let letters = Letters {
+        component: which.component.map(Into::into),
+        since: which.since.map(Timestamp),
+        before: which.before.map(Timestamp),
+    };
+    blocking(&shared.clone().changes, move || {
+        let outcome = |ran: &Result<usize, Problem>| match ran {
+            Ok(retried) => Outcome::Done(format!("{retried} are tried again")),
+            Err(problem) => problem.outcome(),
+        };
+        let retry = || retried(&shared.engine, &letters);
+        let who = Who::from(&caller);
+        let retried = shared
+            .audit
+            .keep(&who, "dead-letters-retry", &about, outcome, retry)?;
+        Ok(Json(Retried { retried }))
+    })
+    .await
+}
+
+fn retried(engine: &Engine, letters: &Letters) -> Result<usize, Problem> {
+    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+    let waiter = move |outcome: Result<Reply, Failure>| {
+        let _ = sender.send(outcome);
+    };
+    engine.settle_dead_letters(letters, Decision::Retry, Box::new(waiter));
+    // Called once in any case, also when the engine stops.
+    let outcome = receiver.recv().unwrap_or(Err(Failure::Shutdown));
+    let settled = outcome.map(|reply| reply.downcast::<usize>().map_or(0, |count| *count));
+    settled.map_err(|failure| {
+        let detail = format!("the dead letters may not be settled: {failure}");
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-settled", detail)
+    })
+}

@@ -1,0 +1,117 @@
+//! How much the store has and how large it is, and the free disk space, as metrics.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use rialto_engine::Clock;
+
+use crate::disk::Disk;
+use crate::keeping::Archivist;
+
+/// Says what was seen last when metrics are asked for.
+#[derive(Clone)]
+pub struct StoreCollector {
+    /// What archives.
+    pub archivist: Arc<Archivist>,
+    /// Free space, and how large the store is.
+    pub disk: Arc<Disk>,
+    /// The age of what is kept is reckoned by it.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for StoreCollector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StoreCollector")
+    }
+}
+
+fn one(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    metric: &impl EncodeMetric,
+) -> Result<(), std::fmt::Error> {
+    metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+}
+
+fn gauge(value: u64) -> ConstGauge<i64> {
+    ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+/// A gauge for each class.
+struct ByClass(Vec<(&'static str, u64)>);
+
+impl EncodeMetric for ByClass {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
+        for (class, value) in &self.0 {
+            let labels = [("class", *class)];
+            gauge(*value).encode(encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Gauge
+    }
+}
+
+impl Collector for StoreCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let encoder = &mut encoder;
+        let failures = self.archivist.failures.load(Ordering::Relaxed);
+        one(
+            encoder,
+            "archive_failures",
+            "Looks at which something was due and could not be archived",
+            &ConstCounter::new(failures),
+        )?;
+        if let Some(free) = self.disk.free() {
+            one(
+                encoder,
+                "disk_free_bytes",
+                "Disk space that is free, with what is free in the database",
+                &gauge(free),
+            )?;
+        }
+        let sizes = self.disk.sizes();
+        let now = self.clock.now().0;
+        let classes = sizes.classes.iter();
+        let bytes = classes.clone().map(|of| (of.class.name(), of.bytes));
+        one(
+            encoder,
+            "store_class_bytes",
+            "Bytes of what the store keeps, by class",
+            &ByClass(bytes.collect()),
+        )?;
+        let age = |first: u64| now.saturating_sub(first) / 1_000;
+        let ages = classes.filter_map(|of| Some((of.class.name(), age(of.first_at?))));
+        one(
+            encoder,
+            "store_class_oldest_seconds",
+            "Age of the oldest that the store keeps, by class",
+            &ByClass(ages.collect()),
+        )?;
+        for (name, help, value) in [
+            ("store_bytes", "Bytes of the database", sizes.database.0),
+            (
+                "store_free_bytes",
+                "Bytes of the database that are free and used again",
+                sizes.database.1,
+            ),
+            (
+                "archives",
+                "Archives that were made of this store",
+                sizes.archives.0,
+            ),
+            ("archive_bytes", "Bytes of these archives", sizes.archives.1),
+        ] {
+            one(encoder, name, help, &gauge(value))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! The versions of the database's layout, oldest first. A version that has been released never changes:
+//! its checksum stands in each database that has it.
+
+use sqlx::SqlSafeStr as _;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+
+/// Number, name and statements of each version, as its file in `migrations/` is named.
+const VERSIONS: [(i64, &str, &str); 7] = [
+    (1, "store", include_str!("../migrations/0001_store.sql")),
+    (
+        2,
+        "reminders traces",
+        include_str!("../migrations/0002_reminders_traces.sql"),
+    ),
+    (
+        3,
+        "current releases",
+        include_str!("../migrations/0003_current_releases.sql"),
+    ),
+    (4, "eras", include_str!("../migrations/0004_eras.sql")),
+    (
+        5,
+        "operations",
+        include_str!("../migrations/0005_operations.sql"),
+    ),
+    (6, "starts", include_str!("../migrations/0006_starts.sql")),
+    (
+        7,
+        "retention",
+        include_str!("../migrations/0007_retention.sql"),
+    ),
+];
+
+/// What brings a database to the newest version.
+pub(crate) fn migrator() -> Migrator {
+    let versions = VERSIONS.iter().map(|&(number, name, statements)| {
+        let statements = statements.into_sql_str();
+        Migration::new(
+            number,
+            name.into(),
+            MigrationType::Simple,
+            statements,
+            false,
+        )
+    });
+    Migrator::with_migrations(versions.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use super::*;
+
+    #[test]
+    fn each_file_of_migrations_is_a_version_of_its_number_and_name() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
+        let files = std::fs::read_dir(folder).unwrap();
+        let mut files: Vec<String> = files
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        files.sort();
+        let named = |&(number, name, _): &(i64, &str, &str)| {
+            format!("{number:04}_{}.sql", name.replace(' ', "_"))
+        };
+        let versions: Vec<String> = VERSIONS.iter().map(named).collect();
+        assert_eq!(files, versions);
+    }
+}

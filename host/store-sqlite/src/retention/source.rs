@@ -1,0 +1,255 @@
+//! Reading an era out of the tables, in the order in which it is archived, and removing it from them.
+
+use rialto_archive::{ArchiveError, Writer};
+use rialto_engine::history::Record;
+use rialto_engine::store::StoreError;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sqlx::Row as _;
+use std::io::Write;
+
+use super::{Class, Contents, RetentionError};
+use crate::rows::{json, signed, unsigned};
+use crate::slices::Bound;
+use crate::{Inner, archive, failed, unreadable};
+
+/// Pages of the history that are read, or removed in one transaction: pages are long, and each of them lies
+/// on several of the database's own.
+const PAGES: usize = 16;
+/// Receipts, or rows of an index, that are read, or removed in one transaction.
+const ROWS: usize = 256;
+
+/// A turn in an archive.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Turn {
+    /// Its subjects, once more: what every item has.
+    about: Vec<rialto_engine::Name>,
+    at: u64,
+    /// The place of its group in the log, and its own in the group.
+    pub place: (u64, u64),
+    pub turn: Record,
+}
+
+/// A verdict in an archive.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Verdict {
+    pub about: Vec<String>,
+    pub at: u64,
+    pub id: u64,
+    /// What the store has: JSON.
+    pub receipt: Box<RawValue>,
+}
+
+type Page = (u64, Vec<u8>);
+
+impl Inner {
+    /// Pages of the history behind one, up to another.
+    fn pages(&self, after: i64, through: i64) -> Result<Vec<Page>, StoreError> {
+        let rows = self.runtime.block_on(
+            sqlx::query(
+                "SELECT page, records FROM history WHERE page > ? AND page <= ?
+                 ORDER BY page LIMIT ?",
+            )
+            .bind(after)
+            .bind(through)
+            .bind(PAGES as i64)
+            .fetch_all(&self.readers),
+        );
+        let page = |row: &sqlx::sqlite::SqliteRow| {
+            let page = unsigned(row.try_get(0).map_err(failed)?)?;
+            Ok((page, row.try_get(1).map_err(failed)?))
+        };
+        rows.map_err(failed)?.iter().map(page).collect()
+    }
+
+    /// The ids of an era's receipts, in order.
+    fn receipt_ids(&self, era: u32) -> Result<Vec<i64>, StoreError> {
+        let ids = self.runtime.block_on(
+            sqlx::query_scalar("SELECT id FROM receipts INDEXED BY receipts_by_era WHERE era = ?")
+                .bind(era)
+                .fetch_all(&self.readers),
+        );
+        let mut ids: Vec<i64> = ids.map_err(failed)?;
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    fn receipts_of(&self, ids: &[i64]) -> Result<Vec<Verdict>, StoreError> {
+        let rows = self.runtime.block_on(
+            sqlx::query(
+                "SELECT id, subject, at, body FROM receipts
+                 WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+            )
+            .bind(json(&ids)?)
+            .fetch_all(&self.readers),
+        );
+        let verdict = |row: &sqlx::sqlite::SqliteRow| {
+            let body: String = row.try_get(3).map_err(failed)?;
+            let receipt = RawValue::from_string(body);
+            Ok(Verdict {
+                id: unsigned(row.try_get(0).map_err(failed)?)?,
+                about: vec![row.try_get(1).map_err(failed)?],
+                at: unsigned(row.try_get(2).map_err(failed)?)?,
+                receipt: receipt.map_err(|error| unreadable("a receipt", error))?,
+            })
+        };
+        rows.map_err(failed)?.iter().map(verdict).collect()
+    }
+}
+
+/// The first and the last instant of the history in its oldest era, which ends with this page. Turns of
+/// one fold are of about a second: those of the first and of the last fold are looked at.
+pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64), StoreError> {
+    let through = signed(last_page)?;
+    let last_fold = archive::first_of_fold(last_page);
+    let mut times: Option<(u64, u64)> = None;
+    for after in [-1, signed(last_fold)? - 1] {
+        let mut after = after;
+        let mut fold = None;
+        'pages: loop {
+            let pages = store.pages(after, through)?;
+            let Some((last, _)) = pages.last() else {
+                break;
+            };
+            after = signed(*last)?;
+            for (page, bytes) in &pages {
+                let of = archive::first_of_fold(*page);
+                if *fold.get_or_insert(of) != of {
+                    break 'pages;
+                }
+                for (_, record) in archive::decode(bytes)? {
+                    let at = record.at.0;
+                    let (from, to) = times.unwrap_or((at, at));
+                    times = Some((from.min(at), to.max(at)));
+                }
+            }
+        }
+    }
+    Ok(times.unwrap_or_default())
+}
+
+/// Write all that an era has of a class. Reads a little at a time: what is in a full era does not change.
+/// Answers whether it is all; else it was enough.
+pub(super) fn write<W: Write>(
+    store: &Inner,
+    of: &Contents,
+    out: &mut Writer<W>,
+    is_enough: &dyn Fn() -> bool,
+) -> Result<bool, RetentionError> {
+    match of.class {
+        Class::History => write_history(store, of, out, is_enough),
+        Class::Receipts => write_receipts(store, of, out, is_enough),
+    }
+}
+
+fn write_history<W: Write>(
+    store: &Inner,
+    of: &Contents,
+    out: &mut Writer<W>,
+    is_enough: &dyn Fn() -> bool,
+) -> Result<bool, RetentionError> {
+    let through = signed(of.last_page)?;
+    let mut after = -1;
+    loop {
+        let pages = store.pages(after, through)?;
+        let Some((last, _)) = pages.last() else {
+            return Ok(true);
+        };
+        if is_enough() {
+            return Ok(false);
+        }
+        after = signed(*last)?;
+        for (_, bytes) in &pages {
+            for (order, record) in archive::decode(bytes)? {
+                let turn = Turn {
+                    about: record.subjects.clone(),
+                    at: record.at.0,
+                    place: archive::parts_of_order(order),
+                    turn: record,
+                };
+                let about: Vec<&str> = turn.about.iter().map(AsRef::as_ref).collect();
+                out.item(&turn, &about, turn.at)?;
+            }
+        }
+    }
+}
+
+fn write_receipts<W: Write>(
+    store: &Inner,
+    of: &Contents,
+    out: &mut Writer<W>,
+    is_enough: &dyn Fn() -> bool,
+) -> Result<bool, RetentionError> {
+    let mut items = 0;
+    for ids in store.receipt_ids(of.era)?.chunks(ROWS) {
+        if is_enough() {
+            return Ok(false);
+        }
+        let receipts = store.receipts_of(ids)?;
+        items += receipts.len() as u64;
+        for receipt in &receipts {
+            let about: Vec<&str> = receipt.about.iter().map(String::as_str).collect();
+            out.item(receipt, &about, receipt.at)?;
+        }
+    }
+    if items != of.items {
+        let text = format!(
+            "the era {} has {items} receipts, {} were counted",
+            of.era, of.items
+        );
+        return Err(ArchiveError::Item(text).into());
+    }
+    Ok(true)
+}
+
+/// Remove what an era has of a class. Answers whether all is gone; else it was enough.
+pub(super) fn remove(
+    store: &Inner,
+    class: Class,
+    era: u32,
+    last_page: u64,
+    is_enough: &dyn Fn() -> bool,
+) -> Result<bool, StoreError> {
+    match class {
+        Class::History => {
+            let through = signed(last_page)?;
+            Ok(remove_rows(store, PAGES_OUT, through, PAGES, is_enough)?
+                && remove_rows(store, SUBJECTS_OUT, i64::from(era), ROWS, is_enough)?)
+        }
+        Class::Receipts => remove_rows(store, RECEIPTS_OUT, i64::from(era), ROWS, is_enough),
+    }
+}
+
+const PAGES_OUT: &str = "DELETE FROM history WHERE page IN (
+    SELECT page FROM history WHERE page <= ?1 ORDER BY page LIMIT ?2)";
+/// The rows of the index lie in this order, so the subquery says where a part of them ends.
+const SUBJECTS_OUT: &str = "DELETE FROM history_by_era WHERE era = ?1 AND (subject, page) <= (
+    SELECT subject, page FROM (
+        SELECT subject, page FROM history_by_era WHERE era = ?1 ORDER BY subject, page LIMIT ?2
+    ) ORDER BY subject DESC, page DESC LIMIT 1)";
+const RECEIPTS_OUT: &str = "DELETE FROM receipts WHERE id IN (
+    SELECT id FROM receipts INDEXED BY receipts_by_era WHERE era = ?1 LIMIT ?2)";
+
+/// Remove rows, so many in one transaction, until there are none.
+fn remove_rows(
+    store: &Inner,
+    text: &str,
+    of: i64,
+    at_once: usize,
+    is_enough: &dyn Fn() -> bool,
+) -> Result<bool, StoreError> {
+    loop {
+        if is_enough() {
+            return Ok(false);
+        }
+        let mut bound = Bound::default();
+        bound.add(of)?;
+        bound.number(at_once as u64)?;
+        let mut slices = store.slices();
+        let removed = slices.statement(text, bound, 1)?;
+        slices.finish()?;
+        if removed == 0 {
+            return Ok(true);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Taking an era out of the tables: the file first, then its row, then what it has.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::BufWriter;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rialto_archive::{Head, LAYOUT, Verified, Writer, Written, verify};
+use rialto_engine::Timestamp;
+use rialto_engine::store::StoreError;
+use sqlx::{Row as _, SqliteConnection};
+
+use super::{Class, Contents, RetentionError, source};
+use crate::rows::unsigned;
+use crate::slices::{Bound, counter};
+use crate::{Inner, failed, unreadable};
+
+/// How many files of other stores may have the name that an archive should have.
+const NAMES_MAX: u32 = 1_000;
+
+/// How the name of a file ends that is being written.
+const PARTIAL: &str = ".partial";
+
+/// An archive, as the store knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archive {
+    /// What it has.
+    pub class: Class,
+    /// Of which era.
+    pub era: u32,
+    /// Its file's name in the folder of archives.
+    pub file: String,
+    /// The SHA-256 of the file, in hexadecimal digits.
+    pub sha256: String,
+    /// Of the digest; none as long as archives are not signed.
+    pub signature: Option<String>,
+    /// How many items.
+    pub items: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Bytes before compression.
+    pub plain_bytes: u64,
+    /// The earliest instant of an item, milliseconds since 1970.
+    pub from: Timestamp,
+    /// The latest.
+    pub to: Timestamp,
+    /// When it was made.
+    pub archived_at: Timestamp,
+    /// Whether all of it has been taken out of the tables.
+    pub done: bool,
+}
+
+impl Archive {
+    /// Whether a file is this archive.
+    #[must_use]
+    pub fn is(&self, verified: &Verified) -> bool {
+        verified.written.sha256 == self.sha256
+    }
+}
+
+/// All archives, by class and era.
+pub(crate) async fn archives(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<Archive>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT class, era, file, sha256, signature, items, bytes, plain_bytes, from_at, to_at,
+                archived_at, done
+         FROM archives ORDER BY class, era, file",
+    )
+    .fetch_all(connection)
+    .await
+    .map_err(failed)?;
+    rows.iter()
+        .map(|row| {
+            let number = |column| unsigned(row.try_get(column).map_err(failed)?);
+            let class: &str = row.try_get(0).map_err(failed)?;
+            Ok(Archive {
+                class: Class::of(class).ok_or_else(|| unreadable("a class", class))?,
+                era: row.try_get(1).map_err(failed)?,
+                file: row.try_get(2).map_err(failed)?,
+                sha256: row.try_get(3).map_err(failed)?,
+                signature: row.try_get(4).map_err(failed)?,
+                items: number(5)?,
+                bytes: number(6)?,
+                plain_bytes: number(7)?,
+                from: Timestamp(number(8)?),
+                to: Timestamp(number(9)?),
+                archived_at: Timestamp(number(10)?),
+                done: row.try_get(11).map_err(failed)?,
+            })
+        })
+        .collect()
+}
+
+/// What an archive of this class and era is called; the nth name if others have the ones before.
+fn name(class: Class, era: u32, n: u32) -> String {
+    match n {
+        0 => format!("{}-{era:010}.jsonl.gz", class.name()),
+        n => format!("{}-{era:010}-{n}.jsonl.gz", class.name()),
+    }
+}
+
+impl Inner {
+    /// Archive what an era has of a class. Answers none when it was enough before there was a file.
+    pub(super) fn take(
+        &self,
+        of: &Contents,
+        folder: &Path,
+        now: Timestamp,
+        is_enough: &dyn Fn() -> bool,
+    ) -> Result<Option<Archive>, RetentionError> {
+        let mut archives = self.archives()?.into_iter();
+        let other = archives.find(|other| (other.class, other.era) == (of.class, of.era));
+        assert_eq!(other, None, "an era that has been archived has {of:?}");
+        let Some((file, written)) = self.write_file(of, folder, is_enough)? else {
+            return Ok(None);
+        };
+        let archive = Archive {
+            class: of.class,
+            era: of.era,
+            file,
+            sha256: written.sha256,
+            signature: None,
+            items: written.items,
+            bytes: written.bytes,
+            plain_bytes: written.plain_bytes,
+            from: Timestamp(written.from),
+            to: Timestamp(written.to),
+            archived_at: now,
+            done: false,
+        };
+        self.add_archive(&archive)?;
+        tracing::info!(
+            file = %archive.file,
+            items = archive.items,
+            bytes = archive.bytes,
+            sha256 = %archive.sha256,
+            "an era of the store was archived"
+        );
+        let done = self.finish_archive(&archive, of.last_page, is_enough)?;
+        Ok(Some(Archive { done, ..archive }))
+    }
+
+    /// Go on with archives whose items may still be in the tables.
+    pub(super) fn finish_archives(
+        &self,
+        folder: &Path,
+        is_enough: &dyn Fn() -> bool,
+    ) -> Result<(), RetentionError> {
+        for archive in self.archives()? {
+            if archive.done || is_enough() {
+                continue;
+            }
+            let path = folder.join(&archive.file);
+            // The tables have only a part of it by now.
+            if !verify(&path).is_ok_and(|verified| archive.is(&verified)) {
+                let sha256 = archive.sha256;
+                return Err(RetentionError::Lost { path, sha256 });
+            }
+            let contents = self.contents_of(archive.era)?;
+            let of = contents.iter().find(|of| of.class == archive.class);
+            // The row of the contents goes with the last of the items.
+            let of = of.ok_or_else(|| unreadable("an archive", "its era has no contents"))?;
+            self.finish_archive(&archive, of.last_page, is_enough)?;
+        }
+        Ok(())
+    }
+
+    /// Remove what an archive has from the tables, then write down that it is done. Answers whether it is.
+    fn finish_archive(
+        &self,
+        archive: &Archive,
+        last_page: u64,
+        is_enough: &dyn Fn() -> bool,
+    ) -> Result<bool, StoreError> {
+        let (class, era) = (archive.class, archive.era);
+        if !source::remove(self, class, era, last_page, is_enough)? {
+            return Ok(false);
+        }
+        let mut contents = Bound::default();
+        contents.add(class.name())?;
+        contents.add(era)?;
+        let mut key = Bound::default();
+        key.add(archive.file.clone())?;
+        let mut slices = self.slices();
+        let text = "DELETE FROM era_contents WHERE class = ? AND era = ?";
+        let removed = slices.statement(text, contents, 0)?;
+        assert_eq!(removed, 1, "the contents of the era {era} that is archived");
+        let text = "UPDATE archives SET done = 1 WHERE file = ?";
+        let done = slices.statement(text, key, 0)?;
+        assert_eq!(done, 1, "the row of the archive {}", archive.file);
+        slices.finish()?;
+        Ok(true)
+    }
+
+    fn add_archive(&self, archive: &Archive) -> Result<(), StoreError> {
+        let mut row = Bound::default();
+        row.add(archive.class.name())?;
+        row.add(archive.era)?;
+        row.add(archive.file.clone())?;
+        row.add(archive.sha256.clone())?;
+        for number in [
+            archive.items,
+            archive.bytes,
+            archive.plain_bytes,
+            archive.from.0.min(i64::MAX as u64),
+            archive.to.0.min(i64::MAX as u64),
+            archive.archived_at.0,
+        ] {
+            row.number(number)?;
+        }
+        let mut slices = self.slices();
+        slices.statement(
+            "INSERT INTO archives (class, era, file, sha256, items, bytes, plain_bytes,
+                                   from_at, to_at, archived_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            row,
+            1,
+        )?;
+        slices.finish()
+    }
+
+    /// Write the file, see that it is on the disk as it was written, and give it its name.
+    fn write_file(
+        &self,
+        of: &Contents,
+        folder: &Path,
+        is_enough: &dyn Fn() -> bool,
+    ) -> Result<Option<(String, Written)>, RetentionError> {
+        // Nobody but the host's user reads what the store had, if the operator has not made the folder.
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(0o700).create(folder);
+        made.map_err(RetentionError::io(folder))?;
+        let head = self.head(of)?;
+        let partial = partial(folder, &name(of.class, of.era, 0), &head.store);
+        let io = RetentionError::io;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let file = options.open(&partial).map_err(io(&partial))?;
+        let mut out = Writer::new(BufWriter::new(file), &head).map_err(io(&partial))?;
+        if !source::write(self, of, &mut out, is_enough)? {
+            return Ok(None);
+        }
+        let (file, written) = out.finish().map_err(io(&partial))?;
+        let file = file.into_inner().map_err(|error| error.into_error());
+        let synced = file.and_then(|file| file.sync_all());
+        synced.map_err(io(&partial))?;
+        if verify(&partial)?.written != written {
+            return Err(RetentionError::NotKept { path: partial });
+        }
+        let name = named(of, folder, &partial, &written)?;
+        // The folder too, so that the name is there after a power cut.
+        let synced = File::open(folder).and_then(|folder| folder.sync_all());
+        synced.map_err(io(folder))?;
+        Ok(Some((name, written)))
+    }
+
+    /// Which store this is: 16 hexadecimal digits.
+    fn name(&self) -> Result<String, StoreError> {
+        let store = self.runtime.block_on(async {
+            let mut reader = self.readers.acquire().await.map_err(failed)?;
+            counter(&mut reader, "store").await
+        })?;
+        Ok(format!("{store:016x}"))
+    }
+
+    /// Remove what a process that was killed while it wrote a file for this store has left of it.
+    pub(super) fn forget_partial(&self, folder: &Path) -> Result<(), RetentionError> {
+        let entries = match std::fs::read_dir(folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(RetentionError::io(folder))?,
+        };
+        let store = self.name()?;
+        for entry in entries {
+            let path = entry.map_err(RetentionError::io(folder))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.ends_with(PARTIAL) && name.contains(&format!(".{store}-")) {
+                std::fs::remove_file(&path).map_err(RetentionError::io(&path))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn head(&self, of: &Contents) -> Result<Head, StoreError> {
+        Ok(Head {
+            rialto_archive: LAYOUT,
+            store: self.name()?,
+            class: of.class.name().to_owned(),
+            era: of.era,
+        })
+    }
+}
+
+/// Where a file is written before it has its name. No other process writes there, of this store or of
+/// another one.
+fn partial(folder: &Path, name: &str, store: &str) -> PathBuf {
+    let process = std::process::id();
+    folder.join(format!("{name}.{store}-{process}{PARTIAL}"))
+}
+
+/// Give a file its name. A file that has it already stays: it may be what a crash has left, and is then
+/// the same, byte for byte; or it is of a store that went another way after a backup was restored.
+fn named(
+    of: &Contents,
+    folder: &Path,
+    partial: &Path,
+    written: &Written,
+) -> Result<String, RetentionError> {
+    for n in 0..NAMES_MAX {
+        let name = name(of.class, of.era, n);
+        let path: PathBuf = folder.join(&name);
+        // A second name, for renaming would take the place of a file that comes at the same moment.
+        match std::fs::hard_link(partial, &path) {
+            Ok(()) => {
+                std::fs::remove_file(partial).map_err(RetentionError::io(partial))?;
+                return Ok(name);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(RetentionError::io(&path)(error)),
+        }
+        if verify(&path).is_ok_and(|other| other.written == *written) {
+            std::fs::remove_file(partial).map_err(RetentionError::io(partial))?;
+            return Ok(name);
+        }
+    }
+    let source = std::io::Error::other("too many files have the names of archives");
+    Err(RetentionError::io(folder)(source))
+}

@@ -1,0 +1,300 @@
+//! Where documents are is known after a start, whatever was removed and written meanwhile, in however
+//! many eras they are.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test stops at what it did not expect"
+)]
+
+use std::ops::Range;
+use std::path::Path;
+
+use rialto_engine::history::{Ended, Kind, Record};
+use rialto_engine::store::{DocumentWrite, Group, Receipt, ScanRange, Store};
+use rialto_engine::{CollectionId, Lsn, Timestamp, TurnId};
+use rialto_store_sqlite::{Folding, Order, Snapshot, SnapshotError, SqliteStore};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
+
+const FEW: Folding = Folding {
+    after: std::time::Duration::ZERO,
+    bytes: 0,
+    era_documents: 3,
+};
+const COLLECTION: CollectionId = CollectionId(1);
+
+/// Ids that are in another order than their numbers.
+fn id(n: u64) -> String {
+    format!("{:05}-{n}", n * 7919 % 100_000)
+}
+
+fn write(store: &SqliteStore, lsn: u64, ids: Range<u64>, version: u64, body: Option<&str>) {
+    let documents = ids.map(|n| DocumentWrite {
+        collection: COLLECTION,
+        id: id(n).into(),
+        version,
+        body: body.map(Into::into),
+    });
+    let group = Group {
+        lsn: Lsn(lsn),
+        documents: documents.collect(),
+        ..Group::default()
+    };
+    store.write(&group).unwrap();
+}
+
+/// Open the store, and close it when all that was done is in the tables.
+fn with<T>(folder: &Path, when: Folding, body: impl FnOnce(&SqliteStore) -> T) -> T {
+    let store = SqliteStore::open_with(folder, when).unwrap();
+    store.recover().unwrap();
+    body(&store)
+}
+
+/// The versions of these documents.
+fn versions(store: &SqliteStore, ids: Range<u64>) -> Vec<Option<u64>> {
+    let read = |n| store.read(COLLECTION, &id(n)).unwrap();
+    ids.map(|n| read(n).map(|found| found.version)).collect()
+}
+
+/// One number out of the store's database.
+fn ask(folder: &Path, question: &'static str) -> i64 {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.unwrap().block_on(async {
+        let options = SqliteConnectOptions::new().filename(folder.join("rialto.db"));
+        let mut connection = options.connect().await.unwrap();
+        let row = connection.fetch_optional(question).await.unwrap();
+        connection.close().await.unwrap();
+        row.map_or(0, |row| row.get(0))
+    })
+}
+
+const ERAS: &str = "SELECT count(*) FROM eras";
+const ROWS: &str = "SELECT count(*) FROM documents";
+
+#[test]
+fn a_changed_document_stays_where_it_was_and_a_new_one_goes_to_the_newest_era() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    with(folder, FEW, |store| write(store, 1, 0..40, 1, Some("1")));
+    assert_eq!(ask(folder, ROWS), 40);
+    // Of 14 eras the last has two documents, and is open.
+    assert_eq!(ask(folder, ERAS), 13);
+    with(folder, FEW, |store| {
+        write(store, 2, 0..41, 2, Some("2"));
+        assert_eq!(
+            versions(store, 0..42),
+            [vec![Some(2); 41], vec![None]].concat()
+        );
+    });
+    assert_eq!(ask(folder, ROWS), 41);
+    with(folder, FEW, |store| {
+        assert_eq!(
+            versions(store, 0..42),
+            [vec![Some(2); 41], vec![None]].concat()
+        );
+    });
+}
+
+#[test]
+fn a_document_in_the_place_of_a_removed_one_is_not_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for all in [0..3, 0..4, 0..6, 0..40] {
+        // The newest go, with them whole eras, and others come.
+        with(folder, FEW, |store| {
+            write(store, 1, all.clone(), 1, Some("1"))
+        });
+        with(folder, FEW, |store| write(store, 2, all.clone(), 2, None));
+        assert_eq!(ask(folder, ROWS), 0);
+        with(folder, FEW, |store| {
+            assert_eq!(
+                versions(store, all.clone()),
+                vec![None; all.clone().count()]
+            );
+            write(store, 3, 100..105, 1, Some("1"));
+        });
+        with(folder, FEW, |store| {
+            assert_eq!(versions(store, 100..105), [Some(1); 5]);
+            write(store, 4, 100..105, 2, None);
+        });
+    }
+}
+
+#[test]
+fn eras_without_a_filter_are_learnt_from_their_documents() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    with(folder, FEW, |store| write(store, 1, 0..40, 1, Some("1")));
+    // As in a store of an earlier version.
+    ask(folder, "DELETE FROM eras");
+    assert_eq!(ask(folder, ERAS), 0);
+    with(folder, FEW, |store| {
+        assert_eq!(versions(store, 0..40), [Some(1); 40]);
+        write(store, 2, 3..4, 2, Some("2"));
+    });
+    assert_eq!((ask(folder, ERAS), ask(folder, ROWS)), (13, 40));
+}
+
+/// What the migration to eras made, undone.
+const WITHOUT_ERAS: [&str; 21] = [
+    "DELETE FROM _sqlx_migrations WHERE version >= 4",
+    "DROP TABLE era_contents",
+    "DROP TABLE archives",
+    "DELETE FROM meta WHERE key = 'store'",
+    "DROP TABLE operations",
+    "ALTER TABLE releases DROP COLUMN maker",
+    "ALTER TABLE releases DROP COLUMN approver",
+    "ALTER TABLE releases DROP COLUMN waits_on",
+    "DROP TABLE suspect",
+    "ALTER TABLE reminders DROP COLUMN starts",
+    "DROP INDEX documents_by_era",
+    "CREATE UNIQUE INDEX documents_by_id ON documents (collection, id)",
+    "DROP TABLE eras",
+    "DELETE FROM meta WHERE key = 'filter_key'",
+    "DROP INDEX receipts_by_era",
+    "ALTER TABLE receipts DROP COLUMN era",
+    "CREATE INDEX receipts_by_subject ON receipts (subject)",
+    "CREATE TABLE history_subjects (subject TEXT NOT NULL, page INTEGER NOT NULL,
+         PRIMARY KEY (subject, page)) WITHOUT ROWID",
+    "INSERT INTO history_subjects SELECT DISTINCT subject, page FROM history_by_era",
+    "DROP TABLE history_by_era",
+    "DROP TABLE subject_kinds",
+];
+
+#[test]
+fn a_store_of_the_layout_before_eras_is_served_with_all_that_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let subject = "transfer:t1";
+    with(folder, FEW, |store| {
+        write(store, 1, 0..40, 1, Some("1"));
+        let receipt = Receipt {
+            id: 7,
+            subject: subject.into(),
+            at: Timestamp(1),
+            body: "{}".into(),
+        };
+        let record = Record {
+            turn: TurnId(2),
+            cause: None,
+            at: Timestamp(1),
+            took_us: 1,
+            release: 1,
+            kind: Kind::Request,
+            component: "transfers".into(),
+            function: "prepare".into(),
+            trace: 1,
+            subjects: vec![subject.into()],
+            steps: Vec::new(),
+            ended: Ended::Executed,
+        };
+        let group = Group {
+            lsn: Lsn(2),
+            receipts: vec![receipt],
+            history: vec![record.into()],
+            ..Group::default()
+        };
+        store.write(&group).unwrap();
+    });
+    for statement in WITHOUT_ERAS {
+        ask(folder, statement);
+    }
+    let refused = Snapshot::open(folder).err().unwrap();
+    assert!(
+        matches!(
+            refused,
+            SnapshotError::Older {
+                found: 3,
+                known: 7,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    // Twice: what was learnt is kept, and found again.
+    for _ in 0..2 {
+        with(folder, FEW, |store| {
+            assert_eq!(
+                versions(store, 0..41),
+                [vec![Some(1); 40], vec![None]].concat()
+            );
+            assert_eq!(store.receipts(subject).unwrap().len(), 1);
+            assert_eq!(store.subjects_of("t1").unwrap(), [subject]);
+            assert_eq!(store.history(subject).unwrap().len(), 1);
+        });
+        assert_eq!((ask(folder, ERAS), ask(folder, ROWS)), (13, 40));
+    }
+    assert!(Snapshot::open(folder).is_ok());
+}
+
+#[test]
+fn documents_of_all_eras_are_read_in_the_order_of_their_ids() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // More eras than one statement reads.
+    let all = 0..300;
+    with(folder, FEW, |store| {
+        write(store, 1, all.clone(), 1, Some("1"))
+    });
+    let mut ids: Vec<String> = all.map(id).collect();
+    ids.sort_unstable();
+    with(folder, FEW, |store| {
+        for (from, to, limit) in [
+            (0, 300, 1_000),
+            (0, 300, 7),
+            (120, 180, 1_000),
+            (120, 180, 20),
+        ] {
+            let range = ScanRange {
+                from: ids[from].clone(),
+                to: ids.get(to).cloned(),
+            };
+            let found = store.scan(COLLECTION, &range, limit).unwrap();
+            let found: Vec<&str> = found.iter().map(|d| &*d.id).collect();
+            let limit = usize::try_from(limit).unwrap();
+            let expected: Vec<&str> = ids[from..to].iter().take(limit).map(|id| &**id).collect();
+            assert_eq!(found, expected, "{from} to {to}, at most {limit}");
+        }
+    });
+    let mut snapshot = Snapshot::open(folder).unwrap();
+    let mut seen = Vec::new();
+    let visit = &mut |_, document: rialto_engine::store::StoredDocument| {
+        seen.push(document.id.to_string());
+        Ok::<_, rialto_engine::store::StoreError>(())
+    };
+    snapshot.visit(&[COLLECTION], Order::ById, visit).unwrap();
+    assert_eq!(seen, ids);
+    let one = snapshot.document(COLLECTION, &ids[17]).unwrap().unwrap();
+    assert_eq!(*one.id, *ids[17]);
+    assert_eq!(snapshot.document(COLLECTION, "nobody").unwrap(), None);
+}
+
+#[test]
+fn an_era_of_the_usual_size_is_kept_and_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let all = 0..70_000;
+    let usual = Folding::default();
+    with(folder, usual, |store| {
+        write(store, 1, all.clone(), 1, Some("1"))
+    });
+    assert_eq!(ask(folder, ERAS), 1);
+    assert_eq!(ask(folder, "SELECT length(filter) FROM eras"), 196_617);
+    with(folder, usual, |store| {
+        for some in [0..2_000, 64_000..70_000] {
+            assert!(versions(store, some).iter().all(|v| *v == Some(1)));
+        }
+        assert_eq!(versions(store, 70_000..72_000), vec![None; 2_000]);
+    });
+}
+
+#[test]
+fn nothing_is_said_to_be_missing_before_the_store_was_recovered() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
+    let error = store.read(COLLECTION, "a").unwrap_err();
+    assert_eq!(error.to_string(), "the store has not been recovered yet");
+}

@@ -1,0 +1,178 @@
+//! A process that writes and archives is killed at any moment: everything that it was told is written is
+//! in the tables or in archives, each of which is whole.
+//!
+//! The test starts itself once more as the one that is killed, which is told so by an environment variable.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::RngExt as _;
+use rialto_archive::verify;
+use rialto_engine::history::{Ended, Kind, Record};
+use rialto_engine::store::{Group, Receipt, Store};
+use rialto_engine::{Timestamp, TurnId};
+use rialto_store_sqlite::retention::Keep;
+use rialto_store_sqlite::{Folding, SqliteStore};
+use rialto_store_suite::samples::{collection, group, put};
+
+/// The folder of the store, for the one that is killed.
+const FOLDER: &str = "RIALTO_TEST_KILLED_ARCHIVER";
+const NAME: &str = "killed_archiver::one_that_archives_and_is_killed_loses_nothing";
+const KILLS: usize = 30;
+/// The longest life after the first group.
+const LIFE_MAX: Duration = Duration::from_millis(150);
+/// Turns that are kept, by their simulated time.
+const KEPT: u64 = 40;
+
+fn at(lsn: u64) -> Group {
+    let record = |n: u64| Record {
+        turn: TurnId(lsn * 10 + n),
+        cause: None,
+        at: Timestamp(lsn),
+        took_us: 1,
+        release: 1,
+        kind: Kind::Event,
+        component: "one".into(),
+        function: "happened".into(),
+        trace: 1,
+        subjects: vec![format!("own:{lsn}").into(), "shared:1".into()],
+        steps: vec![],
+        ended: Ended::Executed,
+    };
+    Group {
+        collections: if lsn == 1 {
+            vec![collection(1)]
+        } else {
+            vec![]
+        },
+        documents: (0..5)
+            .map(|n| put(1, &format!("{lsn}-{n}"), 1, "1"))
+            .collect(),
+        receipts: vec![Receipt {
+            id: lsn,
+            subject: format!("own:{lsn}").into(),
+            at: Timestamp(lsn),
+            body: "{}".into(),
+        }],
+        history: (0..3).map(|n| Arc::new(record(n))).collect(),
+        ..group(lsn)
+    }
+}
+
+/// Write groups and say the place of each when it is written, archiving beside, until killed.
+fn run(folder: &Path) {
+    let folding = Folding {
+        after: Duration::from_millis(rand::rng().random_range(0..20)),
+        era_documents: 50,
+        ..Folding::default()
+    };
+    let store = SqliteStore::open_with(folder, folding).unwrap();
+    let last = store.recover().unwrap().lsn.0;
+    let now = std::sync::atomic::AtomicU64::new(last);
+    let keep = Keep {
+        history: Some(KEPT),
+        receipts: Some(KEPT / 2),
+    };
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            loop {
+                let now = Timestamp(now.load(std::sync::atomic::Ordering::Relaxed));
+                let archives = folder.join("archives");
+                store.archive(&keep, &archives, now, &|| false).unwrap();
+            }
+        });
+        let mut out = std::io::stdout();
+        for lsn in last + 1.. {
+            store.write(&at(lsn)).unwrap();
+            now.store(lsn, std::sync::atomic::Ordering::Relaxed);
+            writeln!(out, "\nwritten {lsn}").unwrap();
+            out.flush().unwrap();
+        }
+    });
+}
+
+/// Start one and kill it. Answers the last place that it said, if it said one.
+fn last_said(folder: &Path) -> Option<u64> {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", NAME, "--nocapture", "--test-threads", "1"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let (said, first) = std::sync::mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let places = out.lines().map_while(Result::ok);
+        let places = places.filter_map(|line| line.strip_prefix("written ")?.parse().ok());
+        places
+            .inspect(|_| {
+                let _ = said.send(());
+            })
+            .last()
+    });
+    let began = first.recv_timeout(Duration::from_secs(60));
+    // Not a wait for something: the moment of death is what this test varies.
+    std::thread::sleep(LIFE_MAX.mul_f64(rand::rng().random()));
+    child.kill().unwrap();
+    let status = child.wait().unwrap();
+    began.unwrap_or_else(|e| panic!("it wrote nothing: {e}; {status}"));
+    assert_eq!(status.code(), None, "it ended by itself: {status}");
+    reader.join().unwrap()
+}
+
+#[test]
+fn one_that_archives_and_is_killed_loses_nothing() {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        return run(Path::new(&folder));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let archives = folder.path().join("archives");
+    let mut said = 0;
+    for round in 0..KILLS {
+        said = last_said(folder.path()).unwrap_or(said);
+        let store = SqliteStore::open(folder.path()).unwrap();
+        let last = store.recover().unwrap().lsn.0;
+        assert!(
+            (said..=said + 1).contains(&last),
+            "round {round}: {last} after {said}"
+        );
+        // What was about to be taken out is in both.
+        let mut turns = BTreeSet::new();
+        let archived = store
+            .archived_history(&archives, "shared:1", usize::MAX)
+            .unwrap();
+        assert_eq!(archived.missing.len(), 0, "round {round}");
+        for record in archived
+            .found
+            .iter()
+            .chain(&store.history("shared:1").unwrap())
+        {
+            turns.insert(record.turn.0);
+        }
+        let expected = (1..=last).flat_map(|lsn| (0..3).map(move |n| lsn * 10 + n));
+        assert!(
+            turns.into_iter().eq(expected),
+            "round {round}: a turn is lost, or one too many"
+        );
+        for lsn in [1, last / 2, last.saturating_sub(KEPT).max(1), last] {
+            let subject = format!("own:{lsn}");
+            let mut found = store.receipts(&subject).unwrap();
+            found.extend(store.archived_receipts(&archives, &subject).unwrap().found);
+            found.dedup();
+            assert_eq!(found.len(), 1, "round {round}, {subject}");
+        }
+        for archive in store.archives().unwrap() {
+            let verified = verify(&archives.join(&archive.file)).unwrap();
+            assert!(archive.is(&verified), "round {round}: {}", archive.file);
+        }
+    }
+    let store = SqliteStore::open(folder.path()).unwrap();
+    assert!(
+        store.archives().unwrap().len() > 4,
+        "hardly anything was archived"
+    );
+}

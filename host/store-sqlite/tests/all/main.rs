@@ -1,0 +1,11 @@
+//! The SQLite store: what every store must do, and what only a file on a disk can.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+mod archive;
+mod eras;
+mod killed_archiver;
+mod killed_writer;
+mod retention;
+mod snapshot;
+mod store;

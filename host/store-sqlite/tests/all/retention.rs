@@ -1,0 +1,530 @@
+//! What is older than it is kept goes to archives, whole eras at a time, and is read there: nothing is
+//! lost, nothing is shown twice, whenever it is interrupted.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rialto_archive::verify;
+use rialto_engine::history::{Ended, Kind, Record};
+use rialto_engine::store::{DocumentWrite, Group, Receipt, Store};
+use rialto_engine::{CollectionId, Lsn, Name, Timestamp, TurnId};
+use rialto_store_sqlite::retention::{Archive, Class, Keep, RetentionError};
+use rialto_store_sqlite::{Folding, Snapshot, SqliteStore};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
+use tempfile::TempDir;
+
+const FEW: Folding = Folding {
+    after: Duration::ZERO,
+    bytes: 0,
+    era_documents: 3,
+};
+/// What every turn is about.
+const SHARED: &str = "shared:1";
+/// Between two turns, in simulated milliseconds.
+const STEP: u64 = 1_000;
+const HOUR: u64 = 3_600_000;
+
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn store(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    fn archives(&self) -> PathBuf {
+        self.folder.path().join("archives")
+    }
+
+    /// Open the store, and close it when all that was done is in the tables.
+    fn with<T>(&self, when: Folding, body: impl FnOnce(&SqliteStore) -> T) -> T {
+        let store = SqliteStore::open_with(&self.store(), when).unwrap();
+        store.recover().unwrap();
+        body(&store)
+    }
+
+    /// A store with these turns in its tables, each with a document of its own and a verdict.
+    fn filled(turns: Range<u64>, when: Folding) -> Self {
+        let place = Self::new();
+        place.with(when, |store| write(store, turns));
+        place
+    }
+
+    fn archive(
+        &self,
+        store: &SqliteStore,
+        keep: &Keep,
+        now: u64,
+    ) -> Result<Vec<Archive>, RetentionError> {
+        store.archive(keep, &self.archives(), Timestamp(now), &|| false)
+    }
+
+    /// The turns about everything, from tables and archives.
+    fn turns(&self, store: &SqliteStore) -> Vec<u64> {
+        let (found, earlier) = store.last_of_history(SHARED, usize::MAX).unwrap();
+        assert_eq!(earlier, 0);
+        let most = usize::MAX;
+        let archived = store.archived_history(&self.archives(), SHARED, most);
+        let archived = archived.unwrap();
+        assert_eq!((archived.earlier, archived.missing.len()), (0, 0));
+        let in_tables: BTreeSet<u64> = found.iter().map(|record| record.turn.0).collect();
+        let archived = archived.found.iter().map(|record| record.turn.0);
+        let archived = archived.filter(|turn| !in_tables.contains(turn));
+        archived.chain(found.iter().map(|r| r.turn.0)).collect()
+    }
+
+    /// How many verdicts there are about each of these turns, from tables and archives.
+    fn verdicts(&self, store: &SqliteStore, turns: Range<u64>) -> Vec<usize> {
+        let of = |n: u64| {
+            let subject = format!("own:{n}");
+            let mut all = store.receipts(&subject).unwrap();
+            let archived = store.archived_receipts(&self.archives(), &subject).unwrap();
+            all.extend(archived.found);
+            all.dedup();
+            assert!(all.iter().all(|receipt| *receipt == verdict(n)), "{all:?}");
+            all.len()
+        };
+        turns.map(of).collect()
+    }
+}
+
+fn at(n: u64) -> u64 {
+    n * STEP
+}
+
+fn record(n: u64) -> Record {
+    // Now and then a turn about nothing else.
+    let mut subjects: Vec<Name> = vec![SHARED.into()];
+    if !n.is_multiple_of(5) {
+        subjects.insert(0, format!("own:{n}").into());
+    }
+    Record {
+        turn: TurnId(n),
+        cause: None,
+        at: Timestamp(at(n)),
+        took_us: 1,
+        release: 1,
+        kind: Kind::Event,
+        component: "one".into(),
+        function: "happened".into(),
+        trace: u128::MAX,
+        subjects,
+        steps: Vec::new(),
+        ended: Ended::Executed,
+    }
+}
+
+fn about_nothing(n: u64) -> Record {
+    Record {
+        subjects: Vec::new(),
+        ..record(n)
+    }
+}
+
+fn verdict(n: u64) -> Receipt {
+    Receipt {
+        id: n,
+        subject: format!("own:{n}").into(),
+        at: Timestamp(at(n)),
+        body: format!("{{ \"verdict\": \"\u{e9}\", \"n\": {n} }}").into(),
+    }
+}
+
+fn write(store: &SqliteStore, turns: Range<u64>) {
+    for n in turns {
+        let group = Group {
+            lsn: Lsn(n),
+            documents: vec![DocumentWrite {
+                collection: CollectionId(1),
+                id: format!("d-{n}").into(),
+                version: 1,
+                body: Some("1".into()),
+            }],
+            receipts: vec![verdict(n)],
+            history: vec![Arc::new(record(n)), Arc::new(about_nothing(n))],
+            ..Group::default()
+        };
+        store.write(&group).unwrap();
+    }
+}
+
+/// One number out of the store's database.
+fn ask(folder: &Path, question: &'static str) -> i64 {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.unwrap().block_on(async {
+        let options = SqliteConnectOptions::new().filename(folder.join("rialto.db"));
+        let mut connection = options.connect().await.unwrap();
+        let row = connection.fetch_optional(question).await.unwrap();
+        connection.close().await.unwrap();
+        row.map_or(0, |row| row.get(0))
+    })
+}
+
+fn keep(milliseconds: u64) -> Keep {
+    Keep {
+        history: Some(milliseconds),
+        receipts: Some(milliseconds),
+    }
+}
+
+const PAGES: &str = "SELECT count(*) FROM history";
+const SUBJECTS: &str = "SELECT count(*) FROM history_by_era";
+const RECEIPTS: &str = "SELECT count(*) FROM receipts";
+
+#[test]
+fn what_is_older_than_it_is_kept_is_read_from_archives() {
+    let place = Place::filled(1..61, FEW);
+    let store = place.store();
+    let all: Vec<u64> = (1..61).collect();
+    place.with(FEW, |opened| {
+        let archived = place.archive(opened, &keep(HOUR), at(50) + HOUR).unwrap();
+        assert!(archived.len() >= 2, "{archived:?}");
+        for one in &archived {
+            let verified = verify(&place.archives().join(&one.file)).unwrap();
+            assert!(one.is(&verified));
+            assert_eq!(verified.head.class, one.class.name());
+            assert_eq!(verified.head.era, one.era);
+            assert_eq!(
+                (verified.written.items, verified.written.bytes),
+                (one.items, one.bytes)
+            );
+            assert!(one.from <= one.to && one.to <= Timestamp(at(50)));
+        }
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!(mode(&place.archives()), 0o700);
+        let first = place.archives().join(&archived[0].file);
+        assert_eq!(mode(&first), 0o600);
+        let listed = opened.archives().unwrap();
+        assert!(listed.iter().all(|one| one.done), "{listed:?}");
+        assert_eq!(Snapshot::open(&store).unwrap().archives().unwrap(), listed);
+        let items = |class| -> u64 {
+            let of_class = listed.iter().filter(|one| one.class == class);
+            of_class.map(|one| one.items).sum()
+        };
+        // Two turns of each group, also the one that is about nothing.
+        let left = u64::try_from(ask(&store, RECEIPTS)).unwrap();
+        assert_eq!(items(Class::Receipts) + left, 60);
+        assert_eq!(items(Class::History) + 2 * left, 120);
+        assert_eq!(place.turns(opened), all);
+        assert_eq!(place.verdicts(opened, 1..61), [1; 60]);
+        let sizes = opened.sizes().unwrap();
+        assert_eq!(sizes.archives.0, listed.len() as u64);
+        for kept in sizes.classes {
+            assert_eq!(
+                kept.items,
+                if kept.class == Class::History { 2 } else { 1 } * left
+            );
+        }
+        assert_eq!(
+            place.archive(opened, &keep(HOUR), at(50) + HOUR).unwrap(),
+            []
+        );
+    });
+    place.with(FEW, |opened| {
+        write(opened, 61..70);
+        assert_eq!(place.turns(opened), (1..70).collect::<Vec<_>>());
+        // The last ones, wherever they are, and how many there are before.
+        let archived = |most| {
+            opened
+                .archived_history(&place.archives(), SHARED, most)
+                .unwrap()
+        };
+        let whole = archived(usize::MAX).found;
+        for most in [0, 1, 2, whole.len() - 1, whole.len()] {
+            let some = archived(most);
+            assert_eq!(some.found, whole[whole.len() - most..]);
+            assert_eq!(some.earlier, whole.len() - most);
+        }
+    });
+}
+
+#[test]
+fn what_is_younger_stays_and_so_does_everything_without_a_period() {
+    let place = Place::filled(1..61, FEW);
+    let store = place.store();
+    let counts = || {
+        (
+            ask(&store, PAGES),
+            ask(&store, SUBJECTS),
+            ask(&store, RECEIPTS),
+        )
+    };
+    let before = counts();
+    place.with(FEW, |opened| {
+        for (keep, now) in [
+            (Keep::default(), u64::MAX / 4),
+            (keep(HOUR), at(1) + HOUR - 1),
+            (keep(u64::MAX), u64::MAX / 4),
+        ] {
+            assert_eq!(place.archive(opened, &keep, now).unwrap(), []);
+        }
+        assert!(!place.archives().exists());
+        assert_eq!(counts(), before);
+        // Half of them are over: no younger one has gone.
+        let archived = place.archive(opened, &keep(HOUR), at(30) + HOUR).unwrap();
+        assert!(archived.iter().all(|one| one.to <= Timestamp(at(30))));
+        // Of one class only.
+        let only = Keep {
+            history: None,
+            receipts: Some(HOUR),
+        };
+        let archived = place.archive(opened, &only, at(60) + HOUR).unwrap();
+        assert!(archived.iter().all(|one| one.class == Class::Receipts));
+        assert_eq!(place.turns(opened), (1..61).collect::<Vec<_>>());
+        assert_eq!(place.verdicts(opened, 1..61), [1; 60]);
+    });
+}
+
+#[test]
+fn an_era_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
+    let usual = Folding::default();
+    let place = Place::filled(1..11, usual);
+    let store = place.store();
+    let eras = "SELECT count(*) FROM eras";
+    let last = |opened: &SqliteStore| {
+        let document = opened.read(CollectionId(1), "d-10").unwrap();
+        document.map(|document| document.version)
+    };
+    place.with(usual, |opened| {
+        // A sixteenth of the hour behind the first turn.
+        let young = at(1) + HOUR / 16 - 1;
+        assert_eq!(place.archive(opened, &keep(HOUR), young).unwrap(), []);
+        assert_eq!(ask(&store, eras), 0);
+        assert_eq!(place.archive(opened, &keep(HOUR), young + 1).unwrap(), []);
+        assert_eq!(ask(&store, eras), 1);
+        assert_eq!(last(opened), Some(1));
+        // Nothing new has come: the next era does not end.
+        assert_eq!(
+            place
+                .archive(opened, &keep(HOUR), young + HOUR / 2)
+                .unwrap(),
+            []
+        );
+        assert_eq!(ask(&store, eras), 1);
+    });
+    place.with(usual, |opened| write(opened, 11..14));
+    assert_eq!(
+        ask(
+            &store,
+            "SELECT count(*) FROM documents WHERE place >> 16 = 1"
+        ),
+        3
+    );
+    place.with(usual, |opened| {
+        assert_eq!(last(opened), Some(1));
+        let archived = place.archive(opened, &keep(HOUR), at(10) + HOUR).unwrap();
+        let archived: Vec<_> = archived
+            .iter()
+            .map(|one| (one.class, one.era, one.items))
+            .collect();
+        assert_eq!(
+            archived,
+            [(Class::History, 0, 20), (Class::Receipts, 0, 10)]
+        );
+        assert_eq!(place.turns(opened), (1..14).collect::<Vec<_>>());
+        // The documents are where they were.
+        assert_eq!(last(opened), Some(1));
+    });
+    assert_eq!(ask(&store, RECEIPTS), 3);
+}
+
+#[test]
+fn whenever_it_is_interrupted_nothing_is_missed_and_the_next_pass_goes_on() {
+    let mut steps = 0;
+    loop {
+        let place = Place::filled(1..13, FEW);
+        let asked = Cell::new(0);
+        let is_enough = || {
+            asked.set(asked.get() + 1);
+            asked.get() > steps
+        };
+        let now = Timestamp(at(12) + HOUR);
+        place.with(FEW, |store| {
+            store
+                .archive(&keep(HOUR), &place.archives(), now, &is_enough)
+                .unwrap();
+            assert_eq!(place.turns(store), (1..13).collect::<Vec<_>>(), "{steps}");
+            assert_eq!(place.verdicts(store, 1..13), [1; 12], "{steps}");
+        });
+        let was_enough = asked.get() > steps;
+        place.with(FEW, |store| {
+            // Whatever the operator says meanwhile.
+            place.archive(store, &Keep::default(), now.0).unwrap();
+            let archives = store.archives().unwrap();
+            assert!(archives.iter().all(|one| one.done), "{archives:?}");
+            place.archive(store, &keep(HOUR), now.0).unwrap();
+            assert_eq!(place.turns(store), (1..13).collect::<Vec<_>>(), "{steps}");
+            assert_eq!(place.verdicts(store, 1..13), [1; 12], "{steps}");
+        });
+        if !was_enough {
+            break;
+        }
+        steps += 1;
+    }
+    assert!(steps > 10, "only {steps} steps");
+}
+
+/// Copy a folder of files.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_a_crash_left_is_taken_and_another_stores_file_stays() {
+    let place = Place::filled(1..31, FEW);
+    let before = place.folder.path().join("before");
+    copy(&place.store(), &before);
+    let now = at(30) + HOUR;
+    let first = place.with(FEW, |store| place.archive(store, &keep(HOUR), now).unwrap());
+    // As after a crash behind the file's new name: the store knows nothing of it.
+    std::fs::remove_dir_all(place.store()).unwrap();
+    copy(&before, &place.store());
+    let again = place.with(FEW, |store| place.archive(store, &keep(HOUR), now).unwrap());
+    assert_eq!(again, first);
+    let names = || std::fs::read_dir(place.archives()).unwrap().count();
+    assert_eq!(names(), first.len());
+    let bytes = |archive: &Archive| std::fs::read(place.archives().join(&archive.file)).unwrap();
+    let kept = bytes(&first[0]);
+    // Another store that writes to the same folder.
+    let other = Place::filled(1..31, FEW);
+    let archives = place.archives();
+    let others = other.with(FEW, |store| {
+        let now = Timestamp(now);
+        store
+            .archive(&keep(HOUR), &archives, now, &|| false)
+            .unwrap()
+    });
+    assert_eq!(names(), first.len() + others.len());
+    assert_eq!(bytes(&first[0]), kept);
+    // What somebody left who was killed while writing goes; what is not this store's stays.
+    let store = verify(&place.archives().join(&first[0].file))
+        .unwrap()
+        .head
+        .store;
+    let (own, strange) = (format!("a.{store}-1.partial"), "a.0-1.partial".to_owned());
+    for left in [&own, &strange] {
+        std::fs::write(place.archives().join(left), b"").unwrap();
+    }
+    place.with(FEW, |store| {
+        assert_eq!(place.archive(store, &Keep::default(), now).unwrap(), []);
+        assert_eq!(place.turns(store), (1..31).collect::<Vec<_>>());
+    });
+    assert!(!place.archives().join(own).exists());
+    assert!(place.archives().join(strange).exists());
+}
+
+#[test]
+fn without_its_file_nothing_more_is_removed_and_a_missing_archive_is_named() {
+    let place = Place::filled(1..31, FEW);
+    let now = at(30) + HOUR;
+    // Enough as soon as there is a file.
+    let is_enough = || {
+        let files = std::fs::read_dir(place.archives());
+        let is_archive = |path: PathBuf| path.extension().is_some_and(|end| end == "gz");
+        files.is_ok_and(|mut files| files.any(|file| is_archive(file.unwrap().path())))
+    };
+    place.with(FEW, |store| {
+        let archived = store
+            .archive(&keep(HOUR), &place.archives(), Timestamp(now), &is_enough)
+            .unwrap();
+        let file = place.archives().join(&archived[0].file);
+        let away = place.folder.path().join("away");
+        let rows = ask(&place.store(), PAGES);
+        for wrong in [None, Some(b"something else".as_slice())] {
+            std::fs::rename(&file, &away).unwrap();
+            if let Some(wrong) = wrong {
+                std::fs::write(&file, wrong).unwrap();
+            }
+            let lost = place.archive(store, &keep(HOUR), now).unwrap_err();
+            let RetentionError::Lost { path, sha256 } = &lost else {
+                panic!("{lost:?}");
+            };
+            assert_eq!((path, sha256), (&file, &archived[0].sha256));
+            assert_eq!(ask(&place.store(), PAGES), rows);
+            std::fs::rename(&away, &file).unwrap();
+        }
+        place.archive(store, &keep(HOUR), now).unwrap();
+        assert_eq!(place.turns(store), (1..31).collect::<Vec<_>>());
+        std::fs::rename(&file, &away).unwrap();
+        let rest = store
+            .archived_history(&place.archives(), SHARED, 1_000)
+            .unwrap();
+        assert_eq!(rest.missing, [archived[0].file.clone()]);
+    });
+}
+
+/// What the migration made, undone.
+const WITHOUT_RETENTION: [&str; 4] = [
+    "DELETE FROM _sqlx_migrations WHERE version = 7",
+    "DROP TABLE era_contents",
+    "DROP TABLE archives",
+    "DELETE FROM meta WHERE key = 'store'",
+];
+
+#[test]
+fn a_store_of_the_layout_before_is_counted_and_archived() {
+    let place = Place::filled(1..61, FEW);
+    for statement in WITHOUT_RETENTION {
+        ask(&place.store(), statement);
+    }
+    place.with(FEW, |store| {
+        assert_eq!(
+            place.archive(store, &keep(HOUR), at(1) + HOUR - 1).unwrap(),
+            []
+        );
+        let archived = place.archive(store, &keep(HOUR), at(60) + HOUR).unwrap();
+        assert!(archived.len() >= 2, "{archived:?}");
+        let of = |class| archived.iter().filter(move |one| one.class == class);
+        let items: u64 = of(Class::Receipts).map(|one| one.items).sum();
+        assert_eq!(
+            of(Class::History).map(|one| one.items).sum::<u64>(),
+            2 * items
+        );
+        assert_eq!(place.turns(store), (1..61).collect::<Vec<_>>());
+        assert_eq!(place.verdicts(store, 1..61), [1; 60]);
+    });
+}
+
+#[test]
+fn who_reads_while_an_era_goes_misses_nothing_and_groups_go_on() {
+    let place = Place::filled(1..101, FEW);
+    place.with(FEW, |store| {
+        let done = AtomicBool::new(false);
+        std::thread::scope(|threads| {
+            let archiving = threads.spawn(|| {
+                let archived = place.archive(store, &keep(HOUR), at(100) + HOUR);
+                done.store(true, Ordering::Release);
+                archived.unwrap()
+            });
+            let mut last = 100;
+            while !done.load(Ordering::Acquire) {
+                last += 1;
+                write(store, last..last + 1);
+                assert_eq!(place.turns(store), (1..=last).collect::<Vec<_>>());
+                let one = last % 100 + 1;
+                assert_eq!(place.verdicts(store, one..one + 1), [1]);
+            }
+            assert!(!archiving.join().unwrap().is_empty());
+        });
+    });
+}

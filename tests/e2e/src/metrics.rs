@@ -1,0 +1,120 @@
+//! What a host counts, as `/metrics` tells it, and waiting until it has nothing left to do.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use http::{HeaderMap, Method};
+use rialto_simulator::client::HttpClient;
+
+use crate::host::RunningHost;
+use crate::waiting::until;
+
+/// How long an answer may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// How long what is under way may take: longer than any message is worth delivering.
+const IDLE_WITHIN: Duration = Duration::from_secs(120);
+/// What is under way in a host: when all of these are zero, nothing happens any more but what comes from
+/// outside, and reminders.
+const UNDER_WAY: [&str; 6] = [
+    "rialto_turns_active",
+    "rialto_turns_alive",
+    "rialto_turns_delayed",
+    "rialto_turns_uncommitted",
+    "rialto_requests_outbound",
+    "rialto_requests_outbound_on_disk",
+];
+
+/// The metrics without labels, by their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metrics(BTreeMap<String, u64>);
+
+impl Metrics {
+    /// Ask a host.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn of(host: &RunningHost) -> Result<Self> {
+        let client = HttpClient::new(ANSWER_WITHIN);
+        let uri = format!("{}/metrics", host.url("operators")?).parse()?;
+        let answer = client.send(Method::GET, uri, HeaderMap::new(), String::new().into());
+        let answer = answer.await?;
+        ensure!(answer.status == 200, "/metrics answers {}", answer.status);
+        Ok(Self::read(&String::from_utf8_lossy(&answer.body)))
+    }
+
+    fn read(text: &str) -> Self {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let metrics = lines.filter_map(|line| {
+            let (name, value) = line.split_once(' ')?;
+            Some((name.to_owned(), value.parse().ok()?))
+        });
+        Self(metrics.collect())
+    }
+
+    /// A metric's value.
+    ///
+    /// # Errors
+    /// When the host has no such metric.
+    pub fn get(&self, name: &str) -> Result<u64> {
+        let value = self.0.get(name).copied();
+        value.with_context(|| format!("the host has no metric {name}"))
+    }
+
+    /// What is under way, in words; empty if nothing is.
+    ///
+    /// # Errors
+    /// When the host does not count it.
+    fn under_way(&self) -> Result<Vec<String>> {
+        let mut all = Vec::new();
+        for name in UNDER_WAY {
+            let count = self.get(name)?;
+            if count > 0 {
+                all.push(format!("{name} is {count}"));
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Wait until a host has nothing to do: no turn is ready, runs, waits for another attempt or for the disk,
+/// and nothing is on its way to the outside. Gives what it counts then.
+///
+/// # Errors
+/// When it still has something to do after two minutes.
+pub async fn idle(host: &RunningHost) -> Result<Metrics> {
+    let mut last = Metrics::of(host).await?;
+    until("the host has nothing to do", IDLE_WITHIN, async || {
+        let now = Metrics::of(host).await?;
+        let mut under_way = now.under_way()?;
+        // Between one thing that ends and the next that it causes there may be a moment of nothing.
+        if now.get("rialto_turns_executed_total")? != last.get("rialto_turns_executed_total")? {
+            under_way.push("turns were executed".to_owned());
+        }
+        last = now.clone();
+        Ok(if under_way.is_empty() {
+            Ok(now)
+        } else {
+            Err(under_way.join(", "))
+        })
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_under_way_is_told() {
+        let text = "# TYPE rialto_turns_alive gauge\nrialto_turns_alive 2\nrialto_x{a=\"b\"} 7\n";
+        let mut metrics = Metrics::read(text);
+        assert_eq!(metrics.get("rialto_turns_alive").unwrap(), 2);
+        let missing = metrics.under_way().unwrap_err().to_string();
+        assert_eq!(missing, "the host has no metric rialto_turns_active");
+        for name in UNDER_WAY {
+            metrics.0.entry(name.to_owned()).or_default();
+        }
+        assert_eq!(metrics.under_way().unwrap(), ["rialto_turns_alive is 2"]);
+    }
+}

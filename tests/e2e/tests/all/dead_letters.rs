@@ -1,0 +1,238 @@
+//! A component that fails on an event: the event waits where an operator sees it, also after a
+//! restart, until it is tried again with a release that cures the component, or dropped.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::time::Duration;
+
+use rialto_simulator::fsp::Step;
+use rialto_simulator::{PaymentOutcome, PaymentRequest};
+use rialto_tests::scenes::committed;
+use rialto_tests::waiting::until;
+use rialto_tests::world::PAYEE;
+use rialto_tests::{TestScheme, World, WorldOptions};
+use tokio::task::JoinHandle;
+
+/// Longer than all attempts of a turn take.
+const SOON: Duration = Duration::from_secs(30);
+/// The component whose turn fails: it cannot reserve funds.
+const COMPONENT: &str = "transfers";
+/// The ledger's disease: fuel that is enough to start and not to answer.
+const SICK: &str = "[contexts.accounts-and-balances.limits]\nfuel = 3000\n\n[contexts.accounts-and-balances.grants]";
+const HEALTHY: &str = "[contexts.accounts-and-balances.grants]";
+
+async fn world() -> World {
+    world_with("turn-attempts-max = 3\nretry-initial = \"10 ms\"").await
+}
+
+/// With these settings of the engine.
+async fn world_with(engine: &str) -> World {
+    let scheme = TestScheme::demo().unwrap();
+    let engine = format!("[engine]\n{engine}\n\n[store]");
+    scheme.replace("rialto.toml", "[store]", &engine).unwrap();
+    scheme.lock().unwrap();
+    let options = WorldOptions {
+        callback_timeout: Duration::from_secs(60),
+        expires_in: Duration::from_secs(120),
+        query_on_timeout: false,
+        ..WorldOptions::default()
+    };
+    // It falls ill later: it needs its health to learn of the participants.
+    let world = World::of(scheme, &options).await.unwrap();
+    apply(&world, SICK);
+    world
+}
+
+/// Put the healthy or the sick component into force.
+fn apply(world: &World, state: &str) {
+    let twin = world.scheme.twin().unwrap();
+    twin.edit(HEALTHY, state).unwrap();
+    let folder = twin.path().to_str().unwrap();
+    let applied = world.host.cli(&["release", "apply", folder]).unwrap();
+    applied.success().unwrap();
+}
+
+/// Begin a payment and do not wait for its end.
+fn paying(world: &World) -> JoinHandle<PaymentOutcome> {
+    let payer = world.payer().clone();
+    let request = PaymentRequest::new(world.party(PAYEE).clone(), "5", "USD");
+    tokio::spawn(async move { payer.pay(&request).await })
+}
+
+/// All dead letters, as an operator sees them.
+fn letters(world: &World) -> Vec<String> {
+    let said = world.host.cli(&["dead-letters"]).unwrap();
+    let said = said.success().unwrap();
+    said.lines().map(str::to_owned).collect()
+}
+
+/// The one dead letter, when it is there: its id and its line.
+async fn parked(world: &World) -> (String, String) {
+    until("a dead letter", SOON, async || {
+        let letters = letters(world);
+        Ok(match letters.as_slice() {
+            [one] => Ok((one.split(' ').next().unwrap().to_owned(), one.clone())),
+            other => Err(format!("{other:?}")),
+        })
+    })
+    .await
+    .unwrap()
+}
+
+async fn none_left(world: &World) {
+    until("the letter is gone", SOON, async || {
+        let letters = letters(world);
+        Ok(if letters.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{letters:?}"))
+        })
+    })
+    .await
+    .unwrap();
+}
+
+fn liquidity(world: &World) -> i128 {
+    let books = world.books().unwrap();
+    books.balance("payerfsp:USD:LIQUIDITY").unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_that_a_component_cannot_handle_waits_until_it_is_cured() {
+    let mut world = world().await;
+    let before = liquidity(&world);
+    let payment = paying(&world);
+    let (id, line) = parked(&world).await;
+    for part in [
+        COMPONENT,
+        "transfer-prepare-accounts-allocated",
+        "after 3 attempts",
+        "fuel",
+        "transfer:",
+    ] {
+        assert!(line.contains(part), "`{part}` in `{line}`");
+    }
+    assert!(!payment.is_finished(), "the payer waits");
+    assert_eq!(liquidity(&world), before);
+    assert_eq!(world.books().unwrap().transfers().len(), 0);
+
+    // It is on disk, and a restart does not try it again by itself.
+    world.host.restart().unwrap();
+    assert_eq!(letters(&world), std::slice::from_ref(&line));
+
+    // Tried again with the same disease, it fails again and waits again, under another id.
+    let retry = ["dead-letters", "retry", &id];
+    world.host.cli(&retry).unwrap().success().unwrap();
+    let again = until("the retry fails", SOON, async || {
+        let letters = letters(&world);
+        let other = letters
+            .iter()
+            .find(|letter| !letter.starts_with(&format!("{id} ")));
+        Ok(other.cloned().ok_or(format!("{letters:?}")))
+    });
+    let again = again.await.unwrap();
+    assert_eq!(letters(&world), std::slice::from_ref(&again));
+    let gone = world.host.cli(&retry).unwrap();
+    assert_eq!(gone.code, 1, "{gone}");
+    assert!(gone.stderr.contains(&id), "{gone}");
+
+    apply(&world, HEALTHY);
+    assert_eq!(
+        letters(&world),
+        std::slice::from_ref(&again),
+        "a release tries nothing by itself"
+    );
+    // Of another component there is none.
+    let all = [
+        "dead-letters",
+        "retry",
+        "--all",
+        "--since",
+        "1 h",
+        "--component",
+    ];
+    let of = |component| [&all[..], &[component]].concat();
+    let none = world.host.cli(&of("quoting")).unwrap();
+    assert!(none.stderr.contains("0 dead letters"), "{none}");
+    assert_eq!(letters(&world), std::slice::from_ref(&again));
+    let one = world.host.cli(&of(COMPONENT)).unwrap();
+    assert!(one.stderr.contains("1 dead letter"), "{one}");
+    committed(&payment.await.unwrap()).unwrap();
+    none_left(&world).await;
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.problems().unwrap(), Vec::<String>::new());
+    assert_eq!(liquidity(&world), before - 500);
+    world.no_complaints().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_that_is_dropped_never_happens() {
+    let mut world = world().await;
+    let before = liquidity(&world);
+    let payment = paying(&world);
+    let (id, _) = parked(&world).await;
+    let drop = ["dead-letters", "drop", &id];
+    world.host.cli(&drop).unwrap().success().unwrap();
+    none_left(&world).await;
+    for verb in ["drop", "retry"] {
+        let gone = world.host.cli(&["dead-letters", verb, &id]).unwrap();
+        assert_eq!(gone.code, 1, "{gone}");
+    }
+    payment.abort();
+
+    apply(&world, HEALTHY);
+    world.host.restart().unwrap();
+    assert_eq!(letters(&world), Vec::<String>::new());
+    // What comes later is handled, and the dropped one is as if it had never been.
+    let outcome = world.pay("5", "USD").await;
+    committed(&outcome).unwrap();
+    assert_eq!(outcome.steps.last().map(|s| s.step), Some(Step::Transfer));
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.problems().unwrap(), Vec::<String>::new());
+    assert_eq!(books.transfers().len(), 1);
+    assert_eq!(liquidity(&world), before - 500);
+    world.no_complaints().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_with_which_everything_fails_is_paused_and_goes_on_when_it_is_cured() {
+    // All FSPs of this test come from one address.
+    let soon =
+        "pause-subjects = 3\npause-senders = 1\nprobe-initial = \"100 ms\"\nprobe-max = \"200 ms\"";
+    let world = world_with(soon).await;
+    let before = liquidity(&world);
+    let payments: Vec<_> = (0..4).map(|_| paying(&world)).collect();
+    let paused = |world: &World| {
+        let said = world.host.cli(&["dead-letters", "paused"]).unwrap();
+        said.success().unwrap()
+    };
+    until("it is paused", SOON, async || {
+        let paused = paused(&world);
+        let is = paused.starts_with(COMPONENT) && paused.contains("fuel");
+        Ok(if is { Ok(()) } else { Err(paused) })
+    })
+    .await
+    .unwrap();
+    assert_eq!(letters(&world), Vec::<String>::new(), "nothing is given up");
+    let shown = world.host.cli(&["dead-letters"]).unwrap();
+    assert!(shown.stderr.contains("paused: transfers since"), "{shown}");
+
+    apply(&world, HEALTHY);
+    for payment in payments {
+        committed(&payment.await.unwrap()).unwrap();
+    }
+    until("the pause is over", SOON, async || {
+        let paused = paused(&world);
+        Ok(if paused.is_empty() {
+            Ok(())
+        } else {
+            Err(paused)
+        })
+    })
+    .await
+    .unwrap();
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.problems().unwrap(), Vec::<String>::new());
+    assert_eq!(liquidity(&world), before - 4 * 500);
+    assert_eq!(letters(&world), Vec::<String>::new());
+}

@@ -1,0 +1,16 @@
+//! gRPC from outside, by clients that a standard tool made from the written files: every interface of the
+//! catalogue's section E, who may call, what is answered with which status, how long a call may take, TLS,
+//! and what a new release changes.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+mod deadlines;
+mod events;
+mod raw;
+mod refusals;
+mod releases;
+mod section_e;
+mod served;
+mod slow;
+pub mod support;
+mod tls;

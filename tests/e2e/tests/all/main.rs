@@ -1,0 +1,40 @@
+//! A host as a process of its own, and everybody around it: one binary, so that it is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+mod attacks;
+mod bad_input;
+mod bench;
+mod check;
+mod commands;
+mod contracts;
+mod dead_letters;
+mod deliveries;
+mod demo;
+mod disk;
+mod errors;
+mod fuzz_seeds;
+mod grpc;
+mod kill;
+mod ledger;
+mod liquidity;
+mod many_participants;
+mod mutations;
+mod operators;
+mod overload;
+mod participants;
+mod participants_under_load;
+mod payments;
+mod releases;
+mod restart;
+mod retention;
+mod rules;
+mod second_person;
+mod settlement;
+mod settlement_killed;
+mod settlement_under_load;
+mod signatures;
+mod telemetry;
+mod transfers;
+mod two_hundred_prepares;
+mod wire;

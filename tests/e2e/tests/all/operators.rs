@@ -1,0 +1,286 @@
+//! The operators' API from outside: who may ask it what, and what it says about its health.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use rialto_tests::{RunningHost, TestScheme};
+
+/// Every kind of thing that is not for everyone.
+const CLOSED: [(&str, &str); 19] = [
+    ("GET", "/audit-log"),
+    ("POST", "/releases/1/approve"),
+    ("GET", "/releases"),
+    ("POST", "/releases"),
+    ("POST", "/releases/plan"),
+    ("POST", "/releases/1/rollback"),
+    ("POST", "/rules/amount-limits/swap"),
+    ("PUT", "/components/sha256:00"),
+    ("GET", "/events/x"),
+    ("GET", "/receipts/x"),
+    ("GET", "/documents/accounts-and-balances/accounts"),
+    ("GET", "/destinations"),
+    // What a component serves there.
+    ("GET", "/delivery-reports?destination=payerfsp"),
+    ("GET", "/openapi/notifications-and-alerts"),
+    ("GET", "/openapi/notifications-and-alerts.yaml"),
+    ("GET", "/dead-letters"),
+    ("GET", "/dead-letters/paused"),
+    ("POST", "/dead-letters/retry"),
+    ("POST", "/dead-letters/1/drop"),
+];
+
+/// The whole answer to a request with this header line, if any.
+fn ask(host: &RunningHost, method: &str, path: &str, header: &str) -> String {
+    ask_at(host, "operators", method, path, header)
+}
+
+fn ask_at(host: &RunningHost, listener: &str, method: &str, path: &str, header: &str) -> String {
+    let url = host.url(listener).unwrap();
+    let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: rialto\r\ncontent-length: 0\r\nconnection: close\r\n{header}\r\n"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn what_does_not_fit_in_a_request_is_a_problem_document() {
+    let scheme = TestScheme::demo().unwrap();
+    let host = RunningHost::start(&scheme).unwrap();
+    let token = std::fs::read_to_string(scheme.path().join("state/operator.token")).unwrap();
+    let shown = format!("authorization: Bearer {}\r\n", token.trim());
+    for (method, path, status) in [
+        ("GET", "/events/x?last=many", 400),
+        (
+            "GET",
+            "/documents/accounts-and-balances/accounts?limit=x",
+            400,
+        ),
+        ("GET", "/receipts/x?again=perhaps", 400),
+        ("POST", "/releases/first/rollback", 400),
+        ("POST", "/dead-letters/first/drop", 400),
+        ("GET", "/events/%ff", 400),
+        ("POST", "/releases", 415),
+        ("POST", "/rules/amount-limits/swap", 415),
+    ] {
+        let answer = ask(&host, method, path, &shown);
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{path}: {answer}"
+        );
+        assert!(
+            answer.contains("content-type: application/problem+json"),
+            "{path}: {answer}"
+        );
+        assert!(
+            answer.contains("urn:rialto:problem:malformed"),
+            "{path}: {answer}"
+        );
+    }
+    let json = format!("{shown}content-type: application/json\r\n");
+    let answer = ask(&host, "POST", "/releases", &json);
+    assert!(answer.contains("urn:rialto:problem:malformed"), "{answer}");
+}
+
+#[test]
+fn where_a_host_listens_is_known_only_while_it_runs() {
+    let scheme = TestScheme::demo().unwrap();
+    let addresses = scheme.path().join("state/addresses.json");
+    let mut host = RunningHost::start(&scheme).unwrap();
+    let known = std::fs::read_to_string(&addresses).unwrap();
+    host.cli(&["release", "list"]).unwrap().success().unwrap();
+    host.terminate().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while addresses.exists() {
+        assert!(
+            Instant::now() < until,
+            "the host has not forgotten where it listens"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    host.kill().unwrap();
+    // As a host leaves it that is killed.
+    std::fs::write(&addresses, known).unwrap();
+    let output = host.cli(&["release", "list"]).unwrap();
+    assert_ne!(output.code, 0, "{output}");
+    assert!(
+        output.stderr.contains("no host is running on the store"),
+        "{output}"
+    );
+}
+
+#[test]
+fn only_who_shows_the_token_may_look_and_change_and_everyone_may_ask_for_health() {
+    let scheme = TestScheme::demo().unwrap();
+    let host = RunningHost::start(&scheme).unwrap();
+    let token = std::fs::read_to_string(scheme.path().join("state/operator.token")).unwrap();
+    let token = token.trim();
+    let (first, last) = token.split_at(token.len() - 1);
+    let other = if last == "0" { "1" } else { "0" };
+    let wrong = [
+        String::new(),
+        "authorization: Bearer \r\n".to_owned(),
+        format!("authorization: Bearer {first}{other}\r\n"),
+        format!("authorization: Bearer {first}\r\n"),
+        format!("authorization: Bearer {token}0\r\n"),
+        format!("authorization: Basic {token}\r\n"),
+    ];
+    for (method, path) in CLOSED {
+        for header in &wrong {
+            let answer = ask(&host, method, path, header);
+            let head = answer.to_ascii_lowercase();
+            assert!(
+                answer.starts_with("HTTP/1.1 401 "),
+                "{path} {header}: {answer}"
+            );
+            assert!(
+                head.contains("\r\nwww-authenticate: bearer\r\n"),
+                "{answer}"
+            );
+            assert!(
+                answer.contains("urn:rialto:problem:unauthorized"),
+                "{answer}"
+            );
+            assert!(!answer.contains(first), "the token is in no answer");
+        }
+        let answer = ask(
+            &host,
+            method,
+            path,
+            &format!("authorization: Bearer {token}\r\n"),
+        );
+        assert!(!answer.starts_with("HTTP/1.1 401 "), "{path}: {answer}");
+    }
+    let live = ask(&host, "GET", "/health/live", "");
+    assert!(
+        live.starts_with("HTTP/1.1 200 ") && live.ends_with("live\n"),
+        "{live}"
+    );
+    let ready = ask(&host, "GET", "/health/ready", "");
+    assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
+    assert!(ready.contains("\"ready\":true"), "{ready}");
+    for check in [
+        "release 1 is current",
+        "\"engine\"",
+        "\"commit\"",
+        "\"fold\"",
+    ] {
+        assert!(ready.contains(check), "{check}: {ready}");
+    }
+}
+
+/// The tables of three operators.
+const PEOPLE: &str = "[operators.anna]\nroles = [\"reader\", \"maker\"]\n\n\
+                      [operators.ben]\nroles = [\"checker\", \"admin\"]\n\n\
+                      [operators.carl]\nroles = [\"context\"]\n\n[store]";
+/// A context that tells what it is given, and the one that it calls.
+const GUESTS: &str = "[contexts.hostile-context]\ncomponent = \"components/hostile-context.wasm\"\nlistener = \"LISTENER\"\n\
+                      [contexts.hostile-context.grants]\nhost = [\"storage\", \"logging\"]\n\
+                      calls = [\"hostile-context/echo\"]\npublishes = [\"hostile-context/happened\"]\n\
+                      rules = [\"quote-request-check\", \"transfer-prepare-check\"]\n\n\
+                      [contexts.hostile-friend]\ncomponent = \"components/hostile-friend.wasm\"\n\
+                      [contexts.hostile-friend.grants]\nhost = [\"storage\", \"logging\"]\n\n";
+
+fn three_operators() -> TestScheme {
+    let scheme = TestScheme::demo().unwrap();
+    scheme.replace("rialto.toml", "[store]", PEOPLE).unwrap();
+    scheme
+}
+
+fn bearer(scheme: &TestScheme, operator: &str) -> String {
+    let path = format!("state/operators/{operator}.token");
+    let token = std::fs::read_to_string(scheme.path().join(path)).unwrap();
+    format!("authorization: Bearer {}\r\n", token.trim())
+}
+
+#[test]
+fn each_operator_may_do_what_its_roles_say_and_is_told_which_one_is_missing() {
+    let scheme = three_operators();
+    let host = RunningHost::start(&scheme).unwrap();
+    // (operator, whether it may look, whether it may change)
+    for (operator, looks, changes) in [
+        ("anna", true, false),
+        ("ben", false, true),
+        ("carl", false, false),
+    ] {
+        let token = bearer(&scheme, operator);
+        for (method, path) in CLOSED {
+            if path.contains("delivery-reports") || path.contains("openapi") {
+                continue; // the component's to judge
+            }
+            let answer = ask(&host, method, path, &token);
+            let may = if method == "GET" { looks } else { changes };
+            let refused = answer.starts_with("HTTP/1.1 403 ");
+            assert_eq!(refused, !may, "{operator} {method} {path}: {answer}");
+            assert_eq!(
+                answer.contains("urn:rialto:problem:role-missing"),
+                refused,
+                "{answer}"
+            );
+        }
+    }
+    let list = |operator: &str| host.cli(&["release", "list", "--as", operator]).unwrap();
+    list("anna").success().unwrap();
+    let refused = list("carl");
+    assert_eq!(refused.code, 1, "{refused}");
+    let words = "the operator `carl` needs the role `reader`";
+    assert!(refused.stderr.contains(words), "{refused}");
+    let unknown = list("dora");
+    let words = "the operator `dora`, whom rialto.toml must name";
+    assert!(unknown.stderr.contains(words), "{unknown}");
+    let path = list("../operator");
+    assert_eq!(path.code, 2, "{path}");
+}
+
+#[test]
+fn a_component_is_told_by_the_host_who_asks_whatever_the_request_says_and_sees_no_token() {
+    for listener in ["operators", "fsps"] {
+        let scheme = three_operators();
+        for guest in ["hostile-context", "hostile-friend"] {
+            let built = rialto_tests::binaries::plugin(guest).unwrap();
+            std::fs::copy(built, scheme.component(guest)).unwrap();
+        }
+        let guests = GUESTS.replace("LISTENER", listener);
+        scheme
+            .edit(
+                "[rules.amount-limits]",
+                &format!("{guests}[rules.amount-limits]"),
+            )
+            .unwrap();
+        scheme.lock().unwrap();
+        let host = RunningHost::start(&scheme).unwrap();
+        let forged = "caller: ben\r\nx-caller: ben checker\r\nrialto-caller: {\"name\":\"ben\"}\r\n\
+                      proxy-authorization: Bearer x\r\ncookie: caller=ben\r\n";
+        let token = bearer(&scheme, "anna");
+        let shown = ask_at(
+            &host,
+            listener,
+            "GET",
+            "/orders",
+            &format!("{token}{forged}"),
+        );
+        assert!(shown.starts_with("HTTP/1.1 200 "), "{shown}");
+        let expected = match listener {
+            "operators" => "caller anna reader,maker\n",
+            _ => "caller nobody\n",
+        };
+        assert!(shown.contains(expected), "{listener}: {shown}");
+        // What is no secret between host and operator it gets as it came.
+        assert!(shown.contains("\nx-caller: ben checker\n"), "{shown}");
+        if listener == "operators" {
+            let secret = token.trim().rsplit(' ').next().unwrap();
+            assert!(!shown.contains("\nauthorization:"), "{shown}");
+            assert!(!shown.contains(secret), "{shown}");
+            // Two tokens: nobody can say whose request it is.
+            let both = format!("{token}{}", bearer(&scheme, "ben"));
+            let refused = ask(&host, "GET", "/orders", &both);
+            assert!(refused.starts_with("HTTP/1.1 401 "), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Tools of others that check the project: installed from their crates into the build's folder, in the
+//! version that is named here, and run on both workspaces.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::{process, repository};
+
+/// A tool: its crate, which is also its program, and the version.
+pub struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+/// Licences, bans and sources of dependencies, by `deny.toml`.
+pub const DENY: Tool = Tool {
+    name: "cargo-deny",
+    version: "0.20.2",
+};
+/// Dependencies that nothing uses.
+pub const MACHETE: Tool = Tool {
+    name: "cargo-machete",
+    version: "0.9.2",
+};
+
+impl Tool {
+    /// Install the tool unless it is there in this version. It is used for seconds, so it is built quickly.
+    pub fn install(&self) -> Result<PathBuf> {
+        let folder = repository::tools();
+        let program =
+            folder
+                .join("bin")
+                .join(format!("{}{}", self.name, std::env::consts::EXE_SUFFIX));
+        let wanted = format!("{} {}", self.name, self.version);
+        if program.is_file() && self.said_version(&program).as_deref() == Some(&wanted) {
+            return Ok(program);
+        }
+        process::say(&format!("installing {wanted} (once on a machine)"));
+        let mut install = process::cargo();
+        install
+            // Not the workspace's settings: it is another project.
+            .current_dir(std::env::temp_dir())
+            .args(["install", "--locked", "--debug", "--quiet", self.name])
+            .args(["--version", self.version, "--root"])
+            .arg(&folder)
+            .env("CARGO_TARGET_DIR", folder.join("build"))
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("CARGO_INCREMENTAL", "0");
+        process::run(&mut install).with_context(|| format!("{wanted} cannot be installed"))?;
+        Ok(program)
+    }
+
+    /// The name and version that the program says, as `cargo-deny 0.20.2`.
+    fn said_version(&self, program: &Path) -> Option<String> {
+        let said = process::output(Command::new(program).arg("--version"))?;
+        let version = said.split_whitespace().last()?.to_owned();
+        Some(format!("{} {version}", self.name))
+    }
+}
+
+/// Hold the dependencies of a workspace to `deny.toml`.
+pub fn deny(folder: &Path) -> Result<()> {
+    let program = DENY.install()?;
+    let mut command = Command::new(program);
+    command
+        .current_dir(folder)
+        .arg("--config")
+        .arg(repository::root().join("deny.toml"))
+        .args(["--log-level", "error", "check", "--hide-inclusion-graph"])
+        .args(["bans", "licenses", "sources"]);
+    process::run(&mut command)
+}
+
+/// Look in a workspace for dependencies that nothing uses.
+pub fn machete(folder: &Path) -> Result<()> {
+    let program = MACHETE.install()?;
+    process::run(Command::new(program).current_dir(folder))
+}
