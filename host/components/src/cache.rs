@@ -3,24 +3,41 @@
 //! Compiling takes tens of milliseconds, loading what was compiled some microseconds, so a component
 //! is compiled when it is deployed and never on a request. Loading native code is trusting it: a
 //! file is used only if its MAC fits, made with a key that this installation drew and keeps where
-//! only it can read (see `private.rs`). A file's name holds the component's digest and wasmtime's compatibility hash.
+//! only it can read (see `rialto-files`). A file's name holds the component's digest and wasmtime's compatibility hash.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use rialto_files::FileError;
 use rialto_signatures::secrets::{MAC_BYTES, MacKey};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::digest::Digest;
-use crate::private;
 
 /// A folder of compiled components.
 pub struct Cache {
     folder: PathBuf,
     key: MacKey,
+}
+
+/// Why a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// It or its key cannot be made or read, or are not this user's alone.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The key's file holds something else.
+    #[error("{0} is no key: delete it, and the compiled components will be made again")]
+    NoKey(PathBuf),
+    /// The key cannot be read.
+    #[error("{path} cannot be read")]
+    Unreadable {
+        /// The key.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
 }
 
 impl Cache {
@@ -29,8 +46,8 @@ impl Cache {
     /// # Errors
     /// When the folder or the key cannot be made or read, belongs to somebody else, or is open to
     /// others.
-    pub fn open(folder: &Path, fill: impl FnOnce(&mut [u8])) -> std::io::Result<Self> {
-        let owner = private::folder(folder)?;
+    pub fn open(folder: &Path, fill: impl FnOnce(&mut [u8])) -> Result<Self, CacheError> {
+        let owner = rialto_files::folder(folder)?;
         Ok(Self {
             folder: folder.to_owned(),
             key: MacKey::new(&key(&folder.join("key"), owner, fill)?),
@@ -54,7 +71,7 @@ impl Cache {
         }
         let compiled = engine.precompile_component(bytes)?;
         let mac = self.key.code(&named(&path, &compiled));
-        if let Err(error) = write_private(&path, &[&mac, &compiled]) {
+        if let Err(error) = rialto_files::write(&path, &[&mac, &compiled]) {
             tracing::warn!(path = %path.display(), %error, "a compiled component could not be kept");
         }
         deserialize(engine, &compiled)
@@ -106,62 +123,21 @@ fn deserialize(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Component> 
 /// one puts its key there, and all use that one.
 fn key(
     path: &Path,
-    owner: private::Owner,
+    owner: rialto_files::Owner,
     fill: impl FnOnce(&mut [u8]),
-) -> std::io::Result<[u8; MAC_BYTES]> {
-    match std::fs::symlink_metadata(path) {
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let mut drawn = [0; MAC_BYTES];
-            fill(&mut drawn);
-            let new = new_private(path, &[&drawn])?;
-            // A link, unlike a rename, does not replace what is there; and what it puts there is
-            // whole.
-            let linked = std::fs::hard_link(&new, path);
-            std::fs::remove_file(&new)?;
-            match linked {
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                    return Err(error);
-                }
-                _ => {}
-            }
-        }
-        Err(error) => return Err(error),
+) -> Result<[u8; MAC_BYTES], CacheError> {
+    if !rialto_files::accept_if_there(path, owner)? {
+        let mut drawn = [0; MAC_BYTES];
+        fill(&mut drawn);
+        rialto_files::make_once(path, &[&drawn])?;
+        rialto_files::accept(path, owner)?;
     }
-    private::secret(path, owner)?;
-    let bytes = std::fs::read(path)?;
-    bytes.try_into().map_err(|_| {
-        std::io::Error::other(format!(
-            "{} is no key: delete it, and the compiled components will be made again",
-            path.display()
-        ))
-    })
-}
-
-/// Write a file that only its owner can read, in one step.
-fn write_private(path: &Path, parts: &[&[u8]]) -> std::io::Result<()> {
-    std::fs::rename(new_private(path, parts)?, path)
-}
-
-/// Write a file that only its owner can read, beside the one that it is to become.
-fn new_private(path: &Path, parts: &[&[u8]]) -> std::io::Result<PathBuf> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    static WRITES: AtomicU64 = AtomicU64::new(0);
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    // Of this write alone: two threads may be making the same component.
-    let write = WRITES.fetch_add(1, Ordering::Relaxed);
-    name.push(format!(".{}-{write}.new", std::process::id()));
-    let new = path.with_file_name(name);
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&new)?;
-    for part in parts {
-        file.write_all(part)?;
-    }
-    file.sync_all()?;
-    Ok(new)
+    let bytes = std::fs::read(path).map_err(|source| CacheError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    let key = bytes.try_into();
+    key.map_err(|_| CacheError::NoKey(path.to_owned()))
 }
 
 #[cfg(test)]
@@ -177,7 +153,7 @@ mod tests {
     fn many_that_open_a_fresh_folder_at_once_use_one_key_that_only_its_owner_reads() {
         const OPENERS: u8 = 16;
         for _ in 0..20 {
-            let folder = tempfile::tempdir().unwrap();
+            let folder = rialto_files::temporary_folder().unwrap();
             let folder = &folder.path().join("compiled");
             let barrier = &Barrier::new(OPENERS.into());
             // Codes of the same bytes are the same only under the same key.
@@ -206,10 +182,8 @@ mod tests {
 
     #[test]
     fn a_key_that_is_none_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        new_private(&folder.path().join("key"), &[b"short"])
-            .and_then(|new| std::fs::rename(new, folder.path().join("key")))
-            .unwrap();
+        let folder = rialto_files::temporary_folder().unwrap();
+        rialto_files::write(&folder.path().join("key"), &[b"short"]).unwrap();
         let error = Cache::open(folder.path(), |_| ()).err().unwrap();
         assert!(
             error.to_string().contains("is no key: delete it"),

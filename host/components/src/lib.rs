@@ -21,7 +21,6 @@ pub mod link;
 pub mod names;
 pub mod outside;
 mod prepare;
-pub mod private;
 pub mod problem;
 pub mod release;
 pub mod rules;

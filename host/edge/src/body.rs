@@ -18,6 +18,7 @@ use rialto_components::http::{Violation, ViolationKind};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::contained;
 use crate::pace::{Arriving, Broken, Pace};
 use crate::peers::{Share, Shares};
 use crate::violation::violation;
@@ -37,6 +38,7 @@ const REST_TIME: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct Memory {
     all: Arc<Semaphore>,
+    bytes_max: usize,
     peers: Shares,
 }
 
@@ -44,10 +46,18 @@ impl Memory {
     /// A bound of this many bytes, and of so many for each peer.
     #[must_use]
     pub fn new(bytes: usize, of_each_peer: usize) -> Self {
+        let bytes_max = bytes.min(Semaphore::MAX_PERMITS);
         Self {
-            all: Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))),
+            all: Arc::new(Semaphore::new(bytes_max)),
+            bytes_max,
             peers: Shares::new(of_each_peer),
         }
+    }
+
+    /// Bytes that are in use.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.bytes_max - self.all.available_permits()
     }
 
     /// Room for so many bytes of this peer; none if there is not so much.
@@ -201,7 +211,8 @@ impl Inbound {
             .headers_mut()
             .insert(http::header::CONNECTION, close);
         if sends {
-            tokio::spawn(timeout(REST_TIME, rest(self.incoming)));
+            let rest = timeout(REST_TIME, rest(self.incoming));
+            contained::spawn("reading the rest of a body", rest);
         }
     }
 }

@@ -13,12 +13,13 @@ use http::{HeaderValue, Method, Request, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use rialto_telemetry::Spans;
 use rialto_telemetry::otlp::{self, Resource};
 use rialto_telemetry::spans::Span;
 use tokio::sync::watch;
 
+use crate::contained;
 use crate::outbound::chain;
 
 /// Spans of one export.
@@ -71,7 +72,7 @@ impl Exporter {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        let client = Client::builder(TokioExecutor::new())
+        let client = Client::builder(contained::Executor)
             .pool_timer(TokioTimer::new())
             .build(connector);
         Ok(Self {

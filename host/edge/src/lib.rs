@@ -4,6 +4,7 @@
 
 pub mod api;
 pub mod body;
+pub mod contained;
 mod documents;
 pub mod exporter;
 pub mod outbound;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use http::Extensions;
 use parking_lot::Mutex;
 use rialto_engine::Name;
+use rialto_engine::fatal::Critical;
 
 /// Bits of an IPv6 address that tell one customer's network from another's. Whoever has one address
 /// of it has them all.
@@ -99,6 +100,8 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
+        // What others may have depends on it.
+        let _critical = Critical::begin();
         let mut counts = self.shares.counts.lock();
         let has = counts.get(&self.address).copied().unwrap_or_default();
         let Some(left) = has.checked_sub(self.count) else {

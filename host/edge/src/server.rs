@@ -15,6 +15,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::contained;
 use crate::pace::{Pace, Paced};
 use crate::peers::{Client, Peer, PeerAddress, Peers};
 
@@ -99,7 +100,7 @@ impl Listener {
             });
             let connection = http.serve_connection(TokioIo::new(stream), service);
             let connection = graceful.watch(connection);
-            tokio::spawn(async move {
+            contained::spawn("a connection", async move {
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "a connection ended");
                 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::collections::Collections;
 use crate::commit::Log;
 use crate::documents::Documents;
-use crate::fatal::{self, OnFatal};
+use crate::fatal::{self, Critical, OnFatal};
 use crate::footprint::release_all;
 use crate::history::Kind;
 use crate::ids::{Name, TurnId};
@@ -231,6 +231,7 @@ impl Engine {
         trace: Trace,
         waiter: Waiter,
     ) -> Result<(), Busy> {
+        let _critical = Critical::begin();
         let shared = &self.shared;
         let refused = || {
             shared.counters.refused.fetch_add(1, Ordering::Relaxed);
@@ -284,6 +285,7 @@ impl Engine {
         argument: Arc<dyn std::any::Any + Send + Sync>,
         waiter: Waiter,
     ) {
+        let _critical = Critical::begin();
         let stimulus = Stimulus::Request {
             kind: Kind::Activation,
             component,

@@ -1,14 +1,17 @@
 //! Panics after which nothing may go on.
 //!
-//! A panic inside a handler fails its turn. Anywhere else in the engine, in the store's threads or in
-//! what the engine calls there, nobody can say what is left half done: the process ends, and the next
-//! start goes on from what is on disk. In a host it ends before the panicking thread unwinds, so that
-//! nothing of what is half done can reach the disk ([`end_process_on_panic`]).
+//! A panic inside a handler fails its turn, one that serves a connection ends the connection, and one that
+//! delivers a request fails the delivery ([`contained`], [`Contained`]). Anywhere else nobody can say what is
+//! left half done, or what no longer works: the process ends, and the next start goes on from what is on
+//! disk. In a host it ends before the panicking thread unwinds, so that nothing of what is half done can
+//! reach the disk ([`end_process_on_panic`]).
 
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 /// What is done when nothing may go on, with the reason in words. In a host it does not return.
 pub type OnFatal = Box<dyn Fn(&str) + Send + Sync>;
@@ -16,8 +19,6 @@ pub type OnFatal = Box<dyn Fn(&str) + Send + Sync>;
 /// What a panic on this thread means now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Panics {
-    /// Not the engine's business.
-    Elsewhere,
     /// The process ends.
     End,
     /// Somebody takes care of it.
@@ -25,7 +26,7 @@ enum Panics {
 }
 
 thread_local! {
-    static PANICS: Cell<Panics> = const { Cell::new(Panics::Elsewhere) };
+    static PANICS: Cell<Panics> = const { Cell::new(Panics::End) };
 }
 
 /// Puts back what a panic meant before.
@@ -70,6 +71,40 @@ pub fn contained<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
     run(Panics::Contained, body)
 }
 
+/// Work of which others do not depend: if it panics, it ends, and nothing else does.
+pub struct Contained<F>(Pin<Box<F>>);
+
+impl<F: Future> Contained<F> {
+    /// This work.
+    pub fn new(work: F) -> Self {
+        Self(Box::pin(work))
+    }
+}
+
+impl<F: Future> Future for Contained<F> {
+    type Output = Result<F::Output, Panic>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match contained(|| self.0.as_mut().poll(context)) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
+    }
+}
+
+/// Until this is dropped, a panic of this thread ends the process, also within what is contained: what is
+/// done now is everybody's.
+pub struct Critical(#[allow(dead_code, reason = "it is put back when this is dropped")] Before);
+
+impl Critical {
+    /// From now on.
+    #[must_use]
+    pub fn begin() -> Self {
+        Self(Before(PANICS.replace(Panics::End)))
+    }
+}
+
 /// Run what must not panic; `what` names it. If it does all the same, the process ends, or in a process
 /// without [`end_process_on_panic`] what `on_fatal` does happens.
 pub fn guarded<T>(what: &str, on_fatal: impl FnOnce(&str), body: impl FnOnce() -> T) -> Option<T> {
@@ -88,7 +123,7 @@ pub fn abort(reason: &str) -> ! {
     std::process::abort()
 }
 
-/// From now on a panic that nothing may go on after ends the process before its thread unwinds.
+/// From now on a panic that is not contained ends the process before its thread unwinds.
 pub fn end_process_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::commit::Executed;
 use crate::engine::Engine;
+use crate::fatal::Critical;
 use crate::ids::{Lsn, Name, TurnId};
 use crate::stimulus::{Cause, Delivery, Failure, Waiter};
 use crate::store::{DeadLetter, StoreError};
@@ -123,6 +124,7 @@ impl Engine {
     /// Each letter is settled by one decision at a time: what reads the letter while another is
     /// being written would do its effect twice.
     pub fn settle_dead_letter(&self, id: u64, decision: Decision, waiter: Waiter) {
+        let _critical = Critical::begin();
         let shared = &self.shared;
         if shared.failed.get().is_some() {
             return waiter(Err(Failure::Shutdown));
@@ -174,6 +176,7 @@ impl Engine {
     /// waiter is called once, after the commit that holds the decision, and gets how many there were, a
     /// `usize`; 0 when none is left. Letters about which another decision is being written are left out.
     pub fn settle_dead_letters(&self, which: &Letters, decision: Decision, waiter: Waiter) {
+        let _critical = Critical::begin();
         let shared = &self.shared;
         if shared.failed.get().is_some() {
             return waiter(Err(Failure::Shutdown));

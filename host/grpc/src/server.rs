@@ -13,9 +13,9 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use rialto_edge::server::GRACE;
-use rialto_edge::{Admitted, Listener, Paced, PeerAddress};
+use rialto_edge::{Admitted, Listener, Paced, PeerAddress, contained};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot, watch};
@@ -69,7 +69,7 @@ impl Server {
 
     /// Serve until told to stop, then finish what is under way.
     pub async fn serve(self, mut stop: watch::Receiver<bool>) {
-        let mut http = http2::Builder::new(TokioExecutor::new());
+        let mut http = http2::Builder::new(contained::Executor);
         http.timer(TokioTimer::new())
             .max_concurrent_streams(STREAMS_MAX)
             .max_header_list_size(self.header_bytes_max)
@@ -88,7 +88,8 @@ impl Server {
                 closing: closing.clone(),
                 admitted,
             };
-            connections.spawn(connected(connection, stream, self.tls.clone()));
+            let connected = connected(connection, stream, self.tls.clone());
+            connections.spawn(contained::told("a connection", connected));
             while connections.try_join_next().is_some() {}
         }
         drop(accepting);
@@ -102,7 +103,7 @@ impl Server {
 }
 
 struct Connection {
-    http: http2::Builder<TokioExecutor>,
+    http: http2::Builder<contained::Executor>,
     service: Arc<Service>,
     /// Whether no more calls are taken.
     closing: watch::Receiver<bool>,

@@ -19,7 +19,7 @@ const RESERVATION: &str = r#"{"transferId":"t","payer":"a, \"the\" first","amoun
     "accounts":{"payerLiquidity":"a:USD:LIQUIDITY","payerPosition":"a:USD:POSITION"},"state":"open","openedAt":9}"#;
 
 fn store(documents: &[(&str, &str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let store = SqliteStore::open(folder.path()).unwrap();
     store.recover().unwrap();
     let mut group = Group {

@@ -13,7 +13,7 @@ use rialto_manifest::operator::{Audience, GRPC, Listener, Role};
 use rialto_proto::{Lock, checked_in, own};
 use tokio::sync::watch;
 
-use crate::host::{Shared, bodies, bytes, pace};
+use crate::host::{Shared, bytes, pace};
 
 /// The longest message, in bytes: calls are questions and orders, not documents.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
@@ -112,7 +112,7 @@ pub fn service(
     let limits = Limits {
         timeout: Duration::from_millis(http.request_timeout.millis()),
         message_bytes_max: bytes(http.body_max).min(MESSAGE_BYTES_MAX),
-        messages: bodies(operator),
+        messages: shared.bodies.grpc.clone(),
         pace: pace(operator),
         is_full: shared.disk.low(),
     };

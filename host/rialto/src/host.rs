@@ -11,8 +11,7 @@ use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{
-    BreakerPolicy, Listener, Memory, Outbound, OutboundLimits, Pace, ServerLimits, Service,
-    ServiceLimits,
+    BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, ServerLimits, Service, ServiceLimits,
 };
 use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
@@ -29,6 +28,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::audit::{Audit, Who};
+use crate::bodies::Bodies;
 use crate::calls::{self, Offering};
 use crate::disk::{self, Disk};
 use crate::keeping::{Archivist, Keeping};
@@ -87,6 +87,8 @@ pub struct Shared {
     pub archivist: Arc<Archivist>,
     /// Free disk space.
     pub disk: Arc<Disk>,
+    /// Room for bodies.
+    pub bodies: Bodies,
     /// Places for what operators read: each takes a thread that blocks.
     pub reads: Arc<Semaphore>,
     /// Places for what operators change, so that a release on its way keeps nobody from reading.
@@ -118,6 +120,7 @@ impl Host {
         warn_of_sandbox(manifest);
         let keys = OperatorKeys::read(manifest)?;
         let store = SqliteStore::open(folder).context("opening the store")?;
+        warn_of_restored(&store)?;
         // A host that was killed has left where it listened.
         forget_addresses(folder)?;
         let store = Arc::new(store);
@@ -159,6 +162,8 @@ impl Host {
             disk: disk.clone(),
             clock: clock.clone(),
         }));
+        let bodies = Bodies::new(operator);
+        metrics.add_collector(Box::new(bodies.clone()));
         let releases = Releases::new(
             store.clone(),
             runtime.clone(),
@@ -185,6 +190,7 @@ impl Host {
             pace: pace(operator),
             archivist,
             disk,
+            bodies,
             reads: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
             changes: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
         });
@@ -226,7 +232,8 @@ impl Host {
         host.listen(operator, |name| name != OPERATORS && name != GRPC)?;
         host.listen_for_calls(operator, manifest.folder())?;
         let addresses = serde_json::to_string(&host.addresses).context("writing addresses")?;
-        std::fs::write(addresses_path(folder), addresses).context("writing addresses.json")?;
+        // Nobody needs it after a power cut; but who reads it now must find it whole.
+        rialto_files::write(&addresses_path(folder), &[addresses.as_bytes()])?;
         Ok(host)
     }
 
@@ -264,7 +271,7 @@ impl Host {
             timeout: Duration::from_millis(http.request_timeout.millis()),
             body_bytes_max: bytes(http.body_max),
             header_bytes_max: bytes(http.headers_max),
-            bodies: bodies(operator),
+            bodies: self.shared.bodies.http.clone(),
             pace: pace(operator),
             is_full: self.shared.disk.low(),
         };
@@ -278,7 +285,11 @@ impl Host {
             self.addresses.insert(name.to_string(), bound.address());
             let server = if name.as_str() == OPERATORS {
                 let router = ops::router(self.shared.clone());
-                let service = Arc::new(self.service(OPERATORS, service_limits.clone()));
+                let limits = ServiceLimits {
+                    bodies: self.shared.bodies.operators.clone(),
+                    ..service_limits.clone()
+                };
+                let service = Arc::new(self.service(OPERATORS, limits));
                 let shared = self.shared.clone();
                 let answer = move |request| {
                     ops::answer(router.clone(), service.clone(), shared.clone(), request)
@@ -431,6 +442,19 @@ fn warn_of_sandbox(manifest: &Manifest) {
     }
 }
 
+/// Say at the first start of a restored store what it is.
+fn warn_of_restored(store: &SqliteStore) -> anyhow::Result<()> {
+    let restored = store.just_restored().context("reading the store")?;
+    if let Some(from) = restored {
+        tracing::warn!(
+            taken = %from.taken,
+            turn = from.lsn,
+            "this store was restored from a backup: what was acknowledged after that is not in it, and what was on its way then is sent again"
+        );
+    }
+    Ok(())
+}
+
 fn components(
     operator: &Operator,
     folder: &Path,
@@ -491,12 +515,6 @@ pub(crate) fn pace(operator: &Operator) -> Pace {
         bytes_per_second: operator.http.rate_min.bytes(),
         grace: operator.http.rate_grace.into(),
     }
-}
-
-/// Room for the bodies of a listener.
-pub(crate) fn bodies(operator: &Operator) -> Memory {
-    let http = &operator.http;
-    Memory::new(bytes(http.bodies_max), bytes(http.bodies_per_peer()))
 }
 
 pub(crate) fn bytes(size: Size) -> usize {

@@ -22,7 +22,7 @@ const FOLDER: &str = "RIALTO_TEST_FOLDER";
 
 #[test]
 fn a_panic_on_a_thread_of_a_host_ends_the_process_with_the_reason() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", CHILD, "--ignored", "--nocapture"]);
     let ended = child.env(FOLDER, folder.path()).output().unwrap();

@@ -8,6 +8,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod audit;
+pub mod bodies;
 pub mod calls;
 pub mod cli;
 pub mod client;

@@ -21,8 +21,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use http::Method;
 use rialto_components::http as wit;
-use rialto_components::private::{self, Owner};
 use rialto_engine::Entropy;
+use rialto_files::Owner;
 use rialto_manifest::Operator;
 use rialto_manifest::operator::{FIRST_OPERATOR, Role};
 use rialto_signatures::secrets::same_secret;
@@ -115,11 +115,13 @@ impl Operators {
         } else if remove(&token_path(store, FIRST_OPERATOR))? {
             changes.push(TokenChange::Removed(FIRST_OPERATOR.into()));
         }
-        let owner = private::whoever_writes(store)
-            .with_context(|| format!("looking at {}", store.display()))?;
+        let owner = rialto_files::folder(store)?;
         let mut all: Vec<(String, Caller)> = Vec::with_capacity(people.len());
         for (name, person, roles) in people {
             let path = token_path(store, name);
+            if let Some(folder) = path.parent().filter(|folder| *folder != store) {
+                rialto_files::folder(folder)?;
+            }
             let (token, drawn) = token(&path, owner, entropy)?;
             if drawn {
                 changes.push(TokenChange::Drawn(name.into()));
@@ -187,42 +189,26 @@ fn remove(path: &Path) -> anyhow::Result<bool> {
     }
 }
 
-/// The token in a file of this owner's, drawn when there is none: once, readable by the host's user.
-/// Answers whether it was drawn.
+/// The token in a file of this owner's, drawn when there is none: once, for the host's user alone, and on the
+/// disk before anybody can show it. Answers whether it was drawn.
 fn token(path: &Path, owner: Owner, entropy: &dyn Entropy) -> anyhow::Result<(String, bool)> {
-    use std::io::Write as _;
-    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-    match std::fs::read_to_string(path) {
-        Ok(token) => {
-            private::secret(path, owner)?;
-            let token = token.trim().to_owned();
-            ensure!(
-                token.len() >= TOKEN_CHARACTERS_MIN,
-                "{} holds no token; delete it to have a new one drawn",
-                path.display()
-            );
-            return Ok((token, false));
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => {
-            return Err(error).with_context(|| format!("reading {}", path.display()));
-        }
+    let mut drawn = false;
+    if !rialto_files::accept_if_there(path, owner)? {
+        let mut bytes = [0; TOKEN_BYTES];
+        entropy.fill(&mut bytes);
+        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        drawn = rialto_files::make_once(path, &[token.as_bytes(), b"\n"])?;
+        rialto_files::accept(path, owner)?;
     }
-    if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
-        let made = std::fs::DirBuilder::new().mode(0o700).create(folder);
-        made.with_context(|| format!("making {}", folder.display()))?;
-    }
-    let mut bytes = [0; TOKEN_BYTES];
-    entropy.fill(&mut bytes);
-    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path);
-    let mut file = file.with_context(|| format!("making {}", path.display()))?;
-    writeln!(file, "{token}").with_context(|| format!("writing {}", path.display()))?;
-    Ok((token, true))
+    let token = std::fs::read_to_string(path);
+    let token = token.with_context(|| format!("reading {}", path.display()))?;
+    let token = token.trim().to_owned();
+    ensure!(
+        token.len() >= TOKEN_CHARACTERS_MIN,
+        "{} holds no token; delete it to have a new one drawn",
+        path.display()
+    );
+    Ok((token, drawn))
 }
 
 #[cfg(test)]
@@ -255,7 +241,7 @@ mod tests {
 
     #[test]
     fn each_operator_has_a_token_of_its_own_which_only_the_hosts_user_reads_and_which_stays() {
-        let store = tempfile::tempdir().unwrap();
+        let store = rialto_files::temporary_folder().unwrap();
         let operators = open(store.path()).unwrap();
         let again = open(store.path()).unwrap();
         for (name, roles) in [
@@ -281,7 +267,7 @@ mod tests {
 
     #[test]
     fn the_operator_whom_nobody_names_is_there_only_as_long_as_nobody_is_named() {
-        let store = tempfile::tempdir().unwrap();
+        let store = rialto_files::temporary_folder().unwrap();
         let path = token_path(store.path(), FIRST_OPERATOR);
         let alone = open_with(NOBODY_NAMED, store.path()).unwrap();
         assert_eq!(alone.changes(), [TokenChange::Drawn("operator".into())]);
@@ -310,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_token_that_others_can_read_or_that_is_a_link_is_refused() {
-        let store = tempfile::tempdir().unwrap();
+        let store = rialto_files::temporary_folder().unwrap();
         open(store.path()).unwrap();
         let path = token_path(store.path(), "anna");
         for mode in [0o640, 0o604, 0o620, 0o602] {
@@ -332,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_nobody() {
-        let store = tempfile::tempdir().unwrap();
+        let store = rialto_files::temporary_folder().unwrap();
         let operators = open(store.path()).unwrap();
         let right = shown(store.path(), "anna");
         let token = right.trim_start_matches("Bearer ");
@@ -347,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_file_that_holds_no_token_or_that_of_another_operator_is_refused() {
-        let store = tempfile::tempdir().unwrap();
+        let store = rialto_files::temporary_folder().unwrap();
         open(store.path()).unwrap();
         let (anna, ben) = ("anna", "ben");
         let path = |name| token_path(store.path(), name);

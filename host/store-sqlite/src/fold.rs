@@ -68,7 +68,7 @@ pub(crate) fn fold(
     let of_receipts = receipts(slices, &merged, era)?;
     let of_history = history(slices, &merged, era)?;
     slices.set("lsn", merged.lsn)?;
-    slices.set("next_id", merged.next_id)?;
+    slices.raise("next_id", merged.next_id)?;
     slices.set("folded", merged.through)?;
     // In the transaction that ends the fold: one that is done again counts once.
     note(slices, era, Class::Receipts, &of_receipts)?;

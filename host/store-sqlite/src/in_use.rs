@@ -5,11 +5,21 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use rialto_files::{FileError, Owner};
+
 /// How often a lock that is taken is tried again, and the pause between: who only looks whether a store is
 /// in use has it for a moment.
 const LOCK_TRIES: u32 = 10;
 /// See [`LOCK_TRIES`].
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
+/// The file that is locked, made if it is not there; open to this user alone.
+///
+/// # Errors
+/// When it cannot be made, or others can touch it.
+pub(crate) fn lock_file(folder: &Path, owner: Owner) -> Result<File, FileError> {
+    rialto_files::create_if_missing(&folder.join("lock"), owner)
+}
 
 /// Take the lock, and keep it as long as the file is open.
 ///

@@ -9,6 +9,7 @@
 //! and a fencing token in the database keep a second host out.
 
 mod archive;
+pub mod backup;
 mod filter;
 mod fold;
 mod in_use;
@@ -34,6 +35,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, RwLock};
 use rialto_engine::store::{Collection, StoreError};
 use rialto_engine::{CollectionId, fatal};
+use rialto_files::FileError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
@@ -83,12 +85,28 @@ pub(crate) struct Inner {
     _lock: File,
 }
 
+/// What a store does wrong for a test.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Risk {
+    /// It syncs its log only when it moves pages into the database (`synchronous = NORMAL`).
+    SyncsLater,
+    /// It never syncs (`synchronous = OFF`).
+    NeverSyncs,
+}
+
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has the store open.
     #[error("{0} is in use by another host; stop that one first")]
     InUse(PathBuf),
+    /// The folder or a file in it is not this user's alone.
+    #[error(transparent)]
+    NotOurs(#[from] FileError),
+    /// A backup was to be restored there, and that did not end.
+    #[error("a backup was not wholly restored into {0}: run `rialto restore` again")]
+    Restoring(PathBuf),
     /// The folder cannot be made, read or locked.
     #[error("{path} cannot be used")]
     Io {
@@ -129,14 +147,32 @@ impl SqliteStore {
     /// # Errors
     /// As for `open`.
     pub fn open_with(folder: &Path, when: Folding) -> Result<Self, OpenError> {
+        Self::open_synced(folder, when, SqliteSynchronous::Full)
+    }
+
+    /// A store that loses at a power cut what it has acknowledged: for tests that show that they would see it.
+    ///
+    /// # Errors
+    /// As for `open`.
+    #[doc(hidden)]
+    pub fn open_at_risk(folder: &Path, when: Folding, risk: Risk) -> Result<Self, OpenError> {
+        let synchronous = match risk {
+            Risk::SyncsLater => SqliteSynchronous::Normal,
+            Risk::NeverSyncs => SqliteSynchronous::Off,
+        };
+        Self::open_synced(folder, when, synchronous)
+    }
+
+    fn open_synced(
+        folder: &Path,
+        when: Folding,
+        synchronous: SqliteSynchronous,
+    ) -> Result<Self, OpenError> {
         let io = |path: &Path| {
             let path = path.to_owned();
             move |source| OpenError::Io { path, source }
         };
-        std::fs::create_dir_all(folder).map_err(io(folder))?;
-        let lock_path = folder.join("lock");
-        let lock = File::create(&lock_path).map_err(io(&lock_path))?;
-        in_use::locked(&lock).map_err(|()| OpenError::InUse(folder.to_owned()))?;
+        let lock = ours(folder)?;
         let path = folder.join("rialto.db");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -148,7 +184,7 @@ impl SqliteStore {
             path: path.clone(),
             source,
         };
-        let options = options(&path);
+        let options = options(&path).synchronous(synchronous);
         runtime.block_on(migrate(&path, &options))?;
         let writer = runtime
             .block_on(
@@ -213,6 +249,26 @@ impl SqliteStore {
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
+}
+
+/// Take the folder: this user's alone, with the files in it, and locked. The database's file is made if it
+/// is not there; SQLite gives the others its mode.
+fn ours(folder: &Path) -> Result<File, OpenError> {
+    let owner = rialto_files::folder(folder)?;
+    let lock = in_use::lock_file(folder, owner)?;
+    in_use::locked(&lock).map_err(|()| OpenError::InUse(folder.to_owned()))?;
+    let database = folder.join(backup::DATABASE);
+    for beside in ["rialto.db-wal", "rialto.db-shm"] {
+        rialto_files::accept_if_there(&folder.join(beside), owner)?;
+    }
+    if !rialto_files::accept_if_there(&database, owner)? {
+        if folder.join(backup::UNFINISHED).exists() {
+            return Err(OpenError::Restoring(folder.to_owned()));
+        }
+        rialto_files::create(&database)?;
+    }
+    rialto_files::sync_folder(folder)?;
+    Ok(lock)
 }
 
 impl Drop for SqliteStore {
@@ -399,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_store_tells_how_far_its_tables_are_behind_and_why() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = rialto_files::temporary_folder().unwrap();
         let when = Folding {
             after: Duration::from_hours(1),
             ..Folding::default()
@@ -441,7 +497,7 @@ mod tests {
 
     #[test]
     fn whoever_reads_a_history_holds_up_nobody() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = rialto_files::temporary_folder().unwrap();
         let store = Arc::new(SqliteStore::open(folder.path()).unwrap());
         store.recover().unwrap();
         told(&store, 1);
@@ -459,7 +515,7 @@ mod tests {
     #[test]
     fn a_history_that_is_folded_while_it_is_read_is_whole_and_in_order() {
         const TURNS: u64 = 300;
-        let folder = tempfile::tempdir().unwrap();
+        let folder = rialto_files::temporary_folder().unwrap();
         let when = Folding {
             after: Duration::ZERO,
             ..Folding::default()
@@ -493,7 +549,7 @@ mod tests {
 
     #[test]
     fn a_store_that_was_taken_over_folds_no_more() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = rialto_files::temporary_folder().unwrap();
         let when = Folding {
             // Longer than it takes to open the second one.
             after: Duration::from_millis(1_500),

@@ -103,6 +103,19 @@ impl<'s> Slices<'s> {
         Ok(())
     }
 
+    /// Set a counter in `meta`, but never back.
+    pub fn raise(&mut self, key: &str, value: u64) -> Result<(), StoreError> {
+        let mut bound = Bound::default();
+        bound.number(value)?;
+        bound.add(key.to_owned())?;
+        self.statement(
+            "UPDATE meta SET value = max(value, ?) WHERE key = ?",
+            bound,
+            0,
+        )?;
+        Ok(())
+    }
+
     /// Run a statement in the open slice, or in a new one. With no rows it does not end the slice.
     /// Answers how many rows it changed.
     pub fn statement(&mut self, text: &str, bound: Bound, rows: usize) -> Result<u64, StoreError> {

@@ -318,7 +318,7 @@ impl Drop for Snapshot {
 }
 
 /// The number of the newest layout that this version makes.
-fn newest_layout() -> i64 {
+pub(crate) fn newest_layout() -> i64 {
     let versions = crate::migrations::migrator();
     versions.iter().map(|one| one.version).max().unwrap_or(0)
 }

@@ -102,18 +102,37 @@ impl RunningHost {
     /// # Errors
     /// When it ends or is not ready in time, with the end of its log.
     pub fn start(scheme: &TestScheme) -> anyhow::Result<Self> {
-        let folder = scheme.path().to_owned();
-        let (child, addresses) = launch(&folder, 1)?;
+        Self::of(scheme, command(scheme.path())?)
+    }
+
+    /// The same, under this umask.
+    ///
+    /// # Errors
+    /// As `start`.
+    pub fn start_under(scheme: &TestScheme, umask: &str) -> anyhow::Result<Self> {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", "umask $0 && exec \"$1\" serve \"$2\"", umask])
+            .arg(binaries::rialto()?)
+            .arg(scheme.path())
+            .env_remove("RIALTO_STATE")
+            .stdin(Stdio::null());
+        Self::of(scheme, shell)
+    }
+
+    fn of(scheme: &TestScheme, command: Command) -> anyhow::Result<Self> {
+        let folder = scheme.path();
+        let (child, addresses) = launch(folder, command, 1)?;
         compiled::keep(&scheme.state())?;
         Ok(Self {
-            folder,
+            folder: folder.to_owned(),
             child,
             addresses,
             starts: 1,
         })
     }
 
-    /// End it as a power cut would (SIGKILL), and wait until it is gone.
+    /// End it at once (SIGKILL), and wait until it is gone.
     ///
     /// # Errors
     /// When the system refuses.
@@ -142,7 +161,8 @@ impl RunningHost {
     pub fn restart(&mut self) -> anyhow::Result<()> {
         self.kill()?;
         self.starts += 1;
-        (self.child, self.addresses) = launch(&self.folder, self.starts)?;
+        let command = command(&self.folder)?;
+        (self.child, self.addresses) = launch(&self.folder, command, self.starts)?;
         Ok(())
     }
 
@@ -204,9 +224,13 @@ impl Drop for RunningHost {
     }
 }
 
-fn launch(folder: &Path, start: u32) -> anyhow::Result<(Child, BTreeMap<String, String>)> {
+fn launch(
+    folder: &Path,
+    mut command: Command,
+    start: u32,
+) -> anyhow::Result<(Child, BTreeMap<String, String>)> {
     let log = File::create(log_path(folder, start)).context("making the host's log")?;
-    let mut child = command(folder)?
+    let mut child = command
         .stdout(Stdio::piped())
         .stderr(log)
         .spawn()

@@ -25,7 +25,7 @@ const UNDER_WAY: [&str; 6] = [
     "rialto_requests_outbound_on_disk",
 ];
 
-/// The metrics without labels, by their names.
+/// The metrics by their names, with their labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics(BTreeMap<String, u64>);
 

@@ -87,7 +87,8 @@ impl Stage {
         Ok(Self {
             scheme,
             manifest,
-            compiled: tempfile::tempdir().context("a folder for compiled components")?,
+            compiled: rialto_files::temporary_folder()
+                .context("a folder for compiled components")?,
             apis: Mutex::default(),
         })
     }

@@ -4,6 +4,8 @@
 mod fsps;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,10 +57,12 @@ const IN_MEMORY: &str = "/dev/shm";
 /// A folder for a run's store: in memory where there is such a place. The run decides what is durable and
 /// what is lost, and a disk would only take its time.
 fn folder() -> std::io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.permissions(Permissions::from_mode(0o700));
     if Path::new(IN_MEMORY).is_dir() {
-        tempfile::tempdir_in(IN_MEMORY)
+        builder.tempdir_in(IN_MEMORY)
     } else {
-        tempfile::tempdir()
+        builder.tempdir()
     }
 }
 

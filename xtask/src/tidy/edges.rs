@@ -12,16 +12,23 @@ use crate::process;
 /// knows HTTP, and backends know neither.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-engine", &[]),
+    ("rialto-files", &[]),
     ("rialto-manifest", &[]),
     ("rialto-telemetry", &[]),
     ("rialto-store-suite", &["rialto-engine"]),
     ("rialto-archive", &[]),
-    ("rialto-store-sqlite", &["rialto-archive", "rialto-engine"]),
+    (
+        "rialto-store-sqlite",
+        &["rialto-archive", "rialto-engine", "rialto-files"],
+    ),
     ("rialto-ledger", &["rialto-engine", "rialto-store-sqlite"]),
     ("rialto-openapi", &[]),
     ("rialto-proto", &[]),
     ("rialto-signatures", &[]),
-    ("rialto-components", &["rialto-engine", "rialto-signatures"]),
+    (
+        "rialto-components",
+        &["rialto-engine", "rialto-files", "rialto-signatures"],
+    ),
     (
         "rialto-edge",
         &[
@@ -48,6 +55,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-components",
             "rialto-edge",
             "rialto-engine",
+            "rialto-files",
             "rialto-grpc",
             "rialto-ledger",
             "rialto-manifest",
@@ -60,6 +68,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("rialto-simulator", &[]),
     ("rialto-grpc-client", &[]),
+    ("rialto-power-cut", &[]),
     (
         "rialto-demo",
         &[

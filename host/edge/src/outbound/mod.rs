@@ -18,8 +18,9 @@ use http::Request;
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use parking_lot::Mutex;
+use rialto_engine::fatal::{Contained, Panic};
 use rialto_engine::network::{
     DeliveryPolicy, FailureKind, Network, OutboundRequest, Outcome, Report, WhileAway,
 };
@@ -29,6 +30,7 @@ use rialto_telemetry::{Metrics, Spans};
 use tokio::runtime::Handle;
 use tracing::Instrument as _;
 
+use crate::contained;
 use crate::spans::Open;
 
 mod attempt;
@@ -82,7 +84,7 @@ impl Outbound {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(limits.connect_timeout));
-        let client = Client::builder(TokioExecutor::new())
+        let client = Client::builder(contained::Executor)
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(limits.connections_per_destination)
@@ -122,10 +124,26 @@ impl Network for Outbound {
             traceparent = request.traceparent,
         );
         let delivery = async move {
-            let report = inner.traced(&request).await;
-            done(report);
+            let delivered = Contained::new(inner.traced(&request)).await;
+            done(delivered.unwrap_or_else(|panic| panicked(&request, &panic)));
         };
         self.runtime.spawn(delivery.instrument(span));
+    }
+}
+
+/// A delivery that ended within the host itself. Whether it has reached anybody is not known.
+fn panicked(request: &OutboundRequest, panic: &Panic) -> Report {
+    tracing::error!("the delivery panicked: {panic}");
+    Report {
+        id: request.id,
+        correlation: request.correlation.clone(),
+        attempts: 0,
+        outcome: Outcome::Failed {
+            kind: FailureKind::Broken,
+            reason: "the host failed while it delivered; its log says how".to_owned(),
+            response: None,
+        },
+        span: None,
     }
 }
 

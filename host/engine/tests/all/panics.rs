@@ -380,3 +380,59 @@ fn a_handler_that_panics_ends_its_turn_and_nothing_else() {
     assert!(matches!(told["panic"], Err(Failure::Handler { .. })));
     assert!(told.values().filter(|outcome| outcome.is_ok()).count() == 4);
 }
+
+/// The name of the test that a child process runs, and where it is told whether to contain the panic.
+const ELSEWHERE: &str = "panics::child_that_panics_elsewhere";
+const CONTAINED: &str = "RIALTO_TEST_CONTAINED";
+
+#[test]
+fn a_panic_ends_the_process_unless_it_is_contained() {
+    let tests = std::env::current_exe().unwrap();
+    let child = |contained: &str| {
+        let mut child = Command::new(&tests);
+        child.args(["--exact", ELSEWHERE, "--ignored", "--nocapture"]);
+        child.env(CONTAINED, contained).output().unwrap()
+    };
+    let ended = child("no");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.signal(), Some(6), "it aborts: {said}");
+    let reason = "the host ends at once: the thread `elsewhere` panicked";
+    assert!(said.contains(reason), "{said}");
+    let ended = child("critical");
+    assert_eq!(
+        ended.status.signal(),
+        Some(6),
+        "what is critical is not contained"
+    );
+    let ended = child("yes");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{said}");
+    assert!(said.contains("nobody depends on this"), "{said}");
+}
+
+/// May end its process: only for the test before it.
+#[test]
+#[ignore = "it ends its process"]
+fn child_that_panics_elsewhere() {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
+    fatal::end_process_on_panic();
+    let how = std::env::var(CONTAINED).expect("the test before this one starts it");
+    let panics = move || -> () {
+        let _critical = (how == "critical").then(fatal::Critical::begin);
+        assert_eq!(how, "", "nobody depends on this");
+    };
+    let contained = std::env::var(CONTAINED).unwrap() != "no";
+    let thread = std::thread::Builder::new().name("elsewhere".into());
+    let ran = thread.spawn(move || {
+        if !contained {
+            return panics();
+        }
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let task = std::pin::pin!(fatal::Contained::new(async move { panics() }));
+        let ended = task.poll(&mut context);
+        assert!(matches!(ended, std::task::Poll::Ready(Err(_))), "{ended:?}");
+    });
+    ran.unwrap().join().unwrap();
+}

@@ -9,7 +9,7 @@ use rialto_store_sqlite::Snapshot;
 use rialto_store_sqlite::retention::Archive as Named;
 use serde_json::json;
 
-use super::operator_of;
+use super::folders_of;
 use crate::ops::ShownArchive;
 use crate::out;
 use crate::words;
@@ -89,17 +89,7 @@ impl Archive {
 
     /// The archives of the store, and the folder where their files should be.
     fn archives(&self) -> anyhow::Result<(Vec<Named>, PathBuf)> {
-        let operator = operator_of(&self.at);
-        let (store, folder) = match (&self.state, operator) {
-            (Some(state), Ok(operator)) => (state.clone(), operator.archives_path(&self.at, state)),
-            (Some(state), Err(_)) => (state.clone(), state.join("archives")),
-            (None, operator) => {
-                let operator = operator?;
-                let store = operator.store_path(&self.at);
-                let folder = operator.archives_path(&self.at, &store);
-                (store, folder)
-            }
-        };
+        let (store, folder) = folders_of(&self.at, self.state.as_deref())?;
         let mut snapshot = Snapshot::open(&store)?;
         let archives = snapshot.archives().context("reading the store")?;
         Ok((archives, folder))

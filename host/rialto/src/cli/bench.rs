@@ -260,7 +260,7 @@ impl Bench {
         keys: &keys::PrivateKeys,
         health: Option<Health>,
     ) -> anyhow::Result<Value> {
-        std::fs::create_dir_all(state)?;
+        rialto_files::folder(state)?;
         let fsps_file = state.join("fsps.json");
         let parties = self.fsps(manifest, &fsps_file, keys)?;
         let host = serve(manifest, state)?;
@@ -355,7 +355,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 /// A host that serves this scheme on a store there. A store that is there already has another release, whose
 /// FSPs listen elsewhere.
 fn serve(manifest: &Manifest, state: &Path) -> anyhow::Result<Running> {
-    std::fs::create_dir_all(state)?;
+    rialto_files::folder(state)?;
     let has_release = state.join("rialto.db").is_file();
     let rialto = std::env::current_exe()?;
     let (scheme, store) = (manifest.folder(), ["--state".as_ref(), state.as_os_str()]);

@@ -1,5 +1,7 @@
 //! `rialto check` and `rialto lock`.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -116,6 +118,7 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     // Of a name that nobody can foresee: native code is loaded from it.
     let folder = tempfile::Builder::new()
         .prefix("rialto-check-")
+        .permissions(Permissions::from_mode(0o700))
         .tempdir()
         .context("making a folder for compiled components")?;
     let cache = Cache::open(folder.path(), |bytes| SystemEntropy.fill(bytes))

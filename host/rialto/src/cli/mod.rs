@@ -1,6 +1,7 @@
 //! The command line: what each verb takes, and where it is done.
 
 mod archive;
+mod backup;
 mod bench;
 mod check;
 mod deliveries;
@@ -94,6 +95,10 @@ enum Command {
     Ledger(ledger::Ledger),
     /// List what was taken out of a store to archives, or check the files
     Archive(archive::Archive),
+    /// Take a checked copy of a store, beside a running host or without one
+    Backup(backup::Backup),
+    /// Make a store from a backup, in an empty folder
+    Restore(backup::Restore),
     /// Run simulated FSPs that speak FSPIOP
     Simulate(simulate::Simulate),
     /// Measure complete payments through a host and simulated FSPs on this machine
@@ -126,6 +131,8 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::DeadLetters(letters) => letters.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Archive(archive) => archive.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Restore(restore) => restore.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Bench(bench) => bench.run(),
         Command::Version => {
@@ -148,6 +155,22 @@ impl At {
 /// Where the store of a scheme's folder is, by its rialto.toml alone.
 fn store_of(scheme: &Path) -> anyhow::Result<PathBuf> {
     Ok(operator_of(scheme)?.store_path(scheme))
+}
+
+/// The folders of a store and of its archives. Who names the store needs no scheme.
+fn folders_of(scheme: &Path, state: Option<&Path>) -> anyhow::Result<(PathBuf, PathBuf)> {
+    match (state, operator_of(scheme)) {
+        (Some(state), Ok(operator)) => {
+            Ok((state.to_owned(), operator.archives_path(scheme, state)))
+        }
+        (Some(state), Err(_)) => Ok((state.to_owned(), state.join("archives"))),
+        (None, operator) => {
+            let operator = operator?;
+            let store = operator.store_path(scheme);
+            let archives = operator.archives_path(scheme, &store);
+            Ok((store, archives))
+        }
+    }
 }
 
 /// A scheme's rialto.toml alone.

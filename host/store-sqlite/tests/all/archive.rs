@@ -13,7 +13,7 @@ use rialto_store_suite::samples::{AWKWARD, group};
 use tempfile::TempDir;
 
 fn opened() -> (TempDir, SqliteStore) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let store = SqliteStore::open(folder.path()).unwrap();
     store.recover().unwrap();
     (folder, store)

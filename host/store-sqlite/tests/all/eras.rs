@@ -76,7 +76,7 @@ const ROWS: &str = "SELECT count(*) FROM documents";
 
 #[test]
 fn a_changed_document_stays_where_it_was_and_a_new_one_goes_to_the_newest_era() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     with(folder, FEW, |store| write(store, 1, 0..40, 1, Some("1")));
     assert_eq!(ask(folder, ROWS), 40);
@@ -100,7 +100,7 @@ fn a_changed_document_stays_where_it_was_and_a_new_one_goes_to_the_newest_era() 
 
 #[test]
 fn a_document_in_the_place_of_a_removed_one_is_not_missed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     for all in [0..3, 0..4, 0..6, 0..40] {
         // The newest go, with them whole eras, and others come.
@@ -125,7 +125,7 @@ fn a_document_in_the_place_of_a_removed_one_is_not_missed() {
 
 #[test]
 fn eras_without_a_filter_are_learnt_from_their_documents() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     with(folder, FEW, |store| write(store, 1, 0..40, 1, Some("1")));
     // As in a store of an earlier version.
@@ -166,7 +166,7 @@ const WITHOUT_ERAS: [&str; 21] = [
 
 #[test]
 fn a_store_of_the_layout_before_eras_is_served_with_all_that_it_has() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     let subject = "transfer:t1";
     with(folder, FEW, |store| {
@@ -232,7 +232,7 @@ fn a_store_of_the_layout_before_eras_is_served_with_all_that_it_has() {
 
 #[test]
 fn documents_of_all_eras_are_read_in_the_order_of_their_ids() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     // More eras than one statement reads.
     let all = 0..300;
@@ -274,7 +274,7 @@ fn documents_of_all_eras_are_read_in_the_order_of_their_ids() {
 
 #[test]
 fn an_era_of_the_usual_size_is_kept_and_found_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     let all = 0..70_000;
     let usual = Folding::default();
@@ -293,7 +293,7 @@ fn an_era_of_the_usual_size_is_kept_and_found_again() {
 
 #[test]
 fn nothing_is_said_to_be_missing_before_the_store_was_recovered() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let store = SqliteStore::open(folder.path()).unwrap();
     let error = store.read(COLLECTION, "a").unwrap_err();
     assert_eq!(error.to_string(), "the store has not been recovered yet");

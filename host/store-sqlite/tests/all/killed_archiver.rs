@@ -129,7 +129,7 @@ fn one_that_archives_and_is_killed_loses_nothing() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         return run(Path::new(&folder));
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let archives = folder.path().join("archives");
     let mut said = 0;
     for round in 0..KILLS {

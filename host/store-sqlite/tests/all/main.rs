@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod archive;
+mod backup;
 mod eras;
 mod killed_archiver;
 mod killed_writer;
+mod power_cut;
 mod retention;
 mod snapshot;
 mod store;
+mod written;

@@ -20,7 +20,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
 use tempfile::TempDir;
 
-const FEW: Folding = Folding {
+pub const FEW: Folding = Folding {
     after: Duration::ZERO,
     bytes: 0,
     era_documents: 3,
@@ -29,42 +29,42 @@ const FEW: Folding = Folding {
 const SHARED: &str = "shared:1";
 /// Between two turns, in simulated milliseconds.
 const STEP: u64 = 1_000;
-const HOUR: u64 = 3_600_000;
+pub const HOUR: u64 = 3_600_000;
 
-struct Place {
-    folder: TempDir,
+pub struct Place {
+    pub folder: TempDir,
 }
 
 impl Place {
     fn new() -> Self {
         Self {
-            folder: tempfile::tempdir().unwrap(),
+            folder: rialto_files::temporary_folder().unwrap(),
         }
     }
 
-    fn store(&self) -> PathBuf {
+    pub fn store(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
-    fn archives(&self) -> PathBuf {
+    pub fn archives(&self) -> PathBuf {
         self.folder.path().join("archives")
     }
 
     /// Open the store, and close it when all that was done is in the tables.
-    fn with<T>(&self, when: Folding, body: impl FnOnce(&SqliteStore) -> T) -> T {
+    pub fn with<T>(&self, when: Folding, body: impl FnOnce(&SqliteStore) -> T) -> T {
         let store = SqliteStore::open_with(&self.store(), when).unwrap();
         store.recover().unwrap();
         body(&store)
     }
 
     /// A store with these turns in its tables, each with a document of its own and a verdict.
-    fn filled(turns: Range<u64>, when: Folding) -> Self {
+    pub fn filled(turns: Range<u64>, when: Folding) -> Self {
         let place = Self::new();
         place.with(when, |store| write(store, turns));
         place
     }
 
-    fn archive(
+    pub fn archive(
         &self,
         store: &SqliteStore,
         keep: &Keep,
@@ -74,7 +74,7 @@ impl Place {
     }
 
     /// The turns about everything, from tables and archives.
-    fn turns(&self, store: &SqliteStore) -> Vec<u64> {
+    pub fn turns(&self, store: &SqliteStore) -> Vec<u64> {
         let (found, earlier) = store.last_of_history(SHARED, usize::MAX).unwrap();
         assert_eq!(earlier, 0);
         let most = usize::MAX;
@@ -102,7 +102,7 @@ impl Place {
     }
 }
 
-fn at(n: u64) -> u64 {
+pub fn at(n: u64) -> u64 {
     n * STEP
 }
 
@@ -176,7 +176,7 @@ fn ask(folder: &Path, question: &'static str) -> i64 {
     })
 }
 
-fn keep(milliseconds: u64) -> Keep {
+pub fn keep(milliseconds: u64) -> Keep {
     Keep {
         history: Some(milliseconds),
         receipts: Some(milliseconds),

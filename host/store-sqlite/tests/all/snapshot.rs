@@ -69,7 +69,7 @@ fn removed(collection: u32, id: &str, version: u64) -> DocumentWrite {
 
 #[test]
 fn what_is_only_in_the_journal_wins_over_the_tables_and_both_are_seen() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let nowhere = Snapshot::open(folder.path()).err().unwrap();
     assert!(matches!(nowhere, SnapshotError::NoStore(_)), "{nowhere:?}");
     let many: Vec<String> = (0..2_500)
@@ -166,7 +166,7 @@ const SNAPSHOTS: u64 = 60;
 
 #[test]
 fn a_snapshot_beside_a_store_that_folds_is_one_commit() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = rialto_files::temporary_folder().unwrap();
     let store = SqliteStore::open_with(folder.path(), AT_ONCE).unwrap();
     store.recover().unwrap();
     let write = |n: u64| {

@@ -25,7 +25,7 @@ impl Place for Folder {
     type Store = SqliteStore;
 
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(rialto_files::temporary_folder().unwrap())
     }
 
     fn open(&self) -> SqliteStore {

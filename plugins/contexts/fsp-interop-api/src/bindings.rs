@@ -15,7 +15,7 @@ wit_bindgen::generate!({
         "../../../wit/account-lookup",
         "../../../wit/notifications-and-alerts",
         "../../../wit/fsp-interop-api",
-        ".",
+        "../../../plugins/contexts/fsp-interop-api",
     ],
     with: {
         "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod attacks;
+mod backup;
 mod bad_input;
 mod bench;
 mod check;
@@ -22,9 +23,11 @@ mod many_participants;
 mod mutations;
 mod operators;
 mod overload;
+mod own_files;
 mod participants;
 mod participants_under_load;
 mod payments;
+mod power_cut;
 mod releases;
 mod restart;
 mod retention;
@@ -35,6 +38,7 @@ mod settlement_killed;
 mod settlement_under_load;
 mod signatures;
 mod telemetry;
+mod torment;
 mod transfers;
 mod two_hundred_prepares;
 mod wire;

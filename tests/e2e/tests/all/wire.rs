@@ -12,6 +12,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body, Frame};
 use hyper_util::rt::TokioIo;
 use rialto_tests::host::RunningHost;
+use rialto_tests::metrics::Metrics;
 use rialto_tests::scheme::TestScheme;
 use rialto_tests::waiting::until;
 use serde_json::Value;
@@ -308,17 +309,15 @@ async fn bodies_have_so_much_room_together() {
     let (begin, end) = body.split_at(40 << 10);
     to.write_all(head.as_bytes()).await.unwrap();
     to.write_all(begin).await.unwrap();
-    // Until the beginning is read, there is room for the other.
-    let busy = until("the room is used up", PATIENCE, async || {
-        let said = ask(&host, &[head.as_bytes(), &body]).await.unwrap();
-        Ok(if said.status == 503 {
-            Ok(said)
-        } else {
-            Err(format!("{said:?}"))
-        })
+    let used = "rialto_body_bytes{listeners=\"http\"}";
+    let read = until("the beginning is read", PATIENCE, async || {
+        let bytes = Metrics::of(&host).await?.get(used)?;
+        let all = bytes == begin.len() as u64;
+        Ok(all.then_some(()).ok_or(format!("{bytes} bytes")))
     });
-    let busy = busy.await.unwrap();
-    assert_eq!(busy.code, "2003");
+    read.await.unwrap();
+    let busy = ask(&host, &[head.as_bytes(), &body]).await.unwrap();
+    assert_eq!((busy.status, &*busy.code), (503, "2003"));
     assert!(busy.retry_after);
     to.write_all(end).await.unwrap();
     let said = answer(&mut from).await.unwrap();

@@ -169,7 +169,7 @@ pub fn runtime(instances: u32) -> Runtime {
     static FOLDER: Mutex<Option<tempfile::TempDir>> = Mutex::new(None);
     // One at a time: the first one draws the cache's key, and a host opens its cache once.
     let mut folder = FOLDER.lock().unwrap();
-    let folder = folder.get_or_insert_with(|| tempfile::tempdir().unwrap());
+    let folder = folder.get_or_insert_with(|| rialto_files::temporary_folder().unwrap());
     let cache = Cache::open(folder.path(), |key| SystemEntropy.fill(key)).unwrap();
     let pool = PoolSize {
         instances,

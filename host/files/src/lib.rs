@@ -1,0 +1,74 @@
+//! Folders and files that only this user can have touched, and that a power cut leaves whole.
+//!
+//! A folder in a shared place, or one that somebody else made first, may hold what others put there,
+//! and what others can read is no secret. So a folder or a file is used only if it belongs to this
+//! user and is open to nobody else: modes 0700 and 0600, whatever the umask was.
+//!
+//! What is written here is on the disk when the call returns, bytes and name; a file has all of its
+//! new bytes or is as it was before.
+
+mod owned;
+mod written;
+
+use std::io;
+use std::path::PathBuf;
+
+pub use owned::{Owner, accept, accept_if_there, create_if_missing, folder, temporary_folder};
+pub use written::{create, make_once, sync_folder, write};
+
+/// Why a folder or a file is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// Others can read or change it.
+    #[error(
+        "{path} is open to others (mode {mode:o}): `{help} {path}`, and think of what they may have read or changed there"
+    )]
+    Open {
+        /// What.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+        /// The command that closes it.
+        help: &'static str,
+    },
+    /// Somebody else could take it away, or change what is in it.
+    #[error(
+        "{path} belongs to user {found}, and this is user {us}: give it to this user (`chown {us} {path}`), or use a folder of your own"
+    )]
+    Foreign {
+        /// What.
+        path: PathBuf,
+        /// Whose it is.
+        found: u32,
+        /// Who we are.
+        us: u32,
+    },
+    /// A link leads wherever whoever made it wants.
+    #[error("{0} is a link, not a folder: name the folder itself")]
+    Link(PathBuf),
+    /// It is something else than a file.
+    #[error("{0} is no plain file: take it away")]
+    NoFile(PathBuf),
+    /// Nothing can be made in it.
+    #[error("{path} cannot be written in: use a folder of your own")]
+    NotWritable {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system refused.
+    #[error("{path} cannot be used")]
+    Io {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// For `map_err`: what the system refused to do with this path.
+pub(crate) fn io(path: &std::path::Path) -> impl FnOnce(io::Error) -> FileError {
+    let path = path.to_owned();
+    move |source| FileError::Io { path, source }
+}

@@ -1,0 +1,184 @@
+//! Restoring a backup into an empty folder, and marking it as what it is: not the store that it was taken
+//! of, which may have gone on.
+
+use std::fs::File;
+use std::path::Path;
+
+use rialto_engine::store::StoreError;
+use sqlx::sqlite::{SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+
+use super::{
+    BackupError, DATABASE, Manifest, Step, archives, counter_if_there, hashed, io_of, is_empty_but,
+    last_turn, manifest, runtime, sqlite_of, to_read,
+};
+use crate::rows::{signed, unsigned};
+use crate::slices::counter;
+use crate::{SqliteStore, in_use, journal, snapshot, unreadable};
+
+/// What the database is called until it is whole and marked. No host serves a folder that has it.
+pub const UNFINISHED: &str = "rialto.db.restoring";
+/// Numbers that a restored store leaves out. The store that it was taken of has given them to turns,
+/// receipts and requests since; here they must not mean anything else.
+const NUMBERS_LEFT_OUT: u64 = 1 << 32;
+
+/// Restore a backup into a folder that is empty or not there, and its archives into the folder of archives,
+/// where those that are there already stay. When this returns, the store is on the disk.
+///
+/// # Errors
+/// When there is no backup, it is damaged, or the folder has anything in it but archives: nothing is ever
+/// overwritten.
+pub fn restore(
+    backup: &Path,
+    to: &Path,
+    archives_to: &Path,
+    tell: &mut dyn FnMut(Step),
+) -> Result<Manifest, BackupError> {
+    let of = manifest(backup)?;
+    if of.layout > snapshot::newest_layout() {
+        return Err(BackupError::Newer {
+            path: backup.to_owned(),
+            rialto: of.rialto,
+        });
+    }
+    let owner = rialto_files::folder(to)?;
+    // What an interrupted restore has left is no obstacle, and archives are compared one by one.
+    let left = [
+        "lock",
+        UNFINISHED,
+        "rialto.db.restoring-journal",
+        archives::FOLDER,
+    ];
+    if !is_empty_but(to, &left)? {
+        return Err(BackupError::NotEmpty(to.to_owned()));
+    }
+    let lock = in_use::lock_file(to, owner)?;
+    in_use::locked(&lock).map_err(|()| BackupError::InUse(to.to_owned()))?;
+    let unfinished = to.join(UNFINISHED);
+    let restored = bring(&of, backup, &unfinished, tell);
+    let restored = restored.and_then(|()| {
+        archives::restore(&of.archives, backup, archives_to, tell)?;
+        let path = to.join(DATABASE);
+        std::fs::rename(&unfinished, &path).map_err(io_of(&path))?;
+        Ok(rialto_files::sync_folder(to)?)
+    });
+    if restored.is_err() {
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    restored.map(|()| of)
+}
+
+/// Copy, compare with what the manifest says, and mark.
+fn bring(
+    of: &Manifest,
+    backup: &Path,
+    to: &Path,
+    tell: &mut dyn FnMut(Step),
+) -> Result<(), BackupError> {
+    let journal = to.with_extension("restoring-journal");
+    for left in [to, journal.as_path()] {
+        match std::fs::remove_file(left) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(io_of(left)(error));
+            }
+            _ => {}
+        }
+    }
+    let from = backup.join(DATABASE);
+    let mut file = rialto_files::create(to)?;
+    let whole = of.database.bytes;
+    let mut told = |done| tell(Step::Copying { done, of: whole });
+    let (bytes, sha256) = hashed(&from, Some((to, &mut file)), &mut told)?;
+    if (bytes, &sha256) != (whole, &of.database.sha256) {
+        return Err(BackupError::differs(&from, (bytes, &sha256), &of.database));
+    }
+    file.sync_all().map_err(io_of(to))?;
+    drop(file);
+    tell(Step::Checking);
+    runtime(to)?.block_on(mark(of, to))?;
+    let marked = File::open(to).and_then(|file| file.sync_all());
+    marked.map_err(io_of(to))
+}
+
+/// Write into the database that it is a restored one, and from which turn on it is one of its own.
+async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
+    let sqlite = sqlite_of(path);
+    let unreadable = |source| BackupError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let options = to_read(path)
+        .read_only(false)
+        .journal_mode(SqliteJournalMode::Delete)
+        .synchronous(SqliteSynchronous::Full);
+    let mut connection = options.connect().await.map_err(&sqlite)?;
+    let found = last_turn(&mut connection).await.map_err(unreadable)?;
+    if found != of.lsn {
+        return Err(BackupError::Damaged {
+            path: path.to_owned(),
+            what: format!("its last turn is {found}, and the manifest says {}", of.lsn),
+        });
+    }
+    let next = next_number(&mut connection).await.map_err(unreadable)?;
+    let mut marking = connection.begin().await.map_err(&sqlite)?;
+    let marks = [
+        (
+            "next_id",
+            signed(next + NUMBERS_LEFT_OUT).map_err(unreadable)?,
+        ),
+        ("restored", signed(of.restored + 1).map_err(unreadable)?),
+        ("restored_lsn", signed(of.lsn).map_err(unreadable)?),
+        ("restored_taken", of.taken.as_millisecond()),
+    ];
+    for (key, value) in marks {
+        sqlx::query("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)")
+            .bind(key)
+            .bind(value)
+            .execute(&mut *marking)
+            .await
+            .map_err(&sqlite)?;
+    }
+    marking.commit().await.map_err(&sqlite)?;
+    connection.close().await.map_err(sqlite)
+}
+
+/// The first number that nothing in the database has.
+async fn next_number(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+    let folded = counter(connection, "next_id").await?;
+    let entries = journal::read(connection).await?;
+    let numbers = entries.iter().map(|(entry, _)| entry.next_id);
+    Ok(numbers.fold(folded, u64::max))
+}
+
+/// The backup that a store was restored from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The last turn that was in it.
+    pub lsn: u64,
+    /// When it was taken.
+    pub taken: jiff::Timestamp,
+}
+
+impl SqliteStore {
+    /// The backup that this store was restored from, as long as nothing has been committed since.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn just_restored(&self) -> Result<Option<Origin>, StoreError> {
+        let mut writer = self.inner.writer.lock();
+        self.inner.runtime.block_on(async {
+            let lsn = counter_if_there(&mut writer, "restored_lsn").await?;
+            let taken = counter_if_there(&mut writer, "restored_taken").await?;
+            let (Some(lsn), Some(taken)) = (lsn, taken) else {
+                return Ok(None);
+            };
+            let lsn = unsigned(lsn)?;
+            if last_turn(&mut writer).await? > lsn {
+                return Ok(None);
+            }
+            let taken = jiff::Timestamp::from_millisecond(taken);
+            let taken = taken.map_err(|error| unreadable("when a backup was taken", error))?;
+            Ok(Some(Origin { lsn, taken }))
+        })
+    }
+}

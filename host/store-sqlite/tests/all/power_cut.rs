@@ -1,0 +1,174 @@
+//! The power goes at any moment: what a writer was told is written is there, and no half of a group.
+//!
+//! The store is on a file system that loses what was not synced, or any part of it (`rialto-power-cut`). This
+//! process serves that file system, so it opens no store on it: SQLite maps a file of the store into memory, and
+//! a process that waits for a page which it has to serve itself waits for ever. Writers are processes of their
+//! own; what is left on the disk is judged in a copy.
+
+use std::path::Path;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use rialto_engine::store::Store as _;
+use rialto_power_cut::{PowerCut, Survives};
+use rialto_store_sqlite::{Risk, SqliteStore};
+use rialto_store_suite::model::Model;
+use tempfile::TempDir;
+
+use crate::written;
+
+/// What the writer is told: its folder, and how it syncs.
+const WRITER: &str = "RIALTO_TEST_POWER_CUT";
+const CUTS: usize = 50;
+/// Every so many cuts, a store begins anew on an empty disk.
+const FRESH_EVERY: usize = 5;
+/// Changes and syncs of the disk that a writer lives for.
+const LIFE: std::ops::Range<u64> = 1..3_000;
+/// The same on an empty disk, where the first ones make the store.
+const FRESH_LIFE: std::ops::Range<u64> = 1..400;
+/// Cuts of a store that does not sync as it should.
+const CUTS_AT_RISK: usize = 5;
+/// Another seed than a random one: to repeat a failure's draws.
+const SEED_VARIABLE: &str = "RIALTO_TEST_SEED";
+
+fn seed() -> u64 {
+    let seed = match std::env::var(SEED_VARIABLE) {
+        Ok(text) => text.parse().unwrap(),
+        Err(_) => rand::random(),
+    };
+    println!("seed {seed} (set {SEED_VARIABLE} to repeat the draws)");
+    seed
+}
+
+/// Write until the power goes. Answers the last place that the writer said, if it said one.
+fn last_said(test: &str, disk: &PowerCut, folder: &Path, how: &str, life: u64) -> Option<u64> {
+    disk.die_after(life);
+    let told = format!("{how} {}", folder.display());
+    let mut writer = written::start(&format!("power_cut::{test}"), WRITER, told);
+    let last = written::said(writer.stdout.take().unwrap()).last();
+    let status = writer.wait().unwrap();
+    assert!(
+        disk.is_dead(),
+        "the writer ended with the power on: {status}"
+    );
+    last
+}
+
+/// Write as told: this is the writer.
+fn write(told: &str) -> ! {
+    let (how, folder) = told.split_once(' ').unwrap();
+    let folder = Path::new(folder);
+    let opened = match how {
+        "make" => {
+            SqliteStore::open(folder).unwrap().recover().unwrap();
+            std::process::exit(0);
+        }
+        "full" => SqliteStore::open_with(folder, written::folding()),
+        "normal" => SqliteStore::open_at_risk(folder, written::folding(), Risk::SyncsLater),
+        "off" => SqliteStore::open_at_risk(folder, written::folding(), Risk::NeverSyncs),
+        other => panic!("{other}"),
+    };
+    let why = opened.map_or_else(
+        |e| format!("{e:?}"),
+        |store| written::write(&store).to_string(),
+    );
+    // The power has gone: there is nothing to tidy up.
+    eprintln!("{why}");
+    std::process::exit(1);
+}
+
+/// What is on the disk, in another folder.
+fn copied(folder: &Path) -> TempDir {
+    let copy = rialto_files::temporary_folder().unwrap();
+    // The power may have gone before the folder was there for good.
+    let names = std::fs::read_dir(folder).into_iter().flatten();
+    for name in names.map(|entry| entry.unwrap().file_name()) {
+        let bytes = std::fs::read(folder.join(&name)).unwrap();
+        rialto_files::write(&copy.path().join(&name), &[&bytes]).unwrap();
+    }
+    copy
+}
+
+fn survives(random: &mut StdRng) -> Survives {
+    match random.random_range(0..6) {
+        0 => Survives::Nothing,
+        1 => Survives::Everything,
+        _ => Survives::Some,
+    }
+}
+
+#[test]
+fn a_power_cut_loses_nothing_that_was_acknowledged_and_leaves_no_half() {
+    if let Ok(told) = std::env::var(WRITER) {
+        write(&told);
+    }
+    let name = "a_power_cut_loses_nothing_that_was_acknowledged_and_leaves_no_half";
+    let mut random = StdRng::seed_from_u64(seed());
+    let mut disk = PowerCut::mount().unwrap();
+    let mut model = Model::default();
+    let (mut acknowledged, mut silent) = (0, 0);
+    for cut in 0..CUTS {
+        let fresh = cut % FRESH_EVERY == 0;
+        if fresh {
+            disk = PowerCut::mount().unwrap();
+            model = Model::default();
+        }
+        let folder = disk.path().join("var/state");
+        let life = random.random_range(if fresh { FRESH_LIFE } else { LIFE });
+        let (survives, seed) = (survives(&mut random), random.random());
+        let before = model.lsn();
+        let last = last_said(name, &disk, &folder, "full", life);
+        silent += usize::from(last.is_none());
+        // Who said nothing has at least not lost what was there.
+        let said = last.unwrap_or(before);
+        acknowledged += said - before;
+        disk.cut(survives, seed).unwrap();
+        let round = format!("cut {cut} after {life} operations, {survives:?} with {seed}");
+        written::judge(copied(&folder).path(), &mut model, said, &round);
+    }
+    println!(
+        "{acknowledged} groups acknowledged over {CUTS} cuts, {silent} of them before the first"
+    );
+    assert!(acknowledged > 10 * CUTS as u64 && silent < CUTS / 2);
+}
+
+/// Of how many cuts it is seen that they lost what was acknowledged, or damaged the store, when the store
+/// syncs in this way.
+fn seen_to_lose(test: &str, how: &str) -> usize {
+    let mut random = StdRng::seed_from_u64(seed());
+    let cut = |_| {
+        let mut disk = PowerCut::mount().unwrap();
+        let folder = disk.path().join("state");
+        // It is made as it should be: only what comes then is at risk.
+        let told = format!("make {}", folder.display());
+        let made = written::start(&format!("power_cut::{test}"), WRITER, told).wait();
+        assert!(made.unwrap().success());
+        disk.cut(Survives::Everything, 0).unwrap();
+        let life = random.random_range(LIFE.end / 2..LIFE.end);
+        let said = last_said(test, &disk, &folder, how, life).expect("it writes");
+        disk.cut(Survives::Nothing, 0).unwrap();
+        let left = copied(&folder);
+        let opened = SqliteStore::open(left.path());
+        let last = opened.map(|store| store.recover().map(|recovered| recovered.lsn.0));
+        !matches!(last, Ok(Ok(last)) if last >= said)
+    };
+    (0..CUTS_AT_RISK).map(cut).filter(|lost| *lost).count()
+}
+
+#[test]
+fn a_store_that_never_syncs_is_seen_to_lose() {
+    if let Ok(told) = std::env::var(WRITER) {
+        write(&told);
+    }
+    let lost = seen_to_lose("a_store_that_never_syncs_is_seen_to_lose", "off");
+    assert_eq!(lost, CUTS_AT_RISK, "a cut was not seen to lose anything");
+}
+
+#[test]
+fn a_store_that_syncs_too_late_is_seen_to_lose() {
+    if let Ok(told) = std::env::var(WRITER) {
+        write(&told);
+    }
+    let lost = seen_to_lose("a_store_that_syncs_too_late_is_seen_to_lose", "normal");
+    assert!(lost > 0, "no cut was seen to lose anything");
+}

@@ -1,0 +1,156 @@
+//! Groups that a process of its own writes, and what must be in the store after it.
+//!
+//! The group at each place of the log is a function of the place, so what must be in the store follows
+//! from its last place alone. The writer is the test itself, started once more, which is told so by
+//! an environment variable.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::RngExt as _;
+use rialto_engine::history::{Ended, Kind, Record};
+use rialto_engine::store::{Group, Receipt, Recovered, Store, StoreError};
+use rialto_engine::{Timestamp, TurnId};
+use rialto_store_sqlite::{Folding, SqliteStore};
+use rialto_store_suite::model::{Kept, Model};
+use rialto_store_suite::samples::{collection, delivery, group, outbound, put, reminder, remove};
+use rialto_store_suite::session::compare;
+
+/// Documents of many groups, a few of its own, and things that come and go a few places later.
+pub fn at(lsn: u64) -> Group {
+    let mut next = group(lsn);
+    if lsn == 1 {
+        next.collections = vec![collection(1), collection(2)];
+    }
+    // Some groups fill many pages.
+    let documents = if lsn.is_multiple_of(10) { 300 } else { 6 };
+    next.documents = (0..documents)
+        .map(|n| put(1, &format!("shared-{n}"), lsn, &lsn.to_string()))
+        .collect();
+    next.documents
+        .push(put(2, &format!("own-{lsn}"), 1, "\"own\""));
+    if lsn > 3 {
+        next.documents
+            .push(remove(2, &format!("own-{}", lsn - 3), 2));
+        next.deliveries_removed = vec![lsn - 3];
+        next.outbound_removed = vec![lsn - 3];
+    }
+    next.deliveries_added = vec![delivery(lsn)];
+    next.outbound_added = vec![outbound(lsn)];
+    next.reminders_set = vec![
+        reminder("one", "shared", lsn),
+        reminder("one", &format!("own-{}", lsn % 5), lsn),
+    ];
+    next.receipts = vec![Receipt {
+        id: lsn,
+        subject: format!("own:{lsn}").into(),
+        at: Timestamp(lsn),
+        body: "{}".into(),
+    }];
+    next.history = vec![Arc::new(Record {
+        turn: TurnId(lsn),
+        cause: None,
+        at: Timestamp(lsn),
+        took_us: 1,
+        release: 1,
+        kind: Kind::Event,
+        component: "one".into(),
+        function: "happened".into(),
+        trace: 1,
+        subjects: vec![format!("own:{lsn}").into(), "shared:1".into()],
+        steps: vec![],
+        ended: Ended::Executed,
+    })];
+    next
+}
+
+/// How the writer folds: some lives end in the midst of folding, some with all that they wrote in the
+/// journal.
+pub fn folding() -> Folding {
+    Folding {
+        after: Duration::from_millis(rand::rng().random_range(0..60)),
+        era_documents: 50,
+        ..Folding::default()
+    }
+}
+
+/// Write groups and say the place of each when it is written, until it fails or the process ends.
+pub fn write(store: &SqliteStore) -> StoreError {
+    let last = match store.recover() {
+        Ok(recovered) => recovered.lsn.0,
+        Err(error) => return error,
+    };
+    let mut out = std::io::stdout();
+    for lsn in last + 1.. {
+        if let Err(error) = store.write(&at(lsn)) {
+            return error;
+        }
+        writeln!(out, "\nwritten {lsn}").unwrap();
+        out.flush().unwrap();
+    }
+    unreachable!("there are more numbers than groups")
+}
+
+/// Start the test of this name once more, as a writer.
+pub fn start(test: &str, variable: &str, value: impl AsRef<std::ffi::OsStr>) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads", "1"])
+        .env(variable, value)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The places that a writer says, as they come.
+pub fn said(out: ChildStdout) -> impl Iterator<Item = u64> {
+    let lines = BufReader::new(out).lines().map_while(Result::ok);
+    lines.filter_map(|line| line.strip_prefix("written ")?.parse().ok())
+}
+
+/// Judge a store that was restored from a backup which ends with this place. Its next number is another one
+/// than the model's.
+pub fn judge_restored(folder: &Path, model: &mut Model, lsn: u64) {
+    let store = SqliteStore::open(folder).unwrap();
+    let mut recovered = store.recover().unwrap();
+    assert_eq!(recovered.lsn.0, lsn);
+    recovered.next_id -= 1 << 32;
+    judge_opened(&store, recovered, model, "restored");
+}
+
+/// Judge a store whose writer has ended: `said` is the last place that it said.
+pub fn judge(folder: &Path, model: &mut Model, said: u64, round: &str) {
+    let store = SqliteStore::open(folder).unwrap_or_else(|e| panic!("{round}: {e:?}"));
+    let recovered = store.recover().unwrap();
+    let last = recovered.lsn.0;
+    let round = format!("{round}, last place said {said}");
+    // One group may have been written without a word about it.
+    assert!(
+        (said..=said + 1).contains(&last),
+        "{round}, but {last} is on disk"
+    );
+    judge_opened(&store, recovered, model, &round);
+}
+
+fn judge_opened(store: &SqliteStore, recovered: Recovered, model: &mut Model, round: &str) {
+    let last = recovered.lsn.0;
+    while model.lsn() < last {
+        model.apply(&at(model.lsn() + 1));
+    }
+    assert_eq!(Kept::of(recovered), model.kept(1), "{round}");
+    compare(store, model);
+    // What is kept for good follows the same rule.
+    let all: Vec<_> = store.history("shared:1").unwrap();
+    let turns = all.iter().map(|record| record.turn.0);
+    assert!(turns.eq(1..=last), "{round}: the history has a gap");
+    for lsn in last.saturating_sub(50).max(1)..=last {
+        let subject = format!("own:{lsn}");
+        assert_eq!(store.history(&subject).unwrap().len(), 1, "{round}");
+        assert_eq!(store.receipts(&subject).unwrap().len(), 1, "{round}");
+    }
+    let subject = format!("own:{}", last + 1);
+    assert!(store.history(&subject).unwrap().is_empty(), "{round}");
+    assert!(store.receipts(&subject).unwrap().is_empty(), "{round}");
+}

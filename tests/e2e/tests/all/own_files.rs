@@ -1,0 +1,122 @@
+//! The store's folder and what is in it are the host's user's alone: made so whatever the umask, and
+//! refused when they are found otherwise.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::Path;
+use std::process::Command;
+
+use rialto_tests::{RunningHost, TestScheme, binaries};
+
+/// A user that these tests are not.
+const NOBODY: u32 = 65_534;
+
+/// The modes of a folder and of all that is in it, by their paths.
+fn modes(folder: &Path) -> BTreeMap<String, u32> {
+    let mut found = BTreeMap::new();
+    let mut rest = vec![folder.to_owned()];
+    while let Some(path) = rest.pop() {
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let name = path.strip_prefix(folder).unwrap().display().to_string();
+        found.insert(name, metadata.permissions().mode() & 0o7777);
+        if metadata.is_dir() {
+            rest.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+        }
+    }
+    found
+}
+
+fn with_another_operator() -> TestScheme {
+    let scheme = TestScheme::demo().unwrap();
+    let operator = "[operators.anna]\nroles = [\"reader\"]\n\n[store]";
+    scheme.replace("rialto.toml", "[store]", operator).unwrap();
+    scheme
+}
+
+#[test]
+fn whatever_the_umask_the_store_is_open_to_nobody_else() {
+    let demo = || TestScheme::demo().unwrap();
+    let first = ["operator.token"].as_slice();
+    let named = ["operators", "operators/anna.token"].as_slice();
+    let each = [
+        ("000", demo(), first),
+        ("000", with_another_operator(), named),
+        ("022", with_another_operator(), named),
+        ("777", demo(), first),
+        ("777", with_another_operator(), named),
+    ];
+    for (umask, scheme, tokens) in each {
+        let host = RunningHost::start_under(&scheme, umask).unwrap();
+        let found = modes(&scheme.path().join("state"));
+        let expected = [
+            "rialto.db",
+            "rialto.db-wal",
+            "rialto.db-shm",
+            "lock",
+            "addresses.json",
+        ];
+        let expected = expected.iter().chain(tokens);
+        for name in expected.chain(&["compiled", "compiled/key"]) {
+            assert!(found.contains_key(*name), "{name} is not in {found:?}");
+        }
+        for (name, mode) in &found {
+            let folder = matches!(name.as_str(), "" | "operators" | "compiled");
+            let wanted = if folder { 0o700 } else { 0o600 };
+            assert_eq!(*mode, wanted, "`{name}` with umask {umask}: {mode:o}");
+        }
+        drop(host);
+    }
+}
+
+#[test]
+fn what_others_could_have_read_or_changed_is_refused_with_what_to_do() {
+    let scheme = with_another_operator();
+    RunningHost::start(&scheme).unwrap().kill().unwrap();
+    let state = scheme.path().join("state");
+    let refusal = || {
+        let served = Command::new(binaries::rialto().unwrap())
+            .arg("serve")
+            .arg(scheme.path())
+            .env("NO_COLOR", "1")
+            .output()
+            .unwrap();
+        assert!(!served.status.success());
+        String::from_utf8(served.stderr).unwrap()
+    };
+    let each = [
+        ("", 0o755, "chmod -R go="),
+        ("rialto.db", 0o644, "chmod 600"),
+        ("rialto.db-wal", 0o640, "chmod 600"),
+        ("rialto.db-shm", 0o604, "chmod 600"),
+        ("lock", 0o644, "chmod 600"),
+        ("operators", 0o750, "chmod -R go="),
+        ("operators/anna.token", 0o660, "chmod 600"),
+        ("compiled", 0o777, "chmod -R go="),
+        ("compiled/key", 0o644, "chmod 600"),
+    ];
+    for (name, mode, help) in each {
+        let path = state.join(name);
+        let before = fs::metadata(&path).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        let said = refusal();
+        let path_said = path.display().to_string();
+        let path_said = path_said.trim_end_matches('/');
+        let open = format!("is open to others (mode {mode:o}): `{help} {path_said}");
+        assert!(said.contains(&open), "{name}: {said}");
+        fs::set_permissions(&path, before.permissions()).unwrap();
+        chown(&path, Some(NOBODY), None).expect("these tests run as root");
+        let said = refusal();
+        let foreign = "belongs to user 65534, and this is user 0";
+        assert!(
+            said.contains(path_said) && said.contains(foreign),
+            "{name}: {said}"
+        );
+        chown(&path, Some(0), None).unwrap();
+    }
+    RunningHost::start(&scheme).unwrap().kill().unwrap();
+}
