@@ -98,6 +98,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-components",
             "rialto-edge",
             "rialto-engine",
+            "rialto-files",
             "rialto-manifest",
             "rialto-openapi",
             "rialto-store-sqlite",

@@ -396,8 +396,7 @@ fn a_panic_ends_the_process_unless_it_is_contained() {
     let ended = child("no");
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.signal(), Some(6), "it aborts: {said}");
-    let reason = "the host ends at once: the thread `elsewhere` panicked";
-    assert!(said.contains(reason), "{said}");
+    assert!(said.contains("thread 'elsewhere'"), "{said}");
     let ended = child("critical");
     assert_eq!(
         ended.status.signal(),

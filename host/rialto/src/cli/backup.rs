@@ -109,7 +109,7 @@ impl Restore {
         progress.done();
         if !self.of.json {
             out::note(
-                "what was acknowledged after that is not in it; before FSPs come in, do what docs/operators.md says under \"Backup and restore\"",
+                "what was acknowledged after that is not in it; before others are let in, do what docs/operators.md says under \"Backup and restore\"",
             );
         }
         self.of.tell(&manifest, &store, "restored to")

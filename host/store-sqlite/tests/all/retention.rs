@@ -382,7 +382,7 @@ fn whenever_it_is_interrupted_nothing_is_missed_and_the_next_pass_goes_on() {
 
 /// Copy a folder of files.
 fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
+    rialto_files::folder(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
