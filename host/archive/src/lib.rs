@@ -45,6 +45,12 @@ pub struct Head {
     pub class: String,
     /// The era of the store that they were in.
     pub era: u32,
+    /// Of documents: the component whose they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub component: Option<String>,
+    /// Of documents: the component's word for what they are of, as the operator's `keep` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 /// The last line: how much there is and where.

@@ -29,8 +29,6 @@ pub(crate) struct Waiting {
     pub sender: Option<Name>,
     from: u64,
     about: u64,
-    /// How often it was the probe of its subscriber.
-    probes: u32,
     /// None if it is read back from the store when its time comes.
     pub delivery: Option<Arc<Delivery>>,
 }
@@ -45,7 +43,6 @@ impl Waiting {
             from: from(&delivery),
             about: about(&delivery),
             sender,
-            probes: 0,
             delivery: Some(delivery),
         }
     }
@@ -111,6 +108,8 @@ struct Pause {
     probes: u32,
     /// How often somebody's delivery was the probe.
     probed: HashMap<u64, u32>,
+    /// How often a delivery was, by its id: one that fails comes back as another [`Waiting`].
+    tried: HashMap<u64, u32>,
 }
 
 /// A component that is paused, as operators see it.
@@ -261,6 +260,7 @@ impl Subscriber {
             last_us: now.1,
             probes: 0,
             probed: HashMap::new(),
+            tried: HashMap::new(),
         });
         Fallen::Now { subjects, senders }
     }
@@ -311,12 +311,13 @@ impl Subscriber {
             .filter(|(_, waiting)| subjects.insert(waiting.about));
         let chosen = oldest.min_by_key(|(id, waiting)| {
             let probed = pause.probed.get(&waiting.from).copied().unwrap_or(0);
-            (probed, waiting.probes, **id)
+            let tried = pause.tried.get(id).copied().unwrap_or(0);
+            (probed, tried, **id)
         });
         let id = *chosen?.0;
-        let mut waiting = self.kept.remove(&id)?;
+        let waiting = self.kept.remove(&id)?;
         *pause.probed.entry(waiting.from).or_default() += 1;
-        waiting.probes += 1;
+        *pause.tried.entry(id).or_default() += 1;
         pause.probes += 1;
         pause.probing = Some(id);
         Some((id, waiting))

@@ -278,7 +278,7 @@ impl Default for Store {
 
 /// How long what is there for good stays in the store. Eras go as a whole, when the youngest thing in them is so old.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(default, rename_all = "kebab-case")]
 pub struct Keep {
     /// What happened, turn by turn: `rialto events`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -286,6 +286,9 @@ pub struct Keep {
     /// The rules' verdicts: `rialto receipts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipts: Option<Period>,
+    /// Documents of components that are over, by the names that the components have for them, as `transfers`: from then on they stay so long.
+    #[serde(flatten)]
+    pub documents: BTreeMap<Name, Period>,
 }
 
 impl Keep {

@@ -154,7 +154,9 @@ impl Host {
             .context("reading the store back")?;
         metrics.add_collector(Box::new(EngineCollector(engine.clone(), outbound.clone())));
         let archives = operator.archives_path(manifest.folder(), folder);
-        let archivist = Archivist::new(store.clone(), &operator.store.keep, archives);
+        let components = (engine.clone(), runtime.clone());
+        let keep = &operator.store.keep;
+        let archivist = Archivist::new(components, store.clone(), keep, archives);
         let archivist = Arc::new(archivist);
         let disk = Arc::new(Disk::new(operator.store.free_min));
         metrics.add_collector(Box::new(StoreCollector {

@@ -1,15 +1,20 @@
 //! Archiving what is older than the operator keeps, on a thread of its own, while the host runs.
 
+mod documents;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rialto_engine::Clock;
+use rialto_components::runtime::Runtime;
+use rialto_engine::{Clock, Engine};
 use rialto_manifest::operator;
 use rialto_store_sqlite::SqliteStore;
 use rialto_store_sqlite::retention::Keep;
+
+use documents::Documents;
 
 /// The longest pause between two looks: what is due waits no longer.
 const LOOK_MAX: Duration = Duration::from_secs(600);
@@ -26,6 +31,7 @@ pub struct Keeping {
 pub struct Archivist {
     store: Arc<SqliteStore>,
     keep: Keep,
+    documents: Documents,
     /// The folder of archives.
     pub folder: PathBuf,
     /// How often nothing could be archived since the start.
@@ -35,13 +41,24 @@ pub struct Archivist {
 impl Archivist {
     /// One that keeps what the operator says.
     #[must_use]
-    pub fn new(store: Arc<SqliteStore>, keep: &operator::Keep, folder: PathBuf) -> Self {
+    pub fn new(
+        components: (Engine, Arc<Runtime>),
+        store: Arc<SqliteStore>,
+        keep: &operator::Keep,
+        folder: PathBuf,
+    ) -> Self {
+        let periods = keep.documents.iter();
+        let periods = periods.map(|(name, period)| (name.to_string(), period.millis()));
+        let periods = periods.collect();
+        let documents = Documents::new(components, store.clone(), periods, folder.clone());
         Self {
             store,
             keep: Keep {
                 history: keep.history.map(|period| period.millis()),
                 receipts: keep.receipts.map(|period| period.millis()),
+                documents: documents.shortest(),
             },
+            documents,
             folder,
             failures: AtomicU64::new(0),
         }
@@ -58,9 +75,13 @@ impl Archivist {
         let archived = self
             .store
             .archive(&self.keep, &self.folder, clock.now(), &is_enough);
-        if let Err(error) = archived {
+        let archived = archived.map_err(anyhow::Error::from);
+        let archived = archived.and_then(|_| self.documents.look(clock.now(), &is_enough));
+        // A host that stops lets nobody finish.
+        if let Err(error) = archived
+            && !is_enough()
+        {
             self.failures.fetch_add(1, Ordering::Relaxed);
-            let error = anyhow::Error::from(error);
             tracing::error!("what is older than it is kept could not be archived: {error:#}");
         }
     }

@@ -69,6 +69,11 @@ pub(crate) fn first_of_fold(page: u64) -> u64 {
     page >> PAGE_BITS << PAGE_BITS
 }
 
+/// The highest id that a page of the fold can have that a page is of.
+pub(crate) fn last_of_fold(page: u64) -> u64 {
+    page | ((1 << PAGE_BITS) - 1)
+}
+
 /// The id of the nth page of a fold that ends at this place.
 pub(crate) fn page_id(through: u64, n: usize) -> u64 {
     assert!(

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 7] = [
+const VERSIONS: [(i64, &str, &str); 8] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -28,6 +28,11 @@ const VERSIONS: [(i64, &str, &str); 7] = [
         7,
         "retention",
         include_str!("../migrations/0007_retention.sql"),
+    ),
+    (
+        8,
+        "documents",
+        include_str!("../migrations/0008_documents.sql"),
     ),
 ];
 

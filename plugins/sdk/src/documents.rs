@@ -28,6 +28,38 @@ pub trait Store {
     ) -> storage::Page;
 }
 
+impl<S: Store + ?Sized> Store for &mut S {
+    fn get(&mut self, collection: &str, id: &str) -> Option<String> {
+        (**self).get(collection, id)
+    }
+
+    fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String> {
+        (**self).get_for_update(collection, id)
+    }
+
+    fn put(&mut self, collection: &str, id: &str, body: &str) {
+        (**self).put(collection, id, body);
+    }
+
+    fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool {
+        (**self).insert_if_absent(collection, id, body)
+    }
+
+    fn delete(&mut self, collection: &str, id: &str) -> bool {
+        (**self).delete(collection, id)
+    }
+
+    fn scan(
+        &mut self,
+        collection: &str,
+        range: &Range,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> storage::Page {
+        (**self).scan(collection, range, cursor, limit)
+    }
+}
+
 /// The host's storage.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HostStore;

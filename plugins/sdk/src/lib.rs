@@ -33,6 +33,7 @@ pub mod money;
 pub mod operators;
 #[cfg(target_family = "wasm")]
 mod panics;
+pub mod retention;
 pub mod scheme;
 pub mod settings;
 pub mod testing;

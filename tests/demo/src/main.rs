@@ -5,6 +5,8 @@ mod kept;
 mod ledger;
 mod payment;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -63,7 +65,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     };
     logs::start("warn,rialto=error", Format::Text)?;
     // Of a name that nobody can foresee, open to this user alone; it goes away with this value.
-    let temporary = tempfile::Builder::new().prefix("rialto-demo-").tempdir()?;
+    let temporary = tempfile::Builder::new()
+        .prefix("rialto-demo-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir()?;
     let state = match &arguments.state {
         Some(state) => state.clone(),
         None => temporary.path().to_owned(),

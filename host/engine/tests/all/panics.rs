@@ -413,9 +413,6 @@ fn a_panic_ends_the_process_unless_it_is_contained() {
 #[test]
 #[ignore = "it ends its process"]
 fn child_that_panics_elsewhere() {
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .init();
     fatal::end_process_on_panic();
     let how = std::env::var(CONTAINED).expect("the test before this one starts it");
     let panics = move || -> () {

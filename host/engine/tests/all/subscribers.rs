@@ -222,6 +222,29 @@ fn a_subscriber_that_was_paused_by_bad_messages_goes_on_when_a_good_one_comes() 
 }
 
 #[test]
+fn good_messages_behind_the_bad_ones_of_every_sender_are_tried_too() {
+    let world = with(Limits {
+        probe_initial_ms: 1_000,
+        probe_max_ms: 1_000,
+        ..limits()
+    });
+    for n in 0..12 {
+        tell(&world, ["anna", "ben"][n % 2], &format!("poison{n}"));
+        world.settle();
+    }
+    for client in ["anna", "ben"] {
+        tell(&world, client, &format!("good of {client}"));
+        world.settle();
+    }
+    assert_eq!(world.engine.paused().len(), 1, "nothing goes well with it");
+    // Each waits for its turn as a probe, and one that goes well is enough.
+    live(&world, 20_000, 100);
+    let mut noted = noted(&world);
+    noted.sort();
+    assert_eq!(noted, ["good of anna", "good of ben"]);
+}
+
+#[test]
 fn a_probe_that_is_slow_holds_up_nobody() {
     let world = with(limits());
     breaks(&world, MIRROR);

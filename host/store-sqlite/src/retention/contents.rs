@@ -195,7 +195,7 @@ impl SqliteStore {
         inner.runtime.block_on(async {
             let mut reader = inner.readers.acquire().await.map_err(failed)?;
             let mut sizes = Sizes::default();
-            for class in Class::ALL {
+            for class in Class::WHOLE {
                 let (items, bytes, first): (i64, i64, Option<i64>) = sqlx::query_as(
                     "SELECT coalesce(sum(items), 0), coalesce(sum(bytes), 0), min(first_at)
                      FROM era_contents WHERE class = ?",

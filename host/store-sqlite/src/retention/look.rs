@@ -94,7 +94,7 @@ impl SqliteStore {
     }
 
     /// Open each archive of a class, the newest first.
-    fn each(
+    pub(super) fn each(
         &self,
         folder: &Path,
         class: Class,

@@ -9,6 +9,7 @@
 //! The pages that become free in the database are used again for what comes; the file does not shrink.
 
 mod contents;
+mod documents;
 mod look;
 mod source;
 mod take;
@@ -25,6 +26,7 @@ use crate::{Inner, SqliteStore};
 
 pub(crate) use contents::{Added, note};
 pub use contents::{Contents, Kept, Sizes};
+pub use documents::{ArchivedDocument, Bundle, Taken};
 pub use look::Archived;
 pub use take::Archive;
 pub(crate) use take::archives;
@@ -42,22 +44,26 @@ pub enum Class {
     History,
     /// Verdicts.
     Receipts,
+    /// Documents that are over, as their component says. It takes them out of the tables itself.
+    Documents,
 }
 
 impl Class {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::History, Self::Receipts];
+    /// Those that go with their era, whole, and are counted.
+    pub const WHOLE: [Self; 2] = [Self::History, Self::Receipts];
 
     /// As the store and the operator name it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::History => "history",
             Self::Receipts => "receipts",
+            Self::Documents => "documents",
         }
     }
 
     fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.name() == name)
+        let all = [Self::History, Self::Receipts, Self::Documents];
+        all.into_iter().find(|class| class.name() == name)
     }
 }
 
@@ -68,6 +74,8 @@ pub struct Keep {
     pub history: Option<u64>,
     /// Verdicts.
     pub receipts: Option<u64>,
+    /// The shortest period of documents.
+    pub documents: Option<u64>,
 }
 
 impl Keep {
@@ -76,15 +84,14 @@ impl Keep {
         match class {
             Class::History => self.history,
             Class::Receipts => self.receipts,
+            Class::Documents => self.documents,
         }
     }
 
     /// The shortest period; none if everything is kept.
     pub fn shortest(&self) -> Option<u64> {
-        Class::ALL
-            .into_iter()
-            .filter_map(|class| self.of(class))
-            .min()
+        let all = [self.history, self.receipts, self.documents];
+        all.into_iter().flatten().min()
     }
 
     /// How old an era becomes before it ends although it is not full, in milliseconds.
@@ -155,7 +162,7 @@ impl SqliteStore {
         inner.forget_partial(folder)?;
         inner.finish_archives(folder, is_enough)?;
         inner.end_old_era(keep, now)?;
-        for class in Class::ALL {
+        for class in Class::WHOLE {
             let Some(period) = keep.of(class) else {
                 continue;
             };

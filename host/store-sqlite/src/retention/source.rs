@@ -139,6 +139,7 @@ pub(super) fn write<W: Write>(
     match of.class {
         Class::History => write_history(store, of, out, is_enough),
         Class::Receipts => write_receipts(store, of, out, is_enough),
+        Class::Documents => unreachable!("eras do not count documents: {of:?}"),
     }
 }
 
@@ -213,15 +214,24 @@ pub(super) fn remove(
     match class {
         Class::History => {
             let through = signed(last_page)?;
-            Ok(remove_rows(store, PAGES_OUT, through, PAGES, is_enough)?
-                && remove_rows(store, SUBJECTS_OUT, i64::from(era), ROWS, is_enough)?)
+            let of_fold = archive::last_of_fold(0);
+            let pages = [through, PAGES as i64, signed(of_fold)?];
+            let subjects = [i64::from(era), ROWS as i64];
+            Ok(remove_rows(store, PAGES_OUT, &pages, is_enough)?
+                && remove_rows(store, SUBJECTS_OUT, &subjects, is_enough)?)
         }
-        Class::Receipts => remove_rows(store, RECEIPTS_OUT, i64::from(era), ROWS, is_enough),
+        Class::Receipts => {
+            let receipts = [i64::from(era), ROWS as i64];
+            remove_rows(store, RECEIPTS_OUT, &receipts, is_enough)
+        }
+        Class::Documents => unreachable!("their component takes them out, of era {era}"),
     }
 }
 
-const PAGES_OUT: &str = "DELETE FROM history WHERE page IN (
-    SELECT page FROM history WHERE page <= ?1 ORDER BY page LIMIT ?2)";
+/// Pages of one fold go together: only folds lie in the order of the log, and what stays in the tables is
+/// to be the log's end.
+const PAGES_OUT: &str = "DELETE FROM history WHERE page <= min(?1, ?3 | (
+    SELECT max(page) FROM (SELECT page FROM history WHERE page <= ?1 ORDER BY page LIMIT ?2)))";
 /// The rows of the index lie in this order, so the subquery says where a part of them ends.
 const SUBJECTS_OUT: &str = "DELETE FROM history_by_era WHERE era = ?1 AND (subject, page) <= (
     SELECT subject, page FROM (
@@ -230,12 +240,11 @@ const SUBJECTS_OUT: &str = "DELETE FROM history_by_era WHERE era = ?1 AND (subje
 const RECEIPTS_OUT: &str = "DELETE FROM receipts WHERE id IN (
     SELECT id FROM receipts INDEXED BY receipts_by_era WHERE era = ?1 LIMIT ?2)";
 
-/// Remove rows, so many in one transaction, until there are none.
+/// Remove rows, some in one transaction, until there are none.
 fn remove_rows(
     store: &Inner,
     text: &str,
-    of: i64,
-    at_once: usize,
+    values: &[i64],
     is_enough: &dyn Fn() -> bool,
 ) -> Result<bool, StoreError> {
     loop {
@@ -243,8 +252,9 @@ fn remove_rows(
             return Ok(false);
         }
         let mut bound = Bound::default();
-        bound.add(of)?;
-        bound.number(at_once as u64)?;
+        for value in values {
+            bound.add(*value)?;
+        }
         let mut slices = store.slices();
         let removed = slices.statement(text, bound, 1)?;
         slices.finish()?;

@@ -12,7 +12,7 @@ use sqlx::{Row as _, SqliteConnection};
 
 use super::{Class, Contents, RetentionError, source};
 use crate::rows::unsigned;
-use crate::slices::{Bound, counter};
+use crate::slices::{Bound, Slices, counter};
 use crate::{Inner, failed, unreadable};
 
 /// How many files of other stores may have the name that an archive should have.
@@ -92,11 +92,14 @@ pub(crate) async fn archives(
         .collect()
 }
 
-/// What an archive of this class and era is called; the nth name if others have the ones before.
-fn name(class: Class, era: u32, n: u32) -> String {
+/// What an archive with this head is called; the nth name if others have the ones before.
+fn name(of: &Head, n: u32) -> String {
+    let parts = [Some(&of.class), of.kept.as_ref(), of.component.as_ref()];
+    let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    let (parts, era) = (parts.join("-"), of.era);
     match n {
-        0 => format!("{}-{era:010}.jsonl.gz", class.name()),
-        n => format!("{}-{era:010}-{n}.jsonl.gz", class.name()),
+        0 => format!("{parts}-{era:010}.jsonl.gz"),
+        n => format!("{parts}-{era:010}-{n}.jsonl.gz"),
     }
 }
 
@@ -112,12 +115,28 @@ impl Inner {
         let mut archives = self.archives()?.into_iter();
         let other = archives.find(|other| (other.class, other.era) == (of.class, of.era));
         assert_eq!(other, None, "an era that has been archived has {of:?}");
-        let Some((file, written)) = self.write_file(of, folder, is_enough)? else {
+        let head = self.head(of.class, of.era)?;
+        let file = self.write_file(&head, folder, |out| source::write(self, of, out, is_enough))?;
+        let Some((file, written)) = file else {
             return Ok(None);
         };
+        let archive = self.name_archive(of.class, of.era, file, written, now)?;
+        let done = self.finish_archive(&archive, of.last_page, is_enough)?;
+        Ok(Some(Archive { done, ..archive }))
+    }
+
+    /// Write down that a file is an archive of this store. From now on what it has may leave the tables.
+    pub(super) fn name_archive(
+        &self,
+        class: Class,
+        era: u32,
+        file: String,
+        written: Written,
+        now: Timestamp,
+    ) -> Result<Archive, StoreError> {
         let archive = Archive {
-            class: of.class,
-            era: of.era,
+            class,
+            era,
             file,
             sha256: written.sha256,
             signature: None,
@@ -137,8 +156,7 @@ impl Inner {
             sha256 = %archive.sha256,
             "an era of the store was archived"
         );
-        let done = self.finish_archive(&archive, of.last_page, is_enough)?;
-        Ok(Some(Archive { done, ..archive }))
+        Ok(archive)
     }
 
     /// Go on with archives whose items may still be in the tables.
@@ -148,7 +166,8 @@ impl Inner {
         is_enough: &dyn Fn() -> bool,
     ) -> Result<(), RetentionError> {
         for archive in self.archives()? {
-            if archive.done || is_enough() {
+            // Documents are taken out by their component.
+            if archive.done || archive.class == Class::Documents || is_enough() {
                 continue;
             }
             let path = folder.join(&archive.file);
@@ -180,15 +199,11 @@ impl Inner {
         let mut contents = Bound::default();
         contents.add(class.name())?;
         contents.add(era)?;
-        let mut key = Bound::default();
-        key.add(archive.file.clone())?;
         let mut slices = self.slices();
         let text = "DELETE FROM era_contents WHERE class = ? AND era = ?";
         let removed = slices.statement(text, contents, 0)?;
         assert_eq!(removed, 1, "the contents of the era {era} that is archived");
-        let text = "UPDATE archives SET done = 1 WHERE file = ?";
-        let done = slices.statement(text, key, 0)?;
-        assert_eq!(done, 1, "the row of the archive {}", archive.file);
+        is_done(&mut slices, archive)?;
         slices.finish()?;
         Ok(true)
     }
@@ -220,25 +235,25 @@ impl Inner {
         slices.finish()
     }
 
-    /// Write the file, see that it is on the disk as it was written, and give it its name.
-    fn write_file(
+    /// Write the file, see that it is on the disk as it was written, and give it its name. What fills it says
+    /// whether it is whole.
+    pub(super) fn write_file(
         &self,
-        of: &Contents,
+        head: &Head,
         folder: &Path,
-        is_enough: &dyn Fn() -> bool,
+        fill: impl FnOnce(&mut Writer<BufWriter<File>>) -> Result<bool, RetentionError>,
     ) -> Result<Option<(String, Written)>, RetentionError> {
         // Nobody but the host's user reads what the store had, if the operator has not made the folder.
         let mut builder = DirBuilder::new();
         let made = builder.recursive(true).mode(0o700).create(folder);
         made.map_err(RetentionError::io(folder))?;
-        let head = self.head(of)?;
-        let partial = partial(folder, &name(of.class, of.era, 0), &head.store);
+        let partial = partial(folder, &name(head, 0), &head.store);
         let io = RetentionError::io;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(0o600);
         let file = options.open(&partial).map_err(io(&partial))?;
-        let mut out = Writer::new(BufWriter::new(file), &head).map_err(io(&partial))?;
-        if !source::write(self, of, &mut out, is_enough)? {
+        let mut out = Writer::new(BufWriter::new(file), head).map_err(io(&partial))?;
+        if !fill(&mut out)? {
             return Ok(None);
         }
         let (file, written) = out.finish().map_err(io(&partial))?;
@@ -248,7 +263,7 @@ impl Inner {
         if verify(&partial)?.written != written {
             return Err(RetentionError::NotKept { path: partial });
         }
-        let name = named(of, folder, &partial, &written)?;
+        let name = named(head, folder, &partial, &written)?;
         // The folder too, so that the name is there after a power cut.
         let synced = File::open(folder).and_then(|folder| folder.sync_all());
         synced.map_err(io(folder))?;
@@ -281,14 +296,26 @@ impl Inner {
         Ok(())
     }
 
-    fn head(&self, of: &Contents) -> Result<Head, StoreError> {
+    pub(super) fn head(&self, class: Class, era: u32) -> Result<Head, StoreError> {
         Ok(Head {
             rialto_archive: LAYOUT,
             store: self.name()?,
-            class: of.class.name().to_owned(),
-            era: of.era,
+            class: class.name().to_owned(),
+            era,
+            component: None,
+            kept: None,
         })
     }
+}
+
+/// Write down that all of an archive has been taken out of the tables.
+pub(super) fn is_done(slices: &mut Slices<'_>, archive: &Archive) -> Result<(), StoreError> {
+    let mut key = Bound::default();
+    key.add(archive.file.clone())?;
+    let text = "UPDATE archives SET done = 1 WHERE file = ?";
+    let done = slices.statement(text, key, 0)?;
+    assert_eq!(done, 1, "the row of the archive {}", archive.file);
+    Ok(())
 }
 
 /// Where a file is written before it has its name. No other process writes there, of this store or of
@@ -301,13 +328,13 @@ fn partial(folder: &Path, name: &str, store: &str) -> PathBuf {
 /// Give a file its name. A file that has it already stays: it may be what a crash has left, and is then
 /// the same, byte for byte; or it is of a store that went another way after a backup was restored.
 fn named(
-    of: &Contents,
+    of: &Head,
     folder: &Path,
     partial: &Path,
     written: &Written,
 ) -> Result<String, RetentionError> {
     for n in 0..NAMES_MAX {
-        let name = name(of.class, of.era, n);
+        let name = name(of, n);
         let path: PathBuf = folder.join(&name);
         // A second name, for renaming would take the place of a file that comes at the same moment.
         match std::fs::hard_link(partial, &path) {

@@ -63,11 +63,37 @@ pub struct Account {
     /// Its latest entries.
     #[serde(default, skip_serializing_if = "Tail::is_empty")]
     pub tail: Tail,
+    /// What went to archives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<Archived>,
     /// UTC, milliseconds since 1970.
     pub created_at: u64,
     /// Pages that postings have filled and that are not written yet, with their numbers.
     #[serde(skip)]
     pub full_pages: Vec<(u64, Page)>,
+}
+
+/// An opening balance: the sums of an account's entries that went to archives. The account's own sums still
+/// count them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Archived {
+    /// How many entries went.
+    pub entries: u64,
+    /// How many pages of the history went.
+    pub pages: u64,
+    /// Their debits.
+    pub debits: Units,
+    /// Their credits.
+    pub credits: Units,
+    /// What their transfers left unsettled.
+    pub unsettled: Units,
+    /// The latest instant of them: UTC, milliseconds since 1970.
+    pub until: u64,
+    /// The newest archive.
+    pub file: String,
+    /// Its SHA-256.
+    pub sha256: String,
 }
 
 impl Account {
@@ -96,6 +122,7 @@ impl Account {
             settlement_model: None,
             batch: None,
             tail: Tail::default(),
+            archived: None,
             created_at,
             full_pages: Vec::new(),
         }

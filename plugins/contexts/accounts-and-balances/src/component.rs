@@ -13,20 +13,23 @@ use crate::bindings::exports::rialto::accounts_and_balances::{
     request_reservation_accounts as reservations, update_participant_account_limit as limit,
     update_participant_account_threshold as threshold,
 };
+use crate::bindings::exports::rialto::host::retention_handler;
 use crate::bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 use crate::bindings::rialto::accounts_and_balances::types::{
     AccountPosition, AccountStatus, LedgerError, ParticipantAccountIds,
 };
 use crate::ledger::Ledger;
-use crate::store::HostStore;
+use crate::retention;
+use crate::store::Stored;
+use rialto_sdk::documents::HostStore;
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::logging::subject;
 
 struct AccountsAndBalances;
 
 /// Do something with the ledger of this turn.
-fn ledger<T>(act: impl FnOnce(Ledger<'_, HostStore>) -> T) -> T {
-    act(Ledger::new(&mut HostStore, clock::now()))
+fn ledger<T>(act: impl FnOnce(Ledger<'_, Stored<HostStore>>) -> T) -> T {
+    act(Ledger::new(&mut Stored(HostStore), clock::now()))
 }
 
 impl prepare::Guest for AccountsAndBalances {
@@ -184,6 +187,29 @@ impl get_accounts::Guest for AccountsAndBalances {
 impl get_journal_entries::Guest for AccountsAndBalances {
     fn get_journal_entries(request: get_journal_entries::Request) -> get_journal_entries::Response {
         ledger(|mut ledger| ledger.entries_of(&request))
+    }
+}
+
+impl retention_handler::Guest for AccountsAndBalances {
+    fn kept() -> Vec<retention_handler::KeptDocuments> {
+        retention::kept()
+    }
+
+    fn judge(
+        _: String,
+        collection: String,
+        ids: Vec<String>,
+        before: u64,
+    ) -> retention_handler::Judged {
+        retention::judge(&mut HostStore, &collection, &ids, before)
+    }
+
+    fn archived(
+        _: String,
+        archive: retention_handler::Archive,
+        bundles: Vec<retention_handler::ArchivedBundle>,
+    ) {
+        retention::archived(&mut HostStore, &archive, &bundles);
     }
 }
 

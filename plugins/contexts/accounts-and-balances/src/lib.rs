@@ -10,6 +10,7 @@
 //! | [`journal_id`] | the ids that entries have outside |
 //! | [`store`] | the storage that the ledger needs, and the host's |
 //! | [`ledger`] | the operations, pure over a store |
+//! | [`retention`] | what goes to an archive when it is over, and the opening balances in its place |
 //! | `component` | the exports |
 //!
 //! Two books: the liquidity book (liquidity, position, liquidity cover, and the hub's liquidity
@@ -33,6 +34,7 @@ pub mod limits;
 #[cfg(test)]
 mod million;
 pub mod records;
+pub mod retention;
 pub mod store;
 
 /// Bindings generated from `world.wit`.

@@ -3,7 +3,7 @@
 use crate::accounts::Account;
 use crate::history::Page;
 use crate::records::{Entry, Reservation, UnsettledChange};
-use rialto_sdk::documents::{Collection, Range};
+use rialto_sdk::documents::{Collection, Range, Store as Documents};
 
 /// What the ledger reads and writes. All writes of one operation become true together.
 pub trait Store {
@@ -46,28 +46,28 @@ pub trait Store {
     fn append_unsettled_change(&mut self, change: &UnsettledChange);
 }
 
-const ACCOUNTS: Collection<Account> = Collection::new("accounts");
-const ENTRIES: Collection<Entry> = Collection::new("entries");
-const PAGES: Collection<Page> = Collection::new("entry-pages");
-const RESERVATIONS: Collection<Reservation> = Collection::new("reservations");
+pub(crate) const ACCOUNTS: Collection<Account> = Collection::new("accounts");
+pub(crate) const ENTRIES: Collection<Entry> = Collection::new("entries");
+pub(crate) const PAGES: Collection<Page> = Collection::new("entry-pages");
+pub(crate) const RESERVATIONS: Collection<Reservation> = Collection::new("reservations");
 const UNSETTLED_CHANGES: Collection<UnsettledChange> = Collection::new("unsettled-changes");
 
-/// The host's storage, within the current turn.
-#[derive(Debug, Clone, Copy)]
-pub struct HostStore;
+/// The ledger's documents: in the host's storage within the current turn, or wherever a test has them.
+#[derive(Debug, Clone, Default)]
+pub struct Stored<D>(pub D);
 
-impl Store for HostStore {
+impl<D: Documents> Store for Stored<D> {
     fn account(&mut self, id: &str) -> Option<Account> {
-        ACCOUNTS.get_for_update(id)
+        ACCOUNTS.within(&mut self.0).get_for_update(id)
     }
 
     fn view(&mut self, id: &str) -> Option<Account> {
-        ACCOUNTS.get(id)
+        ACCOUNTS.within(&mut self.0).get(id)
     }
 
     fn accounts_between(&mut self, from: &str, to: &str, limit: u32) -> Vec<Account> {
         let range = Range::Between((from.to_owned(), to.to_owned()));
-        let page = ACCOUNTS.scan(&range, None, limit);
+        let page = ACCOUNTS.within(&mut self.0).scan(&range, None, limit);
         page.documents
             .into_iter()
             .map(|(_, account)| account)
@@ -75,18 +75,18 @@ impl Store for HostStore {
     }
 
     fn put_account(&mut self, account: &Account) {
-        ACCOUNTS.put(&account.id, account);
+        ACCOUNTS.within(&mut self.0).put(&account.id, account);
     }
 
     fn entry(&mut self, id: &str) -> Option<Entry> {
-        ENTRIES.get(id)
+        ENTRIES.within(&mut self.0).get(id)
     }
 
     fn entries_of(&mut self, cause: &str, after: Option<&str>, limit: u32) -> (Vec<Entry>, bool) {
         // `;` follows `:`, and ids hold no character before `!`.
         let from = after.map_or_else(|| format!("{cause}:"), |after| format!("{after}!"));
         let range = Range::Between((from, format!("{cause};")));
-        let page = ENTRIES.scan(&range, None, limit);
+        let page = ENTRIES.within(&mut self.0).scan(&range, None, limit);
         let more = page.cursor.is_some();
         let entries = page.documents.into_iter().map(|(_, entry)| entry);
         // The ids of a cause that is called like this one with a colon behind lie in between.
@@ -95,33 +95,33 @@ impl Store for HostStore {
     }
 
     fn append_entry(&mut self, entry: &Entry) {
-        let added = ENTRIES.insert_if_absent(&entry.id, entry);
+        let added = ENTRIES.within(&mut self.0).insert_if_absent(&entry.id, entry);
         assert!(added, "entry {:?} is already posted", entry.id);
     }
 
     fn page(&mut self, id: &str) -> Option<Page> {
-        PAGES.get(id)
+        PAGES.within(&mut self.0).get(id)
     }
 
     fn append_page(&mut self, id: &str, page: &Page) {
-        let added = PAGES.insert_if_absent(id, page);
+        let added = PAGES.within(&mut self.0).insert_if_absent(id, page);
         assert!(added, "page {id:?} is already written");
     }
 
     fn reservation(&mut self, transfer_id: &str) -> Option<Reservation> {
-        RESERVATIONS.get_for_update(transfer_id)
+        RESERVATIONS.within(&mut self.0).get_for_update(transfer_id)
     }
 
     fn put_reservation(&mut self, reservation: &Reservation) {
-        RESERVATIONS.put(&reservation.transfer_id, reservation);
+        RESERVATIONS.within(&mut self.0).put(&reservation.transfer_id, reservation);
     }
 
     fn unsettled_change(&mut self, id: &str) -> Option<UnsettledChange> {
-        UNSETTLED_CHANGES.get(id)
+        UNSETTLED_CHANGES.within(&mut self.0).get(id)
     }
 
     fn append_unsettled_change(&mut self, change: &UnsettledChange) {
-        let added = UNSETTLED_CHANGES.insert_if_absent(&change.id, change);
+        let added = UNSETTLED_CHANGES.within(&mut self.0).insert_if_absent(&change.id, change);
         assert!(added, "change {:?} is already written", change.id);
     }
 }

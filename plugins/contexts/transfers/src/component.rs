@@ -2,7 +2,7 @@
 
 use crate::agreement_use::AgreementUse;
 use crate::bindings::exports::rialto::fsp_interop_api::*;
-use crate::bindings::exports::rialto::host::settings_handler;
+use crate::bindings::exports::rialto::host::{retention_handler, settings_handler};
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
     participant_endpoints_updated, participant_state_updated,
 };
@@ -27,15 +27,15 @@ use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::timeout::CLIENT;
 use crate::transfer::Transfer;
-use crate::{fulfil, prepare, query, reject, reports, timeout};
+use crate::{fulfil, prepare, query, reject, reports, retention, timeout};
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
-use rialto_sdk::documents::Collection;
+use rialto_sdk::documents::{Collection, HostStore};
 use rialto_sdk::logging::{self, Level, subject};
 use rialto_sdk::scheme::settings;
 
-const TRANSFERS: Collection<Transfer> = Collection::new("transfers");
+const TRANSFERS: Collection<Transfer> = Collection::new(retention::TRANSFERS);
 const AGREEMENT_USES: Collection<AgreementUse> = Collection::new("agreement-uses");
 
 struct Host;
@@ -164,6 +164,29 @@ fn publish(publication: &Publication) {
 struct Transfers;
 
 rialto_sdk::judges_settings!(settings_handler, Transfers, Settings);
+
+impl retention_handler::Guest for Transfers {
+    fn kept() -> Vec<retention_handler::KeptDocuments> {
+        retention::kept()
+    }
+
+    fn judge(
+        _: String,
+        _: String,
+        ids: Vec<String>,
+        before: u64,
+    ) -> retention_handler::Judged {
+        retention::judge(&mut HostStore, &ids, before)
+    }
+
+    fn archived(
+        _: String,
+        archive: retention_handler::Archive,
+        bundles: Vec<retention_handler::ArchivedBundle>,
+    ) {
+        retention::archived(&mut HostStore, &archive, &bundles);
+    }
+}
 
 impl transfer_prepare_accounts_allocated::Guest for Transfers {
     fn transfer_prepare_accounts_allocated(event: transfer_prepare_accounts_allocated::Event) {

@@ -12,6 +12,7 @@
 //! | [`timeout`] | a transfer expires |
 //! | [`query`] | an FSP asks for a transfer, and how a state is told |
 //! | [`reports`] | what became of the messages to participants |
+//! | [`retention`] | what goes to an archive when it is over, and what stays of it |
 //!
 //! Every message about a transfer is one turn that begins by taking the transfer's document, so
 //! messages about one transfer are handled one after the other, and its state, the money and the
@@ -28,6 +29,7 @@ pub mod prepare;
 pub mod query;
 pub mod reject;
 pub mod reports;
+pub mod retention;
 pub mod settings;
 pub mod surroundings;
 pub mod timeout;

@@ -245,6 +245,9 @@ pub struct Transfer {
     /// What became of messages about it, the latest last.
     #[serde(default)]
     pub deliveries: Vec<DeliveryDocument>,
+    /// The archive that has all of it, once it is over for so long. Here is what repeats and queries need.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<String>,
 }
 
 impl Transfer {
@@ -276,6 +279,7 @@ impl Transfer {
             reason: None,
             post_commit_timeout: None,
             deliveries: Vec::new(),
+            archived: None,
         }
     }
 

@@ -42,7 +42,9 @@ impl<S: Store> Ledger<'_, S> {
             }
             let number = (end - 1) / PAGE;
             let Some(page) = self.page_of(&account, number) else {
-                break;
+                // An archive has it, and perhaps not those before it.
+                end = number * PAGE;
+                continue;
             };
             let is_too_early = |from| page.latest.saturating_add(SLACK) < from;
             if request.from.is_some_and(is_too_early) {
@@ -56,6 +58,9 @@ impl<S: Store> Ledger<'_, S> {
                     return Ok(response(postings, end));
                 }
                 end -= 1;
+                let Some(posting) = posting else {
+                    continue;
+                };
                 let at = posting.posted_at;
                 let is_asked_for = request.from.is_none_or(|from| from <= at)
                     && request.to.is_none_or(|to| at < to);
@@ -97,13 +102,20 @@ impl<S: Store> Ledger<'_, S> {
         self.store.page(&page_id(&account.id, number))
     }
 
-    /// The entries of a page with the sums after each, the oldest first.
-    fn postings_of(&mut self, account: &Account, page: &Page) -> Vec<Posting> {
+    /// The entries of a page with the sums after each, the oldest first; none in the place of one that an
+    /// archive has, and no sums behind it.
+    fn postings_of(&mut self, account: &Account, page: &Page) -> Vec<Option<Posting>> {
         let (mut debits, mut credits) = (page.debit_before, page.credit_before);
         let ids = page.entries.split(' ').filter(|id| !id.is_empty());
         let mut postings = Vec::new();
+        let mut are_all_here = true;
         for id in ids {
             let Some(entry) = self.store.entry(id) else {
+                if account.archived.is_some() {
+                    are_all_here = false;
+                    postings.push(None);
+                    continue;
+                }
                 // An account names only what was posted with it.
                 panic!(
                     "account {} names entry {id}, which does not exist",
@@ -118,13 +130,14 @@ impl<S: Store> Ledger<'_, S> {
             // The account's own sum held it.
             *sum = Units(sum.0.saturating_add(entry.amount.0));
             let money = |units: Units| money(&account.currency, account.scale, units.0);
-            postings.push(Posting {
-                balances_after: Some(Balances {
-                    debit_balance: money(debits),
-                    credit_balance: money(credits),
-                }),
+            let balances = Balances {
+                debit_balance: money(debits),
+                credit_balance: money(credits),
+            };
+            postings.push(Some(Posting {
+                balances_after: are_all_here.then_some(balances),
                 ..to_posting(&entry)
-            });
+            }));
         }
         postings
     }

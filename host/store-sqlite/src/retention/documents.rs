@@ -1,0 +1,311 @@
+//! Documents that are over go to archives too, but only their component knows which are, and only it may take
+//! them out: so the host asks it era by era, writes what is over to a file, and has the component take that
+//! out in turns of its own. Here are the parts of it that the store does.
+//!
+//! The file is named in `archives` before anything is taken out. After a crash the file says what has to be
+//! taken out still: to take out what is gone already does nothing.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use rialto_archive::{Head, verify};
+use rialto_engine::store::{Store as _, StoreError};
+use rialto_engine::{CollectionId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use super::{Archive, Class, RetentionError, take};
+use crate::slices::Bound;
+use crate::{SqliteStore, failed, unreadable};
+
+/// Documents that are over together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bundle {
+    /// What they are about: they are found by it.
+    pub subject: String,
+    /// When it was over, milliseconds since 1970.
+    pub at: u64,
+    /// Their collections and ids.
+    pub documents: Vec<(String, String)>,
+}
+
+/// A bundle that is in an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// What the documents are about.
+    pub subject: String,
+    /// Their collections, ids, and the SHA-256 of their bodies in hexadecimal digits.
+    pub documents: Vec<(String, String, String)>,
+}
+
+/// A document as an archive has it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ArchivedDocument {
+    /// What it is about.
+    pub about: [String; 1],
+    /// When that was over, milliseconds since 1970.
+    pub at: u64,
+    /// Its collection.
+    pub collection: String,
+    /// Its id.
+    pub id: String,
+    /// Its body: JSON.
+    pub document: Box<RawValue>,
+}
+
+impl ArchivedDocument {
+    fn key(&self) -> (String, String, String) {
+        let digest = digest(self.document.get());
+        (self.collection.clone(), self.id.clone(), digest)
+    }
+}
+
+fn digest(body: &str) -> String {
+    let digest = Sha256::digest(body.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl SqliteStore {
+    /// The first era that may still get documents; those before it do not.
+    ///
+    /// # Errors
+    /// When the store was not recovered.
+    pub fn open_era(&self) -> Result<u32, StoreError> {
+        self.inner.places.open_era()
+    }
+
+    /// The ids of a collection's documents in an era that gets no more, in the order of their first writing.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn ids_in_era(
+        &self,
+        collection: CollectionId,
+        era: u32,
+    ) -> Result<Vec<String>, StoreError> {
+        let ids = self.inner.runtime.block_on(
+            sqlx::query_scalar(
+                "SELECT id FROM documents INDEXED BY documents_by_era
+                 WHERE place >> 16 = ? AND collection = ? ORDER BY place",
+            )
+            .bind(era)
+            .bind(collection.0)
+            .fetch_all(&self.inner.readers),
+        );
+        ids.map_err(failed)
+    }
+
+    /// The collections of a component that were ever written to, by their names.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn collections_of(
+        &self,
+        component: &str,
+    ) -> Result<HashMap<String, CollectionId>, StoreError> {
+        let rows: Result<Vec<(String, u32)>, _> = self.inner.runtime.block_on(
+            sqlx::query_as("SELECT name, id FROM collections WHERE component = ?")
+                .bind(component)
+                .fetch_all(&self.inner.readers),
+        );
+        let rows = rows.map_err(failed)?;
+        let collections = rows.into_iter().map(|(name, id)| (name, CollectionId(id)));
+        Ok(collections.collect())
+    }
+
+    /// Eras of a collection that need not be asked for again.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn eras_asked(
+        &self,
+        component: &str,
+        collection: &str,
+    ) -> Result<BTreeSet<u32>, StoreError> {
+        let eras: Result<Vec<u32>, _> = self.inner.runtime.block_on(
+            sqlx::query_scalar("SELECT era FROM eras_asked WHERE component = ? AND collection = ?")
+                .bind(component)
+                .bind(collection)
+                .fetch_all(&self.inner.readers),
+        );
+        Ok(eras.map_err(failed)?.into_iter().collect())
+    }
+
+    /// An era of a collection need not be asked for again.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub fn note_asked(
+        &self,
+        component: &str,
+        collection: &str,
+        era: u32,
+    ) -> Result<(), StoreError> {
+        let mut row = Bound::default();
+        row.add(component.to_owned())?;
+        row.add(collection.to_owned())?;
+        row.add(era)?;
+        let mut slices = self.inner.slices();
+        let text = "INSERT OR IGNORE INTO eras_asked (component, collection, era) VALUES (?, ?, ?)";
+        slices.statement(text, row, 1)?;
+        slices.finish()
+    }
+
+    /// Write documents of a component to an archive file. Bundles of which a document is not there are left
+    /// out; none is answered when nothing is left. The documents stay where they are.
+    ///
+    /// # Errors
+    /// When the store cannot be read or the folder cannot be used.
+    pub fn archive_documents(
+        &self,
+        (component, kept, era): (&str, &str, u32),
+        bundles: &[Bundle],
+        folder: &Path,
+        now: Timestamp,
+    ) -> Result<Option<(Archive, Vec<Taken>)>, RetentionError> {
+        let inner = &*self.inner;
+        let _alone = inner.archiving.lock();
+        let collections = self.collections_of(component)?;
+        let head = Head {
+            component: Some(component.to_owned()),
+            kept: Some(kept.to_owned()),
+            ..inner.head(Class::Documents, era)?
+        };
+        let mut taken = Vec::new();
+        let written = inner.write_file(&head, folder, |out| {
+            for bundle in bundles {
+                let Some(documents) = self.bodies(&collections, bundle)? else {
+                    continue;
+                };
+                for document in &documents {
+                    out.item(document, &[&bundle.subject], bundle.at)?;
+                }
+                taken.push(Taken {
+                    subject: bundle.subject.clone(),
+                    documents: documents.iter().map(ArchivedDocument::key).collect(),
+                });
+            }
+            Ok(!taken.is_empty())
+        })?;
+        let Some((file, written)) = written else {
+            return Ok(None);
+        };
+        let archive = inner.name_archive(Class::Documents, era, file, written, now)?;
+        Ok(Some((archive, taken)))
+    }
+
+    /// The documents of a bundle, if all of them are there.
+    fn bodies(
+        &self,
+        collections: &HashMap<String, CollectionId>,
+        bundle: &Bundle,
+    ) -> Result<Option<Vec<ArchivedDocument>>, StoreError> {
+        let mut documents = Vec::with_capacity(bundle.documents.len());
+        for (collection, id) in &bundle.documents {
+            let found = match collections.get(collection) {
+                Some(collection) => self.read(*collection, id)?,
+                None => None,
+            };
+            let Some(found) = found else {
+                return Ok(None);
+            };
+            let document = RawValue::from_string(found.body.to_string());
+            documents.push(ArchivedDocument {
+                about: [bundle.subject.clone()],
+                at: bundle.at,
+                collection: collection.clone(),
+                id: id.clone(),
+                document: document.map_err(|error| unreadable("a document", error))?,
+            });
+        }
+        Ok(Some(documents))
+    }
+
+    /// Archives of documents that may not be taken out yet, each with its head and what it has.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or one of the files is not what was written.
+    pub fn documents_to_take_out(
+        &self,
+        folder: &Path,
+    ) -> Result<Vec<(Archive, Head, Vec<Taken>)>, RetentionError> {
+        let mut all = Vec::new();
+        for archive in self.archives()? {
+            if archive.done || archive.class != Class::Documents {
+                continue;
+            }
+            let path = folder.join(&archive.file);
+            let verified = match verify(&path) {
+                Ok(verified) if archive.is(&verified) => verified,
+                _ => {
+                    let sha256 = archive.sha256;
+                    return Err(RetentionError::Lost { path, sha256 });
+                }
+            };
+            let taken = taken(&path, &verified.head)?;
+            all.push((archive, verified.head, taken));
+        }
+        Ok(all)
+    }
+
+    /// All documents of an archive have been taken out.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub fn documents_taken_out(&self, archive: &Archive) -> Result<(), StoreError> {
+        assert_eq!(archive.class, Class::Documents, "{}", archive.file);
+        let mut slices = self.inner.slices();
+        take::is_done(&mut slices, archive)?;
+        slices.finish()
+    }
+
+    /// The documents about a subject that are in archives, the oldest archive's first. Each of them was a
+    /// component's, which comes with it.
+    ///
+    /// # Errors
+    /// When the store, or an archive that is there, cannot be read.
+    pub fn documents_in_archives(
+        &self,
+        folder: &Path,
+        subject: &str,
+    ) -> Result<super::Archived<(String, ArchivedDocument)>, RetentionError> {
+        let mut archived = super::Archived::default();
+        let mut parts = Vec::new();
+        self.each(folder, Class::Documents, &mut archived.missing, |reader| {
+            let component = reader.head().component.clone().unwrap_or_default();
+            let found: Vec<ArchivedDocument> = reader.items(subject)?;
+            let found = found.into_iter().map(|one| (component.clone(), one));
+            parts.push(found.collect::<Vec<_>>());
+            Ok(())
+        })?;
+        // The newest archive came first.
+        archived.found = parts.into_iter().rev().flatten().collect();
+        Ok(archived)
+    }
+}
+
+/// What an archive has, by its bundles: the documents of one follow each other.
+fn taken(path: &Path, head: &Head) -> Result<Vec<Taken>, RetentionError> {
+    let mut bundles: Vec<Taken> = Vec::new();
+    rialto_archive::lines::<RetentionError>(path, &mut |line| {
+        // Only items have a document: not the head, the index and the tail.
+        let Ok(item) = serde_json::from_str::<ArchivedDocument>(line) else {
+            return Ok(());
+        };
+        let [subject] = &item.about;
+        match bundles.last_mut() {
+            Some(last) if last.subject == *subject => last.documents.push(item.key()),
+            _ => bundles.push(Taken {
+                subject: subject.clone(),
+                documents: vec![item.key()],
+            }),
+        }
+        Ok(())
+    })?;
+    assert!(
+        !bundles.is_empty(),
+        "an archive of {head:?} without a bundle was named"
+    );
+    Ok(bundles)
+}
