@@ -2,7 +2,7 @@
 //! outside. One host serves all cases; FSPs of the simulator send what a case tells them to, byte
 //! by byte, and answer nothing by themselves.
 //!
-//! - [`suite`] runs the cases and prints the table, [`mod@case`] says what a case is, [`cases`] are they;
+//! - [`suite`] runs the cases, [`mod@case`] says what a case is, [`cases`] are they;
 //! - [`stage`] is the host with its FSPs: what is told, and what must be nobody's; [`ask`] is what they send;
 //! - [`payment`] is one payment with its messages, [`compare`] compares JSON;
 //! - [`tally`] is what a case expects, and compares it with what came; [`facts`] compare what each event

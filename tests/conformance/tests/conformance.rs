@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use libtest_mimic::Arguments;
+
 fn main() -> ExitCode {
-    rialto_conformance::suite::run(std::env::args().skip(1))
+    rialto_conformance::suite::run(Arguments::from_args())
 }

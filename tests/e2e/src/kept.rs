@@ -2,18 +2,14 @@
 //! change nothing.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use rialto_engine::history::Step;
 use rialto_engine::store::{ScanRange, Store as _, StoredReminder};
 use rialto_store_sqlite::SqliteStore;
 
-use crate::waiting::until;
+use crate::metrics::idle;
 use crate::world::World;
-
-/// How long what is under way may take until it is done.
-const AT_REST_WITHIN: Duration = Duration::from_secs(60);
 
 /// What a store keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,21 +45,20 @@ impl Kept {
     }
 }
 
-/// Bring a world's host to rest, and give what its store keeps then. The host does not run afterwards.
+/// Wait until a world's host, which runs, has nothing to do. Then kill it, and give what its store keeps.
 ///
 /// # Errors
-/// When something stays under way, or the store cannot be read.
+/// When something stays under way, the store has something under way all the same, or it cannot be read.
 pub async fn at_rest(world: &mut World) -> Result<Kept> {
-    until("nothing is under way", AT_REST_WITHIN, async || {
-        world.host.kill()?;
-        let kept = with_store(world, Kept::read).await?;
-        if kept.under_way.is_empty() {
-            return Ok(Ok(kept));
-        }
-        world.host.restart()?;
-        Ok(Err(kept.under_way.join("\n")))
-    })
-    .await
+    idle(&world.host).await?;
+    world.host.kill()?;
+    let kept = with_store(world, Kept::read).await?;
+    ensure!(
+        kept.under_way.is_empty(),
+        "the host had nothing to do, and its store has:\n{}",
+        kept.under_way.join("\n")
+    );
+    Ok(kept)
 }
 
 /// How many turns there were about these subjects, and what they did beside answering. The host must

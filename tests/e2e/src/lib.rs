@@ -9,7 +9,7 @@
 //! - [`compiled`] shares compiled components between the tests' hosts;
 //! - [`witness`] is a context that keeps every event;
 //! - [`offers`] makes components that a host must or must not take;
-//! - [`metrics`] is what a host counts, and waits until it has nothing to do;
+//! - [`metrics`] is what a host counts, waits until it has nothing to do, and says what failed;
 //! - [`binaries`] finds the programs, [`waiting`] waits for conditions.
 //!
 //! The host is seen from outside only: its process, its listeners, its command line. ([`barred`] is the

@@ -1,4 +1,5 @@
-//! What a host counts, as `/metrics` tells it, and waiting until it has nothing left to do.
+//! What a host counts, as `/metrics` tells it; waiting until it has nothing left to do, and accepting that
+//! nothing failed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,6 +15,8 @@ use crate::waiting::until;
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// How long what is under way may take: longer than any message is worth delivering.
 const IDLE_WITHIN: Duration = Duration::from_secs(120);
+/// Failures of turns that an error shows.
+const FAILURES_SHOWN: usize = 5;
 /// What is under way in a host: when all of these are zero, nothing happens any more but what comes from
 /// outside, and reminders.
 const UNDER_WAY: [&str; 6] = [
@@ -83,27 +86,88 @@ impl Metrics {
 /// # Errors
 /// When it still has something to do after two minutes.
 pub async fn idle(host: &RunningHost) -> Result<Metrics> {
-    let mut last = Metrics::of(host).await?;
+    // Between one thing that ends and the next that it causes there may be a moment of nothing. So two looks
+    // in a row must find nothing, and no turn between them.
+    let mut executed_before = None;
     until("the host has nothing to do", IDLE_WITHIN, async || {
         let now = Metrics::of(host).await?;
-        let mut under_way = now.under_way()?;
-        // Between one thing that ends and the next that it causes there may be a moment of nothing.
-        if now.get("rialto_turns_executed_total")? != last.get("rialto_turns_executed_total")? {
-            under_way.push("turns were executed".to_owned());
+        let under_way = now.under_way()?;
+        if !under_way.is_empty() {
+            executed_before = None;
+            return Ok(Err(under_way.join(", ")));
         }
-        last = now.clone();
-        Ok(if under_way.is_empty() {
+        let executed = Some(now.get("rialto_turns_executed_total")?);
+        let before = std::mem::replace(&mut executed_before, executed);
+        Ok(if before == executed {
             Ok(now)
         } else {
-            Err(under_way.join(", "))
+            Err("nothing, for the first time".to_owned())
         })
     })
     .await
 }
 
+impl RunningHost {
+    /// Waits until the host has nothing to do, and accepts that it has given nothing up: no delivery waits
+    /// for another attempt, no component is paused, no delivery is a dead letter. Turns may have failed
+    /// before. Gives what the host counts then.
+    ///
+    /// # Errors
+    /// With what waits or was given up, and the failures in the host's log.
+    pub async fn nothing_waits(&self) -> Result<Metrics> {
+        let metrics = idle(self).await;
+        let metrics = metrics.with_context(|| failures(&self.log()))?;
+        let paused = metrics.get("rialto_components_paused")?;
+        ensure!(
+            paused == 0,
+            "{paused} components are paused; {}",
+            failures(&self.log())
+        );
+        let letters = self.cli(&["dead-letters"])?.success()?;
+        ensure!(letters.is_empty(), "deliveries were given up:\n{letters}");
+        Ok(metrics)
+    }
+
+    /// As [`RunningHost::nothing_waits`], and no turn has failed since the host's latest start. A delivery
+    /// that fails is tried for hours before it is a dead letter: only this shows that none failed.
+    ///
+    /// # Errors
+    /// With what waits, failed or was given up.
+    pub async fn nothing_failed(&self) -> Result<()> {
+        let metrics = self.nothing_waits().await?;
+        let failed = metrics.get("rialto_turns_failed_total")?;
+        ensure!(
+            failed == 0,
+            "{failed} runs of turns failed; {}",
+            failures(&self.log())
+        );
+        Ok(())
+    }
+}
+
+/// The failures of turns that a host's log tells, in words.
+fn failures(log: &str) -> String {
+    let failures = log.lines().filter(|line| line.contains("a turn failed"));
+    let failures: Vec<&str> = failures.collect();
+    let shown = &failures[..failures.len().min(FAILURES_SHOWN)];
+    format!(
+        "the host's log tells {} failures of turns, among them:\n{}",
+        failures.len(),
+        shown.join("\n")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failures_of_turns_are_told_from_the_log() {
+        let line = r#"{"level":"WARN","message":"a turn failed","component":"quoting"}"#;
+        let told = failures(&format!("{{\"message\":\"ready\"}}\n{line}\n"));
+        assert!(told.contains("tells 1 failures"), "{told}");
+        assert!(told.ends_with(line), "{told}");
+    }
 
     #[test]
     fn what_is_under_way_is_told() {

@@ -83,14 +83,13 @@ impl Scene {
         }
     }
 
-    /// The whole table was as expected; the ledger is as it was; nothing was given up.
-    fn close(self) {
+    /// The whole table was as expected; nothing failed; the ledger is as it was.
+    async fn close(self) {
         assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
+        self.world.host.nothing_failed().await.unwrap();
         let after: BTreeMap<String, Value> =
             documents(&self.world.host, "accounts-and-balances", "accounts").unwrap();
         assert_eq!(after, self.before, "the ledger has changed");
-        let letters = self.world.host.cli(&["dead-letters"]).unwrap();
-        assert_eq!(letters.success().unwrap(), "", "deliveries were given up");
         let log = self.world.host.log();
         assert!(!log.contains("panicked"), "the host panicked:\n{log}");
     }
@@ -166,7 +165,7 @@ async fn headers_are_refused_with_the_code_of_what_is_wrong_with_them() {
         let request = scene.transfer(|_| ()).header(name, value);
         refused!(scene, &what, request, 400, "3101");
     }
-    scene.close();
+    scene.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -186,7 +185,7 @@ async fn a_version_that_is_not_supported_is_answered_with_those_that_are() {
         ]);
         assert_eq!(*listed, expected, "{name} {version}");
     }
-    scene.close();
+    scene.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -235,7 +234,7 @@ async fn paths_and_methods_that_there_are_not_are_refused() {
     }
     let kind = scene.payer(Method::GET, "/parties/SHOE_SIZE/44");
     refused!(scene, "an unknown kind of party", kind, 400, "3101");
-    scene.close();
+    scene.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -277,7 +276,7 @@ async fn bodies_that_cannot_be_read_are_refused() {
         let request = scene.payer(Method::POST, "/transfers").body(body);
         refused!(scene, what, request, 400, code);
     }
-    scene.close();
+    scene.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -295,7 +294,7 @@ async fn what_is_too_large_is_refused_and_what_is_just_not_is_read() {
         .transfer(|_| ())
         .header("x-much", &"x".repeat(HEADERS_MAX));
     refused!(scene, "headers that are too large", request, 400, "3104");
-    scene.close();
+    scene.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -383,7 +382,7 @@ async fn members_are_refused_with_the_code_of_what_is_wrong_with_them() {
         400,
         "3100"
     );
-    scene.close();
+    scene.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -466,7 +465,7 @@ async fn what_needs_the_schemes_state_is_refused_by_a_callback() {
         .to(PAYEE)
         .body(body.to_string());
     callback("a fulfilment of an unknown transfer", request, path, "3208").await;
-    scene.close();
+    scene.close().await;
 }
 
 /// A request that waits for an FSP that takes no callbacks ends soon, and its sender is told why.
@@ -498,7 +497,7 @@ async fn who_asks_an_fsp_without_a_callback_endpoint_is_told_that_it_cannot_be_r
             "{path}"
         );
     }
-    scene.close();
+    scene.close().await;
 }
 
 /// Nobody can be told: there is no address to tell it to. That must hurt nobody else either.
@@ -531,18 +530,10 @@ async fn a_stranger_gets_no_further_than_the_door() {
             .unwrap();
         assert_eq!(answer.status, StatusCode::ACCEPTED, "{answer:?}");
     }
-    // What came after the stranger's messages is handled, and so were those.
     let payment = scene.world.pay("1", "USD").await;
     assert!(payment.is_committed(), "{payment:#?}");
+    scene.world.host.nothing_failed().await.unwrap();
     let books = scene.world.settled_books().await.unwrap();
     assert_eq!(books.state(&id), "", "nothing is stored for a stranger");
     assert_eq!(books.problems().unwrap(), [""; 0]);
-    let letters = scene
-        .world
-        .host
-        .cli(&["dead-letters"])
-        .unwrap()
-        .success()
-        .unwrap();
-    assert_eq!(letters, "");
 }

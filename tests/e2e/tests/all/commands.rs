@@ -18,6 +18,8 @@ async fn paid() -> (World, PaymentOutcome) {
     let outcome = world.payer().pay(&request).await;
     committed(&outcome).unwrap();
     world.settled_books().await.unwrap();
+    // No turn comes between two commands.
+    world.host.nothing_failed().await.unwrap();
     (world, outcome)
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rialto_simulator::fsp::Step;
 use rialto_simulator::{PaymentOutcome, PaymentRequest};
+use rialto_tests::metrics::{Metrics, idle};
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
 use rialto_tests::world::PAYEE;
@@ -15,6 +16,10 @@ use tokio::task::JoinHandle;
 
 /// Longer than all attempts of a turn take.
 const SOON: Duration = Duration::from_secs(30);
+/// Attempts after which a delivery is a dead letter.
+const ATTEMPTS_MAX: u64 = 3;
+/// Payments that meet a component that is paused.
+const PAYMENTS: u64 = 4;
 /// The component whose turn fails: it cannot reserve funds.
 const COMPONENT: &str = "transfers";
 /// The ledger's disease: fuel that is enough to start and not to answer.
@@ -22,7 +27,8 @@ const SICK: &str = "[contexts.accounts-and-balances.limits]\nfuel = 3000\n\n[con
 const HEALTHY: &str = "[contexts.accounts-and-balances.grants]";
 
 async fn world() -> World {
-    world_with("turn-attempts-max = 3\nretry-initial = \"10 ms\"").await
+    let engine = format!("turn-attempts-max = {ATTEMPTS_MAX}\nretry-initial = \"10 ms\"");
+    world_with(&engine).await
 }
 
 /// With these settings of the engine.
@@ -118,6 +124,7 @@ async fn an_event_that_a_component_cannot_handle_waits_until_it_is_cured() {
 
     // It is on disk, and a restart does not try it again by itself.
     world.host.restart().unwrap();
+    idle(&world.host).await.unwrap();
     assert_eq!(letters(&world), std::slice::from_ref(&line));
 
     // Tried again with the same disease, it fails again and waits again, under another id.
@@ -137,6 +144,7 @@ async fn an_event_that_a_component_cannot_handle_waits_until_it_is_cured() {
     assert!(gone.stderr.contains(&id), "{gone}");
 
     apply(&world, HEALTHY);
+    idle(&world.host).await.unwrap();
     assert_eq!(
         letters(&world),
         std::slice::from_ref(&again),
@@ -162,6 +170,7 @@ async fn an_event_that_a_component_cannot_handle_waits_until_it_is_cured() {
     let books = world.settled_books().await.unwrap();
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());
     assert_eq!(liquidity(&world), before - 500);
+    world.host.nothing_waits().await.unwrap();
     world.no_complaints().unwrap();
 }
 
@@ -182,7 +191,7 @@ async fn an_event_that_is_dropped_never_happens() {
 
     apply(&world, HEALTHY);
     world.host.restart().unwrap();
-    assert_eq!(letters(&world), Vec::<String>::new());
+    world.host.nothing_failed().await.unwrap();
     // What comes later is handled, and the dropped one is as if it had never been.
     let outcome = world.pay("5", "USD").await;
     committed(&outcome).unwrap();
@@ -191,17 +200,21 @@ async fn an_event_that_is_dropped_never_happens() {
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());
     assert_eq!(books.transfers().len(), 1);
     assert_eq!(liquidity(&world), before - 500);
+    world.host.nothing_failed().await.unwrap();
     world.no_complaints().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_component_with_which_everything_fails_is_paused_and_goes_on_when_it_is_cured() {
-    // All FSPs of this test come from one address.
-    let soon =
-        "pause-subjects = 3\npause-senders = 1\nprobe-initial = \"100 ms\"\nprobe-max = \"200 ms\"";
-    let world = world_with(soon).await;
+    // All FSPs of this test come from one address. Unless its component is paused, a delivery that fails
+    // is tried again after half a minute at the earliest, and is a dead letter after three attempts.
+    let engine = format!(
+        "pause-subjects = 3\npause-senders = 1\nprobe-initial = \"100 ms\"\nprobe-max = \"200 ms\"\n\
+         turn-attempts-max = {ATTEMPTS_MAX}\nretry-initial = \"1 min\""
+    );
+    let world = world_with(&engine).await;
     let before = liquidity(&world);
-    let payments: Vec<_> = (0..4).map(|_| paying(&world)).collect();
+    let payments: Vec<_> = (0..PAYMENTS).map(|_| paying(&world)).collect();
     let paused = |world: &World| {
         let said = world.host.cli(&["dead-letters", "paused"]).unwrap();
         said.success().unwrap()
@@ -210,6 +223,17 @@ async fn a_component_with_which_everything_fails_is_paused_and_goes_on_when_it_i
         let paused = paused(&world);
         let is = paused.starts_with(COMPONENT) && paused.contains("fuel");
         Ok(if is { Ok(()) } else { Err(paused) })
+    })
+    .await
+    .unwrap();
+    until("a delivery fails more often than that", SOON, async || {
+        let metrics = Metrics::of(&world.host).await?;
+        let failed = metrics.get("rialto_turns_failed_total")?;
+        Ok(if failed > ATTEMPTS_MAX * PAYMENTS {
+            Ok(())
+        } else {
+            Err(format!("{failed} failures"))
+        })
     })
     .await
     .unwrap();
@@ -233,6 +257,6 @@ async fn a_component_with_which_everything_fails_is_paused_and_goes_on_when_it_i
     .unwrap();
     let books = world.settled_books().await.unwrap();
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());
-    assert_eq!(liquidity(&world), before - 4 * 500);
-    assert_eq!(letters(&world), Vec::<String>::new());
+    assert_eq!(liquidity(&world), before - i128::from(PAYMENTS) * 500);
+    world.host.nothing_waits().await.unwrap();
 }

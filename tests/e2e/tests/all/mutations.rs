@@ -138,8 +138,7 @@ async fn refused_of_all(messages: Vec<Message>) -> Vec<(Message, Told)> {
     }
     let books = world.settled_books().await.unwrap();
     assert_eq!(books.problems().unwrap(), [""; 0]);
-    let letters = world.host.cli(&["dead-letters"]).unwrap();
-    assert_eq!(letters.success().unwrap(), "", "deliveries were given up");
+    world.host.nothing_failed().await.unwrap();
     assert!(!world.host.log().contains("panicked"), "the host panicked");
     refused
 }
@@ -170,6 +169,7 @@ async fn no_mutated_message_makes_the_host_fail_and_a_refused_one_changes_nothin
         assert_eq!(first, again, "a refusal depends on what was there before");
     }
     assert_eq!(first.len(), again.len());
+    world.host.nothing_failed().await.unwrap();
     for fsp in [PAYER, PAYEE] {
         let heard = world.fsp(fsp).recorder().messages();
         let heard: Vec<_> = heard
@@ -178,13 +178,12 @@ async fn no_mutated_message_makes_the_host_fail_and_a_refused_one_changes_nothin
             .collect();
         assert!(heard.is_empty(), "{fsp} was sent {heard:#?}");
     }
-    world.host.kill().unwrap();
+    let after = at_rest(&mut world).await.unwrap();
+    assert_eq!(after, before, "refused messages have changed the store");
     let subjects = again.iter().flat_map(|(message, _)| {
         ["transfer", "quote"].map(|kind| format!("{kind}:{}", message.id))
     });
     let (turns, effects) = effects(&world, subjects.collect()).await.unwrap();
     assert!(turns > 0, "no component has refused a message");
     assert_eq!(effects, [""; 0], "turns of refused messages did something");
-    let after = at_rest(&mut world).await.unwrap();
-    assert_eq!(after, before, "refused messages have changed the store");
 }

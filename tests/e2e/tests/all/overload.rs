@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use rialto_simulator::Fsp;
-use rialto_simulator::client::Answer;
 use rialto_simulator::fsp::{Found, QuoteOrder};
+use rialto_tests::metrics::Metrics;
 use rialto_tests::waiting::until;
 use rialto_tests::world::PAYEE;
 use rialto_tests::{TestScheme, World, WorldOptions};
@@ -18,23 +18,11 @@ const SOON: Duration = Duration::from_secs(60);
 /// Requests that may wait for delivery.
 const WAITING_MAX: usize = 3;
 
-async fn send(fsp: &Fsp, order: &QuoteOrder) -> Answer {
-    let request = fsp.raw(Method::POST, "/quotes").to(PAYEE);
-    request.body(order.body()).send().await.unwrap()
-}
-
-/// Send a request for a quote until the host takes it.
+/// Send a request for a quote, which the host takes.
 async fn accepted(fsp: &Fsp, order: &QuoteOrder) {
-    until("a request is accepted", SOON, async || {
-        let answer = send(fsp, order).await;
-        Ok(if answer.status == StatusCode::ACCEPTED {
-            Ok(())
-        } else {
-            Err(format!("{answer:?}"))
-        })
-    })
-    .await
-    .unwrap();
+    let request = fsp.raw(Method::POST, "/quotes").to(PAYEE);
+    let answer = request.body(order.body()).send().await.unwrap();
+    assert_eq!(answer.status, StatusCode::ACCEPTED, "{answer:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -81,15 +69,16 @@ async fn with_too_much_to_deliver_nobody_is_refused_and_all_of_it_goes_out() {
     .unwrap();
 
     for order in &more {
-        let answer = send(&payer, order).await;
-        assert_eq!(answer.status, StatusCode::ACCEPTED, "{answer:?}");
+        accepted(&payer, order).await;
     }
     until("what is beyond waits on disk", SOON, async || {
-        let metrics = crate::grpc::support::metrics(world.host.url("operators")?);
-        let waits = metrics
-            .lines()
-            .any(|line| line == format!("rialto_requests_outbound_on_disk {}", more.len()));
-        Ok(waits.then_some(()).ok_or(metrics))
+        let metrics = Metrics::of(&world.host).await?;
+        let waits = metrics.get("rialto_requests_outbound_on_disk")?;
+        Ok(if waits == more.len() as u64 {
+            Ok(())
+        } else {
+            Err(format!("{metrics:?}"))
+        })
     })
     .await
     .unwrap();
@@ -103,6 +92,5 @@ async fn with_too_much_to_deliver_nobody_is_refused_and_all_of_it_goes_out() {
         assert_eq!(told["transferAmount"]["amount"], "5", "{told}");
     }
     payer.lookup(&party).await.unwrap();
-    let letters = world.host.cli(&["dead-letters"]).unwrap();
-    assert_eq!(letters.success().unwrap(), "", "deliveries were given up");
+    world.host.nothing_failed().await.unwrap();
 }
