@@ -10,6 +10,8 @@ use tempfile::TempDir;
 
 fn head() -> Head {
     Head {
+        component: None,
+        kept: None,
         rialto_archive: LAYOUT,
         store: "00000000000000ff".to_owned(),
         class: "history".to_owned(),

@@ -76,6 +76,7 @@ fn run(folder: &Path) {
     let keep = Keep {
         history: Some(KEPT),
         receipts: Some(KEPT / 2),
+        documents: None,
     };
     std::thread::scope(|threads| {
         threads.spawn(|| {

@@ -180,6 +180,7 @@ pub fn keep(milliseconds: u64) -> Keep {
     Keep {
         history: Some(milliseconds),
         receipts: Some(milliseconds),
+        documents: None,
     }
 }
 
@@ -283,6 +284,7 @@ fn what_is_younger_stays_and_so_does_everything_without_a_period() {
         let only = Keep {
             history: None,
             receipts: Some(HOUR),
+            documents: None,
         };
         let archived = place.archive(opened, &only, at(60) + HOUR).unwrap();
         assert!(archived.iter().all(|one| one.class == Class::Receipts));

@@ -21,8 +21,8 @@ use crate::bindings::rialto::accounts_and_balances::types::{
 use crate::ledger::Ledger;
 use crate::retention;
 use crate::store::Stored;
-use rialto_sdk::documents::HostStore;
 use rialto_sdk::bindings::rialto::host::clock;
+use rialto_sdk::documents::HostStore;
 use rialto_sdk::logging::subject;
 
 struct AccountsAndBalances;

@@ -97,7 +97,10 @@ fn transfer(store: &mut impl Store, id: &str, before: u64) -> Found {
     Found::Over(Bundle {
         subject: format!("transfer:{id}"),
         at,
-        documents: [key(OF_RESERVATIONS, id)].into_iter().chain(entries).collect(),
+        documents: [key(OF_RESERVATIONS, id)]
+            .into_iter()
+            .chain(entries)
+            .collect(),
     })
 }
 
@@ -116,6 +119,7 @@ fn has_ended(account: &Account) -> bool {
     account.state == AccountState::Closed && account.debit_balance == account.credit_balance
 }
 
+/// The entries of a transfer.
 fn entries_of(store: &mut impl Store, cause: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     loop {
@@ -125,8 +129,33 @@ fn entries_of(store: &mut impl Store, cause: &str) -> Vec<Entry> {
         let is_end = some.is_empty() || !more;
         entries.extend(some);
         if is_end {
+            entries.retain(|entry| !is_of_operator(entry.entry_type));
             return entries;
         }
+    }
+}
+
+/// Whether an entry moves funds that an operator asked for. An instruction may be called like a transfer,
+/// and stays.
+const fn is_of_operator(entry_type: EntryType) -> bool {
+    use EntryType as Of;
+    match entry_type {
+        Of::DepositSettlement
+        | Of::DepositLiquidity
+        | Of::WithdrawalSettlement
+        | Of::WithdrawalLiquidity
+        | Of::CoverReserve
+        | Of::CoverRelease => true,
+        Of::TransferPrepare
+        | Of::TransferFulfil
+        | Of::TransferRelease
+        | Of::SettlementRecord
+        | Of::SettlementHold
+        | Of::SettlementHoldRelease
+        | Of::SettlementConsolidate
+        | Of::SettlementPay
+        | Of::SettlementReceive
+        | Of::SettlementReversal => false,
     }
 }
 
@@ -134,6 +163,12 @@ fn page(store: &mut impl Store, id: &str, before: u64) -> Found {
     let Some(page) = PAGES.within(store).get(id) else {
         return Found::Gone;
     };
+    let (account, number) = account_of_page(id);
+    let is_first = number.bytes().all(|digit| digit == b'0');
+    if is_first && (page.debit_before, page.credit_before) != (Units(0), Units(0)) {
+        // It says that there were entries before there was a history: it stays for good.
+        return Found::Gone;
+    }
     if page.latest > before {
         return Found::Young;
     }
@@ -141,7 +176,6 @@ fn page(store: &mut impl Store, id: &str, before: u64) -> Found {
     if entries.any(|entry| ENTRIES.within(store).get(entry).is_some()) {
         return Found::Open;
     }
-    let (account, _) = account_of_page(id);
     Found::Over(Bundle {
         subject: format!("account:{account}"),
         at: page.latest,
@@ -167,7 +201,11 @@ impl Sums {
     fn entry(&mut self, entry: &Entry) {
         for (account, is_debit) in [(&entry.debit_account, true), (&entry.credit_account, false)] {
             let sums = self.of(account);
-            let sum = if is_debit { &mut sums.debits } else { &mut sums.credits };
+            let sum = if is_debit {
+                &mut sums.debits
+            } else {
+                &mut sums.credits
+            };
             add(sum, entry.amount);
             sums.entries += 1;
             sums.until = sums.until.max(entry.posted_at);
@@ -181,7 +219,10 @@ impl Sums {
         }
         let accounts = &reservation.accounts;
         let Some(payee) = &accounts.payee_liquidity else {
-            panic!("transfer {} is fulfilled to nobody", reservation.transfer_id);
+            panic!(
+                "transfer {} is fulfilled to nobody",
+                reservation.transfer_id
+            );
         };
         for account in [&accounts.payer_position, payee] {
             add(&mut self.of(account).unsettled, reservation.amount);
@@ -192,7 +233,8 @@ impl Sums {
     fn keep(self, store: &mut impl Store, archive: &Archive) {
         for (id, sums) in self.0 {
             let account = ACCOUNTS.within(store).get_for_update(&id);
-            let mut account = account.unwrap_or_else(|| panic!("{id} has entries and is no account"));
+            let mut account =
+                account.unwrap_or_else(|| panic!("{id} has entries and is no account"));
             let before = account.archived.take().unwrap_or_default();
             let mut kept = Archived {
                 entries: before.entries + sums.entries,
@@ -266,7 +308,10 @@ fn take_out(store: &mut impl Store, sums: &mut Sums, documents: &[ArchivedDocume
     );
     sums.reservation(&of);
     for (entry, archived) in posted.iter().zip(entries) {
-        assert_eq!(entry.id, archived.id, "entries of a cause are in the order of their ids");
+        assert_eq!(
+            entry.id, archived.id,
+            "entries of a cause are in the order of their ids"
+        );
         sums.entry(entry);
     }
     for document in documents {

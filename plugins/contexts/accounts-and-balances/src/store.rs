@@ -95,7 +95,9 @@ impl<D: Documents> Store for Stored<D> {
     }
 
     fn append_entry(&mut self, entry: &Entry) {
-        let added = ENTRIES.within(&mut self.0).insert_if_absent(&entry.id, entry);
+        let added = ENTRIES
+            .within(&mut self.0)
+            .insert_if_absent(&entry.id, entry);
         assert!(added, "entry {:?} is already posted", entry.id);
     }
 
@@ -113,7 +115,9 @@ impl<D: Documents> Store for Stored<D> {
     }
 
     fn put_reservation(&mut self, reservation: &Reservation) {
-        RESERVATIONS.within(&mut self.0).put(&reservation.transfer_id, reservation);
+        RESERVATIONS
+            .within(&mut self.0)
+            .put(&reservation.transfer_id, reservation);
     }
 
     fn unsettled_change(&mut self, id: &str) -> Option<UnsettledChange> {
@@ -121,7 +125,9 @@ impl<D: Documents> Store for Stored<D> {
     }
 
     fn append_unsettled_change(&mut self, change: &UnsettledChange) {
-        let added = UNSETTLED_CHANGES.within(&mut self.0).insert_if_absent(&change.id, change);
+        let added = UNSETTLED_CHANGES
+            .within(&mut self.0)
+            .insert_if_absent(&change.id, change);
         assert!(added, "change {:?} is already written", change.id);
     }
 }

@@ -170,12 +170,7 @@ impl retention_handler::Guest for Transfers {
         retention::kept()
     }
 
-    fn judge(
-        _: String,
-        _: String,
-        ids: Vec<String>,
-        before: u64,
-    ) -> retention_handler::Judged {
+    fn judge(_: String, _: String, ids: Vec<String>, before: u64) -> retention_handler::Judged {
         retention::judge(&mut HostStore, &ids, before)
     }
 

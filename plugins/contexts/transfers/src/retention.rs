@@ -59,10 +59,18 @@ pub fn judge(store: &mut impl Store, ids: &[String], before: u64) -> Judged {
 pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBundle]) {
     for bundle in bundles {
         let [document] = bundle.documents.as_slice() else {
-            panic!("{} has {} documents, one was given", bundle.subject, bundle.documents.len());
+            panic!(
+                "{} has {} documents, one was given",
+                bundle.subject,
+                bundle.documents.len()
+            );
         };
         let id = &document.id;
-        let key = (document.collection.as_str(), id.as_str(), document.sha256.as_str());
+        let key = (
+            document.collection.as_str(),
+            id.as_str(),
+            document.sha256.as_str(),
+        );
         // One that has changed since may be one that was shortened before a crash.
         if standing(store, key) != Standing::Same {
             continue;

@@ -2,6 +2,7 @@
 
 mod histories;
 mod operators;
+mod retention;
 mod settlement;
 
 use super::Ledger;

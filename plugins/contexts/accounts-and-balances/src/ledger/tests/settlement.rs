@@ -38,7 +38,7 @@ fn entry(of: Of, debit: &str, credit: &str, amount: u128) -> JournalEntry {
 
 impl Book {
     /// Accounts of the models NET (the first) and GROSS, and of batch b1 of NET.
-    fn settled() -> Self {
+    pub(super) fn settled() -> Self {
         let mut book = funded();
         let mut wanted = Vec::new();
         for owner in ["A", "B"] {
@@ -80,6 +80,37 @@ impl Book {
             unsettled: Vec::new(),
         };
         self.ledger().insert_entries(&request).map(drop)
+    }
+
+    /// Accounts of another batch of NET.
+    pub(super) fn open_batch(&mut self, batch: &str) {
+        let of = |owner| new(Kind::SettlementPosition, owner, "NET", Some(batch));
+        self.ledger()
+            .open_settlement_accounts(&[of("A"), of("B")])
+            .unwrap();
+    }
+
+    /// Record a transfer from A to B in a batch.
+    pub(super) fn record(&mut self, transfer: &str, amount: u128, batch: &str) {
+        let [a, b] = ["A", "B"].map(|owner| format!("{owner}:USD:SETTLEMENT_POSITION:{batch}"));
+        let record = [entry(Of::Record, &a, &b, amount)];
+        self.insert(transfer, "settlement", &record).unwrap();
+    }
+
+    /// Settle a batch in which A owes B.
+    pub(super) fn settle(&mut self, batch: &str, amount: u128) {
+        let [a, b] = ["A", "B"].map(|owner| format!("{owner}:USD:SETTLEMENT_POSITION:{batch}"));
+        self.ledger().close(&[a.clone(), b.clone()]).unwrap();
+        let paid = [
+            entry(Of::Pay, "A:USD:SETTLEMENT", &a, amount),
+            entry(Of::Receive, &b, "B:USD:SETTLEMENT", amount),
+        ];
+        self.insert(
+            &format!("settling {batch}").replace(' ', "-"),
+            "settle",
+            &paid,
+        )
+        .unwrap();
     }
 
     /// Debits minus credits of an account.
