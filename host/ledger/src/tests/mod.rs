@@ -1,6 +1,7 @@
 //! A ledger in documents that a test writes itself: to take transfers out of it, to damage it, to read it.
 
 mod checks;
+mod statements;
 
 use std::collections::BTreeMap;
 
