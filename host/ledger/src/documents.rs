@@ -113,6 +113,8 @@ pub struct Account {
     /// Its latest entries.
     #[serde(default)]
     pub tail: Tail,
+    /// What of its entries is in archives: its opening balance. None if nothing is.
+    pub archived: Option<Archived>,
     /// Milliseconds since 1970.
     pub created_at: u64,
 }
@@ -121,6 +123,36 @@ impl Account {
     /// Credits minus debits.
     pub fn net(&self) -> i128 {
         self.credit_balance.0 - self.debit_balance.0
+    }
+}
+
+/// The opening balance of an account, part of its document: sums over the entries that were taken out
+/// of the ledger into archives. The account's own sums have them too.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Archived {
+    /// How many entries of the account.
+    pub entries: u64,
+    /// How many of its pages: those of which every entry is in archives.
+    pub pages: u64,
+    /// The sum of the entries that debit the account.
+    pub debits: Units,
+    /// The sum of the entries that credit the account.
+    pub credits: Units,
+    /// What the archived transfers have added to what waits for settlement.
+    pub unsettled: Units,
+    /// When the latest of the entries was posted: milliseconds since 1970.
+    pub until: u64,
+    /// The newest archive.
+    pub file: String,
+    /// The newest archive's digest: SHA-256, hexadecimal.
+    pub sha256: String,
+}
+
+impl Archived {
+    /// Credits minus debits.
+    pub fn net(&self) -> i128 {
+        self.credits.0 - self.debits.0
     }
 }
 
@@ -133,7 +165,8 @@ pub struct Tail {
     pub(crate) page: Page,
 }
 
-/// A document of `entry-pages`: entries of one account, the oldest first.
+/// A document of `entry-pages`: entries of one account, the oldest first. It lists entries that are
+/// in archives too, unless all of them are; then it is gone.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Page {
@@ -152,6 +185,11 @@ impl Page {
 
 /// Entries of a full page.
 pub(crate) const PAGE: u64 = 16;
+
+/// The id of an account's page.
+pub(crate) fn page_id(account: &str, number: u64) -> String {
+    format!("{account}/{number:010}")
+}
 
 /// A document of `entries`.
 #[derive(Clone, Debug, Deserialize)]

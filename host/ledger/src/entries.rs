@@ -4,7 +4,7 @@ use rialto_engine::store::ScanRange;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::documents::{Account, Entry, PAGE, Page};
+use crate::documents::{Account, Archived, Entry, PAGE, Page, page_id};
 use crate::source::{ENTRIES, PAGES};
 use crate::{Ledger, LedgerError, decimal, read};
 
@@ -29,7 +29,8 @@ pub struct Shown {
     pub amount: String,
     /// ISO 4217.
     pub currency: String,
-    /// The account's debits after it, where an account is followed.
+    /// The account's debits after it, where an account is followed and they are known: behind an entry that
+    /// is in an archive, they are known from the next page on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debits_after: Option<String>,
     /// Its credits after it.
@@ -64,6 +65,47 @@ pub struct Followed {
     pub more: bool,
     /// Whether the account has entries from before it kept a history; they are not among these.
     pub earlier: bool,
+    /// Entries that are in archives; they are not among these.
+    pub opening: Option<Opening>,
+}
+
+/// What of an account is in archives: its opening balance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Opening {
+    /// How many entries.
+    pub entries: u64,
+    /// When the latest of them was posted: milliseconds since 1970.
+    pub until: u64,
+    /// Their debits.
+    pub debits: String,
+    /// Their credits.
+    pub credits: String,
+    /// Credits minus debits.
+    pub balance: String,
+    /// ISO 4217.
+    pub currency: String,
+    /// The newest archive.
+    pub file: String,
+    /// The newest archive's digest: SHA-256, hexadecimal.
+    pub sha256: String,
+}
+
+impl Opening {
+    /// What of the account is in archives; none if nothing is.
+    pub fn of(account: &Account) -> Option<Self> {
+        let of = |archived: &Archived| Self {
+            entries: archived.entries,
+            until: archived.until,
+            debits: decimal(archived.debits.0, account.scale),
+            credits: decimal(archived.credits.0, account.scale),
+            balance: decimal(archived.net(), account.scale),
+            currency: account.currency.clone(),
+            file: archived.file.clone(),
+            sha256: archived.sha256.clone(),
+        };
+        account.archived.as_ref().map(of)
+    }
 }
 
 /// The id of the entry of a cause and a step; a cause that is a UUID is the namespace itself.
@@ -96,8 +138,12 @@ impl Shown {
 impl Ledger {
     /// Entries of an account, in the order in which they were posted, with its balance after each.
     ///
+    /// Entries and pages that are in archives are left out. Whether it is they that are missing, the check
+    /// says.
+    ///
     /// # Errors
-    /// When there is no such account, or its history cannot be read.
+    /// When there is no such account, or its history cannot be read, or a part of the history is missing
+    /// and nothing of the account is in archives.
     pub fn entries_of(&mut self, account: &str, wanted: Wanted) -> Result<Followed, LedgerError> {
         let account = self.account(account)?;
         let pages = account.tail.count / PAGE;
@@ -105,14 +151,18 @@ impl Ledger {
             entries: Vec::new(),
             more: false,
             earlier: false,
+            opening: Opening::of(&account),
         };
         for number in 0..=pages {
             let page = if number < pages {
-                let id = format!("{}/{number:010}", account.id);
+                let id = page_id(&account.id, number);
                 let missing = || LedgerError::Missing(PAGES, id.clone());
                 let pages = self.collections.pages.ok_or_else(missing)?;
-                let page = self.document::<Page>(pages, PAGES, &id)?;
-                page.ok_or_else(missing)?
+                match self.document::<Page>(pages, PAGES, &id)? {
+                    Some(page) => page,
+                    None if account.archived.is_some() => continue,
+                    None => return Err(missing()),
+                }
             } else {
                 account.tail.page.clone()
             };
@@ -136,11 +186,18 @@ impl Ledger {
         followed: &mut Followed,
     ) -> Result<bool, LedgerError> {
         let (mut debits, mut credits) = (page.debit_before.0, page.credit_before.0);
+        let mut is_known = true;
         for id in page.ids() {
             let missing = || LedgerError::Missing(ENTRIES, id.to_owned());
             let entries = self.collections.entries.ok_or_else(missing)?;
-            let entry = self.document::<Entry>(entries, ENTRIES, id)?;
-            let entry = entry.ok_or_else(missing)?;
+            let entry = match self.document::<Entry>(entries, ENTRIES, id)? {
+                Some(entry) => entry,
+                None if account.archived.is_some() => {
+                    is_known = false;
+                    continue;
+                }
+                None => return Err(missing()),
+            };
             if entry.debit_account == account.id {
                 debits += entry.amount.0;
             } else {
@@ -153,10 +210,11 @@ impl Ledger {
                 followed.more = true;
                 return Ok(false);
             }
+            let after = |units| is_known.then(|| decimal(units, account.scale));
             followed.entries.push(Shown {
-                debits_after: Some(decimal(debits, account.scale)),
-                credits_after: Some(decimal(credits, account.scale)),
-                balance_after: Some(decimal(credits - debits, account.scale)),
+                debits_after: after(debits),
+                credits_after: after(credits),
+                balance_after: after(credits - debits),
                 ..Shown::of(&entry)
             });
         }

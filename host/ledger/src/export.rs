@@ -1,5 +1,9 @@
 //! The ledger for other programs: comma-separated values (RFC 4180) or a JSON object a line, with
 //! each amount both as decimal text and in minor units.
+//!
+//! Entries and reservations that are in archives are not exported. Accounts have an opening balance
+//! instead, in their last columns: an account's debits and credits are the opening ones and those of the
+//! entries. The column `entries` counts all entries that the account's history ever had.
 
 use std::io::Write;
 
@@ -15,11 +19,12 @@ use crate::{Ledger, LedgerError, Units, decimal, read};
 /// What is exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Accounts with their balances and terms, in the order of their ids.
+    /// Accounts with their balances and terms, and their opening balances if something is in archives; in
+    /// the order of their ids.
     Accounts,
-    /// All entries, roughly in the order in which they were posted.
+    /// All entries that are not in archives, roughly in the order in which they were posted.
     Entries,
-    /// Reservations of transfers, roughly in the order in which they were made.
+    /// Reservations of transfers that are not in archives, roughly in the order in which they were made.
     Reservations,
 }
 
@@ -155,6 +160,16 @@ fn columns(what: What) -> Vec<&'static str> {
             "batch",
             "entries",
             "createdAt",
+            "openingDebits",
+            "openingDebitsMinor",
+            "openingCredits",
+            "openingCreditsMinor",
+            "openingBalance",
+            "openingBalanceMinor",
+            "archivedEntries",
+            "archivedUntil",
+            "archiveFile",
+            "archiveSha256",
         ],
         What::Entries => vec![
             "journalEntryId",
@@ -201,6 +216,10 @@ fn account(of: &Account) -> Row {
     let [cap, cap_minor] = both(of.net_debit_cap);
     let [threshold, threshold_minor] = both(of.liquidity_threshold);
     let [unsettled, unsettled_minor] = both(Some(of.unsettled));
+    let archived = of.archived.as_ref();
+    let [opening_debits, opening_debits_minor] = both(archived.map(|archived| archived.debits));
+    let [opening_credits, opening_credits_minor] = both(archived.map(|archived| archived.credits));
+    let [opening, opening_minor] = both(archived.map(|archived| Units(archived.net())));
     let values = vec![
         of.id.clone().into(),
         of.participant.clone().into(),
@@ -224,6 +243,16 @@ fn account(of: &Account) -> Row {
         of.batch.clone().into(),
         of.tail.count.into(),
         of.created_at.into(),
+        opening_debits,
+        opening_debits_minor,
+        opening_credits,
+        opening_credits_minor,
+        opening,
+        opening_minor,
+        archived.map(|archived| archived.entries).into(),
+        archived.map(|archived| archived.until).into(),
+        archived.map(|archived| archived.file.clone()).into(),
+        archived.map(|archived| archived.sha256.clone()).into(),
     ];
     columns(What::Accounts).into_iter().zip(values).collect()
 }

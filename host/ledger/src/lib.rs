@@ -3,6 +3,9 @@
 //! Here is a second reading of the ledger's documents: nothing is shared with the component that
 //! writes them. It reads one commit ([`Snapshot`]) and writes nothing, so that it may run beside a
 //! host. Nothing that serves depends on it.
+//!
+//! Transfers that are long over may have been taken out of the ledger into archives. What their entries
+//! summed to is an account's opening balance ([`Archived`]); archives themselves are not read here.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +16,8 @@ mod documents;
 pub mod entries;
 pub mod export;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 
@@ -22,7 +27,7 @@ use rialto_store_sqlite::{Order, Snapshot, SnapshotError};
 use serde::de::DeserializeOwned;
 
 pub use amounts::{Units, decimal};
-pub use documents::{Account, AccountType, Book, Entry, Reservation};
+pub use documents::{Account, AccountType, Archived, Book, Entry, Reservation};
 pub use source::Collections;
 
 /// Why the ledger cannot be read.

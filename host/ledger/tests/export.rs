@@ -66,8 +66,9 @@ fn accounts_entries_and_reservations_are_written_as_they_are() {
         exported(&mut ledger, What::Accounts, Format::Csv),
         "id,participant,accountType,currency,scale,state,debits,debitsMinor,credits,creditsMinor,balance,balanceMinor,\
          netDebitCap,netDebitCapMinor,liquidityThreshold,liquidityThresholdMinor,unsettled,unsettledMinor,settlementModel,\
-         batch,entries,createdAt\r\n\
-         a:USD:LIQUIDITY,a,LIQUIDITY,USD,2,ENABLED,0.05,5,1000.00,100000,999.95,99995,500.00,50000,,,0.00,0,,,2,7\r\n"
+         batch,entries,createdAt,openingDebits,openingDebitsMinor,openingCredits,openingCreditsMinor,openingBalance,\
+         openingBalanceMinor,archivedEntries,archivedUntil,archiveFile,archiveSha256\r\n\
+         a:USD:LIQUIDITY,a,LIQUIDITY,USD,2,ENABLED,0.05,5,1000.00,100000,999.95,99995,500.00,50000,,,0.00,0,,,2,7,,,,,,,,,,\r\n"
     );
     assert_eq!(
         exported(&mut ledger, What::Entries, Format::Json),

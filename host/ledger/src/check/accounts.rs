@@ -14,13 +14,25 @@ pub(super) enum Side {
     Credit,
 }
 
-/// Sums that other documents give for an account.
+/// Sums that other documents give for an account, from its opening balance on.
 #[derive(Clone, Copy, Default)]
 struct Said {
     debits: i128,
     credits: i128,
     reserved: i128,
     unsettled: i128,
+}
+
+/// Opening balances of one book in one currency.
+#[derive(Default)]
+struct Openings {
+    scale: u8,
+    debits: i128,
+    credits: i128,
+    /// What waits for settlement on positions.
+    paid: i128,
+    /// What waits for settlement on other accounts.
+    received: i128,
 }
 
 /// See the module's documentation.
@@ -52,9 +64,16 @@ impl Accounts {
             let text = format!("{id} stands at {net}, its debit limit is {limit}");
             report.breach(Check::Limits, text);
         }
+        let opening = account.archived.as_ref();
+        self.said
+            .push(opening.map_or_else(Said::default, |opening| Said {
+                debits: opening.debits.0,
+                credits: opening.credits.0,
+                reserved: 0,
+                unsettled: opening.unsettled.0,
+            }));
         self.by_id.insert(account.id.clone(), number);
         self.all.push(account);
-        self.said.push(Said::default());
     }
 
     pub fn index(&self, id: &str) -> Option<u32> {
@@ -134,6 +153,7 @@ impl Accounts {
     pub fn end(&self, report: &mut Report) {
         self.against_said(report);
         self.sums(report);
+        self.openings(report);
         self.batches(report);
         self.participants(report);
     }
@@ -143,9 +163,14 @@ impl Accounts {
             let (id, text) = (&account.id, |units| decimal(units, account.scale));
             let kept = (account.debit_balance.0, account.credit_balance.0);
             let posted = (said.debits, said.credits);
+            let opening = account.archived.as_ref();
             report.same(Check::Entries, &kept, &posted, || {
+                let from = opening.map_or(String::new(), |opening| {
+                    let (debits, credits) = (text(opening.debits.0), text(opening.credits.0));
+                    format!("its opening balance (debits of {debits}, credits of {credits}) and ")
+                });
                 format!(
-                    "{id} has debits of {} and credits of {}, its entries sum to {} and {}",
+                    "{id} has debits of {} and credits of {}, {from}its entries sum to {} and {}",
                     text(kept.0),
                     text(kept.1),
                     text(posted.0),
@@ -167,7 +192,11 @@ impl Accounts {
                 &said.unsettled,
                 || {
                     let (says, is) = (text(account.unsettled.0), text(said.unsettled));
-                    format!("{id} says that {says} wait for settlement, transfers say {is}")
+                    let from = opening.map_or(String::new(), |opening| {
+                        let before = text(opening.unsettled.0);
+                        format!("its opening balance ({before}) and ")
+                    });
+                    format!("{id} says that {says} wait for settlement, {from}transfers say {is}")
                 },
             );
         }
@@ -206,6 +235,41 @@ impl Accounts {
                 let (participants, hub) = (text(participants), text(hub));
                 format!(
                     "{currency}: the hub's account says {hub}, participants have {participants}"
+                )
+            });
+        }
+    }
+
+    /// Opening balances: the entries and transfers behind them had two sides.
+    fn openings(&self, report: &mut Report) {
+        let mut books: BTreeMap<(&str, Book), Openings> = BTreeMap::new();
+        for account in &self.all {
+            let Some(archived) = &account.archived else {
+                continue;
+            };
+            let key = (account.currency.as_str(), account.account_type.book());
+            let sums = books.entry(key).or_default();
+            sums.scale = account.scale;
+            sums.debits += archived.debits.0;
+            sums.credits += archived.credits.0;
+            match account.account_type {
+                AccountType::Position => sums.paid += archived.unsettled.0,
+                _ => sums.received += archived.unsettled.0,
+            }
+        }
+        for ((currency, book), sums) in &books {
+            let (text, book) = (|units| decimal(units, sums.scale), book.name());
+            report.same(Check::DebitsAreCredits, &sums.debits, &sums.credits, || {
+                let (debits, credits) = (text(sums.debits), text(sums.credits));
+                format!(
+                    "{currency}, {book} book: opening balances have debits of {debits}, credits of {credits}"
+                )
+            });
+            report.same(Check::Unsettled, &sums.paid, &sums.received, || {
+                let (paid, received) = (text(sums.paid), text(sums.received));
+                format!(
+                    "{currency}, {book} book: by opening balances {paid} wait for settlement of positions, \
+                     {received} of other accounts"
                 )
             });
         }

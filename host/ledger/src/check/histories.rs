@@ -3,8 +3,18 @@
 //! An entry waits until it is listed for both of its accounts, a listing until its entry was read;
 //! a page waits for its entries. What a page says and what the one before sums to meet at the
 //! boundary of the two.
+//!
+//! Where entries are in archives, three things hold instead:
+//! - As many pages, and as many entries that pages list or would list, are missing as the account's
+//!   opening balance says.
+//! - The sums of a page that has all its entries still meet those that the next page says, if both are
+//!   there.
+//! - Over a gap, sums do not decrease, and what is left of a page's entries fits between them.
+//!
+//! Of entries from before an account kept a history no page lists any. Page 0 counts them, so some of them
+//! may be in archives as long as page 0 is there and says that there were more.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::decimal;
 use crate::documents::{PAGE, Page};
@@ -20,6 +30,15 @@ type Sums = (i128, i128);
 pub(super) struct Place {
     pub account: u32,
     pub number: u64,
+}
+
+impl Place {
+    fn next(self) -> Self {
+        Self {
+            number: self.number + 1,
+            ..self
+        }
+    }
 }
 
 enum Half {
@@ -46,6 +65,12 @@ pub(super) struct Histories {
     halves: HashMap<(String, u32), Half>,
     pages: HashMap<Place, Open>,
     boundaries: HashMap<Place, Boundary>,
+    /// How many pages of each account were read; a tail is none.
+    read: HashMap<u32, u64>,
+    /// Pages of which no entry was read before them; see [`Histories::page`].
+    later: Vec<Place>,
+    /// How many entries of each account are not there whose page lists no other.
+    missing: HashMap<u32, u64>,
     wrong: Vec<(Place, String)>,
 }
 
@@ -61,19 +86,58 @@ impl Histories {
         }
     }
 
-    /// A page was read.
-    pub fn page(&mut self, place: Place, page: &Page) {
-        let ids: Vec<&str> = page.ids().collect();
+    /// A page was read. A page's entries lie before it, mostly. Where none of them does, and the account
+    /// has entries in archives, all of them may be there; their listings would wait for nothing. So such a
+    /// page is read again at the end.
+    pub fn page(&mut self, place: Place, page: &Page, is_in_archives: bool) {
+        *self.read.entry(place.account).or_default() += 1;
+        if is_in_archives && !self.has_entry_of(place, page) {
+            self.later.push(place);
+        } else {
+            self.list(place, page);
+        }
+    }
+
+    /// The pages that are to be read again once all entries were read.
+    pub fn later(&mut self) -> Vec<Place> {
+        std::mem::take(&mut self.later)
+    }
+
+    /// A page was read again.
+    pub fn again(&mut self, place: Place, page: &Page) {
+        if self.has_entry_of(place, page) {
+            self.list(place, page);
+            return;
+        }
+        *self.missing.entry(place.account).or_default() += page.ids().count() as u64;
+        self.open(place, page);
+    }
+
+    /// A page waits for its entries.
+    fn open(&mut self, place: Place, page: &Page) {
         let before = (page.debit_before.0, page.credit_before.0);
         let open = Open {
             sums: before,
-            waits: ids.len(),
+            waits: page.ids().count(),
             instants: (u64::MAX, 0),
             says: (page.earliest, page.latest),
         };
         self.pages.insert(place, open);
         self.boundary(place, |boundary| boundary.after = Some(before));
-        for id in ids {
+    }
+
+    /// Whether an entry that waits is on the page.
+    fn has_entry_of(&self, place: Place, page: &Page) -> bool {
+        page.ids().any(|id| {
+            let half = self.halves.get(&(id.to_owned(), place.account));
+            matches!(half, Some(Half::Posted { .. }))
+        })
+    }
+
+    /// A page or a tail lists entries.
+    fn list(&mut self, place: Place, page: &Page) {
+        self.open(place, page);
+        for id in page.ids() {
             let key = (id.to_owned(), place.account);
             match self.halves.remove(&key) {
                 Some(Half::Posted { sums, at }) => self.add(place, sums, at),
@@ -109,11 +173,7 @@ impl Histories {
         }
         let sums = open.sums;
         self.pages.remove(&place);
-        let next = Place {
-            number: place.number + 1,
-            ..place
-        };
-        self.boundary(next, |boundary| boundary.before = Some(sums));
+        self.boundary(place.next(), |boundary| boundary.before = Some(sums));
     }
 
     fn boundary(&mut self, place: Place, set: impl FnOnce(&mut Boundary)) {
@@ -144,42 +204,26 @@ impl Histories {
             }
             let mut end = Place { account, number };
             if listed > 0 {
-                self.page(end, &of.tail.page);
+                self.list(end, &of.tail.page);
                 end.number += 1;
             }
             let sums = (of.debit_balance.0, of.credit_balance.0);
             self.boundary(end, |boundary| boundary.after = Some(sums));
         }
-        self.unlisted(accounts, report);
-        let of = |place: &Place| &accounts.get(place.account).id;
+        let before = self.on_no_page();
+        let earlier = self.archived(&before, accounts, report);
+        self.unlisted(&before, &earlier, accounts, report);
+        let least = self.left_of_pages(accounts);
         for (place, text) in &self.wrong {
-            let text = format!("page {} of {} {text}", place.number, of(place));
+            let of = &accounts.get(place.account).id;
+            let text = format!("page {} of {of} {text}", place.number);
             report.breach(Check::Histories, text);
         }
-        let mut left: Vec<_> = self.boundaries.into_iter().collect();
-        left.sort_by_key(|(place, _)| *place);
-        for (place, boundary) in left {
-            let scale = accounts.get(place.account).scale;
-            let sums = |sums: Option<Sums>| match sums {
-                None => "nothing".to_owned(),
-                Some((debits, credits)) => {
-                    format!("{} and {}", decimal(debits, scale), decimal(credits, scale))
-                }
-            };
-            let text = format!(
-                "before page {} of {}, entries sum to {} (debits and credits), the page says {}",
-                place.number,
-                of(&place),
-                sums(boundary.before),
-                sums(boundary.after)
-            );
-            report.breach(Check::Histories, text);
-        }
+        meet(self.boundaries, &least, &earlier, accounts, report);
     }
 
-    /// Entries that no page lists: those from before an account kept a history, which its first page
-    /// counts; and listings of what is no entry.
-    fn unlisted(&mut self, accounts: &Accounts, report: &mut Report) {
+    /// What entries that no page lists sum to, by account.
+    fn on_no_page(&self) -> HashMap<u32, Sums> {
         let mut before: HashMap<u32, Sums> = HashMap::new();
         for ((_, account), half) in &self.halves {
             if let Half::Posted { sums, .. } = half {
@@ -187,6 +231,70 @@ impl Histories {
                 *all = (all.0 + sums.0, all.1 + sums.1);
             }
         }
+        before
+    }
+
+    /// As many entries and pages are missing as are in archives. Forgets the listings of the missing
+    /// entries. Answers the accounts of which entries are in archives that no page would list: those from
+    /// before the account kept a history.
+    fn archived(
+        &mut self,
+        before: &HashMap<u32, Sums>,
+        accounts: &Accounts,
+        report: &mut Report,
+    ) -> HashSet<u32> {
+        let mut listed = std::mem::take(&mut self.missing);
+        self.halves.retain(|(_, account), half| {
+            let is_missing = matches!(half, Half::Listed(_));
+            let is_counted = is_missing && accounts.get(*account).archived.is_some();
+            if is_counted {
+                *listed.entry(*account).or_default() += 1;
+            }
+            !is_counted
+        });
+        let mut earlier = HashSet::new();
+        for (account, of) in accounts.iter() {
+            let Some(archived) = &of.archived else {
+                continue;
+            };
+            let read = self.read.get(&account).copied().unwrap_or(0);
+            let pages = (of.tail.count / PAGE).saturating_sub(read);
+            report.same(Check::Histories, &pages, &archived.pages, || {
+                let (id, counted) = (&of.id, archived.pages);
+                format!(
+                    "{pages} pages of {id} are not there, its opening balance stands for {counted}"
+                )
+            });
+            let listed = listed.get(&account).copied().unwrap_or(0);
+            let missing = listed + PAGE * pages;
+            let first = Place { account, number: 0 };
+            let says = self.boundaries.get(&first).and_then(|b| b.after);
+            let left = before.get(&account).copied().unwrap_or_default();
+            if missing < archived.entries && says.is_some_and(|says| is_more(says, left)) {
+                report.looked_at(Check::Histories);
+                earlier.insert(account);
+                continue;
+            }
+            report.same(Check::Histories, &missing, &archived.entries, || {
+                let (id, counted) = (&of.id, archived.entries);
+                format!(
+                    "{missing} entries of {id} are not there ({listed} that are listed, the others on missing \
+                     pages), its opening balance stands for {counted}"
+                )
+            });
+        }
+        earlier
+    }
+
+    /// Entries that no page lists: those from before an account kept a history, which its first page
+    /// counts; and listings of what is no entry.
+    fn unlisted(
+        &mut self,
+        before: &HashMap<u32, Sums>,
+        earlier: &HashSet<u32>,
+        accounts: &Accounts,
+        report: &mut Report,
+    ) {
         let mut told = Vec::new();
         for ((id, account), half) in &self.halves {
             let name = &accounts.get(*account).id;
@@ -203,7 +311,7 @@ impl Histories {
                         number: 0,
                     };
                     let says = self.boundaries.get(&first).and_then(|b| b.after);
-                    if says != before.get(account).copied() {
+                    if says != before.get(account).copied() && !earlier.contains(account) {
                         told.push(format!("the entry {id} is on no page of {name}"));
                     }
                 }
@@ -218,5 +326,94 @@ impl Histories {
             let first = Place { account, number: 0 };
             self.boundary(first, |boundary| boundary.before = Some(sums));
         }
+    }
+
+    /// What sums are at least behind pages of which entries are in archives, by the place behind. What is
+    /// left of such a page is of the instants that it says.
+    fn left_of_pages(&mut self, accounts: &Accounts) -> BTreeMap<Place, Sums> {
+        let mut least = BTreeMap::new();
+        let mut wrong = Vec::new();
+        for (place, open) in &self.pages {
+            if accounts.get(place.account).archived.is_none() {
+                continue;
+            }
+            least.insert(place.next(), open.sums);
+            let is_any = open.instants.0 <= open.instants.1;
+            if is_any && (open.instants.0 < open.says.0 || open.instants.1 > open.says.1) {
+                let text = format!(
+                    "says it is of {:?}, what is left of it is of {:?}",
+                    open.says, open.instants
+                );
+                wrong.push((*place, text));
+            }
+        }
+        wrong.sort();
+        self.wrong.extend(wrong);
+        least
+    }
+}
+
+/// Whether neither sum is less than the other's.
+fn is_at_least(sums: Sums, other: Sums) -> bool {
+    sums.0 >= other.0 && sums.1 >= other.1
+}
+
+/// Whether there must be entries between the two.
+fn is_more(sums: Sums, other: Sums) -> bool {
+    sums != other && is_at_least(sums, other)
+}
+
+/// Tell where what a page says does not meet what is before it. Where entries before it are in archives,
+/// it says no less than what is left of them.
+fn meet(
+    boundaries: HashMap<Place, Boundary>,
+    least: &BTreeMap<Place, Sums>,
+    earlier: &HashSet<u32>,
+    accounts: &Accounts,
+    report: &mut Report,
+) {
+    let mut left: BTreeMap<Place, Boundary> = boundaries.into_iter().collect();
+    for place in least.keys() {
+        left.entry(*place).or_default();
+    }
+    // The account, and what its sums are at least so far.
+    let mut floor: (u32, Sums) = (0, (0, 0));
+    for (place, boundary) in left {
+        let of = accounts.get(place.account);
+        let (mut sums, mut says) = (boundary.before, "sum to");
+        if of.archived.is_some() {
+            if floor.0 != place.account {
+                floor = (place.account, (0, 0));
+            }
+            if let Some(known) = sums.or_else(|| least.get(&place).copied()) {
+                floor.1 = known;
+            }
+            let Some(after) = boundary.after else {
+                continue; // The page is not there, and is counted.
+            };
+            let before = std::mem::replace(&mut floor.1, after);
+            let begins_earlier = place.number == 0 && earlier.contains(&place.account);
+            if sums.is_none() || begins_earlier {
+                if is_at_least(after, before) {
+                    continue;
+                }
+                (sums, says) = (Some(before), "that are left sum to at least");
+            }
+        }
+        let shown = |sums: Option<Sums>| match sums {
+            None => "nothing".to_owned(),
+            Some((debits, credits)) => {
+                let (debits, credits) = (decimal(debits, of.scale), decimal(credits, of.scale));
+                format!("{debits} and {credits}")
+            }
+        };
+        let text = format!(
+            "before page {} of {}, entries {says} {} (debits and credits), the page says {}",
+            place.number,
+            of.id,
+            shown(sums),
+            shown(boundary.after)
+        );
+        report.breach(Check::Histories, text);
     }
 }

@@ -4,6 +4,13 @@
 //! Accounts are kept in memory; everything else is read once, as it lies on the disk. What belongs
 //! together lies near to each other there, so what waits for its counterpart is little: the entries
 //! on no page yet, the reservations that are open, the transfers that are in no settlement batch.
+//!
+//! Of a transfer in an archive, the reservation and all entries are gone. Each account that it touched
+//! has an opening balance, which says how many entries and pages are gone and what they summed to. Sums
+//! begin there, and just as many entries and pages must be missing. Opening balances have two sides, as
+//! entries have. What pages still list of entries in archives waits to the end: fewer than sixteen
+//! entries of a page. Pages of which all entries are in archives are read again instead, if they are not
+//! gone yet.
 
 mod accounts;
 mod chains;
@@ -18,7 +25,7 @@ use rialto_engine::store::StoredDocument;
 use rialto_store_sqlite::Order;
 use serde::de::DeserializeOwned;
 
-use crate::documents::{Entry, PAGE, Page, Reservation, UnsettledChange};
+use crate::documents::{Entry, PAGE, Page, Reservation, UnsettledChange, page_id};
 use crate::source::{self, Collections};
 use crate::{Ledger, LedgerError};
 use accounts::{Accounts, Side};
@@ -67,6 +74,16 @@ impl Ledger {
                 checking.document(&all, collection, &found);
                 Ok::<_, LedgerError>(())
             })?;
+        for place in checking.histories.later() {
+            let account = &checking.accounts.get(place.account).id;
+            let id = page_id(account, place.number);
+            let Some(pages) = all.pages else {
+                break;
+            };
+            if let Some(page) = self.document::<Page>(pages, source::PAGES, &id)? {
+                checking.histories.again(place, &page);
+            }
+        }
         Ok(checking.end())
     }
 }
@@ -213,8 +230,9 @@ impl Checking {
             );
             self.report.breach(Check::Histories, text);
         }
+        let is_in_archives = of.archived.is_some();
         let place = Place { account, number };
-        self.histories.page(place, page);
+        self.histories.page(place, page, is_in_archives);
     }
 
     fn unsettled(&mut self, change: &UnsettledChange, id: &str) {

@@ -24,13 +24,13 @@ pub enum Check {
     Reserved,
     /// No account is beyond its limit.
     Limits,
-    /// Balances are the sums of entries.
+    /// Balances are the sums of entries, from the opening balance on.
     Entries,
-    /// Pages and tails list each entry once, with the sums before.
+    /// Pages and tails list each entry once, with the sums before; what is not there is in archives.
     Histories,
     /// Reservations have the entries that their state says.
     Reservations,
-    /// What waits for settlement is explained.
+    /// What waits for settlement is explained, from the opening balance on.
     Unsettled,
     /// Histories of participants are chains.
     Chains,
@@ -61,7 +61,7 @@ const CHECKS: [(Check, &str); 13] = [
     (Check::Limits, "no account is beyond its limit"),
     (
         Check::Entries,
-        "balances are the sums of entries, which are what they say",
+        "balances are opening balances and entries, which are as they say",
     ),
     (
         Check::Histories,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use rialto_ledger::check::Report;
-use rialto_ledger::entries::{Shown, Wanted};
+use rialto_ledger::entries::{Opening, Shown, Wanted};
 use rialto_ledger::export::{Format, What};
 use rialto_ledger::{Account, AccountType, Ledger as Books, LedgerError, decimal};
 use serde_json::json;
@@ -169,6 +169,7 @@ fn account(books: &mut Books, id: &str, json: bool) -> anyhow::Result<u8> {
             "unsettled": amount(of.unsettled.0),
             "settlementModel": of.settlement_model,
             "batch": of.batch,
+            "opening": Opening::of(&of),
             "createdAt": of.created_at,
         }))?;
         return Ok(0);
@@ -188,10 +189,30 @@ fn account(books: &mut Books, id: &str, json: bool) -> anyhow::Result<u8> {
     rows.extend(threshold.map(|threshold| ("threshold", amount(threshold.0))));
     rows.extend(of.settlement_model.clone().map(|model| ("model", model)));
     rows.extend(of.batch.clone().map(|batch| ("batch", batch)));
+    rows.extend(Opening::of(&of).map(|opening| ("archived", in_archives(&opening))));
     for (name, value) in rows {
         out::line(format_args!("{name:<14} {value}"))?;
     }
     Ok(0)
+}
+
+/// What of an account is in archives, with the opening balance that stands for it.
+fn in_archives(opening: &Opening) -> String {
+    let Opening {
+        entries,
+        debits,
+        credits,
+        balance,
+        currency,
+        file,
+        sha256,
+        ..
+    } = opening;
+    let until = words::instant(opening.until);
+    format!(
+        "{entries} entries until {until} are in archives (opening balance {balance} {currency}: debits {debits}, \
+         credits {credits}); the newest is {file}, SHA-256 {sha256}"
+    )
 }
 
 /// The net debit position of a liquidity account: what is reserved and what was paid, less what was
@@ -230,6 +251,15 @@ impl Entries {
             out::note(
                 "the account has entries from before it kept a history; `rialto ledger export --what entries` has them too",
             );
+        }
+        if let Some(opening) = &followed.opening {
+            let text = in_archives(opening);
+            // With --json each line is an entry.
+            if self.json {
+                out::note(text);
+            } else {
+                out::line(text)?;
+            }
         }
         self.print(&followed.entries)?;
         if followed.more {

@@ -136,7 +136,7 @@ async fn what_is_said_of_a_running_host_is_what_the_host_says() {
     assert_eq!(kinds[..2], ["TRANSFER_PREPARE", "TRANSFER_FULFIL"]);
 
     for (what, columns, rows) in [
-        ("accounts", 22, None),
+        ("accounts", 32, None),
         ("entries", 11, None),
         ("reservations", 12, Some(PAYMENTS)),
     ] {
