@@ -1,11 +1,14 @@
 //! Entries as people follow them: those of an account with its running balance, and those of a cause.
 
+use std::path::Path;
+
 use rialto_engine::store::ScanRange;
+use rialto_store_sqlite::retention::documents_about;
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::documents::{Account, Archived, Entry, PAGE, Page, page_id};
-use crate::source::{ENTRIES, PAGES};
+use crate::source::{ENTRIES, KEEPER, PAGES};
 use crate::{Ledger, LedgerError, decimal, read};
 
 /// Where causes that are no UUIDs live: version 5 of the URL `urn:rialto:ledger`.
@@ -239,6 +242,34 @@ impl Ledger {
         entries.retain(|entry| entry.correlation_id == cause);
         entries.sort_by_key(|entry| entry.posted_at);
         Ok(entries.iter().map(Shown::of).collect())
+    }
+
+    /// The entries of a transfer that are in archives, in the order in which they were posted, and the names
+    /// of archives that are not in their folder.
+    ///
+    /// # Errors
+    /// When an archive, or what it has, cannot be read.
+    pub fn archived_entries_of(
+        &mut self,
+        transfer: &str,
+        folder: &Path,
+    ) -> Result<(Vec<Shown>, Vec<String>), LedgerError> {
+        let archives = self.snapshot.archives()?;
+        let found = documents_about(&archives, folder, &format!("transfer:{transfer}"))?;
+        let mut entries: Vec<Entry> = Vec::new();
+        for (component, document) in &found.found {
+            if component == KEEPER && document.collection == ENTRIES {
+                let body = document.document.get();
+                let entry = serde_json::from_str(body);
+                entries.push(entry.map_err(|source| LedgerError::Unreadable {
+                    collection: ENTRIES,
+                    id: document.id.clone(),
+                    source,
+                })?);
+            }
+        }
+        entries.sort_by_key(|entry| entry.posted_at);
+        Ok((entries.iter().map(Shown::of).collect(), found.missing))
     }
 }
 

@@ -23,6 +23,7 @@ use std::path::Path;
 
 use rialto_engine::CollectionId;
 use rialto_engine::store::{StoreError, StoredDocument};
+use rialto_store_sqlite::retention::RetentionError;
 use rialto_store_sqlite::{Order, Snapshot, SnapshotError};
 use serde::de::DeserializeOwned;
 
@@ -39,6 +40,9 @@ pub enum LedgerError {
     /// The store broke off.
     #[error("the store cannot be read")]
     Store(#[from] StoreError),
+    /// An archive cannot be read.
+    #[error(transparent)]
+    Archive(#[from] RetentionError),
     /// Nothing there was ever written by a component that keeps a ledger.
     #[error(
         "this scheme keeps no ledger: its store has no documents `{collection}` of `{component}`"

@@ -6,7 +6,7 @@ use rialto_store_sqlite::Snapshot;
 use crate::LedgerError;
 
 /// The component that keeps accounts.
-const KEEPER: &str = "accounts-and-balances";
+pub(crate) const KEEPER: &str = "accounts-and-balances";
 /// The component that keeps participants, and the history of their changes.
 const REGISTRAR: &str = "participant-lifecycle-management";
 

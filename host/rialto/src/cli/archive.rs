@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use rialto_archive::{Verified, verify};
+use rialto_archive::{Reader, Verified, verify};
 use rialto_store_sqlite::Snapshot;
 use rialto_store_sqlite::retention::Archive as Named;
 use serde_json::json;
@@ -43,6 +43,12 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Print what archives have about a subject, such as transfer:7c23e80c-…: a line of JSON an item, the oldest
+    /// archive's first
+    Show {
+        /// The subject.
+        subject: String,
+    },
     /// Read archives from beginning to end and compare; the exit code is 1 if one is not whole
     Verify {
         /// Files, each compared with what it says itself; without any, all archives of the store, each
@@ -72,6 +78,10 @@ impl Archive {
                 }
                 Ok(0)
             }
+            Verb::Show { subject } => {
+                let (archives, folder) = self.archives()?;
+                show(&archives, &folder, subject)
+            }
             Verb::Verify { files, json } if !files.is_empty() => {
                 let checked = files.iter().map(|file| Ok(checked(file, None)));
                 told(checked, *json)
@@ -94,6 +104,29 @@ impl Archive {
         let archives = snapshot.archives().context("reading the store")?;
         Ok((archives, folder))
     }
+}
+
+/// Print the items about a subject.
+fn show(archives: &[Named], folder: &Path, subject: &str) -> anyhow::Result<u8> {
+    let mut is_found = false;
+    for archive in archives {
+        let path = folder.join(&archive.file);
+        if !path.is_file() {
+            out::note(format_args!(
+                "{} is not there: it may have items",
+                archive.file
+            ));
+            continue;
+        }
+        for line in Reader::open(&path)?.about(subject)? {
+            is_found = true;
+            out::line(line)?;
+        }
+    }
+    if !is_found {
+        out::note(format_args!("no archive has anything about {subject}"));
+    }
+    Ok(u8::from(!is_found))
 }
 
 /// A file, and what is wrong with it.

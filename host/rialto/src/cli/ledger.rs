@@ -2,7 +2,7 @@
 //! file, so the host may run or not.
 
 use std::io::{BufWriter, ErrorKind, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use rialto_ledger::check::Report;
@@ -11,7 +11,7 @@ use rialto_ledger::export::{Format, What};
 use rialto_ledger::{Account, AccountType, Ledger as Books, LedgerError, decimal};
 use serde_json::json;
 
-use super::store_of;
+use super::folders_of;
 use crate::out::{self, Unwritten};
 use crate::words;
 
@@ -120,15 +120,12 @@ struct Entries {
 
 impl Ledger {
     pub fn run(self) -> anyhow::Result<u8> {
-        let store = match &self.state {
-            Some(state) => state.clone(),
-            None => store_of(&self.at)?,
-        };
+        let (store, archives) = folders_of(&self.at, self.state.as_deref())?;
         let mut books = Books::open(&store)?;
         match self.verb {
             Verb::Balance { by, json } => balance(&mut books, by.is_some(), json),
             Verb::Account { id, json } => account(&mut books, &id, json),
-            Verb::Entries(entries) => entries.run(&mut books),
+            Verb::Entries(entries) => entries.run(&mut books, &archives),
             Verb::Check { currency, json } => {
                 let report = books.check(currency.as_deref())?;
                 tell(&report, json)
@@ -227,9 +224,16 @@ fn net_debit(books: &mut Books, of: &Account) -> Result<Option<i128>, LedgerErro
 }
 
 impl Entries {
-    fn run(self, books: &mut Books) -> anyhow::Result<u8> {
+    fn run(self, books: &mut Books, archives: &Path) -> anyhow::Result<u8> {
         if let Some(cause) = &self.cause {
-            let entries = books.entries_of_cause(cause)?;
+            let mut entries = books.entries_of_cause(cause)?;
+            if entries.is_empty() {
+                let (archived, missing) = books.archived_entries_of(cause, archives)?;
+                for file in missing {
+                    out::note(format_args!("{file} is not there: it may have entries"));
+                }
+                entries = archived;
+            }
             if entries.is_empty() {
                 out::note(format_args!("there is no entry of {cause}"));
                 return Ok(1);

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use super::{Archive, Class, RetentionError, take};
+use super::look::open;
+use super::{Archive, Archived, Class, RetentionError, take};
 use crate::slices::Bound;
 use crate::{SqliteStore, failed, unreadable};
 
@@ -259,30 +260,30 @@ impl SqliteStore {
         take::is_done(&mut slices, archive)?;
         slices.finish()
     }
+}
 
-    /// The documents about a subject that are in archives, the oldest archive's first. Each of them was a
-    /// component's, which comes with it.
-    ///
-    /// # Errors
-    /// When the store, or an archive that is there, cannot be read.
-    pub fn documents_in_archives(
-        &self,
-        folder: &Path,
-        subject: &str,
-    ) -> Result<super::Archived<(String, ArchivedDocument)>, RetentionError> {
-        let mut archived = super::Archived::default();
-        let mut parts = Vec::new();
-        self.each(folder, Class::Documents, &mut archived.missing, |reader| {
-            let component = reader.head().component.clone().unwrap_or_default();
-            let found: Vec<ArchivedDocument> = reader.items(subject)?;
-            let found = found.into_iter().map(|one| (component.clone(), one));
-            parts.push(found.collect::<Vec<_>>());
-            Ok(())
-        })?;
-        // The newest archive came first.
-        archived.found = parts.into_iter().rev().flatten().collect();
-        Ok(archived)
+/// The documents about a subject that are in these archives, the oldest archive's first. Each of them was a
+/// component's, which comes with it.
+///
+/// # Errors
+/// When an archive that is there cannot be read.
+pub fn documents_about(
+    archives: &[Archive],
+    folder: &Path,
+    subject: &str,
+) -> Result<Archived<(String, ArchivedDocument)>, RetentionError> {
+    let mut archived = Archived::default();
+    let of_class = |archive: &&Archive| archive.class == Class::Documents;
+    for archive in archives.iter().filter(of_class) {
+        let Some(mut reader) = open(folder, archive, &mut archived.missing)? else {
+            continue;
+        };
+        let component = reader.head().component.clone().unwrap_or_default();
+        let found: Vec<ArchivedDocument> = reader.items(subject)?;
+        let found = found.into_iter().map(|one| (component.clone(), one));
+        archived.found.extend(found);
     }
+    Ok(archived)
 }
 
 /// What an archive has, by its bundles: the documents of one follow each other.

@@ -94,7 +94,7 @@ impl SqliteStore {
     }
 
     /// Open each archive of a class, the newest first.
-    pub(super) fn each(
+    fn each(
         &self,
         folder: &Path,
         class: Class,
@@ -104,16 +104,26 @@ impl SqliteStore {
         let archives = self.archives()?;
         let of_class = |archive: &&Archive| archive.class == class;
         for archive in archives.iter().rev().filter(of_class) {
-            match Reader::open(&folder.join(&archive.file)) {
-                Ok(mut reader) => look(&mut reader)?,
-                Err(ArchiveError::Io { source, .. })
-                    if source.kind() == std::io::ErrorKind::NotFound =>
-                {
-                    missing.push(archive.file.clone());
-                }
-                Err(error) => return Err(error.into()),
+            if let Some(mut reader) = open(folder, archive, missing)? {
+                look(&mut reader)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Open an archive; or note that it is not there.
+pub(super) fn open(
+    folder: &Path,
+    archive: &Archive,
+    missing: &mut Vec<String>,
+) -> Result<Option<Reader>, ArchiveError> {
+    match Reader::open(&folder.join(&archive.file)) {
+        Ok(reader) => Ok(Some(reader)),
+        Err(ArchiveError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            missing.push(archive.file.clone());
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }

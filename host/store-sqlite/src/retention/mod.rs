@@ -26,7 +26,7 @@ use crate::{Inner, SqliteStore};
 
 pub(crate) use contents::{Added, note};
 pub use contents::{Contents, Kept, Sizes};
-pub use documents::{ArchivedDocument, Bundle, Taken};
+pub use documents::{ArchivedDocument, Bundle, Taken, documents_about};
 pub use look::Archived;
 pub use take::Archive;
 pub(crate) use take::archives;

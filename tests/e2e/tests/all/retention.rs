@@ -5,10 +5,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use http::Method;
+use rialto_simulator::fsp::TransferOrder;
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
-use rialto_tests::{TestScheme, World, WorldOptions};
-use serde_json::Value;
+use rialto_tests::world::{PAYEE, PAYER};
+use rialto_tests::{Office, TestScheme, World, WorldOptions};
+use serde_json::{Value, json};
+
+use crate::transfers::{Prepared, accepted, prepared, puts, refusal, told_committed, told_error};
 
 /// Longer than what is kept for a second takes to be archived.
 const SOON: Duration = Duration::from_secs(60);
@@ -150,4 +155,183 @@ async fn what_is_archived_is_told_checked_and_missed_when_it_is_away() {
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());
     let check = world.host.cli(&["ledger", "check"]).unwrap();
     check.success().unwrap();
+}
+
+/// What an operator does with batches, and who.
+const SETTLING: [(&str, &str); 1] = [("anna", "\"reader\", \"maker\", \"checker\"")];
+
+/// Settle the one batch that there is.
+async fn settle(office: &Office) {
+    let batches = office
+        .get("anna", "/settlement-batches?currency=USD")
+        .await
+        .unwrap();
+    let ids: Vec<&Value> = batches["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["id"])
+        .collect();
+    let body = json!({ "batches": ids, "reason": "it is time" });
+    let said = office.post("anna", "/settlements", &body).await.unwrap();
+    assert_eq!(said.body["state"], "COMPLETED", "{said:?}");
+}
+
+async fn asks(world: &World, order: &TransferOrder) {
+    accepted(
+        world.payer(),
+        Method::POST,
+        "/transfers",
+        PAYEE,
+        &order.body(),
+    )
+    .await;
+}
+
+/// A transfer is told of, and defends its id, as on the day when it ended.
+async fn is_told_and_never_again_accepted(world: &World, transfer: &Prepared) {
+    asks(world, &transfer.order).await;
+    told_committed(world.payer(), transfer).await;
+    puts(
+        world.payee(),
+        &transfer.path(),
+        PAYER,
+        &transfer.commitment(),
+    )
+    .await;
+    told_committed(world.payee(), transfer).await;
+    let mut other = transfer.order.clone();
+    other.amount = "4".into();
+    asks(world, &other).await;
+    told_error(world.payer(), transfer, "3106").await;
+    let (told, _) = world.payer().query_transfer(transfer.id()).await.unwrap();
+    assert_eq!(told.state, "COMMITTED");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transfers_that_are_over_leave_their_sums_and_defend_their_ids() {
+    let scheme = TestScheme::demo().unwrap();
+    scheme.add_operators(&SETTLING).unwrap();
+    scheme
+        .edit(r#"settles = "manual""#, r#"settles = "automatic""#)
+        .unwrap();
+    let kept = "path = \"state\"\nkeep = { transfers = \"1 s\" }";
+    scheme
+        .replace("rialto.toml", "path = \"state\"", kept)
+        .unwrap();
+    let options = WorldOptions {
+        expires_in: Duration::from_secs(120),
+        ..WorldOptions::default()
+    };
+    let mut world = World::of(scheme, &options).await.unwrap();
+    let silent = r#"{"transfer":{"silent":"100%"}}"#;
+    world.payee_behaves(silent).unwrap();
+    let office = Office::of(&world.scheme, &world.host, &["anna"]).unwrap();
+    let transfer = prepared(&world, "5").await;
+    puts(
+        world.payee(),
+        &transfer.path(),
+        PAYER,
+        &transfer.commitment(),
+    )
+    .await;
+    told_committed(world.payer(), &transfer).await;
+    let declined = prepared(&world, "3").await;
+    puts(
+        world.payee(),
+        &declined.error_path(),
+        PAYER,
+        &refusal("5104"),
+    )
+    .await;
+    told_error(world.payer(), &declined, "5104").await;
+    let open = prepared(&world, "2").await;
+    is_told_and_never_again_accepted(&world, &transfer).await;
+    world.host.nothing_failed().await.unwrap();
+
+    let reservations = [(
+        "accounts-and-balances".to_owned(),
+        "reservations".to_owned(),
+    )];
+    let left = async || {
+        let left = office.everything(&reservations).await?;
+        anyhow::Ok(
+            left.values()
+                .map(|one| one["id"].as_str().unwrap().to_owned())
+                .collect::<Vec<_>>(),
+        )
+    };
+    // One whose batch is not settled is not over, whatever its age.
+    until("what needs no settlement goes", SOON, async || {
+        let left = left().await?;
+        let is_gone = left.len() == 2 && !left.iter().any(|id| id == declined.id());
+        Ok(is_gone.then_some(()).ok_or(format!("{left:?}")))
+    })
+    .await
+    .unwrap();
+    settle(&office).await;
+    until("what is settled goes", SOON, async || {
+        let left = left().await?;
+        Ok((left == [open.id()])
+            .then_some(())
+            .ok_or(format!("{left:?}")))
+    })
+    .await
+    .unwrap();
+    until("the transfers themselves are archived", SOON, async || {
+        let shown = world
+            .host
+            .cli(&["archive", "show", &format!("transfer:{}", transfer.id())])?;
+        let whole = shown.stdout.contains(r#""collection":"transfers""#);
+        let done = archives(&world, "documents")
+            .iter()
+            .all(|one| one["done"] == true);
+        Ok((whole && done).then_some(()).ok_or(format!("{shown}")))
+    })
+    .await
+    .unwrap();
+
+    let check = |world: &World| {
+        let check = world.host.cli(&["ledger", "check"]).unwrap();
+        let said = check.success().unwrap();
+        assert!(!said.contains("WRONG"), "{said}");
+    };
+    check(&world);
+    is_told_and_never_again_accepted(&world, &transfer).await;
+    let entries = told(
+        &world,
+        &["ledger", "entries", "--cause", transfer.id(), "--json"],
+    );
+    let types: Vec<&str> = entries
+        .iter()
+        .map(|entry| entry["entryType"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        types,
+        ["TRANSFER_PREPARE", "TRANSFER_FULFIL", "SETTLEMENT_RECORD"]
+    );
+    let statement = world
+        .host
+        .cli(&["ledger", "entries", "payerfsp:USD:POSITION"])
+        .unwrap();
+    assert!(statement.stdout.contains("opening balance"), "{statement}");
+    world
+        .host
+        .cli(&["archive", "verify"])
+        .unwrap()
+        .success()
+        .unwrap();
+
+    // The one that was open goes on, and so does everything else, also after a start.
+    puts(world.payee(), &open.path(), PAYER, &open.commitment()).await;
+    told_committed(world.payer(), &open).await;
+    world.payee_behaves("{}").unwrap();
+    committed(&world.pay("7", "USD").await).unwrap();
+    world.host.nothing_failed().await.unwrap();
+    check(&world);
+    world.host.restart().unwrap();
+    is_told_and_never_again_accepted(&world, &transfer).await;
+    committed(&world.pay("7", "USD").await).unwrap();
+    world.host.nothing_failed().await.unwrap();
+    check(&world);
 }

@@ -39,36 +39,36 @@ async fn world(expires_in: Duration) -> World {
 
 /// A transfer that waits for its payee FSP.
 #[derive(Clone)]
-struct Prepared {
-    order: TransferOrder,
+pub struct Prepared {
+    pub order: TransferOrder,
     /// The one that fits.
     fulfilment: String,
 }
 
 impl Prepared {
-    fn id(&self) -> &str {
+    pub fn id(&self) -> &str {
         &self.order.transfer_id
     }
 
-    fn path(&self) -> String {
+    pub fn path(&self) -> String {
         format!("/transfers/{}", self.id())
     }
 
-    fn error_path(&self) -> String {
+    pub fn error_path(&self) -> String {
         format!("{}/error", self.path())
     }
 
-    fn commitment(&self) -> Value {
+    pub fn commitment(&self) -> Value {
         json!({ "fulfilment": self.fulfilment, "transferState": "COMMITTED" })
     }
 }
 
-fn refusal(code: &str) -> Value {
+pub fn refusal(code: &str) -> Value {
     json!({ "errorInformation": { "errorCode": code, "errorDescription": "as a test wants it" } })
 }
 
 /// Quote, ask for the transfer, and wait until the payee FSP has been asked.
-async fn prepared(world: &World, amount: &str) -> Prepared {
+pub async fn prepared(world: &World, amount: &str) -> Prepared {
     let payer = world.payer();
     let (found, _) = payer.lookup(world.party(PAYEE)).await.unwrap();
     let order = payer.quote_order(&world.request(amount, "USD"), &found);
@@ -99,18 +99,18 @@ async fn prepared(world: &World, amount: &str) -> Prepared {
 }
 
 /// Send a message that the host takes, whatever it thinks of it later.
-async fn accepted(fsp: &Fsp, method: Method, path: &str, to: &str, body: &str) {
+pub async fn accepted(fsp: &Fsp, method: Method, path: &str, to: &str, body: &str) {
     let request = fsp.raw(method, path).to(to).body(body.to_owned());
     let answer = request.send().await.unwrap();
     assert!(answer.status.is_success(), "{path}: {answer:?}");
 }
 
-async fn puts(fsp: &Fsp, path: &str, to: &str, body: &Value) {
+pub async fn puts(fsp: &Fsp, path: &str, to: &str, body: &Value) {
     accepted(fsp, Method::PUT, path, to, &body.to_string()).await;
 }
 
 /// The FSP is told of an error with this code.
-async fn told_error(fsp: &Fsp, transfer: &Prepared, code: &str) {
+pub async fn told_error(fsp: &Fsp, transfer: &Prepared, code: &str) {
     let path = transfer.error_path();
     let told = fsp.expect_callback(Method::PUT, &path, SOON);
     let told = told.await.unwrap_or_else(|e| panic!("{code}: {e}")).json();
@@ -118,7 +118,7 @@ async fn told_error(fsp: &Fsp, transfer: &Prepared, code: &str) {
 }
 
 /// The FSP is told that the transfer is committed.
-async fn told_committed(fsp: &Fsp, transfer: &Prepared) {
+pub async fn told_committed(fsp: &Fsp, transfer: &Prepared) {
     let path = transfer.path();
     let told = fsp.expect_callback(Method::PUT, &path, SOON);
     let told = told.await.unwrap().json();

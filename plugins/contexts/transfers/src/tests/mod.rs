@@ -5,3 +5,4 @@ mod agreements;
 mod fake;
 mod one_outcome;
 mod preparing;
+mod retention;

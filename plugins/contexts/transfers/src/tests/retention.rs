@@ -1,0 +1,154 @@
+//! A transfer that went to an archive is told of, and defends its id, as it did before.
+
+use super::fake::{
+    EXPIRATION, Fake, PAYEE, PAYER, commitment, question, refusal, reminder, request,
+};
+use crate::bindings::exports::rialto::host::retention_handler::{
+    Archive, ArchivedBundle, ArchivedDocument,
+};
+use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::fulfil::fulfil;
+use crate::prepare::prepare;
+use crate::query::query;
+use crate::reject::reject;
+use crate::retention::{TRANSFERS, archived, judge, kept};
+use crate::surroundings::Publication;
+use crate::timeout::reminder_elapsed;
+use crate::transfer::Transfer;
+use rialto_sdk::documents::{Collection, Memory, Store as _};
+use rialto_sdk::retention::digest;
+
+const OF: Collection<Transfer> = Collection::new(TRANSFERS);
+/// When everything here is over for long.
+const LATER: u64 = 10 * EXPIRATION;
+
+/// Transfers that ended in each way, one that did not, and one that ended later.
+fn world() -> Fake {
+    let mut world = Fake {
+        now: 5,
+        ..Fake::default()
+    };
+    for id in ["committed", "rejected", "expired", "open", "young"] {
+        prepare(&mut world, request(id));
+    }
+    world.rules_refuse = Some(Vec::new());
+    prepare(&mut world, request("failed"));
+    world.rules_refuse = None;
+    fulfil(&mut world, commitment("committed", FulfilMode::Reserved));
+    reject(&mut world, refusal("rejected"));
+    world.now = EXPIRATION;
+    reminder_elapsed(&mut world, &reminder("expired"));
+    world.now = LATER;
+    reminder_elapsed(&mut world, &reminder("young"));
+    world.published.clear();
+    world
+}
+
+fn documents(world: &Fake) -> Memory {
+    let mut memory = Memory::default();
+    for (id, transfer) in &world.transfers {
+        OF.within(&mut memory).put(id, transfer);
+    }
+    memory
+}
+
+fn ids(world: &Fake) -> Vec<String> {
+    world.transfers.keys().cloned().collect()
+}
+
+/// What an archive has of the transfers that are over before this instant.
+fn bundles(memory: &mut Memory, world: &Fake, before: u64) -> Vec<ArchivedBundle> {
+    let judged = judge(memory, &ids(world), before);
+    let bundle = |bundle: &crate::bindings::exports::rialto::host::retention_handler::Bundle| {
+        let documents = bundle.documents.iter().map(|key| ArchivedDocument {
+            collection: key.collection.clone(),
+            id: key.id.clone(),
+            sha256: digest(&memory.get(&key.collection, &key.id).unwrap()),
+        });
+        ArchivedBundle {
+            subject: bundle.subject.clone(),
+            documents: documents.collect(),
+        }
+    };
+    judged.over.iter().map(bundle).collect()
+}
+
+fn file() -> Archive {
+    Archive {
+        file: "the-archive".to_owned(),
+        sha256: "00".to_owned(),
+    }
+}
+
+/// What becomes of messages about a transfer.
+fn said(world: &mut Fake, id: &str) -> Vec<Publication> {
+    prepare(world, request(id));
+    let mut other = request(id);
+    other.request_hash = "hash-2".to_owned();
+    prepare(world, other);
+    let mut strange = request(id);
+    strange.requester_fsp = "thirdfsp".to_owned();
+    prepare(world, strange);
+    for requester in [PAYER, PAYEE, "thirdfsp"] {
+        query(world, question(id, requester));
+    }
+    fulfil(world, commitment(id, FulfilMode::Reserved));
+    let mut otherwise = commitment(id, FulfilMode::Committed);
+    otherwise.request_hash = "another".to_owned();
+    fulfil(world, otherwise);
+    reject(world, refusal(id));
+    std::mem::take(&mut world.published)
+}
+
+#[test]
+fn those_that_are_over_go_and_their_ids_stay() {
+    let mut world = world();
+    let mut memory = documents(&world);
+    assert_eq!(kept()[0].collections, [TRANSFERS]);
+    let judged = judge(&mut memory, &ids(&world), EXPIRATION);
+    assert_eq!((judged.young, judged.open), (1, 1));
+    let bundles = bundles(&mut memory, &world, EXPIRATION);
+    archived(&mut memory, &file(), &bundles);
+    let mut after = Fake {
+        now: world.now,
+        legs: world.legs.clone(),
+        ..Fake::default()
+    };
+    for id in ids(&world) {
+        let transfer = OF.within(&mut memory).get(&id).unwrap();
+        after.transfers.insert(id, transfer);
+    }
+    for id in ["committed", "rejected", "expired", "failed"] {
+        let (long, short) = (&world.transfers[id], &after.transfers[id]);
+        assert_eq!(short.archived.as_deref(), Some("the-archive"));
+        let size = |transfer| serde_json::to_string(transfer).unwrap().len();
+        assert!(size(short) * 4 < size(long) * 3, "{short:?}");
+        let (before, now) = (said(&mut world, id), said(&mut after, id));
+        assert_eq!(before, now, "{id}");
+        assert!(before.len() >= 6, "{before:?}");
+    }
+    for id in ["open", "young"] {
+        assert_eq!(world.transfers[id], after.transfers[id]);
+    }
+    assert_eq!(world.legs, after.legs, "no money moved");
+    // Nobody asks for them again, and to take them out again does nothing.
+    let judged = judge(&mut memory, &ids(&world), EXPIRATION);
+    assert_eq!((judged.over.len(), judged.young, judged.open), (0, 1, 1));
+    let unchanged = memory.clone();
+    archived(&mut memory, &file(), &bundles);
+    assert_eq!(memory, unchanged);
+}
+
+#[test]
+fn one_that_has_changed_since_stays_whole() {
+    let world = world();
+    let mut memory = documents(&world);
+    let bundles = bundles(&mut memory, &world, EXPIRATION);
+    let mut changed = world.transfers["committed"].clone();
+    changed.post_commit_timeout = Some(LATER);
+    OF.within(&mut memory).put("committed", &changed);
+    archived(&mut memory, &file(), &bundles);
+    assert_eq!(OF.within(&mut memory).get("committed"), Some(changed));
+    let rejected = OF.within(&mut memory).get("rejected").unwrap();
+    assert_eq!(rejected.archived.as_deref(), Some("the-archive"));
+}
