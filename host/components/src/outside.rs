@@ -31,7 +31,7 @@ pub struct Call {
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Called {
-    /// What the function gave, in the JSON of [`values`](crate::values); null for an event.
+    /// What the function gave, in the JSON of [`values`](crate::values); null for nothing, and for an event.
     Gave(Value),
     /// Another release is current than the one on which the call was taken. Nothing was done: take it again.
     Gone,
@@ -65,10 +65,11 @@ pub(crate) fn call(
     let handled = in_member(release, component, turn, |member, instance| {
         let mut results = vec![Val::Bool(false); member.exports[export].results];
         member.invoke(instance, export, &arguments, &mut results)?;
-        let result = results.first().ok_or_else(missing)?;
-        let gave = serde_json::to_value(Json(result))?;
-        let refused = match result {
-            Val::Result(Err(_)) => Some(case(&gave["err"])),
+        // A function may give nothing.
+        let gave = results.first().map(|result| serde_json::to_value(Json(result)));
+        let gave = gave.transpose()?.unwrap_or_default();
+        let refused = match results.first() {
+            Some(Val::Result(Err(_))) => Some(case(&gave["err"])),
             _ => None,
         };
         note(instance, Step::Replied { refused })?;
