@@ -26,6 +26,11 @@ impl Index {
                 Some(found) => found,
                 None => self.0.entry((*subject).to_owned()).or_default(),
             };
+            let last = found.last().map_or(0, |(last, _)| *last);
+            assert!(
+                last <= block,
+                "an item about {subject} is in block {block}, and the one before it in block {last}"
+            );
             match found.last_mut() {
                 Some((last, count)) if *last == block => *count += 1,
                 _ => found.push((block, 1)),

@@ -8,11 +8,16 @@ use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use serde::de::DeserializeOwned;
 
 use crate::index::Line;
-use crate::write::{END_BYTES, LINE_BYTES_MAX, end};
+use crate::write::{BLOCK_BYTES, END_BYTES, LINE_BYTES_MAX, end};
 use crate::{ArchiveError, Head, LAYOUT, Tail};
 
 /// The longest block that is read: one line may be as long as it is, behind nearly a whole block.
 const MEMBER_BYTES_MAX: u64 = LINE_BYTES_MAX as u64 + (1 << 20);
+
+const _: () = assert!(
+    (BLOCK_BYTES + LINE_BYTES_MAX) as u64 <= MEMBER_BYTES_MAX,
+    "a block that ends with the longest line can be read"
+);
 
 /// An archive that is open. It has read the head and the tail.
 #[derive(Debug)]

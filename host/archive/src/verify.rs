@@ -169,6 +169,12 @@ impl Again {
             self.block += 1;
             self.block_items = 0;
         }
+        assert!(
+            self.block as usize <= blocks.len(),
+            "an item is in block {}, and there are {}",
+            self.block,
+            blocks.len()
+        );
         self.block_items += 1;
         let about: Vec<&str> = item.about.iter().map(AsRef::as_ref).collect();
         self.index.add(self.block, &about);

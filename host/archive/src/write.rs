@@ -11,12 +11,17 @@ use crate::index::{Index, Line};
 use crate::{ArchiveError, Head, LAYOUT, Tail, hex};
 
 /// Bytes of lines of a block: what is read to see one item.
-const BLOCK_BYTES: usize = 256 << 10;
+pub(crate) const BLOCK_BYTES: usize = 256 << 10;
 /// The longest line: what a reader must be ready to hold.
 pub(crate) const LINE_BYTES_MAX: usize = 64 << 20;
 
 /// The last member: empty, with the place of the tail in its extra field.
 pub(crate) const END_BYTES: usize = 34;
+
+const _: () = assert!(
+    END_BYTES == 10 + 2 + 12 + 2 + 8,
+    "a member has a head, the length of its extra field and the field, its data, and a tail"
+);
 
 /// Writes an archive to a file, or whatever takes bytes.
 pub struct Writer<W: Write> {
@@ -138,6 +143,10 @@ impl<W: Write> Writer<W> {
             let much = format!("{} bytes, at most {LINE_BYTES_MAX} are read", line.len());
             return Err(wrong(&much));
         }
+        assert!(
+            !self.tail.blocks.is_empty(),
+            "an item comes before it is known where items begin"
+        );
         let block = u32::try_from(self.tail.blocks.len() - 1).map_err(|error| wrong(&error))?;
         self.index.add(block, about);
         let tail = &mut self.tail;
@@ -148,6 +157,13 @@ impl<W: Write> Writer<W> {
         };
         tail.to = tail.to.max(at);
         tail.items += 1;
+        assert!(
+            (tail.from..=tail.to).contains(&at),
+            "an item of {at} is among {} from {} to {}",
+            tail.items,
+            tail.from,
+            tail.to
+        );
         self.count(&line);
         self.block.extend_from_slice(&line);
         if self.block.len() >= BLOCK_BYTES {
@@ -160,7 +176,13 @@ impl<W: Write> Writer<W> {
         if self.block.is_empty() {
             return Ok(());
         }
+        let begins = self.tail.blocks.last().copied().unwrap_or_default();
         self.out.member(&self.block)?;
+        assert!(
+            self.out.bytes > begins,
+            "a block begins at byte {begins} and ends at byte {}",
+            self.out.bytes
+        );
         self.block.clear();
         self.tail.blocks.push(self.out.bytes);
         Ok(())
@@ -187,10 +209,21 @@ impl<W: Write> Writer<W> {
         if let Some(began) = first {
             self.index_member(began, &mut lines)?;
         }
+        assert!(
+            lines.is_empty() && self.block.is_empty(),
+            "{} bytes of the index and {} of items are not written",
+            lines.len(),
+            self.block.len()
+        );
         let place = self.out.bytes;
         self.tail.sha256 = hex(&self.plain.finalize());
         self.out.member(&line(&self.tail)?)?;
         self.out.raw(&end(place))?;
+        assert!(
+            self.out.bytes > place + END_BYTES as u64,
+            "the tail begins at byte {place}, and the file ends at byte {}",
+            self.out.bytes
+        );
         self.out.out.flush()?;
         let written = Written {
             items: self.tail.items,
@@ -204,6 +237,13 @@ impl<W: Write> Writer<W> {
     }
 
     fn index_member(&mut self, first: String, lines: &mut Vec<u8>) -> io::Result<()> {
+        if let Some((before, place)) = self.tail.index.last() {
+            assert!(
+                *before < first && *place < self.out.bytes,
+                "a part of the index from `{first}` at byte {} comes after one from `{before}` at byte {place}",
+                self.out.bytes
+            );
+        }
         self.tail.index.push((first, self.out.bytes));
         self.out.member(lines)?;
         lines.clear();

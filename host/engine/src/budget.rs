@@ -69,6 +69,12 @@ impl Budget {
     /// Whether one more log line is kept.
     pub fn line(&mut self) -> bool {
         let kept = self.lines < limits::LINES_PER_TURN_MAX;
+        assert!(
+            !kept || self.lines_dropped == 0,
+            "a turn keeps its line {} after {} were dropped",
+            self.lines + 1,
+            self.lines_dropped
+        );
         if kept {
             self.lines += 1;
         } else {
@@ -117,6 +123,10 @@ pub(crate) fn check_body(body: &str) -> Result<(), Interrupt> {
 
 /// Whether one more of something fits beside `count` others.
 pub(crate) fn check_count(what: &str, count: usize, max: usize) -> Result<(), Interrupt> {
+    assert!(
+        count <= max,
+        "a turn has staged {count} {what}, and {max} are the most"
+    );
     (count < max).then_some(()).ok_or_else(|| {
         Interrupt::Misuse(format!(
             "a turn may stage {max} {what} and this one wants more"

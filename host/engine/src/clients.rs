@@ -73,6 +73,17 @@ impl Clients {
             self.turns.push_back(name.clone());
         }
         self.waiting += 1;
+        self.assert_turns();
+    }
+
+    /// Insist that clients have turns just as long as requests wait.
+    fn assert_turns(&self) {
+        assert!(
+            self.turns.len() <= self.waiting && self.turns.is_empty() == (self.waiting == 0),
+            "{} clients have a turn and {} requests wait",
+            self.turns.len(),
+            self.waiting
+        );
     }
 
     /// The next request, of the client whose turn it is.
@@ -80,8 +91,12 @@ impl Clients {
         let name = self.turns.front()?.clone();
         let client = self.all.get_mut(&name);
         let client = client.expect("a client that has its turn is there");
+        assert!(
+            client.left > 0,
+            "a client has its turn and may begin nothing in it: {name}"
+        );
         let job = client.waiting.pop_front();
-        client.left = client.left.saturating_sub(1);
+        client.left -= 1;
         if client.waiting.is_empty() {
             self.turns.pop_front();
         } else if client.left == 0 {
@@ -93,6 +108,7 @@ impl Clients {
             "a client has its turn and no request that waits: {name}"
         );
         self.waiting -= 1;
+        self.assert_turns();
         job
     }
 
@@ -114,12 +130,17 @@ impl Clients {
             return None;
         }
         let name = name.clone();
+        assert!(
+            name != *for_name,
+            "a client is to lose a request for another one of its own: {name}"
+        );
         let client = self.all.get_mut(&name)?;
         let job = client.waiting.pop_back()?;
         if client.waiting.is_empty() {
             self.turns.retain(|other| *other != name);
         }
         self.waiting -= 1;
+        self.assert_turns();
         Some(job)
     }
 

@@ -51,10 +51,18 @@ impl Numbers {
             collection.id.0,
             last.0
         );
-        self.by_name
+        let before = self
+            .by_name
             .entry(collection.component.clone())
             .or_default()
             .insert(collection.name.clone(), collection.id);
+        assert!(
+            before.is_none(),
+            "collection `{}` of {} gets the number {}, and has {before:?} already",
+            collection.name,
+            collection.component,
+            collection.id.0
+        );
         self.by_id.push(Entry {
             collection,
             written: AtomicBool::new(stored),
@@ -126,9 +134,13 @@ impl Collections {
     /// A turn that writes to the collection is about to get its place in the log.
     pub fn written(&self, id: CollectionId) {
         let numbers = self.numbers.read();
-        if let Some(entry) = numbers.entry(id)
-            && !entry.written.load(Ordering::Acquire)
-        {
+        let Some(entry) = numbers.entry(id) else {
+            panic!(
+                "a turn writes to collection {}, and none has this number",
+                id.0
+            );
+        };
+        if !entry.written.load(Ordering::Acquire) {
             // Counted first: whoever sees that it was written to must find it counted.
             self.unstored.fetch_add(1, Ordering::AcqRel);
             if entry.written.swap(true, Ordering::AcqRel) {
@@ -154,6 +166,11 @@ impl Collections {
     pub fn stored(&self, collections: &[Collection]) {
         let numbers = self.numbers.read();
         for entry in collections.iter().filter_map(|c| numbers.entry(c.id)) {
+            assert!(
+                entry.written.load(Ordering::Acquire),
+                "collection {} is stored and no turn has written to it",
+                entry.collection.id.0
+            );
             if !entry.stored.swap(true, Ordering::AcqRel) {
                 let before = self.unstored.fetch_sub(1, Ordering::AcqRel);
                 assert!(

@@ -118,6 +118,13 @@ impl State {
         let Some((oldest, _)) = self.watches.first_key_value() else {
             return;
         };
+        let last = self.remembered.back().map_or(Lsn(0), |last| last.lsn);
+        assert!(
+            last <= self.committed,
+            "what place {} has written is remembered, and the log is on disk through place {}",
+            last.0,
+            self.committed.0
+        );
         let writing = self.writing.clone();
         for (lsn, turn) in (self.committed.0 + 1..).map(Lsn).zip(writing.iter()) {
             if lsn <= *oldest {
@@ -131,8 +138,16 @@ impl State {
             self.remembered.extend(written);
         }
         while self.remembered.len() > limits::WRITES_REMEMBERED_MAX {
-            let first = self.remembered.pop_front();
-            self.forgotten = first.map_or(self.forgotten, |first| first.lsn);
+            let Some(first) = self.remembered.pop_front() else {
+                break;
+            };
+            assert!(
+                first.lsn >= self.forgotten,
+                "what place {} has written is forgotten after what place {} has",
+                first.lsn.0,
+                self.forgotten.0
+            );
+            self.forgotten = first.lsn;
         }
     }
 
@@ -245,6 +260,12 @@ impl Log {
         }
         state.waiting.push(turn);
         state.answers.extend(answer);
+        assert!(
+            state.answers.len() <= state.waiting.len(),
+            "{} answers wait for the disk with {} turns",
+            state.answers.len(),
+            state.waiting.len()
+        );
         let lsn = state.last;
         let first = state.waiting.len() == 1;
         drop(state);
@@ -365,6 +386,12 @@ impl Log {
             "a group through place {} is on disk, and it was to go through {last}",
             lsn.0
         );
+        assert!(
+            lsn > state.committed,
+            "a group through place {} is on disk, and so was the log through place {}",
+            lsn.0,
+            state.committed.0
+        );
         state.remember();
         state.committed = lsn;
         state.writing = Arc::default();
@@ -474,6 +501,11 @@ pub(crate) fn group(batch: &Batch) -> Group {
                         delivery.id,
                         delivery.component
                     );
+                    assert!(
+                        turn.deliveries.iter().all(|staged| staged.id > delivery.id),
+                        "the turn that handles delivery {} has staged one with an earlier id",
+                        delivery.id
+                    );
                     if !created.contains(&delivery.id) {
                         group.deliveries_removed.push(delivery.id);
                     }
@@ -492,6 +524,14 @@ pub(crate) fn group(batch: &Batch) -> Group {
         group.outbound_added.extend(turn.outbound.iter().cloned());
         group.receipts.extend(turn.receipts.iter().cloned());
         group.history.extend(turn.history.iter().cloned());
+        for letter in &turn.dead_letters {
+            let (id, handled) = (letter.delivery.id, turn.handled.as_ref());
+            assert!(
+                handled.is_some_and(|handled| handled.id == id),
+                "delivery {id} is parked by a turn that handles {:?}",
+                handled.map(|handled| handled.id)
+            );
+        }
         group
             .dead_letters_added
             .extend(turn.dead_letters.iter().cloned());

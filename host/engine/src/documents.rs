@@ -80,6 +80,12 @@ impl Cell {
     }
 
     fn stamp(&self, state: &CellState) {
+        assert!(
+            state.owner.is_some() || state.waiters.is_empty(),
+            "{} turns queue for document {:?}, which nobody holds",
+            state.waiters.len(),
+            self.key
+        );
         let stamp = state.version << 1 | u64::from(state.owner.is_some());
         self.stamp.store(stamp, Ordering::Release);
     }
@@ -96,6 +102,11 @@ impl Cell {
     /// The document, unless another turn holds it. The turn holds it from now on if it wants to.
     pub fn look(&self, turn: TurnId, hold: bool) -> Option<Sight> {
         let mut state = self.state.lock();
+        assert!(
+            state.loaded,
+            "turn {turn} looks at document {:?}, which is not loaded",
+            self.key
+        );
         match state.owner {
             None if hold => {
                 state.owner = Some(turn);
@@ -104,10 +115,17 @@ impl Cell {
             Some(owner) if owner != turn => return None,
             _ => {}
         }
+        let held = state.owner == Some(turn);
+        assert!(
+            held || !hold,
+            "turn {turn} is to hold document {:?}, and {:?} holds it",
+            self.key,
+            state.owner
+        );
         Some(Sight {
             version: state.version,
             body: state.body.clone(),
-            held: state.owner == Some(turn),
+            held,
         })
     }
 
@@ -232,6 +250,12 @@ impl Documents {
         {
             let mut state = cell.state.lock();
             if !state.loaded {
+                assert!(
+                    state.version == 0 && state.owner.is_none(),
+                    "document {key:?} is to be loaded, and is of version {} and held by {:?}",
+                    state.version,
+                    state.owner
+                );
                 if let Some(stored) = store.read(key.collection, &key.id)? {
                     assert!(
                         stored.id == key.id && stored.version > 0,

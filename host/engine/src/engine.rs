@@ -31,6 +31,9 @@ use crate::time::{Clock, Entropy, Timestamp};
 use crate::turn::Turn;
 use crate::waiting::Room;
 
+/// Ids are below this: a store may keep them as signed numbers.
+const IDS_END: u64 = i64::MAX as u64;
+
 /// What the engine stands on.
 #[derive(Clone)]
 pub struct Environment {
@@ -97,7 +100,13 @@ pub(crate) struct Shared {
 impl Shared {
     /// An id that was never used.
     pub fn fresh_id(&self) -> u64 {
-        self.next_id.fetch_add(1, Ordering::Relaxed)
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        assert!(
+            (self.first_id..IDS_END).contains(&id),
+            "the next id is {id}, and ids are from {} to {IDS_END}",
+            self.first_id
+        );
+        id
     }
 
     /// Run what must not panic. If it does, the engine stops, and so does the process.
@@ -151,6 +160,13 @@ impl Engine {
         }
         let begun_max = (limits.turns_waiting_max / 2).max(1);
         let first_id = recovered.next_id.max(1);
+        let pending = recovered.deliveries.iter().map(|delivery| delivery.id);
+        let unanswered = recovered.outbound.iter().map(|request| request.id);
+        let highest = pending.chain(unanswered).max().unwrap_or_default();
+        assert!(
+            highest < first_id,
+            "the store gives back something with the id {highest}, and the next id is {first_id}"
+        );
         let shared = Arc::new(Shared {
             environment,
             documents: Documents::new(limits.cache_bytes_max),
@@ -411,6 +427,11 @@ impl Engine {
             job.released = released.period();
             shared.queue.push(job);
         }
+        assert!(
+            read.is_empty(),
+            "the store gives back {} deliveries that it was not asked for",
+            read.len()
+        );
     }
 
     /// Take no more jobs, and tell those who wait for one that has not run. Deliveries are on disk,

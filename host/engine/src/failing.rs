@@ -139,6 +139,12 @@ impl Engine {
     /// Put a delivery where it waits: for its subscriber, or for another attempt at this instant.
     fn wait(&self, mut job: Box<Job>, delivery: Arc<Delivery>, lsn: Lsn, due_us: Option<u64>) {
         let shared = &self.shared;
+        assert!(
+            job.waiter.is_none(),
+            "the delivery {} is to wait, and somebody waits for its turn {}",
+            delivery.id,
+            job.turn
+        );
         release_all(shared, &mut job);
         let (id, component) = (delivery.id, delivery.component.clone());
         let mut waiting = Waiting::new(delivery, job.sender.clone(), job.turn, lsn);
@@ -234,6 +240,12 @@ impl Engine {
             component = %delivery.component, interface = %delivery.interface, id = delivery.id,
             %error, "a delivery became a dead letter; see `rialto dead-letters`"
         );
+        assert!(
+            executed.handled.is_none(),
+            "delivery {} is parked by a turn that handles {:?}",
+            delivery.id,
+            executed.handled.as_ref().map(|handled| handled.id)
+        );
         executed.handled = Some(delivery.clone());
         executed.dead_letters.push(DeadLetter {
             delivery,
@@ -255,7 +267,13 @@ impl Engine {
         let mut chance = [0; 8];
         self.shared.environment.entropy.fill(&mut chance);
         let half = longest / 2;
-        longest - u64::from_le_bytes(chance) % half.saturating_add(1)
+        let pause = longest - u64::from_le_bytes(chance) % half.saturating_add(1);
+        assert!(
+            (longest - half..=longest).contains(&pause),
+            "a pause takes {pause} ms, and was to take {} to {longest}",
+            longest - half
+        );
+        pause
     }
 }
 
@@ -269,6 +287,13 @@ pub(crate) fn durable(delivery: &Arc<Delivery>, executed: &mut Executed) -> Arc<
         cause: Cause::Event,
         ..(**delivery).clone()
     });
+    assert!(
+        executed.handled.is_none() && executed.deliveries.is_empty(),
+        "the report {} becomes a delivery beside {} others, in a turn that handles {:?}",
+        delivery.id,
+        executed.deliveries.len(),
+        executed.handled.as_ref().map(|handled| handled.id)
+    );
     executed.handled = Some(delivery.clone());
     executed.deliveries.push(kept.clone());
     kept

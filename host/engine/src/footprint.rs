@@ -6,6 +6,13 @@ use crate::turn::{Touch, Turn};
 
 /// Take the documents that the job must hold, in key order. None if it now queues for one.
 pub(crate) fn take_footprint(mut job: Box<Job>) -> Option<Box<Job>> {
+    assert!(
+        job.held <= job.footprint.len(),
+        "turn {} holds {} documents of {}",
+        job.turn,
+        job.held,
+        job.footprint.len()
+    );
     while job.held < job.footprint.len() {
         let cell = job.footprint[job.held].clone();
         if let Some(before) = job.held.checked_sub(1) {
@@ -25,6 +32,13 @@ pub(crate) fn take_footprint(mut job: Box<Job>) -> Option<Box<Job>> {
 
 /// Put the documents that the job holds into its turn.
 pub(crate) fn adopt_footprint(turn: &mut Turn, job: &mut Job) {
+    assert!(
+        job.held == job.footprint.len(),
+        "turn {} begins and holds {} of the {} documents that it is to hold",
+        job.turn,
+        job.held,
+        job.footprint.len()
+    );
     for cell in job.footprint.drain(..) {
         let sight = cell.look(job.turn, true);
         let sight = sight.unwrap_or_else(|| {
@@ -40,7 +54,13 @@ pub(crate) fn adopt_footprint(turn: &mut Turn, job: &mut Job) {
             held: true,
             write: None,
         };
-        turn.touched.insert(cell.key.clone(), touch);
+        let before = turn.touched.insert(cell.key.clone(), touch);
+        assert!(
+            before.is_none(),
+            "turn {} begins and holds document {:?} twice",
+            job.turn,
+            cell.key.id
+        );
     }
     job.held = 0;
 }

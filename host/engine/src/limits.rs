@@ -127,3 +127,23 @@ pub const COLLECTIONS_PER_COMPONENT_MAX: usize = 256;
 /// Turns that a worker runs one after the other because each is the first event of the one before.
 /// Then the next goes to the end of the queue, so that a chain without end leaves room for others.
 pub const CONTINUED_MAX: u32 = 16;
+
+// How these bounds must fit each other.
+const _: () = {
+    assert!(
+        SCAN_STEP <= SCAN_LIMIT_MAX,
+        "a step of a scan is no longer than a page may be"
+    );
+    assert!(
+        SCAN_BYTES_MAX + ID_BYTES_MAX + BODY_BYTES_MAX <= TURN_BYTES_MAX,
+        "a turn may read a page that ends with the longest document"
+    );
+    assert!(
+        DOCUMENTS_PER_TURN_MAX <= WRITES_REMEMBERED_MAX,
+        "what one turn writes is remembered as a whole"
+    );
+    assert!(
+        2 * STAGED_PER_TURN_MAX <= STEPS_PER_TURN_MAX,
+        "each reminder and each request of a turn has a step in its history"
+    );
+};

@@ -157,7 +157,8 @@ impl Engine {
         let engine = self.weak();
         let told: Waiter = Box::new(move |outcome| {
             if let Some(engine) = engine.get() {
-                engine.shared.settling.lock().remove(&id);
+                let was = engine.shared.settling.lock().remove(&id);
+                assert!(was, "letter {id} is settled, and nobody began to settle it");
             }
             waiter(outcome);
         });
@@ -215,9 +216,10 @@ impl Engine {
         let told: Waiter = Box::new(move |outcome| {
             if let Some(engine) = engine.get() {
                 let mut settling = engine.shared.settling.lock();
-                ids.iter().for_each(|id| {
-                    settling.remove(id);
-                });
+                for id in &ids {
+                    let was = settling.remove(id);
+                    assert!(was, "letter {id} is settled, and nobody began to settle it");
+                }
             }
             waiter(outcome);
         });

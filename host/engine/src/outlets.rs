@@ -77,7 +77,17 @@ impl Outlets {
                 all.turns.push_back(name);
             }
         }
+        self.assert_turns(all);
         now
+    }
+
+    /// Insist that destinations have turns just as long as requests to them wait on disk.
+    fn assert_turns(&self, all: &Destinations) {
+        let (turns, on_disk) = (all.turns.len(), self.on_disk());
+        assert!(
+            turns <= on_disk && (turns == 0) == (on_disk == 0),
+            "{turns} destinations have a turn and {on_disk} requests wait on disk"
+        );
     }
 
     fn has_room(&self, outlet: &Outlet) -> bool {
@@ -97,7 +107,12 @@ impl Outlets {
             "a request to {destination} has ended and none was in memory"
         );
         outlet.in_memory -= 1;
-        self.in_memory.fetch_sub(1, Ordering::Relaxed);
+        let before = self.in_memory.fetch_sub(1, Ordering::Relaxed);
+        assert!(
+            before > outlet.in_memory,
+            "a request to {destination} has ended: {before} were in memory, and {} to it still are",
+            outlet.in_memory
+        );
         if outlet.in_memory == 0 && outlet.on_disk.is_empty() {
             all.all.remove(destination);
         }
@@ -139,6 +154,7 @@ impl Outlets {
                 all.turns.push_back(name);
             }
         }
+        self.assert_turns(all);
         taken
     }
 
@@ -147,16 +163,26 @@ impl Outlets {
         let mut all = self.by_destination.lock();
         let all = &mut *all;
         all.read_again_us = now_us.saturating_add(READ_AGAIN_US);
-        self.in_memory.fetch_sub(taken.len(), Ordering::Relaxed);
+        let before = self.in_memory.fetch_sub(taken.len(), Ordering::Relaxed);
+        assert!(
+            before >= taken.len(),
+            "{} requests are put back, and {before} were in memory",
+            taken.len()
+        );
         self.on_disk.fetch_add(taken.len(), Ordering::Relaxed);
         for (id, name) in taken.into_iter().rev() {
             let outlet = all.all.entry(name.clone()).or_default();
+            assert!(
+                outlet.in_memory > 0,
+                "request {id} to {name} is put back, and none to it was in memory"
+            );
             outlet.in_memory -= 1;
             outlet.on_disk.push_front(id);
             if outlet.on_disk.len() == 1 {
                 all.turns.push_back(name);
             }
         }
+        self.assert_turns(all);
     }
 
     /// When requests on disk are to be read again after the store could not be, on the monotonic clock.

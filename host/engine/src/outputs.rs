@@ -36,6 +36,15 @@ impl Engine {
             "id {highest} is in use, and the next one is {}",
             group.next_id
         );
+        let turns = group.history.iter().map(|record| record.turn.0);
+        let letters = group.dead_letters_added.iter();
+        let ids = turns.chain(letters.map(|letter| letter.delivery.id));
+        let highest = ids.max().unwrap_or_default();
+        assert!(
+            highest < group.next_id,
+            "id {highest} is in the history, and the next one is {}",
+            group.next_id
+        );
         group.collections = shared.collections.unstored();
         if let Err(error) = shared.environment.store.write(&group) {
             tracing::error!(%error, "a group could not be written; the host stops");
@@ -133,6 +142,12 @@ impl Engine {
 
     fn reported(&self, request: &OutboundRequest, report: Report) {
         let shared = &self.shared;
+        assert!(
+            report.id == request.id,
+            "the network reports of request {} what became of request {}",
+            request.id,
+            report.id
+        );
         shared.outlets.ended(request);
         let (interface, function) = shared.handler.report_function();
         let sent_by = Trace::parse(&request.traceparent).unwrap_or_default();

@@ -79,7 +79,13 @@ impl Ready {
         let begin = self.work.is_empty() || (self.in_a_row >= WORK_IN_A_ROW_MAX && !full);
         if requests && begin {
             self.in_a_row = 0;
-            return self.clients.pop();
+            let next = self.clients.pop();
+            assert!(
+                next.is_some(),
+                "{} requests wait and none is the next",
+                self.clients.waiting()
+            );
+            return next;
         }
         self.in_a_row = if requests { self.in_a_row + 1 } else { 0 };
         self.work.pop_front()
@@ -210,7 +216,8 @@ impl Queue {
             if instead.is_none() {
                 return Offered::Full;
             }
-            self.active.fetch_sub(1, Ordering::AcqRel);
+            let before = self.active.fetch_sub(1, Ordering::AcqRel);
+            assert!(before > 0, "a request makes room that was never ready");
         }
         let mut job = self.job(turn, stimulus, Some(waiter));
         job.expires_us = expires_us;
@@ -229,6 +236,12 @@ impl Queue {
     pub fn push_first(&self, mut job: Box<Job>) {
         self.active.fetch_add(1, Ordering::AcqRel);
         let mut ready = self.ready.lock();
+        assert!(
+            ready.next_first < 0 && ready.next_arrival >= 0,
+            "place {} goes first and place {} last, on the wrong side of 0",
+            ready.next_first,
+            ready.next_arrival
+        );
         job.arrival = ready.next_first;
         ready.next_first -= 1;
         ready.work.push_front(job);
@@ -267,7 +280,13 @@ impl Queue {
 
     /// Whether so much was begun that nothing else should be.
     fn is_full(&self, ready: &Ready) -> bool {
-        self.alive().saturating_sub(ready.clients.waiting()) >= self.begun_max
+        // Each request that waits is counted from before it was put here.
+        let (alive, waiting) = (self.alive(), ready.clients.waiting());
+        assert!(
+            alive >= waiting,
+            "{waiting} requests wait, and {alive} jobs are not done"
+        );
+        alive - waiting >= self.begun_max
     }
 
     /// The job at a place in the order of arrival, if there is one: for tests that choose the order.

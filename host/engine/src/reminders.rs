@@ -36,8 +36,14 @@ impl Reminders {
             );
         }
         self.cancel(&key.0, &key.1);
-        self.due
+        let is_new = self
+            .due
             .insert((reminder.due, key.0.clone(), key.1.clone()));
+        assert!(
+            is_new,
+            "reminder {:?} of {} is due twice at {}",
+            key.1, key.0, reminder.due
+        );
         self.entries.insert(key, reminder);
         self.assert_all_there();
     }

@@ -91,6 +91,14 @@ impl Engine {
                 reason: format!("the host panicked: {panic}"),
             }),
         });
+        if let Some(turn) = &handled.turn {
+            assert!(
+                turn.id == job.turn,
+                "the handler was given turn {} and gives back turn {}",
+                job.turn,
+                turn.id
+            );
+        }
         let took_us = shared
             .environment
             .clock
@@ -152,6 +160,11 @@ impl Engine {
         took_us: u32,
     ) -> Option<Box<Job>> {
         let shared = &self.shared;
+        assert!(
+            turn.blocked.is_none(),
+            "turn {} is to be executed, and another one is in its way",
+            turn.id
+        );
         // Mostly what is in the way is so by now, and nothing is made for the log in vain.
         if let Some(conflict) = conflict_now(shared, &turn) {
             self.interrupted(turn, job, conflict);

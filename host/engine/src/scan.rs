@@ -67,6 +67,12 @@ impl Scans {
         own: Vec<(Name, u64, Option<Name>)>,
     ) -> Result<Page, StoreError> {
         let (page, since) = self.shared.scan(collection, range, limit, own)?;
+        assert!(
+            since >= self.watching,
+            "a scan has seen the log through place {}, and watches it from place {} on",
+            since.0,
+            self.watching.0
+        );
         let to = match page.documents.last() {
             // The least id after the last one that was seen.
             Some(last) if page.more => Some(format!("{}\0", last.id)),
@@ -118,6 +124,12 @@ impl Filling {
         }
         self.bytes += document.id.len() + document.body.len();
         self.page.documents.push(document);
+        assert!(
+            self.page.documents.len() <= self.limit,
+            "a page has {} documents and may have {}",
+            self.page.documents.len(),
+            self.limit
+        );
         self.page.more =
             self.page.documents.len() >= self.limit || self.bytes >= limits::SCAN_BYTES_MAX;
         self.page.more
@@ -159,6 +171,17 @@ impl Shared {
         let mut rest = range.clone();
         loop {
             let stored = self.environment.store.scan(collection, &rest, step)?;
+            let asked = usize::try_from(step).unwrap_or(usize::MAX);
+            assert!(
+                stored.len() <= asked,
+                "the store gives {} documents and was asked for {asked}",
+                stored.len()
+            );
+            assert!(
+                stored.is_sorted_by(|a, b| a.id < b.id),
+                "the store gives {} documents that are not in the order of their ids",
+                stored.len()
+            );
             for document in &stored {
                 assert!(
                     rest.contains(&document.id),
@@ -166,7 +189,7 @@ impl Shared {
                     document.id
                 );
             }
-            let is_last = stored.len() < usize::try_from(step).unwrap_or(usize::MAX);
+            let is_last = stored.len() < asked;
             // The next id in byte order after the last one found.
             let next = stored.last().map(|last| format!("{}\0", last.id));
             let reached = |id: &str| is_last || next.as_deref().is_none_or(|next| id < next);
@@ -244,6 +267,11 @@ impl Engine {
                 rest.from = format!("{}\0", last.id);
             }
             found.extend(page.documents);
+            assert!(
+                found.len() <= limit as usize,
+                "{} documents are found and {limit} were asked for",
+                found.len()
+            );
             if wanted == 0 || !page.more {
                 return Ok(found);
             }

@@ -185,10 +185,13 @@ impl ScanRange {
                 break Some(end.into_iter().collect());
             }
         };
-        Self {
-            from: prefix.to_owned(),
-            to,
-        }
+        let from = prefix.to_owned();
+        let range = Self { from, to };
+        assert!(
+            range.contains(prefix),
+            "the ids that begin with {prefix:?} are not those of {range:?}"
+        );
+        range
     }
 
     /// Whether an id lies in the range.

@@ -203,6 +203,12 @@ impl Subscriber {
 
     /// Keep a delivery.
     pub fn keep(&mut self, id: u64, waiting: Waiting, limits: &Limits) {
+        if let Standing::Paused(pause) = &self.standing {
+            assert!(
+                pause.probing != Some(id),
+                "the delivery {id} is kept while it is being tried"
+            );
+        }
         if let Standing::Paused(pause) = &mut self.standing
             && !pause.probed.contains_key(&waiting.from)
         {
@@ -304,6 +310,11 @@ impl Subscriber {
         let Standing::Paused(pause) = &mut self.standing else {
             return None;
         };
+        assert!(
+            pause.probing.is_none(),
+            "a delivery is to be tried while {:?} is",
+            pause.probing
+        );
         let mut subjects = HashSet::new();
         let oldest = self
             .kept
@@ -320,6 +331,12 @@ impl Subscriber {
         *pause.tried.entry(id).or_default() += 1;
         pause.probes += 1;
         pause.probing = Some(id);
+        assert!(
+            pause.probed.len() <= pause.probes as usize,
+            "{} senders had {} probes",
+            pause.probed.len(),
+            pause.probes
+        );
         Some((id, waiting))
     }
 

@@ -39,6 +39,11 @@ fn name(delivery: &Delivery) -> String {
 impl Engine {
     /// Start what the store gave back, in the order of the ids. `noted` is what was noted last.
     pub(crate) fn resume_deliveries(&self, deliveries: Vec<Delivery>, noted: Option<String>) {
+        assert!(
+            deliveries.is_sorted_by(|a, b| a.id < b.id),
+            "{} deliveries go on that are not in the order of their ids",
+            deliveries.len()
+        );
         let starts_max = self.shared.limits.starts_max;
         let (suspects, others): (Vec<_>, Vec<_>) =
             deliveries.into_iter().partition(|d| d.starts > starts_max);
@@ -74,6 +79,11 @@ impl Engine {
         if let Stimulus::Delivery(delivery) = &job.stimulus {
             self.note_suspect(Some(&name(delivery)));
         }
+        assert!(
+            job.waiter.is_none(),
+            "somebody waits for turn {}, which only the next suspect waits for",
+            job.turn
+        );
         let engine = self.weak();
         job.waiter = Some(Box::new(move |outcome| {
             let Some(engine) = engine.get() else { return };

@@ -521,6 +521,12 @@ impl Turn {
         let Some(touch) = self.touched.get(key) else {
             return Ok(());
         };
+        assert!(
+            touch.write.is_none(),
+            "turn {} has written document {:?} and is yet to hold it",
+            self.id,
+            key.id
+        );
         let (cell, version) = (touch.cell.clone(), touch.version);
         let now = self.look(cell.clone(), true)?;
         if let Some(touch) = self.touched.get_mut(key) {

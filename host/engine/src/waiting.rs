@@ -140,6 +140,11 @@ impl Room {
             // One that is not known was well a moment ago: only what fails for the first time counts.
             let subscriber = subscriber.or_insert_with(|| Subscriber::failing(now.1));
             let fallen = subscriber.failed(delivery, first_us, reason, now, limits);
+            assert!(
+                subscriber.is_paused() == (fallen != Fallen::No),
+                "{component} is paused after a failure: {}, and was told so: {fallen:?}",
+                subscriber.is_paused()
+            );
             if matches!(fallen, Fallen::Now { .. }) {
                 // What waits for another attempt waits for the subscriber now.
                 let due = std::mem::take(&mut state.delayed);
@@ -181,6 +186,10 @@ impl Room {
         self.with(|state| {
             let subscriber = state.subscribers.get_mut(component)?;
             let paused_us = subscriber.succeeded(now_us);
+            assert!(
+                !subscriber.is_paused(),
+                "{component} is paused after a success"
+            );
             let kept = subscriber.kept.len();
             if subscriber.is_well() {
                 state.subscribers.remove(component);
@@ -289,6 +298,11 @@ impl Room {
                 return;
             }
             if waiting.may_leave(committed) {
+                assert!(
+                    state.in_memory > 0,
+                    "the delivery of turn {} leaves the memory, and none is counted there",
+                    waiting.turn
+                );
                 waiting.delivery = None;
                 state.in_memory -= 1;
                 over -= 1;
@@ -317,12 +331,20 @@ impl Room {
     pub fn counts(&self) -> Counts {
         let state = self.state.lock();
         let subscribers = state.subscribers.values();
-        Counts {
+        let counts = Counts {
             delayed: state.delayed.len(),
             kept: subscribers.clone().map(|s| s.kept.len()).sum(),
             in_memory: state.in_memory,
             paused: subscribers.filter(|s| s.is_paused()).count(),
-        }
+        };
+        assert!(
+            counts.in_memory <= counts.delayed + counts.kept,
+            "{} deliveries that wait are in memory, and {} and {} wait",
+            counts.in_memory,
+            counts.delayed,
+            counts.kept
+        );
+        counts
     }
 
     /// The subscribers that are paused, in the order of their names.

@@ -56,7 +56,12 @@ pub(crate) fn order(place: u64, n: usize) -> u64 {
 
 /// How many records go into a page when there are so many.
 pub(crate) fn page_records(all: usize) -> usize {
-    PAGE_RECORDS.max(all.div_ceil(1 << PAGE_BITS))
+    let each = PAGE_RECORDS.max(all.div_ceil(1 << PAGE_BITS));
+    assert!(
+        all.div_ceil(each) <= 1 << PAGE_BITS,
+        "{all} records in pages of {each} are more pages than a fold may have"
+    );
+    each
 }
 
 /// A record's place among all as two numbers: its group's place, its own in the group.
@@ -84,6 +89,10 @@ pub(crate) fn page_id(through: u64, n: usize) -> u64 {
 }
 
 pub(crate) fn encode(page: &[(u64, &Record)]) -> Result<Vec<u8>, StoreError> {
+    assert!(
+        !page.is_empty(),
+        "a page of the history is to have records and has none"
+    );
     let plain = postcard::to_stdvec(page)
         .map_err(|e| StoreError::Failed(format!("the history cannot be written: {e}")))?;
     let mut bytes = vec![HISTORY_LAYOUT];
@@ -117,6 +126,12 @@ impl Last {
             self.found.pop_first();
             self.earlier += 1;
         }
+        assert!(
+            self.found.len() <= self.most,
+            "{} records are in memory and {} are to be at most",
+            self.found.len(),
+            self.most
+        );
     }
 }
 
@@ -361,6 +376,7 @@ impl SqliteStore {
             "INSERT OR IGNORE INTO components (digest, bytes) VALUES (?, ?)",
             bound,
         )
+        .map(|_| ())
     }
 
     /// Keep a release; it is not current by that.
@@ -375,11 +391,17 @@ impl SqliteStore {
         bound.add(release.approver.clone())?;
         let waits_on = release.waits_on.map(i64::try_from);
         bound.add(waits_on.transpose().unwrap_or(Some(i64::MAX)))?;
-        self.change(
+        let rows = self.change(
             "INSERT INTO releases (number, digest, document, created_at, note, maker, approver, waits_on)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             bound,
-        )
+        )?;
+        assert!(
+            rows == 1,
+            "release {} is kept in {rows} rows",
+            release.number
+        );
+        Ok(())
     }
 
     /// Write down who approved a release: it waits no more. It is not current by that.
@@ -387,21 +409,28 @@ impl SqliteStore {
         let mut bound = Bound::default();
         bound.add(approver.to_owned())?;
         bound.number(number)?;
-        self.change(
+        let rows = self.change(
             "UPDATE releases SET approver = ?, waits_on = NULL
              WHERE number = ? AND waits_on IS NOT NULL",
             bound,
-        )
+        )?;
+        assert!(rows <= 1, "release {number} is approved in {rows} rows");
+        Ok(())
     }
 
     /// Write down that a release's activation begins; 0 when it is given up.
     pub fn set_activating_release(&self, number: u64) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.number(number)?;
-        self.change(
+        let rows = self.change(
             "INSERT OR REPLACE INTO meta (key, value) VALUES ('activating', ?)",
             bound,
-        )
+        )?;
+        assert!(
+            rows == 1,
+            "that release {number} is activated is kept in {rows} rows"
+        );
+        Ok(())
     }
 
     /// Make a release the current one: its activation, if that was under way, is done.
@@ -409,19 +438,27 @@ impl SqliteStore {
         let mut bound = Bound::default();
         bound.number(number)?;
         // One statement, so that both change together.
-        self.change(
+        let rows = self.change(
             "UPDATE meta SET value = CASE key WHEN 'release' THEN ? ELSE 0 END
              WHERE key IN ('release', 'activating')",
             bound,
-        )
+        )?;
+        // Without a release that was ever activated there is one of them.
+        assert!(
+            (1..=2).contains(&rows),
+            "release {number} is made current in {rows} rows"
+        );
+        Ok(())
     }
 
-    /// Change what is kept, durably; as with groups, only the newest writer's token may.
-    pub(crate) fn change(&self, text: &str, bound: Bound) -> Result<(), StoreError> {
+    /// Change what is kept, durably; as with groups, only the newest writer's token may. Answers how many
+    /// rows have changed.
+    pub(crate) fn change(&self, text: &str, bound: Bound) -> Result<u64, StoreError> {
         let inner = &self.inner;
         let fence = inner.fence.load(Ordering::Acquire);
         let mut slices = Slices::new(&inner.runtime, &inner.writer, fence);
-        slices.statement(text, bound, 1)?;
-        slices.finish()
+        let rows = slices.statement(text, bound, 1)?;
+        slices.finish()?;
+        Ok(rows)
     }
 }

@@ -25,6 +25,11 @@ const PART: u32 = u64::BITS;
 /// chosen.
 const LAYOUT: u8 = 1;
 
+const _: () = assert!(
+    POSITIONS.is_multiple_of(8),
+    "the bits of an era make whole bytes"
+);
+
 /// See the module's documentation.
 pub(crate) struct Filter {
     key: u64,
@@ -84,6 +89,10 @@ impl Filter {
                 left ^= 1 << last;
             }
         }
+        assert!(
+            found.is_sorted_by(|newer, older| newer > older),
+            "eras are found that are not in order, the newest first: {found:?}"
+        );
         found
     }
 
@@ -98,6 +107,12 @@ impl Filter {
                 .collect(),
             None => vec![0; POSITIONS / 8],
         };
+        assert!(
+            bits.len() == POSITIONS / 8,
+            "era {era} has {} bytes of bits, and each has {}",
+            bits.len(),
+            POSITIONS / 8
+        );
         let mut image = vec![LAYOUT];
         image.extend(self.checksum(era, &bits).to_le_bytes());
         image.extend(bits);

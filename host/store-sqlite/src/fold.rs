@@ -75,7 +75,12 @@ pub(crate) fn fold(
     note(slices, era, Class::History, &of_history)?;
     let mut through = Bound::default();
     through.number(merged.through)?;
-    slices.statement("DELETE FROM journal WHERE place <= ?", through, 1)?;
+    let removed = slices.statement("DELETE FROM journal WHERE place <= ?", through, 1)?;
+    assert!(
+        removed <= entries.len() as u64,
+        "{} entries of the journal are folded, and {removed} leave it",
+        entries.len()
+    );
     slices.finish()
 }
 
@@ -148,9 +153,17 @@ fn came_and_went<'a, T>(
 }
 
 fn split<K: Copy + Ord, V: Copy>(rows: &BTreeMap<K, Option<V>>) -> (Vec<V>, Vec<K>) {
-    let kept = rows.values().filter_map(|row| *row).collect();
+    let kept: Vec<V> = rows.values().filter_map(|row| *row).collect();
     let removed = rows.iter().filter(|(_, row)| row.is_none());
-    (kept, removed.map(|(key, _)| *key).collect())
+    let removed: Vec<K> = removed.map(|(key, _)| *key).collect();
+    assert!(
+        kept.len() + removed.len() == rows.len(),
+        "of {} rows {} are kept and {} are removed",
+        rows.len(),
+        kept.len(),
+        removed.len()
+    );
+    (kept, removed)
 }
 
 fn collections(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
@@ -163,6 +176,14 @@ fn collections(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Store
 }
 
 fn write_documents(slices: &mut Slices<'_>, settled: &[Settled<'_>]) -> Result<(), StoreError> {
+    for (document, place) in settled {
+        assert!(
+            place.is_some() || document.body.is_none(),
+            "document {:?} of collection {} is to be written and has no place",
+            document.id,
+            document.collection
+        );
+    }
     let placed = settled
         .iter()
         .filter_map(|(d, place)| Some((*d, (*place)?)));
@@ -252,6 +273,12 @@ fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Ad
         added.item(receipt.at);
         added.bytes += (receipt.subject.len() + receipt.body.len()) as u64;
     }
+    assert!(
+        added.items == merged.receipts.len() as u64,
+        "{} receipts are folded and {} are counted",
+        merged.receipts.len(),
+        added.items
+    );
     let head = "INSERT OR REPLACE INTO receipts (id, era, subject, at, body) VALUES";
     slices.rows(head, "(?,?,?,?,?)", "", &merged.receipts, |b, r| {
         b.number(r.id)?;
@@ -286,6 +313,12 @@ fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Add
         let all = page.iter().flat_map(|(_, record)| &record.subjects);
         subjects.extend(all.map(|subject| (subject, id)));
     }
+    assert!(
+        added.items == records.len() as u64,
+        "{} turns are folded and {} are in pages",
+        records.len(),
+        added.items
+    );
     let head = "INSERT OR REPLACE INTO history (page, records) VALUES";
     slices.rows(head, "(?,?)", "", &pages, |b, (id, records)| {
         b.number(*id)?;

@@ -70,6 +70,10 @@ pub(crate) struct Entry {
 
 impl Entry {
     pub fn of(group: &Group, place: u64) -> Self {
+        assert!(
+            place > 0,
+            "a group comes to place {place} of the journal, whose first is 1"
+        );
         let collection = |c: &Collection| (c.id.0, c.component.clone(), c.name.clone());
         let document = |d: &DocumentWrite| Document {
             collection: d.collection.0,

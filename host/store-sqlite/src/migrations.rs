@@ -36,6 +36,17 @@ const VERSIONS: [(i64, &str, &str); 8] = [
     ),
 ];
 
+const _: () = {
+    let mut n = 0;
+    while n < VERSIONS.len() {
+        assert!(
+            VERSIONS[n].0 == n as i64 + 1,
+            "versions count up from 1, and none is left out"
+        );
+        n += 1;
+    }
+};
+
 /// What brings a database to the newest version.
 pub(crate) fn migrator() -> Migrator {
     let versions = VERSIONS.iter().map(|&(number, name, statements)| {

@@ -79,11 +79,17 @@ impl SqliteStore {
         bound.add(operation.about.clone())?;
         bound.add(outcome.map(Outcome::word))?;
         bound.add(outcome.map_or("", Outcome::reason).to_owned())?;
-        self.change(
+        let rows = self.change(
             "INSERT INTO operations (id, at, person, operator, action, about, outcome, reason)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             bound,
-        )
+        )?;
+        assert!(
+            rows == 1,
+            "operation {} is kept in {rows} rows",
+            operation.id
+        );
+        Ok(())
     }
 
     /// Keep what came of an operation that had no outcome yet.
@@ -95,10 +101,12 @@ impl SqliteStore {
         bound.add(outcome.word())?;
         bound.add(outcome.reason().to_owned())?;
         bound.number(id)?;
-        self.change(
+        let rows = self.change(
             "UPDATE operations SET outcome = ?, reason = ? WHERE id = ? AND outcome IS NULL",
             bound,
-        )
+        )?;
+        assert!(rows <= 1, "operation {id} ends in {rows} rows");
+        Ok(())
     }
 
     /// The number of the newest entry; 0 for none.

@@ -22,6 +22,11 @@ use crate::rows::{self, signed, unsigned};
 use crate::slices::{Bound, STATEMENT_ROWS, Slices};
 use crate::{Inner, failed, unreadable};
 
+const _: () = assert!(
+    ERA_BITS == 16,
+    "`place >> 16` stands in statements and in the layout of the tables"
+);
+
 /// Documents that are noted while nobody can look: a fraction of a millisecond.
 const NOTED_AT_ONCE: usize = 128;
 
@@ -162,6 +167,11 @@ impl Next {
             self.kept,
             u64::from(self.kept) << ERA_BITS
         );
+        assert!(
+            self.place % (1 << ERA_BITS) < era_documents,
+            "a new document comes to place {}, and an era takes {era_documents} documents",
+            self.place
+        );
         self.place += 1;
         self.place - 1
     }
@@ -204,6 +214,10 @@ impl Inner {
             let next = self.places.next.lock();
             (next.kept, era_of(next.place)?)
         };
+        assert!(
+            kept <= open,
+            "the filters of {kept} eras are kept, and era {open} takes new documents"
+        );
         for era in kept..open {
             let image = {
                 let filter = self.places.filter.read();
@@ -334,5 +348,11 @@ async fn find_all(
             rest = others;
         }
     }
+    assert!(
+        rest.is_empty(),
+        "of {} looks for documents {} are left out",
+        asked.len(),
+        rest.len()
+    );
     Ok(found)
 }

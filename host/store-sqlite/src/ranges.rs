@@ -50,6 +50,12 @@ pub(crate) async fn first(
         }
     }
     assert!(
+        rest.is_empty(),
+        "of {} eras {} are left out",
+        eras.len(),
+        rest.len()
+    );
+    assert!(
         found.len() <= limit,
         "{} documents of a range are found and {limit} were asked for",
         found.len()

@@ -15,6 +15,15 @@ const SLICE_ROWS: usize = 256;
 /// Rows of one statement: few lengths, so that the prepared statements are few.
 pub(crate) const STATEMENT_ROWS: [usize; 3] = [64, 8, 1];
 
+const _: () = {
+    let [first, .., last] = STATEMENT_ROWS;
+    assert!(
+        last == 1,
+        "any number of rows is written by some statements"
+    );
+    assert!(first <= SLICE_ROWS, "a slice has room for each statement");
+};
+
 /// Parameters, bound in the order of the question marks.
 #[derive(Default)]
 pub(crate) struct Bound(SqliteArguments);
@@ -91,6 +100,12 @@ impl<'s> Slices<'s> {
                 rest = others;
             }
         }
+        assert!(
+            rest.is_empty(),
+            "of {} rows {} are left out",
+            all.len(),
+            rest.len()
+        );
         Ok(changed)
     }
 
@@ -99,7 +114,8 @@ impl<'s> Slices<'s> {
         let mut bound = Bound::default();
         bound.number(value)?;
         bound.add(key.to_owned())?;
-        self.statement("UPDATE meta SET value = ? WHERE key = ?", bound, 0)?;
+        let rows = self.statement("UPDATE meta SET value = ? WHERE key = ?", bound, 0)?;
+        assert!(rows == 1, "the counter `{key}` is set in {rows} rows");
         Ok(())
     }
 
@@ -108,11 +124,12 @@ impl<'s> Slices<'s> {
         let mut bound = Bound::default();
         bound.number(value)?;
         bound.add(key.to_owned())?;
-        self.statement(
+        let rows = self.statement(
             "UPDATE meta SET value = max(value, ?) WHERE key = ?",
             bound,
             0,
         )?;
+        assert!(rows == 1, "the counter `{key}` is raised in {rows} rows");
         Ok(())
     }
 
@@ -151,6 +168,12 @@ impl<'s> Slices<'s> {
     }
 
     fn begin(&mut self) -> Result<(), StoreError> {
+        assert!(
+            self.open.is_none() && self.rows == 0,
+            "a slice begins with {} rows of the one before, which is open: {}",
+            self.rows,
+            self.open.is_some()
+        );
         let mut connection = self.writer.lock();
         let fence = self.runtime.block_on(async {
             connection.execute("BEGIN IMMEDIATE").await?;

@@ -129,6 +129,12 @@ impl Store for SqliteStore {
                 deliveries.remove(id);
             }
         }
+        assert!(
+            deliveries.len() <= wanted.len(),
+            "{} deliveries are found and {} were asked for",
+            deliveries.len(),
+            wanted.len()
+        );
         Ok(deliveries.into_values().collect())
     }
 
@@ -150,6 +156,12 @@ impl Store for SqliteStore {
                 requests.remove(id);
             }
         }
+        assert!(
+            requests.len() <= wanted.len(),
+            "{} requests are found and {} were asked for",
+            requests.len(),
+            wanted.len()
+        );
         Ok(requests.into_values().collect())
     }
 
@@ -212,7 +224,11 @@ impl Inner {
                 ))
             })?
         };
-        self.fence.store(fence, Ordering::Release);
+        let before = self.fence.swap(fence, Ordering::AcqRel);
+        assert!(
+            fence > before,
+            "the fencing token {fence} comes after {before}"
+        );
         let last = entries.last().map_or(folded, |(entry, _)| entry.place);
         *self.folding.lock() = folding;
         self.unfolded.recovered(last, entries);

@@ -78,6 +78,38 @@ struct State {
     closed: bool,
 }
 
+impl State {
+    /// Insist that the entries are those of the last places, one after the other.
+    fn assert_in_row(&self) {
+        let first = self.entries.front().map(|first| first.entry.place);
+        let waiting = self.entries.len() as u64;
+        assert!(
+            first.is_none_or(|first| first + waiting == self.last + 1),
+            "{waiting} groups wait, from place {first:?} to {}",
+            self.last
+        );
+    }
+
+    /// Insist that where no entry waits, nothing else does.
+    fn assert_nothing_left(&self) {
+        if !self.entries.is_empty() {
+            return;
+        }
+        assert!(
+            self.bytes == 0,
+            "no group waits, and {} bytes do",
+            self.bytes
+        );
+        let mut documents = self.documents.iter();
+        let left = documents.find(|(_, documents)| !documents.is_empty());
+        assert!(
+            left.is_none(),
+            "no group waits, and documents of collection {:?} do",
+            left.map(|(collection, _)| collection)
+        );
+    }
+}
+
 /// See the module's documentation.
 #[derive(Default)]
 pub(crate) struct Unfolded {
@@ -99,6 +131,11 @@ impl Unfolded {
 
     /// Begin anew with what the journal holds.
     pub fn recovered(&self, last: u64, entries: Vec<(Entry, usize)>) {
+        assert!(
+            last >= entries.len() as u64,
+            "the journal's last place is {last}, and it has {} entries",
+            entries.len()
+        );
         *self.state.lock() = State {
             last: last - entries.len() as u64,
             ..State::default()
@@ -164,6 +201,7 @@ impl Unfolded {
             bytes,
             since: Instant::now(),
         });
+        state.assert_in_row();
         drop(state);
         if wake {
             self.changed.notify_all();
@@ -234,7 +272,10 @@ impl Unfolded {
                 }
             }
         }
-        self.state.lock().failure = None;
+        let mut state = self.state.lock();
+        state.assert_nothing_left();
+        state.failure = None;
+        drop(state);
         self.changed.notify_all();
     }
 

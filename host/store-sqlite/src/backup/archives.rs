@@ -37,6 +37,13 @@ pub(super) fn take(
         copy(&path, &to, &expected, tell)?;
         copied.push(expected);
     }
+    assert!(
+        copied.len() + elsewhere.len() == named.len(),
+        "of {} archives {} are copied and {} are elsewhere",
+        named.len(),
+        copied.len(),
+        elsewhere.len()
+    );
     if !copied.is_empty() {
         rialto_files::sync_folder(&to)?;
     }

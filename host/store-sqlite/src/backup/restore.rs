@@ -131,12 +131,14 @@ async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
         ("restored_taken", of.taken.as_millisecond()),
     ];
     for (key, value) in marks {
-        sqlx::query("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)")
+        let marked = sqlx::query("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)")
             .bind(key)
             .bind(value)
             .execute(&mut *marking)
             .await
             .map_err(&sqlite)?;
+        let rows = marked.rows_affected();
+        assert!(rows == 1, "the mark `{key}` is in {rows} rows");
     }
     marking.commit().await.map_err(&sqlite)?;
     connection.close().await.map_err(sqlite)

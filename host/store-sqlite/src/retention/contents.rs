@@ -72,6 +72,18 @@ pub(crate) fn note(
     if added.items == 0 {
         return Ok(());
     }
+    assert!(
+        added.first_at <= added.last_at,
+        "{} items of era {era} are from {} to {}",
+        added.items,
+        added.first_at,
+        added.last_at
+    );
+    assert!(
+        (class == Class::History) == (added.last_page > 0),
+        "the last page of {class:?} that era {era} gets is {}",
+        added.last_page
+    );
     let mut row = Bound::default();
     row.add(era)?;
     row.add(class.name())?;
@@ -91,7 +103,9 @@ pub(crate) fn note(
              items = items + excluded.items, bytes = bytes + excluded.bytes,
              first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at),
              last_page = max(last_page, excluded.last_page)";
-    slices.statement(text, row, 0).map(|_| ())
+    let rows = slices.statement(text, row, 0)?;
+    assert!(rows == 1, "what era {era} has is in {rows} rows");
+    Ok(())
 }
 
 /// What all eras have of a class.
@@ -172,11 +186,16 @@ impl Inner {
         row.number(times.1)?;
         row.add(contents.era)?;
         let mut slices = self.slices();
-        slices.statement(
+        let rows = slices.statement(
             "UPDATE era_contents SET first_at = ?, last_at = ? WHERE era = ? AND class = 'history'",
             row,
             1,
         )?;
+        assert!(
+            rows == 1,
+            "when the history of era {} is from is in {rows} rows",
+            contents.era
+        );
         slices.finish()?;
         Ok(Contents {
             times: Some(times),

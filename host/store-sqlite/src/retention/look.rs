@@ -64,6 +64,11 @@ impl SqliteStore {
             Ok(())
         })?;
         archived.found = parts.into_iter().rev().flatten().collect();
+        assert!(
+            archived.found.len() <= most,
+            "{} turns are found in archives and {most} were asked for",
+            archived.found.len()
+        );
         Ok(archived)
     }
 

@@ -228,6 +228,11 @@ impl Inner {
         if is_old {
             self.places.end_era();
             self.keep_full_eras(&mut self.slices())?;
+            let next = self.places.open_era()?;
+            assert!(
+                next == open + 1,
+                "era {open} has ended, and era {next} takes new documents"
+            );
             tracing::debug!(era = open, "an era of the store has ended by its age");
         }
         Ok(())

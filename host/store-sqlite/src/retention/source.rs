@@ -125,7 +125,12 @@ pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64),
             }
         }
     }
-    Ok(times.unwrap_or_default())
+    let (from, to) = times.unwrap_or_default();
+    assert!(
+        from <= to,
+        "the history through page {last_page} is from {from} to {to}"
+    );
+    Ok((from, to))
 }
 
 /// Write all that an era has of a class. Reads a little at a time: what is in a full era does not change.
@@ -257,6 +262,10 @@ fn remove_rows(
         }
         let mut slices = store.slices();
         let removed = slices.statement(text, bound, 1)?;
+        assert!(
+            removed <= at_once as u64,
+            "{removed} rows are removed in one transaction, and {at_once} are the most"
+        );
         slices.finish()?;
         if removed == 0 {
             return Ok(true);

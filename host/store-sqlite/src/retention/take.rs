@@ -112,6 +112,12 @@ impl Inner {
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> Result<Option<Archive>, RetentionError> {
+        let open = self.places.open_era()?;
+        assert!(
+            of.era < open,
+            "era {} is to be archived, and era {open} takes new documents",
+            of.era
+        );
         let mut archives = self.archives()?.into_iter();
         let other = archives.find(|other| (other.class, other.era) == (of.class, of.era));
         assert_eq!(other, None, "an era that has been archived has {of:?}");
@@ -225,13 +231,18 @@ impl Inner {
             row.number(number)?;
         }
         let mut slices = self.slices();
-        slices.statement(
+        let rows = slices.statement(
             "INSERT INTO archives (class, era, file, sha256, items, bytes, plain_bytes,
                                    from_at, to_at, archived_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             row,
             1,
         )?;
+        assert!(
+            rows == 1,
+            "the archive {} is kept in {rows} rows",
+            archive.file
+        );
         slices.finish()
     }
 

@@ -56,6 +56,20 @@ pub enum State {
     Settled,
 }
 
+impl State {
+    /// Whether `next` may follow. See the module's table.
+    #[must_use]
+    pub const fn may_become(self, next: Self) -> bool {
+        matches!(
+            (self, next),
+            (Self::Open, Self::Closed | Self::AwaitingSettlement)
+                | (Self::Closed, Self::AwaitingSettlement)
+                | (Self::AwaitingSettlement, Self::Settled | Self::Closed)
+                | (Self::Settled, Self::Closed)
+        )
+    }
+}
+
 /// A document of the collection `batches`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -168,6 +182,12 @@ pub fn current(world: &mut impl World, model: &Model, (currency, scale): (&str, 
         version: 1,
     };
     open.until = (model.batch_interval_ms > 0).then(|| now.saturating_add(model.batch_interval_ms));
+    assert!(
+        open.until.is_none_or(|until| now < until),
+        "batch {:?} is opened at {now} and takes transfers until {:?}",
+        batch.id,
+        open.until
+    );
     open.batch = Some(batch.id.clone());
     BATCHES.within(world).put(&batch.id, &batch);
     OPEN.within(world).put(&id, &open);
@@ -199,12 +219,30 @@ pub fn stop(world: &mut impl World, batch: &Batch) {
 /// Change a batch.
 ///
 /// # Panics
-/// When there is none of this id: ids come from this component's own documents.
+/// When there is none of this id: ids come from this component's own documents. When the change is none that may
+/// follow.
 pub fn update(world: &mut impl World, id: &str, change: impl FnOnce(&mut Batch)) {
     let Some(mut batch) = BATCHES.within(world).get_for_update(id) else {
         panic!("batch {id:?} is not there");
     };
+    let before = batch.state;
     change(&mut batch);
+    assert!(
+        before == batch.state || before.may_become(batch.state),
+        "batch {id:?} cannot go from {before:?} to {:?}",
+        batch.state
+    );
+    assert!(
+        (batch.state == State::Open) == batch.closed_at.is_none(),
+        "batch {id:?} is {:?} and took transfers until {:?}",
+        batch.state,
+        batch.closed_at
+    );
+    assert!(
+        batch.settlement.is_some() || matches!(batch.state, State::Open | State::Closed),
+        "batch {id:?} is {:?} and no settlement has it",
+        batch.state
+    );
     batch.version += 1;
     BATCHES.within(world).put(id, &batch);
 }
@@ -235,13 +273,16 @@ pub fn account_of(
         settlement_model: model.to_owned(),
         batch: Some(batch.to_owned()),
     };
-    let account = world.create_accounts(&[wanted])?.pop().unwrap_or_default();
+    let mut opened = world.create_accounts(&[wanted])?;
+    assert_eq!(opened.len(), 1, "the ledger answers the one account");
+    let account = opened.swap_remove(0);
     let member = Member {
         participant: participant.to_owned(),
         account: account.clone(),
         transfers: None,
     };
-    MEMBERS.within(world).insert_if_absent(&id, &member);
+    let added = MEMBERS.within(world).insert_if_absent(&id, &member);
+    assert!(added, "{participant} is in batch {batch:?} already");
     Ok(account)
 }
 

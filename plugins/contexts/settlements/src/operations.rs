@@ -93,6 +93,12 @@ pub fn settle(
         aborted: None,
         version: 0,
     };
+    assert_eq!(
+        settlement.batches().count(),
+        ids.len(),
+        "each batch that was named is in one part of settlement {}",
+        settlement.id
+    );
     for batch in settlement.batches() {
         batches::take(world, batch, &settlement.id);
     }

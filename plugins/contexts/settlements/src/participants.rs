@@ -276,13 +276,31 @@ fn open(
                 Some(&model.name),
             ));
         }
-        let mut ids = world.create_accounts(&wanted)?.into_iter();
+        let opened = world.create_accounts(&wanted)?;
+        assert_eq!(
+            opened.len(),
+            wanted.len(),
+            "the ledger answers each account"
+        );
+        let mut ids = opened.into_iter();
         let mut next = || ids.next().unwrap_or_default();
         let own = ModelAccounts {
             settlement: next(),
             reserved: next(),
             standing: ids.next(),
         };
+        assert!(
+            own.settlement != own.reserved,
+            "settled funds of {} are set aside where they are, in {}",
+            accounts.participant,
+            own.reserved
+        );
+        assert!(
+            own.is_enough_for(model),
+            "{} lacks an account of {}",
+            accounts.participant,
+            model.name
+        );
         accounts.settlements.insert(model.name.clone(), own);
     }
     Ok(())

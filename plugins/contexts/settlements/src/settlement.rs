@@ -64,6 +64,30 @@ impl Phase {
             Self::Refused | Self::Pending | Self::Completed | Self::Aborted
         )
     }
+
+    /// Whether `next` may follow. See the module's table.
+    #[must_use]
+    pub const fn may_become(self, next: Self) -> bool {
+        matches!(
+            (self, next),
+            (Self::Calculating, Self::Holding)
+                | (
+                    Self::Holding,
+                    Self::Pending | Self::Consolidating | Self::Releasing
+                )
+                | (Self::Releasing, Self::Refused)
+                | (Self::Pending, Self::Consolidating | Self::Aborting)
+                | (Self::Consolidating, Self::Settling)
+                | (Self::Settling, Self::Closing)
+                | (Self::Closing, Self::Completed)
+                | (Self::Completed, Self::UndoHolding)
+                | (Self::Aborting, Self::Aborted)
+                | (Self::UndoHolding, Self::Undoing | Self::UndoReleasing)
+                | (Self::UndoReleasing, Self::Completed)
+                | (Self::Undoing, Self::Reopening)
+                | (Self::Reopening, Self::Aborted)
+        )
+    }
 }
 
 /// How far a phase has come.
@@ -172,7 +196,16 @@ pub struct Settlement {
 
 impl Settlement {
     /// Go to another phase, from its beginning.
+    ///
+    /// # Panics
+    /// When the phase may not follow: a mistake of this component, never of an operator.
     pub fn enter(&mut self, state: Phase) {
+        assert!(
+            self.state.may_become(state),
+            "settlement {} cannot go from {:?} to {state:?}",
+            self.id,
+            self.state
+        );
         self.state = state;
         self.cursor = Cursor::default();
     }
@@ -183,11 +216,27 @@ impl Settlement {
     }
 
     /// Note that somebody is short.
+    ///
+    /// # Panics
+    /// When who is short has enough.
     pub fn is_short(&mut self, short: Short) {
+        assert!(
+            short.has < short.needs,
+            "{} needs {:?}, has {:?} and is said to be short",
+            short.participant,
+            short.needs,
+            short.has
+        );
         self.short_count += 1;
         if self.short.len() < 100 {
             self.short.push(short);
         }
+        assert!(
+            self.short.len() as u64 <= self.short_count,
+            "{} are named of {} who are short",
+            self.short.len(),
+            self.short_count
+        );
     }
 }
 
@@ -273,8 +322,25 @@ pub struct Line {
 
 impl Line {
     /// The entry as the ledger takes it.
+    ///
+    /// # Panics
+    /// When it would move nothing.
     #[must_use]
     pub fn entry(&self) -> JournalEntry {
+        assert!(
+            self.amount > Units(0),
+            "{:?} from {} to {} is of nothing",
+            self.of,
+            self.debit,
+            self.credit
+        );
+        assert!(
+            self.debit != self.credit,
+            "{:?} of {:?} debits and credits {}",
+            self.of,
+            self.amount,
+            self.debit
+        );
         JournalEntry {
             entry_type: match self.of {
                 LineType::Hold => SettlementEntryType::Hold,

@@ -56,10 +56,15 @@ impl Net {
     #[must_use]
     pub fn on(account: &AccountStatus) -> Self {
         let position = &account.position;
-        Self::of(
-            units(&position.debit_balance),
-            units(&position.credit_balance),
-        )
+        let (debits, credits) = (&position.debit_balance, &position.credit_balance);
+        assert!(
+            (&debits.currency, debits.scale) == (&credits.currency, credits.scale),
+            "account {} has debits in {} and credits in {}",
+            position.account_id,
+            debits.currency,
+            credits.currency
+        );
+        Self::of(units(debits), units(credits))
     }
 }
 

@@ -24,6 +24,7 @@ pub fn batch(world: &mut impl World, batch: &Batch, paging: &Paging) -> Result<V
         .map(|member| member.account.clone())
         .collect();
     let accounts = world.accounts(&ids);
+    assert_eq!(accounts.len(), ids.len(), "the ledger answers each account");
     let position = |(member, account): (&Member, Option<&AccountStatus>)| {
         let sums = member.transfers.or_else(|| account.map(Sums::on));
         let Sums { debits, credits } = sums.unwrap_or_default();

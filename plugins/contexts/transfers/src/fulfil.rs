@@ -16,7 +16,7 @@ use crate::bindings::rialto::transfers::{
 };
 use crate::prepare::violation;
 use crate::query::{not_found, refuse, status, wrong_destination};
-use crate::surroundings::{Publication, Surroundings, release};
+use crate::surroundings::{Publication, Surroundings, keep, release};
 use crate::timeout::{tell_late_payee, time_out};
 use crate::transfer::{Mode, RejectionKind, State, Transfer};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
@@ -92,6 +92,13 @@ fn refuse_sender(world: &mut impl Surroundings, event: requested::Event, error: 
 /// The payee FSP's commitment to a prepared transfer: it ends here.
 fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: requested::Event) {
     let now = world.now();
+    assert!(
+        transfer.mode.is_none() && transfer.fulfil_hash.is_none(),
+        "transfer {} is {:?} and its payee FSP has committed it as {:?} before",
+        transfer.transfer_id,
+        transfer.state,
+        transfer.mode
+    );
     world.delete_reminder(&transfer.transfer_id);
     transfer.mode = Some(Mode::from(event.mode));
     transfer.fulfil_hash = Some(event.request_hash.clone());
@@ -144,6 +151,12 @@ fn commit(
     fulfilment: String,
     now: u64,
 ) {
+    assert!(
+        !transfer.is_expired(now),
+        "transfer {} is committed at {now} and expires at {}",
+        transfer.transfer_id,
+        transfer.expiration
+    );
     let Some(payee_accounts) = &transfer.payee_accounts else {
         panic!(
             "transfer {} was prepared without accounts of its payee FSP",
@@ -160,6 +173,12 @@ fn commit(
             request.transfer_id
         )
     });
+    assert!(
+        positions.payee_liquidity.account_id == request.credit_account,
+        "the ledger was to credit {}, and answers {}",
+        request.credit_account,
+        positions.payee_liquidity.account_id
+    );
     if event.mode == FulfilMode::Reserved {
         transfer.enter(State::Reserved, now);
     }
@@ -167,7 +186,7 @@ fn commit(
     let completed_timestamp = event.completed_timestamp.unwrap_or(now);
     transfer.completed_timestamp = Some(completed_timestamp);
     transfer.fulfilment = Some(fulfilment.clone());
-    world.put_transfer(&transfer);
+    keep(world, &transfer);
     world.publish(Publication::CommittedFulfiled(committed::Event {
         transfer_id: transfer.transfer_id,
         payer_fsp: transfer.payer_fsp,
@@ -193,7 +212,7 @@ fn refuse_fulfilment(
 ) {
     transfer.reject(RejectionKind::FulfilmentRefused, &error, now);
     release(world, &transfer.transfer_id);
-    world.put_transfer(&transfer);
+    keep(world, &transfer);
     world.publish(Publication::RejectRequestProcessed(rejected::Event {
         transfer_id: transfer.transfer_id,
         payer_fsp: transfer.payer_fsp,

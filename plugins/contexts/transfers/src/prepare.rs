@@ -21,7 +21,7 @@ use crate::bindings::rialto::transfers::{
     transfer_query_response as query_response,
 };
 use crate::query::status;
-use crate::surroundings::{Publication, Surroundings};
+use crate::surroundings::{Publication, Surroundings, keep};
 use crate::transfer::{RejectionKind, State, Transfer};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Money};
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
@@ -66,9 +66,15 @@ pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
         Ok((payer_position, agreement_use)) => {
             transfer.enter(State::Prepared, now);
             if let Some(agreement_use) = agreement_use {
+                assert!(
+                    agreement_use.transfer_id == event.transfer_id,
+                    "an agreement is used by transfer {}, and transfer {} is prepared",
+                    agreement_use.transfer_id,
+                    event.transfer_id
+                );
                 world.put_agreement_use(&event.condition, &agreement_use);
             }
-            world.put_transfer(&transfer);
+            keep(world, &transfer);
             world.publish(Publication::Prepared(prepared::Event {
                 transfer_id: event.transfer_id,
                 payer_fsp: event.payer_fsp,
@@ -94,7 +100,7 @@ pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
                 | Refusal::Rule(error)
                 | Refusal::Liquidity(error, _) => transfer.fail(error, now),
             }
-            world.put_transfer(&transfer);
+            keep(world, &transfer);
             world.publish(refused(event, refusal));
         }
     }
@@ -175,6 +181,16 @@ fn reserve(
     };
     match world.ledger_prepare(&request) {
         Ok(response) => {
+            let (liquidity, position) = (&response.liquidity, &response.position);
+            assert!(
+                liquidity.account_id == request.debit_account
+                    && position.account_id == request.credit_account,
+                "the ledger was asked for {} and {}, and answers {} and {}",
+                request.debit_account,
+                request.credit_account,
+                liquidity.account_id,
+                position.account_id
+            );
             if has_crossed_threshold(&response.liquidity, &event.amount) {
                 world.threshold_exceeded(&threshold_exceeded::Request {
                     participant: event.payer_fsp.clone(),
@@ -203,9 +219,18 @@ fn reserve(
 /// Whether this amount has taken what is available from at or above the warning threshold to below
 /// it (decision 9).
 fn has_crossed_threshold(after: &AccountPosition, amount: &Money) -> bool {
-    let Some(threshold) = after.threshold.as_ref().map(minor_units) else {
+    let Some(threshold) = &after.threshold else {
         return false;
     };
+    assert!(
+        threshold.currency == amount.currency && after.available.currency == amount.currency,
+        "{} of {} and {} are compared with a threshold in {}",
+        amount.currency,
+        after.account_id,
+        after.available.currency,
+        threshold.currency
+    );
+    let threshold = minor_units(threshold);
     let available = minor_units(&after.available);
     available < threshold && available.saturating_add(minor_units(amount)) >= threshold
 }
@@ -215,7 +240,9 @@ fn check_participants(
     event: &allocated::Event,
 ) -> Result<Participants, Refusal> {
     let ids = [event.payer_fsp.clone(), event.payee_fsp.clone()];
-    let mut participants = world.participants(&ids).into_iter();
+    let participants = world.participants(&ids);
+    assert_eq!(participants.len(), ids.len(), "both FSPs are answered for");
+    let mut participants = participants.into_iter();
     let payer = match participants.next().flatten() {
         None => {
             return Err(Refusal::Payer {

@@ -31,6 +31,11 @@ pub fn query(world: &mut impl Surroundings, event: received::Event) {
 pub(crate) fn status(transfer: &Transfer) -> TransferStatus {
     let ended_at = transfer.history.last().map(|step| step.at);
     let is_committed = transfer.state == State::Committed;
+    assert!(
+        !is_committed || transfer.fulfilment.is_some(),
+        "transfer {} is committed and has no fulfilment",
+        transfer.transfer_id
+    );
     TransferStatus {
         state: transfer.state.external(),
         fulfilment: transfer.fulfilment.clone().filter(|_| is_committed),

@@ -3,7 +3,7 @@
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_reject_requested as requested;
 use crate::bindings::rialto::transfers::transfer_reject_request_processed as processed;
 use crate::query::{not_found, refuse, wrong_destination};
-use crate::surroundings::{Publication, Surroundings, release};
+use crate::surroundings::{Publication, Surroundings, keep, release};
 use crate::timeout::tell_late_payee;
 use crate::transfer::{RejectionKind, State, Transfer};
 use rialto_sdk::errors::error;
@@ -50,7 +50,7 @@ fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: reques
     world.delete_reminder(&transfer.transfer_id);
     transfer.reject(RejectionKind::DeclinedByPayee, &event.error, now);
     release(world, &transfer.transfer_id);
-    world.put_transfer(&transfer);
+    keep(world, &transfer);
     world.publish(Publication::RejectRequestProcessed(processed::Event {
         transfer_id: transfer.transfer_id,
         payer_fsp: transfer.payer_fsp,

@@ -1,6 +1,6 @@
 //! What became of the messages to participants: kept beside a transfer, never inside its state.
 
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Surroundings, keep};
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::deliveries::{DeliveryDocument, record};
 use rialto_sdk::logging::Level;
@@ -19,5 +19,5 @@ pub fn report(world: &mut impl Surroundings, kind: &str, report: CallbackReport)
         &mut transfer.deliveries,
         DeliveryDocument::new(kind, report),
     );
-    world.put_transfer(&transfer);
+    keep(world, &transfer);
 }

@@ -105,6 +105,15 @@ pub trait Surroundings {
     fn log(&mut self, level: Level, line: &str);
 }
 
+/// Write a transfer whose document fits together.
+///
+/// # Panics
+/// When it does not.
+pub(crate) fn keep(world: &mut impl Surroundings, transfer: &Transfer) {
+    transfer.assert_whole();
+    world.put_transfer(transfer);
+}
+
 /// Release the reservation of a prepared transfer.
 ///
 /// # Panics

@@ -3,7 +3,7 @@
 use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed as elapsed;
 use crate::bindings::rialto::transfers::transfer_fulfil_comit_request_timedout as timedout;
 use crate::bindings::rialto::transfers::types::FulfilMode;
-use crate::surroundings::{Publication, Surroundings, release};
+use crate::surroundings::{Publication, Surroundings, keep, release};
 use crate::transfer::{RejectionKind, State, Transfer};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Role};
 use rialto_sdk::errors::error;
@@ -28,7 +28,7 @@ pub fn reminder_elapsed(world: &mut impl Surroundings, event: &elapsed::Event) {
         State::Committed if transfer.post_commit_timeout.is_none() => {
             // Committed is for ever; it is the timeout that is rejected.
             transfer.post_commit_timeout = Some(now);
-            world.put_transfer(&transfer);
+            keep(world, &transfer);
             let line = format!("transfer {}: post-commit timeout rejected", event.id);
             world.log(Level::Warn, &line);
         }
@@ -46,10 +46,16 @@ pub(crate) fn time_out(
     late_mode: Option<FulfilMode>,
     now: u64,
 ) {
+    assert!(
+        transfer.is_expired(now),
+        "transfer {} is ended as expired at {now} and expires at {}",
+        transfer.transfer_id,
+        transfer.expiration
+    );
     let error = expired();
     transfer.reject(RejectionKind::TimedOut, &error, now);
     release(world, &transfer.transfer_id);
-    world.put_transfer(transfer);
+    keep(world, transfer);
     tell(world, transfer, vec![Role::Payer, Role::Payee], late_mode);
 }
 

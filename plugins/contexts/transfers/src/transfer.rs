@@ -18,7 +18,7 @@ use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Money};
 use rialto_sdk::deliveries::DeliveryDocument;
 use rialto_sdk::messages::ErrorDocument;
-use rialto_sdk::money::document;
+use rialto_sdk::money::{document, minor_units};
 use serde::{Deserialize, Serialize};
 
 /// Where a transfer is.
@@ -294,8 +294,85 @@ impl Transfer {
             self.transfer_id,
             self.state
         );
+        let last = self.history.last().map(|step| step.state);
+        assert!(
+            last == Some(self.state),
+            "transfer {} is {:?} and came there by {last:?}",
+            self.transfer_id,
+            self.state
+        );
         self.state = state;
         self.history.push(Step { state, at: now });
+    }
+
+    /// Insist that what its document says fits together: to be asked before it is written.
+    ///
+    /// # Panics
+    /// When it does not: a mistake of this component, never of a participant.
+    pub fn assert_whole(&self) {
+        let (id, state) = (&self.transfer_id, self.state);
+        assert!(
+            !matches!(state, State::Received | State::Reserved),
+            "transfer {id} is to be kept as {state:?}, which lasts no longer than a turn"
+        );
+        let last = self.history.last().map(|step| step.state);
+        assert!(
+            last == Some(state),
+            "transfer {id} is {state:?} and came there by {last:?}"
+        );
+        let is_committed = state == State::Committed;
+        assert!(
+            self.fulfilment.is_some() == is_committed
+                && self.completed_timestamp.is_some() == is_committed,
+            "transfer {id} is {state:?}, was completed at {:?}, and its fulfilment is there: {}",
+            self.completed_timestamp,
+            self.fulfilment.is_some()
+        );
+        assert!(
+            self.rejection.is_some() == (state == State::Rejected),
+            "transfer {id} is {state:?} with the rejection {:?}",
+            self.rejection
+        );
+        assert!(
+            self.reason.is_some() == matches!(state, State::Rejected | State::Failed),
+            "transfer {id} is {state:?} with the reason {:?}",
+            self.reason
+        );
+        assert!(
+            self.mode.is_some() == self.fulfil_hash.is_some(),
+            "transfer {id} has the commitment {:?} with the hash {:?}",
+            self.mode,
+            self.fulfil_hash
+        );
+        assert!(
+            is_committed || self.post_commit_timeout.is_none(),
+            "transfer {id} is {state:?} and expired after its commit at {:?}",
+            self.post_commit_timeout
+        );
+        if matches!(state, State::Prepared | State::Committed) {
+            self.assert_reserved();
+        }
+    }
+
+    /// Insist that its amount can have been reserved and can be paid.
+    fn assert_reserved(&self) {
+        let id = &self.transfer_id;
+        assert!(
+            self.payer_fsp != self.payee_fsp,
+            "transfer {id} is from {} to itself",
+            self.payer_fsp
+        );
+        assert!(
+            minor_units(&self.amount) > 0,
+            "transfer {id} is of nothing in {}",
+            self.amount.currency
+        );
+        assert!(
+            self.payer_accounts.is_some() && self.payee_accounts.is_some(),
+            "transfer {id} has the accounts {:?} and {:?}",
+            self.payer_accounts,
+            self.payee_accounts
+        );
     }
 
     /// End it as rejected.

@@ -38,6 +38,10 @@ pub(super) fn count(world: &mut impl World, settlement: &mut Settlement) -> usiz
             debits: money(&row.currency, row.scale, row.debits.0),
             credits: money(&row.currency, row.scale, row.credits.0),
         });
+        assert!(
+            row.settled != settled,
+            "the transfers of row {id} are to be counted as settled: {settled}, and are"
+        );
         row.settled = settled;
         row.held = Units(0);
         ROWS.within(world).put(&id, &row);
@@ -74,6 +78,12 @@ pub(super) fn undo(world: &mut impl World, settlement: &mut Settlement) -> usize
         settlement.enter(Phase::Reopening);
         return 0;
     };
+    assert!(
+        (number as u64) < settlement.posted,
+        "list {number} of settlement {} is to be turned round, and {} were posted",
+        settlement.id,
+        settlement.posted
+    );
     settlement.cursor.part = number;
     let id = posted_id(&settlement.id, number as u64);
     let Some(posted) = POSTED.within(world).get(&id) else {

@@ -47,6 +47,7 @@ pub(super) fn hold(
         .map(|(.., own)| own.settlement.clone())
         .collect();
     let funds = world.accounts(&ids);
+    assert_eq!(funds.len(), wanted.len(), "the ledger answers each account");
     let mut lines = Vec::new();
     for ((id, mut row, amount, own), funds) in wanted.into_iter().zip(funds) {
         let has = funds.map_or(Units(0), |account| units(&account.position.available));
@@ -60,6 +61,11 @@ pub(super) fn hold(
                 amount,
                 &row,
             ));
+            assert!(
+                row.held == Units(0),
+                "{id} is to set {amount:?} aside beside {:?}",
+                row.held
+            );
             row.held = amount;
             ROWS.within(world).put(&id, &row);
         }
@@ -197,7 +203,9 @@ pub fn short_of(
                 .iter()
                 .map(|member| member.account.clone())
                 .collect();
-            for (member, account) in members.into_iter().zip(world.accounts(&ids)) {
+            let accounts = world.accounts(&ids);
+            assert_eq!(accounts.len(), ids.len(), "the ledger answers each account");
+            for (member, account) in members.into_iter().zip(accounts) {
                 let Some(account) = account else { continue };
                 let sums = owed.entry(member.participant).or_default();
                 sums.0.0 = sums

@@ -52,6 +52,12 @@ pub(super) fn calculate(world: &mut impl World, settlement: &mut Settlement) -> 
         open_accounts(world, settlement, &part, &members);
     }
     for ((id, member), account) in members.iter_mut().zip(&closed) {
+        assert!(
+            account.position.account_id == member.account,
+            "the ledger closes account {}, and was asked to close {}",
+            account.position.account_id,
+            member.account
+        );
         if member.transfers.is_none() {
             // The first settlement of the batch: so far its accounts hold transfers only.
             member.transfers = Some(Sums::on(account));
@@ -91,6 +97,11 @@ fn open_accounts(
             settlement.id
         )
     });
+    assert_eq!(
+        opened.len(),
+        members.len(),
+        "the ledger answers each account"
+    );
     for ((_, member), account) in members.iter().zip(opened) {
         let id = row_id(&settlement.id, &part.currency, &member.participant);
         let row = Row {

@@ -34,6 +34,11 @@ pub fn advance(world: &mut impl World, settings: &Settings, id: &str) -> Settlem
     let Some(mut settlement) = SETTLEMENTS.within(world).get_for_update(id) else {
         panic!("settlement {id:?} is not there");
     };
+    assert!(
+        settlement.id == id,
+        "settlement {id:?} is kept as {:?}",
+        settlement.id
+    );
     let mut done = 0;
     while settlement.state.is_working() && done < STEP {
         done += step(world, settings, &mut settlement).max(1);
@@ -85,6 +90,10 @@ fn page<T>(
     after: &str,
     scan: impl FnOnce(&Range) -> Vec<(String, T)>,
 ) -> Vec<(String, T)> {
+    assert!(
+        after.is_empty() || after.starts_with(prefix),
+        "what begins with {prefix:?} cannot follow {after:?}"
+    );
     // `0` follows the slash at the prefix's end, and ids hold no character before `!`.
     let end = format!("{}0", prefix.trim_end_matches('/'));
     let from = if after.is_empty() {

@@ -31,6 +31,13 @@ struct Side {
     looked_at: usize,
 }
 
+impl Side {
+    /// Whether nobody is left, here or further on.
+    fn is_done(&self) -> bool {
+        self.left.is_empty() && self.is_over
+    }
+}
+
 /// A pair: who pays, who is paid, how much.
 struct Pair {
     payer: (String, String),
@@ -182,15 +189,24 @@ fn next_pairs<W: World>(
             }
         }
     }
+    // What one side pays the other side is paid: they end together.
+    for (done, other) in [(&payers, &payees), (&payees, &payers)] {
+        assert!(
+            !done.is_done() || other.left.is_empty(),
+            "on one side of settlement {} nobody is left, and on the other {} are",
+            settlement.id,
+            other.left.len()
+        );
+    }
     let mut is_over = true;
     for (side, cursor) in [
         (payers, &mut settlement.cursor.after),
         (payees, &mut settlement.cursor.payees_after),
     ] {
+        is_over &= side.is_done();
         if side.left.is_empty() {
             *cursor = side.until;
         }
-        is_over &= side.left.is_empty() && side.is_over;
     }
     if is_over {
         settlement.cursor.part += 1;
@@ -224,8 +240,9 @@ fn next_side<W: World>(
             .iter()
             .map(|(.., account)| account.clone())
             .collect();
-        for ((id, participant, account), status) in candidates.into_iter().zip(world.accounts(&ids))
-        {
+        let accounts = world.accounts(&ids);
+        assert_eq!(accounts.len(), ids.len(), "the ledger answers each account");
+        for ((id, participant, account), status) in candidates.into_iter().zip(accounts) {
             let Some(status) = status else {
                 panic!("account {account:?} is not there");
             };
