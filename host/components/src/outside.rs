@@ -12,7 +12,7 @@ use wasmtime::component::Val;
 use crate::link::EventPayload;
 use crate::names::InterfaceName;
 use crate::release::{Member, Release};
-use crate::runtime::{failed, in_member, missing, note, params};
+use crate::runtime::{failed, in_member, note, params};
 use crate::values::Json;
 
 /// A call, or an event, with its arguments.
@@ -66,7 +66,9 @@ pub(crate) fn call(
         let mut results = vec![Val::Bool(false); member.exports[export].results];
         member.invoke(instance, export, &arguments, &mut results)?;
         // A function may give nothing.
-        let gave = results.first().map(|result| serde_json::to_value(Json(result)));
+        let gave = results
+            .first()
+            .map(|result| serde_json::to_value(Json(result)));
         let gave = gave.transpose()?.unwrap_or_default();
         let refused = match results.first() {
             Some(Val::Result(Err(_))) => Some(case(&gave["err"])),

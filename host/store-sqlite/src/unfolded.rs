@@ -79,6 +79,41 @@ struct State {
 }
 
 impl State {
+    /// Take the next entry.
+    fn push(&mut self, entry: Arc<Entry>, bytes: usize) {
+        assert!(
+            entry.place == self.last + 1,
+            "a group comes to place {} of the journal after place {}",
+            entry.place,
+            self.last
+        );
+        assert!(
+            entry.lsn >= self.lsn,
+            "a group through turn {} comes after one through turn {}",
+            entry.lsn,
+            self.lsn
+        );
+        self.lsn = entry.lsn;
+        for document in &entry.documents {
+            let newest = Newest {
+                place: entry.place,
+                version: document.version,
+                body: document.body.clone(),
+            };
+            let (collection, id) = document.key();
+            let documents = self.documents.entry(collection).or_default();
+            documents.insert(id, newest);
+        }
+        self.last = entry.place;
+        self.bytes += bytes;
+        self.entries.push_back(Waiting {
+            entry,
+            bytes,
+            since: Instant::now(),
+        });
+        self.assert_in_row();
+    }
+
     /// Insist that the entries are those of the last places, one after the other.
     fn assert_in_row(&self) {
         let first = self.entries.front().map(|first| first.entry.place);
@@ -136,18 +171,21 @@ impl Unfolded {
             "the journal's last place is {last}, and it has {} entries",
             entries.len()
         );
-        *self.state.lock() = State {
+        let mut state = State {
             last: last - entries.len() as u64,
             ..State::default()
         };
         for (entry, bytes) in entries {
-            self.push(Arc::new(entry), bytes);
+            state.push(Arc::new(entry), bytes);
         }
-        let now = self.state.lock().last;
         assert!(
-            now == last,
-            "the journal was read to place {now}, and its last one is {last}"
+            state.last == last,
+            "the journal was read to place {}, and its last one is {last}",
+            state.last
         );
+        // All at once: a fold begins where the last one did, with all that was there then.
+        *self.state.lock() = state;
+        self.changed.notify_all();
     }
 
     /// Wait while too much waits to be folded.
@@ -170,38 +208,9 @@ impl Unfolded {
     /// An entry is in the journal.
     pub fn push(&self, entry: Arc<Entry>, bytes: usize) {
         let mut state = self.state.lock();
-        assert!(
-            entry.place == state.last + 1,
-            "a group comes to place {} of the journal after place {}",
-            entry.place,
-            state.last
-        );
-        assert!(
-            entry.lsn >= state.lsn,
-            "a group through turn {} comes after one through turn {}",
-            entry.lsn,
-            state.lsn
-        );
-        state.lsn = entry.lsn;
-        for document in &entry.documents {
-            let newest = Newest {
-                place: entry.place,
-                version: document.version,
-                body: document.body.clone(),
-            };
-            let (collection, id) = document.key();
-            let documents = state.documents.entry(collection).or_default();
-            documents.insert(id, newest);
-        }
-        state.last = entry.place;
-        state.bytes += bytes;
-        let wake = state.entries.is_empty() || state.bytes > self.folding.bytes;
-        state.entries.push_back(Waiting {
-            entry,
-            bytes,
-            since: Instant::now(),
-        });
-        state.assert_in_row();
+        let is_first = state.entries.is_empty();
+        state.push(entry, bytes);
+        let wake = is_first || state.bytes > self.folding.bytes;
         drop(state);
         if wake {
             self.changed.notify_all();

@@ -262,10 +262,6 @@ fn remove_rows(
         }
         let mut slices = store.slices();
         let removed = slices.statement(text, bound, 1)?;
-        assert!(
-            removed <= at_once as u64,
-            "{removed} rows are removed in one transaction, and {at_once} are the most"
-        );
         slices.finish()?;
         if removed == 0 {
             return Ok(true);

@@ -367,8 +367,9 @@ impl Transfer {
             "transfer {id} is of nothing in {}",
             self.amount.currency
         );
+        let has_accounts = self.payer_accounts.is_some() && self.payee_accounts.is_some();
         assert!(
-            self.payer_accounts.is_some() && self.payee_accounts.is_some(),
+            has_accounts != self.archived.is_some(),
             "transfer {id} has the accounts {:?} and {:?}",
             self.payer_accounts,
             self.payee_accounts
