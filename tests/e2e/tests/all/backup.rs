@@ -97,6 +97,7 @@ async fn a_backup_that_was_taken_under_load_is_restored_and_payments_go_on() {
     assert!(world.host.log().contains("restored from a backup"));
 
     // All that was committed before the backup began is there, and what was under way ends.
+    world.host.nothing_waits().await.unwrap();
     let books = world.settled_books().await.unwrap();
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());
     let kept = books.transfers().keys();
