@@ -17,7 +17,7 @@ use rialto_components::headers::is_the_hosts;
 use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
 use rialto_components::runtime::{Argument, Moved};
-use rialto_engine::{Asker, Engine, Failure, Trace};
+use rialto_engine::{Asker, Engine, Failure, Trace, fatal};
 use rialto_openapi::{Head, head, validate};
 use rialto_telemetry::metrics::RequestLabels;
 use rialto_telemetry::{Metrics, Spans};
@@ -403,12 +403,17 @@ impl Service {
             return busy();
         };
         let worded = tokio::task::spawn_blocking(move || {
-            let release = runtime.current()?;
-            let member = release.member(&component)?;
-            runtime
-                .refuse(member, &head, &violation)
-                .inspect_err(|error| tracing::warn!(%error, "a refusal could not be worded"))
-                .ok()
+            let worded = fatal::contained(|| {
+                let release = runtime.current()?;
+                let member = release.member(&component)?;
+                runtime
+                    .refuse(member, &head, &violation)
+                    .inspect_err(|error| tracing::warn!(%error, "a refusal could not be worded"))
+                    .ok()
+            });
+            worded
+                .inspect_err(|panic| tracing::error!("wording a refusal panicked: {panic}"))
+                .ok()?
         })
         .await;
         match worded {

@@ -9,6 +9,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -71,13 +72,27 @@ pub fn contained<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
     run(Panics::Contained, body)
 }
 
-/// Work of which others do not depend: if it panics, it ends, and nothing else does.
-pub struct Contained<F>(Pin<Box<F>>);
+/// Work on which nothing else depends: if it panics, also while it is dropped, it ends, and nothing else does.
+pub struct Contained<F>(Option<Pin<Box<F>>>);
 
 impl<F: Future> Contained<F> {
     /// This work.
     pub fn new(work: F) -> Self {
-        Self(Box::pin(work))
+        Self(Some(Box::pin(work)))
+    }
+}
+
+impl<F> Contained<F> {
+    fn end(&mut self) {
+        let work = self.0.take();
+        // What it had is nobody's by now.
+        let _ = contained(|| drop(work));
+    }
+}
+
+impl<F> Drop for Contained<F> {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -85,23 +100,33 @@ impl<F: Future> Future for Contained<F> {
     type Output = Result<F::Output, Panic>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match contained(|| self.0.as_mut().poll(context)) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-            Err(panic) => Poll::Ready(Err(panic)),
-        }
+        let Some(work) = self.0.as_mut() else {
+            panic!("work is polled after its end");
+        };
+        let ended = match contained(|| work.as_mut().poll(context)) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(output)) => Ok(output),
+            Err(panic) => Err(panic),
+        };
+        self.end();
+        Poll::Ready(ended)
     }
 }
 
 /// Until this is dropped, a panic of this thread ends the process, also within what is contained: what is
 /// done now is everybody's.
-pub struct Critical(#[allow(dead_code, reason = "it is put back when this is dropped")] Before);
+///
+/// It is this thread's: no task may hold it while it waits.
+pub struct Critical(
+    #[allow(dead_code, reason = "it is put back when this is dropped")] Before,
+    PhantomData<*const ()>,
+);
 
 impl Critical {
     /// From now on.
     #[must_use]
     pub fn begin() -> Self {
-        Self(Before(PANICS.replace(Panics::End)))
+        Self(Before(PANICS.replace(Panics::End)), PhantomData)
     }
 }
 

@@ -233,6 +233,8 @@ pub enum ReservationState {
     Fulfilled,
     /// The payer has them back.
     Released,
+    /// It is in an archive, with its entries.
+    Archived,
 }
 
 /// A document of `reservations`.

@@ -268,7 +268,9 @@ impl Ledger {
                 })?);
             }
         }
-        entries.sort_by_key(|entry| entry.posted_at);
+        // One that was not taken out at once may be in a later archive too.
+        entries.sort_by(|one, other| (one.posted_at, &one.id).cmp(&(other.posted_at, &other.id)));
+        entries.dedup_by(|one, other| one.id == other.id);
         Ok((entries.iter().map(Shown::of).collect(), found.missing))
     }
 }

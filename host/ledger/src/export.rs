@@ -282,6 +282,7 @@ fn reservation(of: &Reservation) -> Row {
         crate::documents::ReservationState::Open => "open",
         crate::documents::ReservationState::Fulfilled => "fulfilled",
         crate::documents::ReservationState::Released => "released",
+        crate::documents::ReservationState::Archived => "archived",
     };
     let values = vec![
         of.transfer_id.clone().into(),

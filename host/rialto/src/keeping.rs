@@ -76,7 +76,8 @@ impl Archivist {
             .store
             .archive(&self.keep, &self.folder, clock.now(), &is_enough);
         let archived = archived.map_err(anyhow::Error::from);
-        let archived = archived.and_then(|_| self.documents.look(clock.now(), &is_enough));
+        let documents = self.documents.look(clock.now(), &is_enough);
+        let archived = archived.and(documents);
         // A host that stops lets nobody finish.
         if let Err(error) = archived
             && !is_enough()

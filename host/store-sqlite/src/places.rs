@@ -94,6 +94,11 @@ impl Places {
         Ok(filter.eras(filter.fingerprint_of_collection(collection)))
     }
 
+    /// How many eras are full, and their filters are kept.
+    pub fn kept_eras(&self) -> u32 {
+        self.next.lock().kept
+    }
+
     /// The era of the newest documents.
     pub fn open_era(&self) -> Result<u32, StoreError> {
         era_of(self.next.lock().place)

@@ -30,6 +30,17 @@ struct Known {
 pub(super) struct Leave<'a> {
     _slot: SemaphorePermit<'a>,
     probe: bool,
+    destination: &'a Destination,
+}
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        // All others wait for what becomes of a probe: one that told nothing has met nobody.
+        if self.probe {
+            let destination = self.destination;
+            destination.missed(self, "the attempt broke off");
+        }
+    }
 }
 
 /// Why a request is not sent now.
@@ -108,6 +119,7 @@ impl Destination {
                     return Ok(Leave {
                         _slot: slot,
                         probe: admitted == Admission::Probe,
+                        destination: self,
                     });
                 }
             }
@@ -129,7 +141,8 @@ impl Destination {
     }
 
     /// Somebody is there.
-    pub fn met(&self) {
+    pub fn met(&self, leave: &mut Leave<'_>) {
+        leave.probe = false;
         if self.circuit.lock().breaker.met() {
             tracing::info!(destination = self.name, "it answers again");
             self.news.notify_waiters();
@@ -137,16 +150,15 @@ impl Destination {
     }
 
     /// Nobody is there.
-    pub fn missed(&self, leave: &Leave<'_>, reason: &str) {
+    pub fn missed(&self, leave: &mut Leave<'_>, reason: &str) {
+        let probe = std::mem::take(&mut leave.probe);
         let mut known = self.circuit.lock();
-        let opened = known
-            .breaker
-            .missed(Instant::now(), leave.probe, rand::random());
+        let opened = known.breaker.missed(Instant::now(), probe, rand::random());
         known.last_failure = Some(reason.to_owned());
         let failures = known.breaker.failures();
         drop(known);
         if opened {
-            if !leave.probe {
+            if !probe {
                 tracing::warn!(
                     destination = self.name,
                     failures,

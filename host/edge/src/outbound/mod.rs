@@ -217,22 +217,22 @@ impl Inner {
         let mut last = None;
         loop {
             let left = self.left(request).unwrap_or_default();
-            let leave = match destination.leave(left, waits).await {
+            let mut leave = match destination.leave(left, waits).await {
                 Ok(leave) => leave,
                 Err(held) => return (given_up(held, last), attempts),
             };
             attempts += 1;
             let missed = match attempt(&self.client, request, built.clone()).await {
                 Ok(response) => {
-                    destination.met();
+                    destination.met(&mut leave);
                     return (Outcome::Delivered(response), attempts);
                 }
                 Err(missed) => missed,
             };
             if missed.is_of_nobody() {
-                destination.missed(&leave, &missed.reason);
+                destination.missed(&mut leave, &missed.reason);
             } else {
-                destination.met();
+                destination.met(&mut leave);
             }
             drop(leave);
             let pause = pause(request, attempts);

@@ -419,6 +419,12 @@ fn child_that_panics_elsewhere() {
         let _critical = (how == "critical").then(fatal::Critical::begin);
         assert_eq!(how, "", "nobody depends on this");
     };
+    struct PanicsAgain;
+    impl Drop for PanicsAgain {
+        fn drop(&mut self) {
+            assert!(std::thread::panicking(), "nobody depends on this either");
+        }
+    }
     let contained = std::env::var(CONTAINED).unwrap() != "no";
     let thread = std::thread::Builder::new().name("elsewhere".into());
     let ran = thread.spawn(move || {
@@ -429,6 +435,19 @@ fn child_that_panics_elsewhere() {
         let task = std::pin::pin!(fatal::Contained::new(async move { panics() }));
         let ended = task.poll(&mut context);
         assert!(matches!(ended, std::task::Poll::Ready(Err(_))), "{ended:?}");
+        // What is left of work may panic as well, polled to its end or never polled.
+        let again = PanicsAgain;
+        let mut task = fatal::Contained::new(async {
+            let _again = &again;
+            std::future::pending::<()>().await;
+        });
+        let _ = std::pin::Pin::new(&mut task).poll(&mut context);
+        drop(task);
+        std::mem::forget(again);
+        let again = PanicsAgain;
+        drop(fatal::Contained::new(async move {
+            let _again = again;
+        }));
     });
     ran.unwrap().join().unwrap();
 }

@@ -36,6 +36,10 @@ impl Transfers {
         report: &mut Report,
     ) {
         report.looked_at(Check::Reservations);
+        if reservation.state == ReservationState::Archived {
+            // Its id stays, and no entry of it: one would be told at the end.
+            return;
+        }
         let of = &reservation.accounts;
         let (amount, id) = (reservation.amount.0, &reservation.transfer_id);
         let position = accounts.index(&of.payer_position);
@@ -106,7 +110,7 @@ impl Transfers {
             return;
         };
         let is_done = match reservation.state {
-            ReservationState::Open => false,
+            ReservationState::Open | ReservationState::Archived => false,
             ReservationState::Released => transfer.release.is_some() && transfer.prepare.is_some(),
             ReservationState::Fulfilled => {
                 transfer.fulfil.is_some() && transfer.prepare.is_some() && transfer.record.is_some()
@@ -152,7 +156,7 @@ fn judge(id: &str, transfer: &Transfer, report: &mut Report) {
     let fulfil = payee.and_then(|payee| posting(&of.payer_position, payee));
     let release = posting(&of.payer_position, &of.payer_liquidity);
     let (fulfil, release, may_be_recorded) = match reservation.state {
-        ReservationState::Open => (None, None, false),
+        ReservationState::Open | ReservationState::Archived => (None, None, false),
         ReservationState::Fulfilled => (fulfil, None, true),
         ReservationState::Released => (None, release, false),
     };

@@ -157,20 +157,16 @@ fn store_of(scheme: &Path) -> anyhow::Result<PathBuf> {
     Ok(operator_of(scheme)?.store_path(scheme))
 }
 
-/// The folders of a store and of its archives. Who names the store needs no scheme.
+/// The folders of a store and of its archives. Who names the store needs no scheme, and does not touch the
+/// archives of the scheme's own store: they are looked for in the folder that is named.
 fn folders_of(scheme: &Path, state: Option<&Path>) -> anyhow::Result<(PathBuf, PathBuf)> {
-    match (state, operator_of(scheme)) {
-        (Some(state), Ok(operator)) => {
-            Ok((state.to_owned(), operator.archives_path(scheme, state)))
-        }
-        (Some(state), Err(_)) => Ok((state.to_owned(), state.join("archives"))),
-        (None, operator) => {
-            let operator = operator?;
-            let store = operator.store_path(scheme);
-            let archives = operator.archives_path(scheme, &store);
-            Ok((store, archives))
-        }
+    if let Some(state) = state {
+        return Ok((state.to_owned(), state.join("archives")));
     }
+    let operator = operator_of(scheme)?;
+    let store = operator.store_path(scheme);
+    let archives = operator.archives_path(scheme, &store);
+    Ok((store, archives))
 }
 
 /// A scheme's rialto.toml alone.

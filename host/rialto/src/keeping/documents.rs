@@ -34,10 +34,18 @@ pub struct Documents {
     /// Periods in milliseconds, by the names that components have for their documents.
     keep: BTreeMap<String, u64>,
     folder: PathBuf,
-    /// Eras that have documents which are not over, and when they are asked for again.
-    later: Mutex<HashMap<(Name, String, u32), Timestamp>>,
+    /// Eras of which not everything is over, and when they are asked for again.
+    later: Mutex<HashMap<(Name, String, u32), Later>>,
     /// The release for which it was said which names of `keep` no component has.
     told: Mutex<Option<u64>>,
+}
+
+/// When an era is asked for again.
+#[derive(Clone, Copy)]
+struct Later {
+    at: Timestamp,
+    /// Whether it has documents that are too young: then those behind it are, too.
+    is_young: bool,
 }
 
 /// As `retention-handler` has it.
@@ -124,17 +132,26 @@ impl Documents {
         let Some(release) = self.runtime.current() else {
             return Ok(());
         };
-        self.go_on(&release, is_enough)?;
+        // What fails for one keeps no other from going on.
+        let mut failed = None;
+        for archive in self.store.documents_to_take_out()? {
+            let gone_on = self.go_on(&release, &archive, is_enough);
+            keep_first(&mut failed, gone_on);
+        }
         let mut names: HashSet<String> = HashSet::new();
         for component in keepers(&release) {
-            let kept: Vec<Kept> = self.ask(&release, component, "kept", Vec::new())?;
-            names.extend(kept.iter().map(|kept| kept.name.clone()));
-            for kept in &kept {
-                self.kept(&release, component, kept, now, is_enough)?;
-            }
+            let kept = self.ask::<Vec<Kept>>(&release, component, "kept", Vec::new());
+            let kept = kept.map(|all| {
+                names.extend(all.iter().map(|kept| kept.name.clone()));
+                for kept in &all {
+                    let done = self.kept(&release, component, kept, now, is_enough);
+                    keep_first(&mut failed, done);
+                }
+            });
+            keep_first(&mut failed, kept);
         }
         self.tell_unknown(&release, &names);
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 
     /// Say once a release which names of `keep` mean nothing.
@@ -152,22 +169,25 @@ impl Documents {
         }
     }
 
-    /// Have components take out what archives have that were written before a crash or a failure.
-    fn go_on(&self, release: &Release, is_enough: &dyn Fn() -> bool) -> anyhow::Result<()> {
-        for (archive, head, taken) in self.store.documents_to_take_out(&self.folder)? {
-            let (Some(component), Some(kept)) = (&head.component, &head.kept) else {
-                anyhow::bail!("{} does not say whose documents it has", archive.file);
-            };
-            let component: Name = component.as_str().into();
-            ensure!(
-                keepers(release).any(|keeper| *keeper == component),
-                "{} has documents of `{component}`, and no component of this name in release {} takes them out",
-                archive.file,
-                release.number
-            );
-            self.take_out(release, &component, kept, &archive, &taken, is_enough)?;
-        }
-        Ok(())
+    /// Have a component take out what an archive has that was written before a crash or a failure.
+    fn go_on(
+        &self,
+        release: &Release,
+        archive: &Archive,
+        is_enough: &dyn Fn() -> bool,
+    ) -> anyhow::Result<()> {
+        let (head, taken) = self.store.archived_documents(&self.folder, archive)?;
+        let (Some(component), Some(kept)) = (&head.component, &head.kept) else {
+            anyhow::bail!("{} does not say whose documents it has", archive.file);
+        };
+        let component: Name = component.as_str().into();
+        ensure!(
+            keepers(release).any(|keeper| *keeper == component),
+            "{} has documents of `{component}`, and no component of this name in release {} takes them out",
+            archive.file,
+            release.number
+        );
+        self.take_out(release, &component, kept, archive, &taken, is_enough)
     }
 
     fn kept(
@@ -207,46 +227,66 @@ impl Documents {
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
-        let asked = self.store.eras_asked(place.component, place.collection)?;
+        // Of one name: another one may let go what this one keeps.
+        let of = format!("{}/{}", place.kept, place.collection);
+        let asked = self.store.eras_asked(place.component, &of)?;
         let before = now.0.saturating_sub(period);
-        for era in (0..self.store.open_era()?).filter(|era| !asked.contains(era)) {
-            let key = (place.component.clone(), place.collection.to_owned(), era);
-            if self
-                .later
-                .lock()
-                .get(&key)
-                .is_some_and(|later| now < *later)
-            {
-                continue;
+        let again = Timestamp(now.0.saturating_add(period / AGAIN_AFTER));
+        for era in (0..self.store.full_eras()).filter(|era| !asked.contains(era)) {
+            let key = (place.component.clone(), of.clone(), era);
+            let later = self.later.lock().get(&key).copied();
+            match later.filter(|later| now < later.at) {
+                Some(Later { is_young: true, .. }) => return Ok(()),
+                Some(_) => continue,
+                None => {}
             }
             let ids = self.store.ids_in_era(place.id, era)?;
             let judged = self.judge(place, &ids, before, is_enough)?;
             if is_enough() {
                 return Ok(());
             }
-            if !judged.over.is_empty() {
-                let bundles: Vec<Bundle> = judged.over.into_iter().map(Bundle::from).collect();
-                let of = (&**place.component, place.kept, era);
-                let archived = self
-                    .store
-                    .archive_documents(of, &bundles, &self.folder, now)?;
-                if let Some((archive, taken)) = archived {
-                    let (release, component) = (place.release, place.component);
-                    self.take_out(release, component, place.kept, &archive, &taken, is_enough)?;
-                }
-            } else if (judged.young, judged.open) == (0, 0) {
-                self.store
-                    .note_asked(place.component, place.collection, era)?;
+            let (is_young, is_open) = (judged.young > 0, judged.open > 0);
+            // An era that is over bit by bit makes few files, not one a look.
+            let is_too_soon = is_young && later.is_none();
+            if judged.over.is_empty() && !is_young && !is_open {
+                self.store.note_asked(place.component, &of, era)?;
+                self.later.lock().remove(&key);
+            } else if !judged.over.is_empty() && !is_too_soon {
+                self.archive(place, era, judged.over, now, is_enough)?;
             }
-            if judged.young > 0 {
-                return Ok(());
-            }
-            if judged.open > 0 {
-                let later = Timestamp(now.0.saturating_add(period / AGAIN_AFTER));
+            if is_young || is_open {
+                let later = Later {
+                    at: again,
+                    is_young,
+                };
                 self.later.lock().insert(key, later);
+            }
+            if is_young {
+                return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Write what is over of an era to a file, and have it taken out.
+    fn archive(
+        &self,
+        place: &Place<'_>,
+        era: u32,
+        over: Vec<Over>,
+        now: Timestamp,
+        is_enough: &dyn Fn() -> bool,
+    ) -> anyhow::Result<()> {
+        let bundles: Vec<Bundle> = over.into_iter().map(Bundle::from).collect();
+        let of = (&**place.component, place.kept, era);
+        let archived = self
+            .store
+            .archive_documents(of, &bundles, &self.folder, now)?;
+        let Some((archive, taken)) = archived else {
+            return Ok(());
+        };
+        let (release, component) = (place.release, place.component);
+        self.take_out(release, component, place.kept, &archive, &taken, is_enough)
     }
 
     fn judge(
@@ -294,10 +334,28 @@ impl Documents {
             if is_enough() {
                 return Ok(());
             }
-            let bundles: Vec<Value> = some.iter().map(bundle).collect();
-            let arguments = vec![json!(kept), file.clone(), json!(bundles)];
-            self.ask::<Value>(release, component, "archived", arguments)
-                .with_context(|| format!("taking out what {} has", archive.file))?;
+            let tell = |bundles: &[Taken]| {
+                let bundles: Vec<Value> = bundles.iter().map(bundle).collect();
+                let arguments = vec![json!(kept), file.clone(), json!(bundles)];
+                self.ask::<Value>(release, component, "archived", arguments)
+            };
+            if tell(some).is_ok() || is_enough() {
+                continue;
+            }
+            // One of them, or all together, is too much: what fails by itself stays, and is archived again.
+            for one in some {
+                if let Err(error) = tell(std::slice::from_ref(one)) {
+                    let (archive, subject) = (&archive.file, &one.subject);
+                    tracing::error!(
+                        archive,
+                        subject,
+                        "it is not taken out of the store: {error:#}"
+                    );
+                }
+            }
+        }
+        if is_enough() {
+            return Ok(());
         }
         Ok(self.store.documents_taken_out(archive)?)
     }
@@ -335,6 +393,12 @@ impl Documents {
             Ok(Called::Gone) => Err(anyhow!("another release has become current meanwhile")),
             Err(_) => Err(anyhow!("`{component}` gave no answer to `{function}`")),
         }
+    }
+}
+
+fn keep_first(failed: &mut Option<anyhow::Error>, done: anyhow::Result<()>) {
+    if let Err(error) = done {
+        failed.get_or_insert(error);
     }
 }
 

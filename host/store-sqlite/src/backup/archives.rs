@@ -1,7 +1,10 @@
 //! Archives in a backup. Their files never change, so they are copied one by one, and each is compared with
 //! the digest that the database has of it.
 
+use std::io::ErrorKind;
 use std::path::Path;
+
+use rialto_files::FileError;
 
 use super::{BackupError, Copied, Step, hashed, io_of};
 use crate::retention::Archive;
@@ -62,20 +65,38 @@ pub(super) fn restore(
     }
     rialto_files::folder(to)?;
     for expected in archives {
-        let path = to.join(&expected.file);
-        if path.exists() {
-            let of = expected.bytes;
-            let mut told = |done| tell(Step::Hashing { done, of });
-            let (bytes, sha256) = hashed(&path, None, &mut told)?;
-            if (bytes, &sha256) != (expected.bytes, &expected.sha256) {
-                return Err(BackupError::InTheWay(path));
-            }
+        if to.join(&expected.file).exists() {
             continue;
         }
         let from = backup.join(FOLDER).join(&expected.file);
         copy(&from, to, expected, tell)?;
     }
     Ok(rialto_files::sync_folder(to)?)
+}
+
+/// Refuse to begin where another file has the name of an archive, or the folder is not the host's alone.
+pub(super) fn nothing_in_the_way(
+    archives: &[Copied],
+    to: &Path,
+    tell: &mut dyn FnMut(Step),
+) -> Result<(), BackupError> {
+    if archives.is_empty() {
+        return Ok(());
+    }
+    rialto_files::folder(to)?;
+    for expected in archives {
+        let path = to.join(&expected.file);
+        if !path.exists() {
+            continue;
+        }
+        let of = expected.bytes;
+        let mut told = |done| tell(Step::Hashing { done, of });
+        let (bytes, sha256) = hashed(&path, None, &mut told)?;
+        if (bytes, &sha256) != (expected.bytes, &expected.sha256) {
+            return Err(BackupError::InTheWay(path));
+        }
+    }
+    Ok(())
 }
 
 /// Copy one file into a folder, under its name once it is whole and on the disk.
@@ -87,20 +108,43 @@ fn copy(
 ) -> Result<(), BackupError> {
     let partial = folder.join(format!("{}{PARTIAL}", expected.file));
     match std::fs::remove_file(&partial) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
             return Err(io_of(&partial)(error));
         }
         _ => {}
     }
-    let mut file = rialto_files::create(&partial)?;
+    let copied = fill(from, &partial, expected, tell).and_then(|()| {
+        let path = folder.join(&expected.file);
+        // A second name, for renaming would take the place of a file that comes at the same moment.
+        match std::fs::hard_link(&partial, &path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(BackupError::InTheWay(path))
+            }
+            linked => linked.map_err(io_of(&path)),
+        }
+    });
+    let removed = std::fs::remove_file(&partial).map_err(io_of(&partial));
+    copied.and(removed)
+}
+
+/// Copy a file's bytes to the disk, and compare them with what they were.
+fn fill(
+    from: &Path,
+    partial: &Path,
+    expected: &Copied,
+    tell: &mut dyn FnMut(Step),
+) -> Result<(), BackupError> {
+    // Neither a link to elsewhere nor a pipe that never ends.
+    let found = std::fs::symlink_metadata(from).map_err(io_of(from))?;
+    if !found.is_file() {
+        return Err(FileError::NoFile(from.to_owned()).into());
+    }
+    let mut file = rialto_files::create(partial)?;
     let of = expected.bytes;
     let mut told = |done| tell(Step::Copying { done, of });
-    let (bytes, sha256) = hashed(from, Some((&partial, &mut file)), &mut told)?;
+    let (bytes, sha256) = hashed(from, Some((partial, &mut file)), &mut told)?;
     if (bytes, &sha256) != (expected.bytes, &expected.sha256) {
-        let _ = std::fs::remove_file(&partial);
         return Err(BackupError::differs(from, (bytes, &sha256), expected));
     }
-    file.sync_all().map_err(io_of(&partial))?;
-    let path = folder.join(&expected.file);
-    std::fs::rename(&partial, &path).map_err(io_of(&path))
+    file.sync_all().map_err(io_of(partial))
 }

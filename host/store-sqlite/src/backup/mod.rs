@@ -20,6 +20,7 @@ use sha2::{Digest as _, Sha256};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, SqliteConnection};
 
+use crate::retention::is_plain_name;
 use crate::slices::counter;
 use crate::{failed, journal};
 
@@ -218,7 +219,15 @@ pub fn manifest(backup: &Path) -> Result<Manifest, BackupError> {
             rialto: head.rialto,
         });
     }
-    serde_json::from_slice(&text).map_err(read)
+    let manifest: Manifest = serde_json::from_slice(&text).map_err(read)?;
+    let mut names = manifest.archives.iter().map(|archive| &archive.file);
+    match names.find(|name| !is_plain_name(name)) {
+        None => Ok(manifest),
+        Some(name) => Err(BackupError::Damaged {
+            path,
+            what: format!("{name:?} is no name of an archive"),
+        }),
+    }
 }
 
 /// What every form of a manifest has.

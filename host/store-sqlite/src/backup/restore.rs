@@ -52,6 +52,7 @@ pub fn restore(
     if !is_empty_but(to, &left)? {
         return Err(BackupError::NotEmpty(to.to_owned()));
     }
+    archives::nothing_in_the_way(&of.archives, archives_to, tell)?;
     let lock = in_use::lock_file(to, owner)?;
     in_use::locked(&lock).map_err(|()| BackupError::InUse(to.to_owned()))?;
     let unfinished = to.join(UNFINISHED);
@@ -62,8 +63,9 @@ pub fn restore(
         std::fs::rename(&unfinished, &path).map_err(io_of(&path))?;
         Ok(rialto_files::sync_folder(to)?)
     });
-    if restored.is_err() {
-        let _ = std::fs::remove_file(&unfinished);
+    if restored.is_err() && unfinished.exists() {
+        // It gives back its space. That it is there keeps a host from making a new store in its place.
+        let _ = File::create(&unfinished);
     }
     restored.map(|()| of)
 }
@@ -86,6 +88,9 @@ fn bring(
     }
     let from = backup.join(DATABASE);
     let mut file = rialto_files::create(to)?;
+    if let Some(folder) = to.parent() {
+        rialto_files::sync_folder(folder)?;
+    }
     let whole = of.database.bytes;
     let mut told = |done| tell(Step::Copying { done, of: whole });
     let (bytes, sha256) = hashed(&from, Some((to, &mut file)), &mut told)?;
@@ -126,7 +131,10 @@ async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
             "next_id",
             signed(next + NUMBERS_LEFT_OUT).map_err(unreadable)?,
         ),
-        ("restored", signed(of.restored + 1).map_err(unreadable)?),
+        (
+            "restored",
+            signed(of.restored.saturating_add(1)).map_err(unreadable)?,
+        ),
         ("restored_lsn", signed(of.lsn).map_err(unreadable)?),
         ("restored_taken", of.taken.as_millisecond()),
     ];

@@ -47,6 +47,8 @@ pub struct ArchivedDocument {
     pub about: [String; 1],
     /// When that was over, milliseconds since 1970.
     pub at: u64,
+    /// With which others it goes: those of the same number in its archive.
+    pub bundle: u64,
     /// Its collection.
     pub collection: String,
     /// Its id.
@@ -68,12 +70,11 @@ fn digest(body: &str) -> String {
 }
 
 impl SqliteStore {
-    /// The first era that may still get documents; those before it do not.
-    ///
-    /// # Errors
-    /// When the store was not recovered.
-    pub fn open_era(&self) -> Result<u32, StoreError> {
-        self.inner.places.open_era()
+    /// How many eras are full, with all their documents in the tables. A fold gives places before it writes.
+    #[must_use]
+    pub fn full_eras(&self) -> u32 {
+        let _still = self.inner.folding.lock();
+        self.inner.places.kept_eras()
     }
 
     /// The ids of a collection's documents in an era that gets no more, in the order of their first writing.
@@ -174,9 +175,11 @@ impl SqliteStore {
             ..inner.head(Class::Documents, era)?
         };
         let mut taken = Vec::new();
-        let written = inner.write_file(&head, folder, |out| {
+        let earlier = take::named_like(&self.archives()?, &head);
+        let written = inner.write_file(&head, earlier, folder, |out| {
             for bundle in bundles {
-                let Some(documents) = self.bodies(&collections, bundle)? else {
+                let number = taken.len() as u64;
+                let Some(documents) = self.bodies(&collections, bundle, number)? else {
                     continue;
                 };
                 for document in &documents {
@@ -201,6 +204,7 @@ impl SqliteStore {
         &self,
         collections: &HashMap<String, CollectionId>,
         bundle: &Bundle,
+        number: u64,
     ) -> Result<Option<Vec<ArchivedDocument>>, StoreError> {
         let mut documents = Vec::with_capacity(bundle.documents.len());
         for (collection, id) in &bundle.documents {
@@ -211,10 +215,20 @@ impl SqliteStore {
             let Some(found) = found else {
                 return Ok(None);
             };
+            if found.body.contains(['\n', '\r']) {
+                // JSON as somebody has laid it out: it would be several lines of the archive.
+                tracing::error!(
+                    collection,
+                    id,
+                    "a document with line breaks cannot be archived, and stays with what goes with it"
+                );
+                return Ok(None);
+            }
             let document = RawValue::from_string(found.body.to_string());
             documents.push(ArchivedDocument {
                 about: [bundle.subject.clone()],
                 at: bundle.at,
+                bundle: number,
                 collection: collection.clone(),
                 id: id.clone(),
                 document: document.map_err(|error| unreadable("a document", error))?,
@@ -223,31 +237,35 @@ impl SqliteStore {
         Ok(Some(documents))
     }
 
-    /// Archives of documents that may not be taken out yet, each with its head and what it has.
+    /// Archives of documents of which not all may have been taken out yet.
     ///
     /// # Errors
-    /// When the store cannot be read, or one of the files is not what was written.
-    pub fn documents_to_take_out(
+    /// When the store cannot be read.
+    pub fn documents_to_take_out(&self) -> Result<Vec<Archive>, StoreError> {
+        let mut archives = self.archives()?;
+        archives.retain(|archive| !archive.done && archive.class == Class::Documents);
+        Ok(archives)
+    }
+
+    /// What an archive of documents has, and its head.
+    ///
+    /// # Errors
+    /// When the file is not what was written.
+    pub fn archived_documents(
         &self,
         folder: &Path,
-    ) -> Result<Vec<(Archive, Head, Vec<Taken>)>, RetentionError> {
-        let mut all = Vec::new();
-        for archive in self.archives()? {
-            if archive.done || archive.class != Class::Documents {
-                continue;
+        archive: &Archive,
+    ) -> Result<(Head, Vec<Taken>), RetentionError> {
+        let path = folder.join(&archive.file);
+        let verified = match verify(&path) {
+            Ok(verified) if archive.is(&verified) => verified,
+            _ => {
+                let sha256 = archive.sha256.clone();
+                return Err(RetentionError::Lost { path, sha256 });
             }
-            let path = folder.join(&archive.file);
-            let verified = match verify(&path) {
-                Ok(verified) if archive.is(&verified) => verified,
-                _ => {
-                    let sha256 = archive.sha256;
-                    return Err(RetentionError::Lost { path, sha256 });
-                }
-            };
-            let taken = taken(&path, &verified.head)?;
-            all.push((archive, verified.head, taken));
-        }
-        Ok(all)
+        };
+        let taken = taken(&path, &verified.head)?;
+        Ok((verified.head, taken))
     }
 
     /// All documents of an archive have been taken out.
@@ -289,15 +307,17 @@ pub fn documents_about(
 /// What an archive has, by its bundles: the documents of one follow each other.
 fn taken(path: &Path, head: &Head) -> Result<Vec<Taken>, RetentionError> {
     let mut bundles: Vec<Taken> = Vec::new();
+    let mut last_number = None;
     rialto_archive::lines::<RetentionError>(path, &mut |line| {
         // Only items have a document: not the head, the index and the tail.
         let Ok(item) = serde_json::from_str::<ArchivedDocument>(line) else {
             return Ok(());
         };
         let [subject] = &item.about;
-        match bundles.last_mut() {
-            Some(last) if last.subject == *subject => last.documents.push(item.key()),
-            _ => bundles.push(Taken {
+        let is_more_of_it = last_number.replace(item.bundle) == Some(item.bundle);
+        match bundles.last_mut().filter(|_| is_more_of_it) {
+            Some(last) => last.documents.push(item.key()),
+            None => bundles.push(Taken {
                 subject: subject.clone(),
                 documents: vec![item.key()],
             }),

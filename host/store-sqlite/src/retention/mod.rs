@@ -29,7 +29,7 @@ pub use contents::{Contents, Kept, Sizes};
 pub use documents::{ArchivedDocument, Bundle, Taken, documents_about};
 pub use look::Archived;
 pub use take::Archive;
-pub(crate) use take::archives;
+pub(crate) use take::{archives, is_plain_name};
 
 /// Parts of the shortest period after which an era ends although it is not full: so late is the last of
 /// an era behind the first.
@@ -109,6 +109,9 @@ pub enum RetentionError {
     /// The file.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The folder is not the host's alone, or a file in it cannot be made.
+    #[error(transparent)]
+    File(#[from] rialto_files::FileError),
     /// The folder, or another file in it.
     #[error("{path} cannot be used")]
     Io {

@@ -1,9 +1,8 @@
 //! Taking an era out of the tables: the file first, then its row, then what it has.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::BufWriter;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rialto_archive::{Head, LAYOUT, Verified, Writer, Written, verify};
 use rialto_engine::Timestamp;
@@ -18,6 +17,8 @@ use crate::{Inner, failed, unreadable};
 /// How many files of other stores may have the name that an archive should have.
 const NAMES_MAX: u32 = 1_000;
 
+/// How the names of archives end.
+const ENDING: &str = ".jsonl.gz";
 /// How the name of a file ends that is being written.
 const PARTIAL: &str = ".partial";
 
@@ -58,6 +59,14 @@ impl Archive {
     }
 }
 
+/// Whether a name is that of a file in its folder, and of no other one: what a database or a manifest says
+/// may be somebody else's word.
+pub(crate) fn is_plain_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    let is_normal = matches!(parts.next(), Some(Component::Normal(part)) if part == name);
+    is_normal && parts.next().is_none() && !name.contains('\0') && name.ends_with(ENDING)
+}
+
 /// All archives, by class and era.
 pub(crate) async fn archives(
     connection: &mut SqliteConnection,
@@ -74,10 +83,14 @@ pub(crate) async fn archives(
         .map(|row| {
             let number = |column| unsigned(row.try_get(column).map_err(failed)?);
             let class: &str = row.try_get(0).map_err(failed)?;
+            let file: String = row.try_get(2).map_err(failed)?;
+            if !is_plain_name(&file) {
+                return Err(unreadable("the name of an archive", format!("{file:?}")));
+            }
             Ok(Archive {
                 class: Class::of(class).ok_or_else(|| unreadable("a class", class))?,
                 era: row.try_get(1).map_err(failed)?,
-                file: row.try_get(2).map_err(failed)?,
+                file,
                 sha256: row.try_get(3).map_err(failed)?,
                 signature: row.try_get(4).map_err(failed)?,
                 items: number(5)?,
@@ -98,8 +111,8 @@ fn name(of: &Head, n: u32) -> String {
     let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
     let (parts, era) = (parts.join("-"), of.era);
     match n {
-        0 => format!("{parts}-{era:010}.jsonl.gz"),
-        n => format!("{parts}-{era:010}-{n}.jsonl.gz"),
+        0 => format!("{parts}-{era:010}{ENDING}"),
+        n => format!("{parts}-{era:010}-{n}{ENDING}"),
     }
 }
 
@@ -122,7 +135,9 @@ impl Inner {
         let other = archives.find(|other| (other.class, other.era) == (of.class, of.era));
         assert_eq!(other, None, "an era that has been archived has {of:?}");
         let head = self.head(of.class, of.era)?;
-        let file = self.write_file(&head, folder, |out| source::write(self, of, out, is_enough))?;
+        let file = self.write_file(&head, 0, folder, |out| {
+            source::write(self, of, out, is_enough)
+        })?;
         let Some((file, written)) = file else {
             return Ok(None);
         };
@@ -246,23 +261,20 @@ impl Inner {
         slices.finish()
     }
 
-    /// Write the file, see that it is on the disk as it was written, and give it its name. What fills it says
-    /// whether it is whole.
+    /// Write the file, see that it is on the disk as it was written, and give it its name, or one behind the
+    /// names of so many `earlier` ones. What fills it says whether it is whole.
     pub(super) fn write_file(
         &self,
         head: &Head,
+        earlier: u32,
         folder: &Path,
         fill: impl FnOnce(&mut Writer<BufWriter<File>>) -> Result<bool, RetentionError>,
     ) -> Result<Option<(String, Written)>, RetentionError> {
-        // Nobody but the host's user reads what the store had, if the operator has not made the folder.
-        let mut builder = DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(folder);
-        made.map_err(RetentionError::io(folder))?;
+        // Nobody but the host's user reads what the store had.
+        rialto_files::folder(folder)?;
         let partial = partial(folder, &name(head, 0), &head.store);
         let io = RetentionError::io;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let file = options.open(&partial).map_err(io(&partial))?;
+        let file = rialto_files::create(&partial)?;
         let mut out = Writer::new(BufWriter::new(file), head).map_err(io(&partial))?;
         if !fill(&mut out)? {
             return Ok(None);
@@ -274,7 +286,7 @@ impl Inner {
         if verify(&partial)?.written != written {
             return Err(RetentionError::NotKept { path: partial });
         }
-        let name = named(head, folder, &partial, &written)?;
+        let name = named((head, earlier), folder, &partial, &written)?;
         // The folder too, so that the name is there after a power cut.
         let synced = File::open(folder).and_then(|folder| folder.sync_all());
         synced.map_err(io(folder))?;
@@ -329,6 +341,17 @@ pub(super) fn is_done(slices: &mut Slices<'_>, archive: &Archive) -> Result<(), 
     Ok(())
 }
 
+/// How many archives have a name that one with this head could have.
+pub(super) fn named_like(archives: &[Archive], of: &Head) -> u32 {
+    let first = name(of, 0);
+    let stem = first.trim_end_matches(ENDING);
+    let is_like = |archive: &&Archive| {
+        let rest = archive.file.strip_prefix(stem);
+        rest.is_some_and(|rest| rest.starts_with(['-', '.']))
+    };
+    u32::try_from(archives.iter().filter(is_like).count()).unwrap_or(u32::MAX)
+}
+
 /// Where a file is written before it has its name. No other process writes there, of this store or of
 /// another one.
 fn partial(folder: &Path, name: &str, store: &str) -> PathBuf {
@@ -339,12 +362,12 @@ fn partial(folder: &Path, name: &str, store: &str) -> PathBuf {
 /// Give a file its name. A file that has it already stays: it may be what a crash has left, and is then
 /// the same, byte for byte; or it is of a store that went another way after a backup was restored.
 fn named(
-    of: &Head,
+    (of, earlier): (&Head, u32),
     folder: &Path,
     partial: &Path,
     written: &Written,
 ) -> Result<String, RetentionError> {
-    for n in 0..NAMES_MAX {
+    for n in earlier..earlier.saturating_add(NAMES_MAX) {
         let name = name(of, n);
         let path: PathBuf = folder.join(&name);
         // A second name, for renaming would take the place of a file that comes at the same moment.

@@ -209,7 +209,32 @@ fn archives_are_in_the_backup_and_are_restored_with_it() {
         "{refused:?}"
     );
     assert!(!one.exists() && !place.store().join("rialto.db").exists());
+    // No host makes a new store in the place of one that could not be restored.
+    let refused = SqliteStore::open(&place.store()).err();
+    assert!(
+        matches!(refused, Some(OpenError::Restoring(_))),
+        "{refused:?}"
+    );
     std::fs::write(&copied, &bytes).unwrap();
+    // A manifest may be somebody else's word: no name leads out of the folder.
+    let told = at("backup").join(backup::MANIFEST);
+    let text = std::fs::read_to_string(&told).unwrap();
+    for name in [
+        "../evil.jsonl.gz",
+        "/tmp/evil.jsonl.gz",
+        "a/b.jsonl.gz",
+        "evil",
+        "..",
+    ] {
+        let changed = text.replace(&archived[0].file, name);
+        std::fs::write(&told, changed).unwrap();
+        let refused = restore();
+        assert!(
+            matches!(&refused, Err(BackupError::Damaged { path, .. }) if *path == told),
+            "{name}: {refused:?}"
+        );
+    }
+    std::fs::write(&told, text).unwrap();
     restore().unwrap();
     std::fs::write(&one, &bytes[1..]).unwrap();
     let refused = take(Some(&place.archives()), "again");

@@ -4,6 +4,7 @@
 
 mod archive;
 mod backup;
+mod documents;
 mod eras;
 mod killed_archiver;
 mod killed_writer;

@@ -69,6 +69,8 @@ pub mod steps {
     pub const FUNDS_LIQUIDITY: &str = "funds-liquidity";
     /// Of an instruction about cover.
     pub const COVER: &str = "cover";
+    /// Of a transfer: the list with which Settlements records it.
+    pub const SETTLEMENT: &str = "settlement";
 }
 
 impl EntryType {
@@ -141,6 +143,8 @@ pub enum ReservationState {
     Fulfilled,
     /// The payer has them back; final.
     Released,
+    /// It was fulfilled or released, and is in an archive with its entries. What is left of it keeps its id.
+    Archived,
 }
 
 /// The accounts of a reservation, by their ids.

@@ -2,15 +2,17 @@
 //! balance: of a transfer its reservation and all its entries, in one turn, and of accounts the pages of
 //! which all entries have gone.
 //!
-//! A transfer is over when it was released, or when it was fulfilled and its batch is settled. An id that
-//! comes again is not this context's to know: Transfers keeps them.
+//! A transfer is over when it was released, or when it was fulfilled, recorded, and its batch, if it has one,
+//! is settled. A shortened reservation stays, so that nothing is posted again under its id.
 
 use crate::accounts::{Account, AccountState, Archived, Units};
 use crate::bindings::exports::rialto::host::retention_handler::{
     Archive, ArchivedBundle, ArchivedDocument, Bundle, DocumentKey, Judged, KeptDocuments,
 };
-use crate::records::{Entry, EntryType, Reservation, ReservationState};
-use crate::store::{ACCOUNTS, ENTRIES, PAGES, RESERVATIONS, Store as _, Stored};
+use crate::records::{
+    Entry, EntryType, Reservation, ReservationAccounts, ReservationState, Timing, entry_id, steps,
+};
+use crate::store::{ACCOUNTS, ENTRIES, PAGES, RESERVATIONS};
 use rialto_sdk::documents::Store;
 use rialto_sdk::retention::{Standing, standing_of_all};
 use std::collections::BTreeMap;
@@ -20,8 +22,6 @@ pub const NAME: &str = "transfers";
 const OF_RESERVATIONS: &str = "reservations";
 const OF_ENTRIES: &str = "entries";
 const OF_PAGES: &str = "entry-pages";
-/// Entries that are read at a time.
-const AT_ONCE: u32 = 100;
 
 /// What may have a period.
 #[must_use]
@@ -74,6 +74,9 @@ fn transfer(store: &mut impl Store, id: &str, before: u64) -> Found {
     let Some(reservation) = RESERVATIONS.within(store).get(id) else {
         return Found::Gone;
     };
+    if reservation.state == ReservationState::Archived {
+        return Found::Gone;
+    }
     let Some(closed_at) = reservation.closed_at else {
         return Found::Open;
     };
@@ -81,18 +84,14 @@ fn transfer(store: &mut impl Store, id: &str, before: u64) -> Found {
         return Found::Young;
     }
     let entries = entries_of(store, id);
-    let at = entries.iter().map(|entry| entry.posted_at);
-    let at = at.chain([closed_at]).max().unwrap_or(closed_at);
-    let is_recorded = entries
-        .iter()
-        .any(|entry| entry.entry_type == EntryType::SettlementRecord);
-    let is_fulfilled = reservation.state == ReservationState::Fulfilled;
-    if (is_fulfilled && !is_recorded) || !entries.iter().all(|entry| is_settled(store, entry)) {
+    // Age is reckoned from its end: what was posted later is no reason to keep what is behind it.
+    if entries.iter().any(|entry| entry.posted_at > before)
+        || !is_over(store, &reservation, &entries)
+    {
         return Found::Open;
     }
-    if at > before {
-        return Found::Young;
-    }
+    let at = entries.iter().map(|entry| entry.posted_at);
+    let at = at.chain([closed_at]).max().unwrap_or(closed_at);
     let entries = entries.iter().map(|entry| key(OF_ENTRIES, &entry.id));
     Found::Over(Bundle {
         subject: format!("transfer:{id}"),
@@ -104,13 +103,27 @@ fn transfer(store: &mut impl Store, id: &str, before: u64) -> Found {
     })
 }
 
-/// Whether no batch waits for an entry to be settled.
-fn is_settled(store: &mut impl Store, entry: &Entry) -> bool {
-    [&entry.debit_account, &entry.credit_account]
+/// Whether nothing more is to come of a transfer that has ended.
+fn is_over(store: &mut impl Store, of: &Reservation, entries: &[Entry]) -> bool {
+    let is_record = |entry: &&Entry| entry.entry_type == EntryType::SettlementRecord;
+    match (of.state, entries.iter().find(is_record)) {
+        (ReservationState::Released, _) => true,
+        (ReservationState::Fulfilled, None) => false,
+        // What is settled at once is recorded and paid in one list.
+        (_, Some(record)) => !of.settlement.is_deferred() || is_settled(store, record),
+        _ => false,
+    }
+}
+
+/// Whether the batch in which a transfer is recorded is settled.
+fn is_settled(store: &mut impl Store, record: &Entry) -> bool {
+    [&record.debit_account, &record.credit_account]
         .into_iter()
         .all(|id| {
-            let account = ACCOUNTS.within(store).get(id);
-            account.is_none_or(|account| account.batch.is_none() || has_ended(&account))
+            ACCOUNTS
+                .within(store)
+                .get(id)
+                .is_some_and(|account| has_ended(&account))
         })
 }
 
@@ -119,44 +132,23 @@ fn has_ended(account: &Account) -> bool {
     account.state == AccountState::Closed && account.debit_balance == account.credit_balance
 }
 
-/// The entries of a transfer.
-fn entries_of(store: &mut impl Store, cause: &str) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
-    loop {
-        let after = entries.last().map(|entry| entry.id.clone());
-        let mut stored = Stored(&mut *store);
-        let (some, more) = stored.entries_of(cause, after.as_deref(), AT_ONCE);
-        let is_end = some.is_empty() || !more;
-        entries.extend(some);
-        if is_end {
-            entries.retain(|entry| !is_of_operator(entry.entry_type));
-            return entries;
-        }
-    }
-}
-
-/// Whether an entry moves funds that an operator asked for. An instruction may be called like a transfer,
-/// and stays.
-const fn is_of_operator(entry_type: EntryType) -> bool {
-    use EntryType as Of;
-    match entry_type {
-        Of::DepositSettlement
-        | Of::DepositLiquidity
-        | Of::WithdrawalSettlement
-        | Of::WithdrawalLiquidity
-        | Of::CoverReserve
-        | Of::CoverRelease => true,
-        Of::TransferPrepare
-        | Of::TransferFulfil
-        | Of::TransferRelease
-        | Of::SettlementRecord
-        | Of::SettlementHold
-        | Of::SettlementHoldRelease
-        | Of::SettlementConsolidate
-        | Of::SettlementPay
-        | Of::SettlementReceive
-        | Of::SettlementReversal => false,
-    }
+/// The entries of a transfer: its own steps, and the list with which Settlements has recorded it. Looked for
+/// by their ids, for a scan would look into each era of the store; and by no other steps, for an
+/// instruction, or a settlement, may be called like a transfer.
+fn entries_of(store: &mut impl Store, transfer: &str) -> Vec<Entry> {
+    let mut entry = |step: &str| ENTRIES.within(store).get(&entry_id(transfer, step));
+    let own = [
+        steps::PREPARE,
+        steps::PREPARE_HOLD,
+        steps::FULFIL,
+        steps::RELEASE,
+        steps::RELEASE_HOLD,
+        steps::SETTLEMENT,
+    ];
+    let mut entries: Vec<Entry> = own.into_iter().filter_map(&mut entry).collect();
+    let of_list = |n: usize| format!("{}:{n:03}", steps::SETTLEMENT);
+    entries.extend((0..).map_while(|n| entry(&of_list(n))));
+    entries
 }
 
 fn page(store: &mut impl Store, id: &str, before: u64) -> Found {
@@ -172,9 +164,16 @@ fn page(store: &mut impl Store, id: &str, before: u64) -> Found {
     if page.latest > before {
         return Found::Young;
     }
-    let mut entries = page.entries.split(' ');
-    if entries.any(|entry| ENTRIES.within(store).get(entry).is_some()) {
-        return Found::Open;
+    let mut left = page
+        .entries
+        .split(' ')
+        .filter_map(|entry| ENTRIES.within(store).get(entry));
+    let left = left.next();
+    if let Some(entry) = left {
+        // What is no transfer's stays for good, and its page with it.
+        let cause = RESERVATIONS.within(store).get(&entry.correlation_id);
+        let goes = cause.is_some_and(|of| of.state != ReservationState::Archived);
+        return if goes { Found::Open } else { Found::Gone };
     }
     Found::Over(Bundle {
         subject: format!("account:{account}"),
@@ -300,11 +299,14 @@ fn take_out(store: &mut impl Store, sums: &mut Sums, documents: &[ArchivedDocume
     }
     let of = RESERVATIONS.within(store).get_for_update(&reservation.id);
     let of = of.unwrap_or_else(|| panic!("{:?} is no reservation", reservation.id));
-    assert_ne!(
-        of.state,
-        ReservationState::Open,
-        "transfer {} is open and in an archive",
-        of.transfer_id
+    assert!(
+        matches!(
+            of.state,
+            ReservationState::Fulfilled | ReservationState::Released
+        ),
+        "transfer {} is {:?} and goes to an archive",
+        of.transfer_id,
+        of.state
     );
     sums.reservation(&of);
     for (entry, archived) in posted.iter().zip(entries) {
@@ -314,8 +316,25 @@ fn take_out(store: &mut impl Store, sums: &mut Sums, documents: &[ArchivedDocume
         );
         sums.entry(entry);
     }
-    for document in documents {
-        remove(store, document);
+    for entry in entries {
+        remove(store, entry);
+    }
+    RESERVATIONS
+        .within(store)
+        .put(&reservation.id, &shortened(of));
+}
+
+/// What stays of a reservation: its id is never another transfer's.
+fn shortened(of: Reservation) -> Reservation {
+    Reservation {
+        accounts: ReservationAccounts {
+            payer_liquidity: String::new(),
+            payer_position: String::new(),
+            payee_liquidity: None,
+        },
+        settlement: Timing::Deferred,
+        state: ReservationState::Archived,
+        ..of
     }
 }
 

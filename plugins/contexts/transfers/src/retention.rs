@@ -35,10 +35,8 @@ pub fn judge(store: &mut impl Store, ids: &[String], before: u64) -> Judged {
         let Some(transfer) = transfer.filter(|transfer| transfer.archived.is_none()) else {
             continue;
         };
-        // The report of a late message is later than its end.
-        let reported = transfer.deliveries.iter().map(|report| report.reported_at);
+        // Messages about it may be later: whoever asks for it does not make it young again.
         let ended = transfer.history.last().map(|step| step.at);
-        let ended = ended.into_iter().chain(reported).max();
         match ended.filter(|_| transfer.state.is_final()) {
             None => judged.open += 1,
             Some(at) if at > before => judged.young += 1,

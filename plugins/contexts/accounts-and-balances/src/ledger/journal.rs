@@ -21,7 +21,9 @@ use crate::bindings::exports::rialto::accounts_and_balances::insert_journal_entr
     JournalEntry, Request, SettlementEntryType, Unsettled, UnsettledChange as Change,
 };
 use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
-use crate::records::{Entry, EntryType, UnsettledChange, UnsettledOfAccount, entry_id};
+use crate::records::{
+    Entry, EntryType, ReservationState, UnsettledChange, UnsettledOfAccount, entry_id,
+};
 use crate::store::Store;
 use rialto_sdk::bindings::rialto::common::types::Money;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,6 +54,12 @@ impl<S: Store> Ledger<'_, S> {
         check_ids(&request.cause, steps.iter().chain([&request.step]))?;
         if let Some(accounts) = self.repeated(request, &steps)? {
             return Ok(accounts);
+        }
+        // Of a transfer that is in an archive nobody can tell what is posted.
+        let reservation = self.store.reservation(&request.cause);
+        if reservation.is_some_and(|of| of.state == ReservationState::Archived) {
+            let why = format!("{} is in an archive with its entries", request.cause);
+            return Err(LedgerError::PostedOtherwise(why));
         }
         let changes = unsettled_accounts(&request.unsettled);
         let mut ids: BTreeSet<&str> = changes.iter().map(|of| of.account.as_str()).collect();

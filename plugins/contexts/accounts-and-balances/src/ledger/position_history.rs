@@ -43,7 +43,14 @@ impl<S: Store> Ledger<'_, S> {
             let number = (end - 1) / PAGE;
             let Some(page) = self.page_of(&account, number) else {
                 // An archive has it, and perhaps not those before it.
-                end = number * PAGE;
+                let until = account
+                    .archived
+                    .as_ref()
+                    .map_or(0, |archived| archived.until);
+                let is_behind = request
+                    .from
+                    .is_some_and(|from| until.saturating_add(SLACK) < from);
+                end = if is_behind { 0 } else { number * PAGE };
                 continue;
             };
             let is_too_early = |from| page.latest.saturating_add(SLACK) < from;

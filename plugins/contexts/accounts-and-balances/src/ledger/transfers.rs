@@ -34,6 +34,9 @@ use crate::records::{
 };
 use crate::store::Store;
 
+/// Of a transfer that ended so long ago that it is not here any more.
+const IN_AN_ARCHIVE: &str = "is in an archive";
+
 impl<S: Store> Ledger<'_, S> {
     /// Reserve a transfer's amount. A repeat posts nothing and answers the accounts as they are.
     ///
@@ -110,6 +113,9 @@ impl<S: Store> Ledger<'_, S> {
         reservation: &Reservation,
         request: &prepare::Request,
     ) -> Result<prepare::Response, LedgerError> {
+        if reservation.state == ReservationState::Archived {
+            return Err(wrong_state(&request.transfer_id, IN_AN_ARCHIVE));
+        }
         let accounts = &reservation.accounts;
         let is_the_same = reservation.payer == request.payer_fsp
             && accounts.payer_liquidity == request.debit_account
@@ -164,6 +170,9 @@ impl<S: Store> Ledger<'_, S> {
             ReservationState::Released => {
                 return Err(wrong_state(&request.transfer_id, "is released"));
             }
+            ReservationState::Archived => {
+                return Err(wrong_state(&request.transfer_id, IN_AN_ARCHIVE));
+            }
         }
         let amount = reservation.amount;
         let (mut position, mut liquidity) = self.pair(
@@ -210,8 +219,14 @@ impl<S: Store> Ledger<'_, S> {
         request: &release::Request,
     ) -> Result<release::Response, LedgerError> {
         let mut reservation = self.reservation_of(&request.transfer_id)?;
-        if reservation.state == ReservationState::Fulfilled {
-            return Err(wrong_state(&request.transfer_id, "is fulfilled"));
+        match reservation.state {
+            ReservationState::Open | ReservationState::Released => {}
+            ReservationState::Fulfilled => {
+                return Err(wrong_state(&request.transfer_id, "is fulfilled"));
+            }
+            ReservationState::Archived => {
+                return Err(wrong_state(&request.transfer_id, IN_AN_ARCHIVE));
+            }
         }
         let accounts = &reservation.accounts;
         let (mut position, mut liquidity) =

@@ -73,15 +73,24 @@ impl Book {
         currency: &str,
         amount: u128,
     ) -> Result<prepare::Response, LedgerError> {
-        let request = prepare::Request {
+        self.ledger()
+            .prepare(Self::to_prepare(id, payer, currency, amount))
+    }
+
+    pub(super) fn to_prepare(
+        id: &str,
+        payer: &str,
+        currency: &str,
+        amount: u128,
+    ) -> prepare::Request {
+        prepare::Request {
             transfer_id: id.to_owned(),
             payer_fsp: payer.to_owned(),
             debit_account: account_id(payer, currency, AccountType::Liquidity),
             credit_account: account_id(payer, currency, AccountType::Position),
             amount: money(currency, 2, amount),
             settlement: SettlementTiming::Deferred,
-        };
-        self.ledger().prepare(request)
+        }
     }
 
     pub(super) fn fulfil(

@@ -3,13 +3,15 @@
 use super::{Book, HUB};
 use crate::accounts::{Account, AccountState, Archived, Units};
 use crate::bindings::exports::rialto::accounts_and_balances::{
-    process_transfer_fulfil as fulfil, request_account_position_history as history,
+    manage_funds_credit_debit_pair_instruction::Direction, process_transfer_fulfil as fulfil,
+    process_transfer_release as release, request_account_position_history as history,
 };
 use crate::bindings::exports::rialto::host::retention_handler::{
     Archive, ArchivedBundle, ArchivedDocument, Bundle, Judged,
 };
+use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::ledger::Ledger;
-use crate::records::Entry;
+use crate::records::{Entry, ReservationState};
 use crate::retention::{archived, judge};
 use crate::store::{ACCOUNTS, ENTRIES, PAGES, RESERVATIONS, Stored};
 use rialto_sdk::documents::{Memory, Store as _};
@@ -40,6 +42,16 @@ fn documents(book: &Book) -> Memory {
 fn ids(memory: &Memory, collection: &str) -> Vec<String> {
     let of = memory.0.keys().filter(|(of, _)| of == collection);
     of.map(|(_, id)| id.clone()).collect()
+}
+
+/// Reservations that are not in an archive.
+fn whole(memory: &mut Memory) -> Vec<String> {
+    let mut all = ids(memory, "reservations");
+    all.retain(|id| {
+        let of = RESERVATIONS.within(memory).get(id).unwrap();
+        of.state != ReservationState::Archived
+    });
+    all
 }
 
 fn judged(memory: &mut Memory, collection: &str, before: u64) -> Judged {
@@ -144,7 +156,6 @@ fn transfers_that_are_over_leave_their_sums_and_open_ones_stay() {
     assert_eq!(gone, ["transfer:fulfilled", "transfer:released"]);
     adds_up(&mut memory);
     for id in ["fulfilled", "released"] {
-        assert_eq!(RESERVATIONS.within(&mut memory).get(id), None);
         let left = ids(&memory, "entries");
         assert!(
             left.iter()
@@ -153,7 +164,7 @@ fn transfers_that_are_over_leave_their_sums_and_open_ones_stay() {
         );
     }
     assert_eq!(
-        ids(&memory, "reservations"),
+        whole(&mut memory),
         ["open", "unrecorded", "unsettled", "young"]
     );
     // Nothing else about accounts has changed, and nothing that they are asked for.
@@ -177,6 +188,42 @@ fn transfers_that_are_over_leave_their_sums_and_open_ones_stay() {
     };
     assert_eq!(position.archived, Some(expected));
     assert!(position.archived.as_ref().unwrap().until <= long_ago);
+
+    // Nothing is posted again under the ids that have gone.
+    let mut stored = Stored(memory);
+    let mut ledger = Ledger::new(&mut stored, LATER);
+    for id in ["fulfilled", "released"] {
+        let is_refused = |outcome: Result<(), LedgerError>| {
+            assert!(
+                matches!(
+                    outcome,
+                    Err(LedgerError::WrongState(_) | LedgerError::PostedOtherwise(_))
+                ),
+                "{outcome:?}"
+            );
+        };
+        is_refused(
+            ledger
+                .prepare(Book::to_prepare(id, "A", "USD", 30))
+                .map(drop),
+        );
+        let request = fulfil::Request {
+            transfer_id: id.to_owned(),
+            credit_account: "B:USD:LIQUIDITY".to_owned(),
+        };
+        is_refused(ledger.fulfil(&request).map(drop));
+        let request = release::Request {
+            transfer_id: id.to_owned(),
+        };
+        is_refused(ledger.release(&request).map(drop));
+        is_refused(
+            ledger
+                .insert_entries(&Book::to_record(id, 30, "b2"))
+                .map(drop),
+        );
+    }
+    let mut memory = stored.0;
+    adds_up(&mut memory);
 
     // The ledger goes on.
     let mut stored = Stored(memory);
@@ -209,7 +256,7 @@ fn to_take_out_again_does_nothing_and_what_has_changed_stays() {
     reservation.closed_at = Some(reservation.closed_at.unwrap() + 1);
     RESERVATIONS.within(&mut memory).put("two", &reservation);
     archived(&mut memory, &file(1), &bundles);
-    assert_eq!(ids(&memory, "reservations"), ["two"]);
+    assert_eq!(whole(&mut memory), ["two"]);
     adds_up(&mut memory);
     let after = memory.clone();
     // As after a crash.
@@ -231,8 +278,8 @@ fn an_entry_that_came_since_keeps_its_transfer() {
     let over = judged(&mut memory, "reservations", LATER).over;
     let bundles = in_archive(&mut memory, &over);
     let mut entry = ENTRIES.within(&mut memory).get("one:prepare").unwrap();
-    entry.id = "one:zulu".to_owned();
-    ENTRIES.within(&mut memory).put("one:zulu", &entry);
+    entry.id = "one:release-hold".to_owned();
+    ENTRIES.within(&mut memory).put("one:release-hold", &entry);
     let before = memory.clone();
     archived(&mut memory, &file(1), &bundles);
     assert_eq!(memory, before);
@@ -249,14 +296,10 @@ fn a_page_goes_when_all_its_entries_have_gone_and_the_history_of_an_account_goes
     }
     let mut memory = documents(&book);
     let pages = ids(&memory, "entry-pages");
-    assert_eq!(
-        judged(&mut memory, "entry-pages", LATER).open as usize,
-        pages.len()
-    );
-    assert_eq!(
-        judged(&mut memory, "entry-pages", 1).young as usize,
-        pages.len()
-    );
+    // The page of the deposit stays, whatever comes.
+    let judged_of = |memory: &mut Memory, before| judged(memory, "entry-pages", before);
+    assert_eq!(judged_of(&mut memory, LATER).open as usize, pages.len() - 1);
+    assert_eq!(judged_of(&mut memory, 1).young as usize, pages.len());
     assert_eq!(archive(&mut memory, "reservations", LATER, 1).len(), 20);
     let gone = archive(&mut memory, "entry-pages", LATER, 2);
     assert_eq!(
@@ -268,11 +311,8 @@ fn a_page_goes_when_all_its_entries_have_gone_and_the_history_of_an_account_goes
         ]
     );
     adds_up(&mut memory);
-    assert_eq!(
-        judged(&mut memory, "entry-pages", LATER).open,
-        1,
-        "that of the deposit"
-    );
+    let judged = judged_of(&mut memory, LATER);
+    assert_eq!((judged.over.len(), judged.young, judged.open), (0, 0, 0));
     let all = accounts(&mut memory);
     assert_eq!(all["A:USD:POSITION"].archived.as_ref().unwrap().pages, 2);
     assert_eq!(all["A:USD:LIQUIDITY"].archived.as_ref().unwrap().pages, 1);
@@ -304,4 +344,31 @@ fn a_page_goes_when_all_its_entries_have_gone_and_the_history_of_an_account_goes
     let deposit = told("A:USD:LIQUIDITY");
     assert_eq!(deposit.len(), 1, "{deposit:?}");
     assert_eq!(told(&format!("{HUB}:USD:HUB_LIQUIDITY_CONTROL")).len(), 2);
+}
+
+#[test]
+fn what_is_settled_at_once_goes_and_an_instruction_of_its_name_stays() {
+    let mut book = Book::settled();
+    book.pays_at_once("one", 40);
+    book.funds("one", "A", "USD", Direction::Deposit, 5)
+        .unwrap();
+    let mut memory = documents(&book);
+    let before = ids(&memory, "entries");
+    let gone = archive(&mut memory, "reservations", LATER, 1);
+    assert_eq!(gone, ["transfer:one"]);
+    adds_up(&mut memory);
+    let left = ids(&memory, "entries");
+    let gone: Vec<&String> = before.iter().filter(|id| !left.contains(id)).collect();
+    assert_eq!(
+        gone,
+        [
+            "one:fulfil",
+            "one:prepare",
+            "one:prepare-hold",
+            "one:settlement:000",
+            "one:settlement:001",
+            "one:settlement:002",
+        ]
+    );
+    assert!(left.contains(&"one:funds-liquidity".to_owned()), "{left:?}");
 }

@@ -90,11 +90,49 @@ impl Book {
             .unwrap();
     }
 
-    /// Record a transfer from A to B in a batch.
-    pub(super) fn record(&mut self, transfer: &str, amount: u128, batch: &str) {
+    /// What records a transfer from A to B in a batch.
+    pub(super) fn to_record(transfer: &str, amount: u128, batch: &str) -> Request {
         let [a, b] = ["A", "B"].map(|owner| format!("{owner}:USD:SETTLEMENT_POSITION:{batch}"));
-        let record = [entry(Of::Record, &a, &b, amount)];
-        self.insert(transfer, "settlement", &record).unwrap();
+        Request {
+            cause: transfer.to_owned(),
+            step: "settlement".to_owned(),
+            entries: vec![entry(Of::Record, &a, &b, amount)],
+            unsettled: Vec::new(),
+        }
+    }
+
+    pub(super) fn record(&mut self, transfer: &str, amount: u128, batch: &str) {
+        let request = Self::to_record(transfer, amount, batch);
+        self.ledger().insert_entries(&request).unwrap();
+    }
+
+    /// A pays B by a transfer that is settled at once.
+    pub(super) fn pays_at_once(&mut self, transfer: &str, amount: u128) {
+        let request = manage_funds::Request {
+            instruction_id: format!("{transfer}-funds"),
+            participant: "A".to_owned(),
+            direction: Direction::Deposit,
+            amount: money("USD", 2, amount),
+            settlement_model: Some("GROSS".to_owned()),
+        };
+        self.ledger().manage_funds(&request, super::HUB).unwrap();
+        let reserved = "A:USD:SETTLEMENT_RESERVED:GROSS";
+        let request = prepare::Request {
+            settlement: SettlementTiming::Immediate(Some(SettlementHold {
+                settlement: "A:USD:SETTLEMENT:GROSS".to_owned(),
+                reserved: reserved.to_owned(),
+            })),
+            ..Self::to_prepare(transfer, "A", "USD", amount)
+        };
+        self.ledger().prepare(request).unwrap();
+        self.fulfil(transfer, "B", "USD").unwrap();
+        let [a, b] = ["A", "B"].map(|owner| format!("{owner}:USD:SETTLEMENT_POSITION:GROSS"));
+        let entries = [
+            entry(Of::Record, &a, &b, amount),
+            entry(Of::Pay, reserved, &a, amount),
+            entry(Of::Receive, &b, "B:USD:SETTLEMENT:GROSS", amount),
+        ];
+        self.insert(transfer, "settlement", &entries).unwrap();
     }
 
     /// Settle a batch in which A owes B.

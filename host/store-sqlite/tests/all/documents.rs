@@ -1,0 +1,157 @@
+//! Documents that go to archives: what a file says is what was taken, also after a crash.
+
+use std::path::Path;
+
+use rialto_engine::Timestamp;
+use rialto_engine::store::Store as _;
+use rialto_store_sqlite::retention::{Bundle, RetentionError, Taken, documents_about};
+use rialto_store_sqlite::{Folding, Snapshot, SqliteStore};
+use rialto_store_suite::samples::{collection, group, put};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
+
+use crate::retention::FEW;
+
+/// The collection's component and name.
+const OF: (&str, &str) = ("component-1", "things-2");
+const NOW: Timestamp = Timestamp(1_000);
+
+/// A store with some documents in its tables, in eras of three.
+fn filled(folder: &Path) -> SqliteStore {
+    let open = || SqliteStore::open_with(folder, FEW).unwrap();
+    {
+        let store = open();
+        store.recover().unwrap();
+        for lsn in 1..=9 {
+            let mut next = group(lsn);
+            if lsn == 1 {
+                next.collections = vec![collection(2)];
+            }
+            let body = format!("{{\"n\":{lsn}}}");
+            next.documents = vec![put(2, &format!("d{lsn}"), lsn, &body)];
+            store.write(&next).unwrap();
+        }
+    }
+    let store = open();
+    store.recover().unwrap();
+    store
+}
+
+fn bundle(subject: &str, ids: &[&str]) -> Bundle {
+    let document = |id: &&str| (OF.1.to_owned(), (*id).to_owned());
+    Bundle {
+        subject: subject.to_owned(),
+        at: 7,
+        documents: ids.iter().map(document).collect(),
+    }
+}
+
+fn ids(taken: &[Taken]) -> Vec<Vec<&str>> {
+    let ids = taken.iter().map(|one| one.documents.iter());
+    ids.map(|documents| documents.map(|(_, id, _)| &**id).collect())
+        .collect()
+}
+
+#[test]
+fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
+    let place = rialto_files::temporary_folder().unwrap();
+    let folder = place.path().join("archives");
+    let store = filled(&place.path().join("state"));
+    assert!(store.full_eras() >= 2);
+    let collections = store.collections_of(OF.0).unwrap();
+    let in_first = store.ids_in_era(collections[OF.1], 0).unwrap();
+    assert_eq!(in_first, ["d1", "d2", "d3"]);
+    // Two that are about the same follow each other: they are two all the same.
+    let bundles = [
+        bundle("account:a", &["d1"]),
+        bundle("account:a", &["d2"]),
+        bundle("transfer:t", &["d3", "d4"]),
+        bundle("transfer:u", &["d5", "nothing"]),
+    ];
+    let of = (OF.0, "things", 0);
+    let archived = store.archive_documents(of, &bundles, &folder, NOW).unwrap();
+    let (archive, taken) = archived.unwrap();
+    assert_eq!(ids(&taken), [vec!["d1"], vec!["d2"], vec!["d3", "d4"]]);
+    assert_eq!(
+        archive.file,
+        "documents-things-component-1-0000000000.jsonl.gz"
+    );
+    // As after a crash.
+    let left = store.documents_to_take_out().unwrap();
+    assert_eq!(left, [archive.clone()]);
+    let (head, again) = store.archived_documents(&folder, &archive).unwrap();
+    assert_eq!(again, taken);
+    assert_eq!(head.component.as_deref(), Some(OF.0));
+    assert_eq!(head.kept.as_deref(), Some("things"));
+    store.documents_taken_out(&archive).unwrap();
+    assert_eq!(store.documents_to_take_out().unwrap(), []);
+    // What is not there is no archive.
+    let none = [bundle("transfer:u", &["nothing"])];
+    assert!(
+        store
+            .archive_documents(of, &none, &folder, NOW)
+            .unwrap()
+            .is_none()
+    );
+    // Another one of the same era has a name of its own.
+    let more = [bundle("transfer:t", &["d3"])];
+    let archived = store.archive_documents(of, &more, &folder, NOW).unwrap();
+    let (second, _) = archived.unwrap();
+    assert_eq!(
+        second.file,
+        "documents-things-component-1-0000000000-1.jsonl.gz"
+    );
+    let found = documents_about(&store.archives().unwrap(), &folder, "transfer:t").unwrap();
+    let found: Vec<(&str, &str)> = found
+        .found
+        .iter()
+        .map(|(component, one)| (&**component, &*one.id))
+        .collect();
+    assert_eq!(found, [(OF.0, "d3"), (OF.0, "d4"), (OF.0, "d3")]);
+    // Without its file nothing more can be taken out.
+    std::fs::remove_file(folder.join(&second.file)).unwrap();
+    let lost = store.archived_documents(&folder, &second);
+    assert!(matches!(lost, Err(RetentionError::Lost { .. })), "{lost:?}");
+}
+
+#[test]
+fn an_era_that_was_asked_for_is_noted_for_good() {
+    let place = rialto_files::temporary_folder().unwrap();
+    let state = place.path().join("state");
+    {
+        let store = filled(&state);
+        for era in [1, 0, 1] {
+            store.note_asked(OF.0, OF.1, era).unwrap();
+        }
+    }
+    let store = SqliteStore::open_with(&state, Folding::default()).unwrap();
+    store.recover().unwrap();
+    let asked = store.eras_asked(OF.0, OF.1).unwrap();
+    assert_eq!(asked.into_iter().collect::<Vec<_>>(), [0, 1]);
+    assert!(store.eras_asked(OF.0, "others").unwrap().is_empty());
+}
+
+#[test]
+fn a_name_that_leads_out_of_the_folder_is_no_archives() {
+    let place = rialto_files::temporary_folder().unwrap();
+    let (state, folder) = (place.path().join("state"), place.path().join("archives"));
+    let store = filled(&state);
+    let bundles = [bundle("transfer:t", &["d1"])];
+    store
+        .archive_documents((OF.0, "things", 0), &bundles, &folder, NOW)
+        .unwrap();
+    drop(store);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let options = SqliteConnectOptions::new().filename(state.join("rialto.db"));
+        let mut connection = options.connect().await.unwrap();
+        sqlx::query("UPDATE archives SET file = '../evil.jsonl.gz'")
+            .execute(&mut connection)
+            .await
+            .unwrap();
+        connection.close().await.unwrap();
+    });
+    let mut snapshot = Snapshot::open(&state).unwrap();
+    let refused = snapshot.archives().unwrap_err().to_string();
+    assert!(refused.contains("the name of an archive"), "{refused}");
+}
