@@ -74,7 +74,7 @@ pub(crate) async fn archives(
     let rows = sqlx::query(
         "SELECT class, era, file, sha256, signature, items, bytes, plain_bytes, from_at, to_at,
                 archived_at, done
-         FROM archives ORDER BY class, era, file",
+         FROM archives ORDER BY class, era, archived_at, length(file), file",
     )
     .fetch_all(connection)
     .await
@@ -274,9 +274,18 @@ impl Inner {
         rialto_files::folder(folder)?;
         let partial = partial(folder, &name(head, 0), &head.store);
         let io = RetentionError::io;
+        // Of this process and this store: what is there was not finished.
+        match std::fs::remove_file(&partial) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(io(&partial)(error));
+            }
+            _ => {}
+        }
         let file = rialto_files::create(&partial)?;
         let mut out = Writer::new(BufWriter::new(file), head).map_err(io(&partial))?;
         if !fill(&mut out)? {
+            drop(out);
+            std::fs::remove_file(&partial).map_err(io(&partial))?;
             return Ok(None);
         }
         let (file, written) = out.finish().map_err(io(&partial))?;

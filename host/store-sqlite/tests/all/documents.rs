@@ -60,7 +60,8 @@ fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
     assert!(store.full_eras() >= 2);
     let collections = store.collections_of(OF.0).unwrap();
     let in_first = store.ids_in_era(collections[OF.1], 0).unwrap();
-    assert_eq!(in_first, ["d1", "d2", "d3"]);
+    // Places begin with 1.
+    assert_eq!(in_first, ["d1", "d2"]);
     // Two that are about the same follow each other: they are two all the same.
     let bundles = [
         bundle("account:a", &["d1"]),
@@ -78,7 +79,7 @@ fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
     );
     // As after a crash.
     let left = store.documents_to_take_out().unwrap();
-    assert_eq!(left, [archive.clone()]);
+    assert_eq!(left, std::slice::from_ref(&archive));
     let (head, again) = store.archived_documents(&folder, &archive).unwrap();
     assert_eq!(again, taken);
     assert_eq!(head.component.as_deref(), Some(OF.0));
