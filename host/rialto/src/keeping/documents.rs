@@ -246,15 +246,17 @@ impl Documents {
                 return Ok(());
             }
             let (is_young, is_open) = (judged.young > 0, judged.open > 0);
+            let is_over = !judged.over.is_empty();
             // An era that is over bit by bit makes few files, not one a look.
             let is_too_soon = is_young && later.is_none();
-            if judged.over.is_empty() && !is_young && !is_open {
+            if !is_over && !is_young && !is_open {
                 self.store.note_asked(place.component, &of, era)?;
                 self.later.lock().remove(&key);
-            } else if !judged.over.is_empty() && !is_too_soon {
+            } else if is_over && !is_too_soon {
                 self.archive(place, era, judged.over, now, is_enough)?;
             }
-            if is_young || is_open {
+            // What is over and could not be taken out must not make a file at each look, either.
+            if is_young || is_open || is_over {
                 let later = Later {
                     at: again,
                     is_young,

@@ -312,7 +312,7 @@ fn take_out(store: &mut impl Store, sums: &mut Sums, documents: &[ArchivedDocume
     for (entry, archived) in posted.iter().zip(entries) {
         assert_eq!(
             entry.id, archived.id,
-            "entries of a cause are in the order of their ids"
+            "entries are looked for in one order"
         );
         sums.entry(entry);
     }
