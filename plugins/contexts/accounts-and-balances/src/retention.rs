@@ -310,10 +310,7 @@ fn take_out(store: &mut impl Store, sums: &mut Sums, documents: &[ArchivedDocume
     );
     sums.reservation(&of);
     for (entry, archived) in posted.iter().zip(entries) {
-        assert_eq!(
-            entry.id, archived.id,
-            "entries are looked for in one order"
-        );
+        assert_eq!(entry.id, archived.id, "entries are looked for in one order");
         sums.entry(entry);
     }
     for entry in entries {
