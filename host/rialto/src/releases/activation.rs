@@ -1,0 +1,194 @@
+//! How a release becomes current: the turns of its activation, the mark that they have begun, and what
+//! a start goes on with. Which release that is, [`super::changes`] says.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use rialto_components::runtime::Argument;
+use rialto_components::{Activation, Digest, Release};
+use rialto_edge::Api;
+use rialto_engine::{Engine, Failure};
+use rialto_manifest::scheme::SchemeDocument;
+
+use super::{Refused, Releases};
+use crate::ops::reserved;
+
+/// What the history calls the turn of an activation: it is of no component, but of all that want it.
+const ACTIVATION: &str = "release";
+/// Steps of an activation after which somebody seems never to end.
+const ACTIVATION_STEPS_MAX: u32 = 10_000;
+
+impl Releases {
+    /// Go on with the release that was current when the host stopped. None if there was none.
+    pub fn resume(&self) -> Result<Option<u64>, Refused> {
+        let number = self
+            .store
+            .current_release()
+            .context("reading the current release")?;
+        if number == 0 {
+            self.resume_first_activation()?;
+            return Ok(None);
+        }
+        let document = self.document(number)?;
+        let release = self.prepare(number, &document)?;
+        self.install(Arc::new(release), number, document)?;
+        Ok(Some(number))
+    }
+
+    /// What the activation of a first release has caused runs on that release.
+    fn resume_first_activation(&self) -> Result<(), Refused> {
+        let number = self.activating()?;
+        if number != 0
+            && let Ok(release) = self
+                .document(number)
+                .and_then(|document| self.prepare(number, &document))
+        {
+            self.runtime.make_current(Arc::new(release));
+        }
+        Ok(())
+    }
+
+    /// Activate the release whose activation the host's end interrupted. Answers its number; none
+    /// if there was none, or if it had to be given up.
+    pub fn finish(&self, engine: &Engine) -> Result<Option<u64>, Refused> {
+        let number = self.activating()?;
+        if number == 0 {
+            return Ok(None);
+        }
+        let mut current = self.current.lock();
+        let finished = self.document(number).and_then(|document| {
+            let release = Arc::new(self.prepare(number, &document)?);
+            self.make_current(engine, &mut current, release, document)
+        });
+        match finished {
+            Ok(()) => {
+                tracing::warn!(
+                    release = number,
+                    "the host had stopped while this release was made current; it is now"
+                );
+                Ok(Some(number))
+            }
+            Err(reason @ Refused::Failed(_)) => Err(reason),
+            Err(reason) => {
+                tracing::error!(release = number, %reason, "the host had stopped while this release was made current, and it cannot be; `rialto release rollback` tries again");
+                self.give_up()?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Activate a stored release and make it current.
+    pub(super) fn make_current(
+        &self,
+        engine: &Engine,
+        current: &mut Option<(u64, SchemeDocument)>,
+        release: Arc<Release>,
+        document: SchemeDocument,
+    ) -> Result<(), Refused> {
+        let number = release.number;
+        if current.is_none() {
+            // Nothing serves yet: what the activation causes runs on this release too.
+            self.runtime.make_current(release.clone());
+        }
+        self.store
+            .set_activating_release(number)
+            .context("storing which release is being activated")?;
+        match self.activate(engine, &release) {
+            Ok(()) => {}
+            // The engine stopped: the next start goes on from the mark.
+            Err(stopped @ Refused::Failed(_)) => return Err(stopped),
+            Err(refused) => {
+                self.give_up()?;
+                return Err(refused);
+            }
+        }
+        self.store
+            .set_current_release(number)
+            .context("storing which release is current")?;
+        self.publish(release)?;
+        *current = Some((number, document));
+        Ok(())
+    }
+
+    fn activating(&self) -> Result<u64, Refused> {
+        let number = self.store.activating_release();
+        Ok(number.context("reading which release is being activated")?)
+    }
+
+    fn give_up(&self) -> Result<(), Refused> {
+        let given_up = self.store.set_activating_release(0);
+        Ok(given_up.context("storing that no release is being activated")?)
+    }
+
+    /// Run the turns of the activation, if any component wants one: a step after the other, for as
+    /// long as one has more to do.
+    fn activate(&self, engine: &Engine, release: &Arc<Release>) -> Result<(), Refused> {
+        let mut next = Activation::first(release.clone());
+        while let Some(activation) = next {
+            let step = activation.step;
+            if step == ACTIVATION_STEPS_MAX {
+                return Err(Refused::Unfit(vec![format!(
+                    "it cannot be activated: after {step} steps there is still more to do"
+                )]));
+            }
+            let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+            engine.submit_activation(
+                ACTIVATION.into(),
+                Arc::new(Argument::Activation(activation.clone())),
+                Box::new(move |outcome| {
+                    let _ = sender.send(outcome);
+                }),
+            );
+            let outcome = receiver.recv().context("the engine has stopped")?;
+            let answer = outcome.map_err(|failure| match (failure, step) {
+                (Failure::Shutdown, _) => {
+                    Refused::Failed(anyhow::anyhow!("the engine has stopped"))
+                }
+                (failure, 0) => Refused::Unfit(vec![format!(
+                    "it cannot be activated, and nothing of it was done: {failure}"
+                )]),
+                (failure, _) => Refused::Unfit(vec![format!(
+                    "it cannot be activated; what its {step} steps before did stays: {failure}"
+                )]),
+            })?;
+            next = activation.next(&*answer);
+        }
+        Ok(())
+    }
+
+    fn publish(&self, release: Arc<Release>) -> Result<(), Refused> {
+        for (name, api) in &self.apis {
+            let fresh =
+                Api::of(&release, name, reserved(name)).map_err(|e| anyhow::anyhow!("{e}"))?;
+            api.store(Arc::new(fresh));
+        }
+        self.runtime.make_current(release.clone());
+        if let Some(offering) = &self.offering {
+            let stored = |digest: &Digest| self.store.component(&digest.to_string()).ok().flatten();
+            match offering.calls(&release, stored) {
+                Ok(calls) => {
+                    for unserved in &calls.unserved {
+                        tracing::warn!(interface = %unserved.interface, why = %unserved.why, "offered to clients of gRPC, and not served");
+                    }
+                    self.calls.send_replace(Arc::new(calls));
+                }
+                Err(error) => {
+                    tracing::error!("no call is served by gRPC: {error:#}");
+                    self.calls.send_replace(Arc::default());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn install(
+        &self,
+        release: Arc<Release>,
+        number: u64,
+        document: SchemeDocument,
+    ) -> Result<(), Refused> {
+        self.publish(release)?;
+        *self.current.lock() = Some((number, document));
+        Ok(())
+    }
+}

@@ -1,0 +1,279 @@
+//! What operators change: a release is applied, a rule swapped, a release approved or made current again.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use rialto_components::{Digest, Release};
+use rialto_engine::Engine;
+use rialto_manifest::ComponentKind;
+use rialto_manifest::operator::SecondPerson;
+use rialto_manifest::scheme::SchemeDocument;
+use rialto_store_sqlite::StoredRelease;
+
+use super::{Applied, Refused, Releases, read};
+use crate::audit::Who;
+use crate::operators::Caller;
+use crate::plan;
+
+impl Releases {
+    /// Make a document the current release; if `expected` says so, only in the place of that one.
+    pub fn apply(
+        &self,
+        engine: &Engine,
+        by: &Who,
+        document: SchemeDocument,
+        note: &str,
+        expected: Option<u64>,
+    ) -> Result<Applied, Refused> {
+        self.change(engine, by, note, expected, |_| Ok(document))
+    }
+
+    /// Put another component behind one rule of the current release.
+    pub fn swap(
+        &self,
+        engine: &Engine,
+        by: &Who,
+        rule: &str,
+        digest: Digest,
+        expected: Option<u64>,
+    ) -> Result<Applied, Refused> {
+        let note = format!("swap of the rule {rule}");
+        self.change(engine, by, &note, expected, |current| {
+            let current = current.ok_or_else(|| Refused::NoRule(rule.to_owned()))?;
+            with_rule(current, rule, digest)
+        })
+    }
+
+    /// One change at a time: it is made from the document that is current, and nothing comes between.
+    fn change(
+        &self,
+        engine: &Engine,
+        by: &Who,
+        note: &str,
+        expected: Option<u64>,
+        make: impl FnOnce(Option<&SchemeDocument>) -> Result<SchemeDocument, Refused>,
+    ) -> Result<Applied, Refused> {
+        let mut current = self.current.lock();
+        meant_for(expected, current.as_ref())?;
+        let document = make(current.as_ref().map(|(_, document)| document))?;
+        let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
+        if let Some((number, before)) = &*current
+            && before.digest() == document.digest()
+        {
+            return Err(Refused::Same(*number));
+        }
+        let before = current
+            .as_ref()
+            .map(|(number, document)| (*number, document));
+        let (mut applied, release) = self.keep(by, note, before, &document)?;
+        applied.changes = changes;
+        if !applied.needs_approval.is_empty() {
+            return Ok(applied);
+        }
+        self.make_current(engine, &mut current, release, document)?;
+        let (number, digest) = (applied.number, &applied.digest);
+        tracing::info!(release = number, %digest, note, "a release is current");
+        Ok(applied)
+    }
+
+    /// Store a release that fits. Answers it, and why it needs the approval of a second person if it does.
+    fn keep(
+        &self,
+        by: &Who,
+        note: &str,
+        before: Option<(u64, &SchemeDocument)>,
+        document: &SchemeDocument,
+    ) -> Result<(Applied, Arc<Release>), Refused> {
+        let stored = self.store.releases().context("reading the releases")?;
+        let number = stored.last().map_or(1, |last| last.number + 1);
+        let release = Arc::new(self.prepare(number, document)?);
+        let digest = release.digest.to_string();
+        let needs_approval = self.needs_approval(before.map(|(_, d)| d), document);
+        let waits_on = (!needs_approval.is_empty()).then(|| before.map_or(0, |(number, _)| number));
+        let applied = |number| Applied {
+            number,
+            digest: digest.clone(),
+            changes: Vec::new(),
+            needs_approval: needs_approval.clone(),
+        };
+        // The same person wants the same again, in the same place: also each start of a host without a release.
+        if let Some(last) = stored.last()
+            && waits_on.is_some()
+            && (last.waits_on, &*last.maker, &last.digest) == (waits_on, &*by.person, &digest)
+        {
+            return Ok((applied(last.number), release));
+        }
+        let json = serde_json::to_string(document).context("writing the release")?;
+        self.store
+            .add_release(&StoredRelease {
+                number,
+                digest: digest.clone(),
+                document: json,
+                created_at: self.clock.now(),
+                note: note.to_owned(),
+                maker: by.person.to_string(),
+                approver: None,
+                waits_on,
+            })
+            .context("storing the release")?;
+        if waits_on.is_some() {
+            tracing::warn!(release = number, why = ?needs_approval, "a release waits for the approval of a second person: `rialto release approve {number} --as NAME`");
+        }
+        Ok((applied(number), release))
+    }
+
+    /// Why a second person must approve a document in the place of another one.
+    fn needs_approval(
+        &self,
+        before: Option<&SchemeDocument>,
+        after: &SchemeDocument,
+    ) -> Vec<String> {
+        let is_sandbox = |document: &SchemeDocument| {
+            let scheme = document.scheme();
+            scheme.is_ok_and(|scheme| scheme.authentication.sandbox().is_some())
+        };
+        let all_sandboxes = before.is_none_or(is_sandbox) && is_sandbox(after);
+        match self.operator.releases.second_person {
+            SecondPerson::UnlessSandbox if all_sandboxes => Vec::new(),
+            SecondPerson::UnlessSandbox | SecondPerson::Always => plan::brought_in(before, after),
+        }
+    }
+
+    /// Make a release current that waited for the approval of a second person.
+    ///
+    /// # Errors
+    /// When it does not wait, this person made it or is not named, or another release is current than the one
+    /// in whose place it was put.
+    pub fn approve(
+        &self,
+        engine: &Engine,
+        by: &Caller,
+        number: u64,
+        expected: Option<u64>,
+    ) -> Result<Applied, Refused> {
+        let mut current = self.current.lock();
+        meant_for(expected, current.as_ref())?;
+        let stored = self.stored(number)?;
+        let waits_on = stored.waits_on.ok_or(Refused::NotWaiting(number))?;
+        if !by.is_named() {
+            return Err(Refused::Unnamed(number));
+        }
+        if *stored.maker == *by.person {
+            let maker = stored.maker;
+            return Err(Refused::OwnRelease { number, maker });
+        }
+        meant_for(Some(waits_on), current.as_ref())?;
+        let document = read(&stored)?;
+        let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
+        let release = Arc::new(self.prepare(number, &document)?);
+        let digest = release.digest.to_string();
+        self.store
+            .approve_release(number, &by.person)
+            .context("storing who approved the release")?;
+        self.make_current(engine, &mut current, release, document)?;
+        tracing::info!(release = number, %digest, maker = %stored.maker, approver = %by.person, "a release is current");
+        Ok(Applied {
+            number,
+            digest,
+            changes,
+            needs_approval: Vec::new(),
+        })
+    }
+
+    /// What `apply` would do, without doing it.
+    pub fn plan(&self, document: &SchemeDocument) -> Result<Applied, Refused> {
+        let current = self.current();
+        let changes = plan::changes(current.as_ref().map(|(_, d)| d), document);
+        let stored = self.store.releases().context("reading the releases")?;
+        let number = stored.last().map_or(1, |last| last.number + 1);
+        let release = self.prepare(number, document)?;
+        let needs_approval = self.needs_approval(current.as_ref().map(|(_, d)| d), document);
+        Ok(Applied {
+            number,
+            digest: release.digest.to_string(),
+            changes,
+            needs_approval,
+        })
+    }
+
+    /// Make a kept release current again; if `expected` says so, only in the place of that one. Where that
+    /// needs a second person, what it was becomes a release of its own, which waits.
+    pub fn rollback(
+        &self,
+        engine: &Engine,
+        by: &Who,
+        number: u64,
+        expected: Option<u64>,
+    ) -> Result<Applied, Refused> {
+        let mut current = self.current.lock();
+        let stored = self.stored(number)?;
+        let document = read(&stored)?;
+        meant_for(expected, current.as_ref())?;
+        if let Some((now, _)) = &*current
+            && *now == number
+        {
+            return Err(Refused::Same(number));
+        }
+        if stored.waits_on.is_some() {
+            return Err(Refused::Waits(number));
+        }
+        let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
+        let before = current
+            .as_ref()
+            .map(|(number, document)| (*number, document));
+        if !self
+            .needs_approval(before.map(|(_, d)| d), &document)
+            .is_empty()
+        {
+            let note = format!("release {number} again");
+            let (mut waiting, _) = self.keep(by, &note, before, &document)?;
+            waiting.changes = changes;
+            return Ok(waiting);
+        }
+        let release = Arc::new(self.prepare(number, &document)?);
+        let digest = release.digest.to_string();
+        self.make_current(engine, &mut current, release, document)?;
+        tracing::warn!(release = number, "a kept release was made current again");
+        Ok(Applied {
+            number,
+            digest,
+            changes,
+            needs_approval: Vec::new(),
+        })
+    }
+}
+
+/// Whether a change finds the release that it is meant for.
+fn meant_for(
+    expected: Option<u64>,
+    current: Option<&(u64, SchemeDocument)>,
+) -> Result<(), Refused> {
+    let current = current.map_or(0, |(number, _)| *number);
+    match expected {
+        Some(expected) if expected != current => Err(Refused::Moved { expected, current }),
+        _ => Ok(()),
+    }
+}
+
+/// A document with another component behind one rule.
+fn with_rule(
+    current: &SchemeDocument,
+    rule: &str,
+    digest: Digest,
+) -> Result<SchemeDocument, Refused> {
+    let no_rule = || Refused::NoRule(rule.to_owned());
+    let mut document = current.clone();
+    let old = document
+        .digests
+        .get(ComponentKind::Rule, rule)
+        .ok_or_else(no_rule)?;
+    let new: rialto_manifest::values::Digest = digest
+        .to_string()
+        .parse()
+        .map_err(|e| anyhow::anyhow!("the digest {digest}: {e}"))?;
+    let name = rule.parse().map_err(|_| no_rule())?;
+    document.digests.insert(ComponentKind::Rule, name, new);
+    // Where scheme.toml pins the rule itself, the pin moves along.
+    document.text = document.text.replace(&old.to_string(), &new.to_string());
+    Ok(document)
+}

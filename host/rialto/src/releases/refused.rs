@@ -1,0 +1,69 @@
+//! Why a release was not made current, in words for operators.
+
+use rialto_engine::store::StoreError;
+use rialto_manifest::Diagnostics;
+
+/// Why a release was not made current. The old one serves on.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// It does not fit: each problem in words.
+    #[error("{}", lines(.0))]
+    Unfit(Vec<String>),
+    /// There is no release of this number.
+    #[error("there is no release {0}; `rialto release list` shows those that there are")]
+    Unknown(u64),
+    /// The scheme has no rule of this name.
+    #[error("the current release has no rule `{0}`")]
+    NoRule(String),
+    /// Another release is current than the one that the change was meant for.
+    #[error(
+        "the change is meant for release {expected}, and release {current} is current; look at what changed with `rialto release list`, then try again"
+    )]
+    Moved {
+        /// The one it was meant for.
+        expected: u64,
+        /// The current one; 0 for none.
+        current: u64,
+    },
+    /// Nothing would change.
+    #[error("it is what release {0} is: nothing would change")]
+    Same(u64),
+    /// It is stored and not approved yet.
+    #[error(
+        "release {0} waits for the approval of a second person: `rialto release approve {0} --as NAME`"
+    )]
+    Waits(u64),
+    /// It does not wait for an approval.
+    #[error("release {0} does not wait for an approval; `rialto release list` shows those that do")]
+    NotWaiting(u64),
+    /// Who made it would approve it.
+    #[error("release {number} was made by {maker}: somebody else must approve it")]
+    OwnRelease {
+        /// Its number.
+        number: u64,
+        /// Who made it.
+        maker: String,
+    },
+    /// Nobody knows who would approve it.
+    #[error(
+        "release {0} needs the approval of a second person, and nobody is named: name people in rialto.toml (`[operators.NAME]`), one of them with the role `checker`, and start the host again"
+    )]
+    Unnamed(u64),
+    /// The host could not do it.
+    #[error("{0:#}")]
+    Failed(#[from] anyhow::Error),
+}
+
+fn lines(problems: &[String]) -> String {
+    problems.join("\n")
+}
+
+pub(super) fn unfit(problems: &Diagnostics) -> Refused {
+    Refused::Unfit(vec![problems.plain()])
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(anyhow::Error::new(error).context("keeping who does this"))
+    }
+}
