@@ -246,6 +246,12 @@ impl Trace {
     }
 }
 
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.trace_id)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

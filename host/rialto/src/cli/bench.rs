@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::{load, simulate};
 use crate::out;
 
+mod account;
 mod figures;
 mod keys;
 mod neighbour;
@@ -62,6 +63,8 @@ pub(super) struct Bench {
     /// The folder of the store; the default is a temporary one.
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
+    #[command(flatten)]
+    accounting: account::Options,
 }
 
 /// Figures without signatures that are shown beside those with them.
@@ -101,6 +104,9 @@ impl Bench {
         };
         let conditions = conditions();
         let temporary = place::Temporary::new()?;
+        if let Some(payments) = self.accounting.payments() {
+            return account::account(&self, &given, temporary.path(), payments);
+        }
         if self.neighbour {
             return self.beside_neighbours(&given, &conditions, temporary.path());
         }
@@ -272,20 +278,10 @@ impl Bench {
                 .arg("--settings")
                 .arg(&fsps_file),
         )?;
-        let participants = manifest.scheme().participants.iter();
-        let mut participants = participants.filter(|p| !neighbour::is(p.id.as_str()));
-        let (Some(payer), Some(payee)) = (participants.next(), participants.next()) else {
-            bail!("a benchmark needs two participants in the scheme");
-        };
-        let currency = payer.accounts.first().context("the payer has no account")?;
-        let currency = currency.currency.to_string();
-        let payments: Vec<_> = parties
-            .iter()
-            .map(|party| PaymentRequest::new(party.clone(), "1", &currency))
-            .collect();
+        let scene = scene(manifest, &parties)?;
         let mut settings = self.settings();
-        let payers = [payer.callback_base_url.to_string()];
-        let payments = Payments::new(&payers, &payments, settings.timeout)?;
+        let payers = [scene.payer.clone()];
+        let payments = Payments::new(&payers, &scene.payments, settings.timeout)?;
         settings.processes = vec![
             ("host".into(), host.0.id()),
             ("fsps".into(), fsps.0.id()),
@@ -293,13 +289,10 @@ impl Bench {
         ];
         let runtime = runtime()?;
         let sampler = Sampler::new(manifest, host.0.id())?;
-        let order = format!("{}/_control/associate", payee.callback_base_url);
-        // Without names, all parties that its settings give it.
-        let associated = runtime.block_on(crate::client::post(&order, &json!({})));
-        associated.context("associating the payees")?;
+        scene.associate(&runtime)?;
         let paying = health.map(|health| {
-            let payer = payer.callback_base_url.to_string();
-            runtime.block_on(neighbour::keep_paying(manifest, health, &payer, &currency))
+            let paying = neighbour::keep_paying(manifest, health, &scene.payer, &scene.currency);
+            runtime.block_on(paying)
         });
         let paying = paying.transpose()?;
         let result = runtime.block_on(run(&settings, Arc::new(payments), !self.json, &sampler))?;
@@ -342,6 +335,44 @@ impl Bench {
         std::fs::write(file, serde_json::to_string(&all)?)?;
         Ok(parties)
     }
+}
+
+/// Who pays whom.
+struct Scene {
+    /// The address of the payer's FSP.
+    payer: String,
+    /// The address of the payees' FSP.
+    payee: String,
+    currency: String,
+    payments: Vec<PaymentRequest>,
+}
+
+impl Scene {
+    /// Have the payees' FSP say that it has all parties that its settings give it.
+    fn associate(&self, runtime: &tokio::runtime::Runtime) -> anyhow::Result<()> {
+        let order = format!("{}/_control/associate", self.payee);
+        let associated = runtime.block_on(crate::client::post(&order, &json!({})));
+        associated.context("associating the payees").map(drop)
+    }
+}
+
+/// Payments of 1 from the first participant that is no neighbour to these parties of the second.
+fn scene(manifest: &Manifest, parties: &[PartyId]) -> anyhow::Result<Scene> {
+    let participants = manifest.scheme().participants.iter();
+    let mut participants = participants.filter(|p| !neighbour::is(p.id.as_str()));
+    let (Some(payer), Some(payee)) = (participants.next(), participants.next()) else {
+        bail!("a benchmark needs two participants in the scheme");
+    };
+    let account = payer.accounts.first().context("the payer has no account")?;
+    let currency = account.currency.to_string();
+    let payments = parties.iter();
+    let payments = payments.map(|party| PaymentRequest::new(party.clone(), "1", &currency));
+    Ok(Scene {
+        payer: payer.callback_base_url.to_string(),
+        payee: payee.callback_base_url.to_string(),
+        payments: payments.collect(),
+        currency,
+    })
 }
 
 /// What the generator runs on.

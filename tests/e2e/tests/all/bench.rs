@@ -119,3 +119,32 @@ fn prepares_by_one_payer_and_by_several_are_measured() {
         );
     }
 }
+
+#[test]
+fn each_payment_is_accounted_for_while_a_rule_is_swapped_and_the_host_is_killed() {
+    let scheme = TestScheme::demo().unwrap();
+    let options = [
+        "--account=300",
+        "--concurrency=8",
+        "--swap-every=1",
+        "--kill-every=2",
+    ];
+    let output = rialto_tests::CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |c| {
+        c.arg("bench")
+            .arg(scheme.path())
+            .arg("--json")
+            .args(options);
+    });
+    let output = output.unwrap();
+    let account: Value = serde_json::from_str(&output.stdout).unwrap();
+    let count = |key: &str| account[key].as_u64().unwrap();
+    assert_eq!(count("unended"), 0, "{account}");
+    assert_eq!(count("unexplained"), 0, "{account}");
+    assert_eq!(output.code, 0, "{output}");
+    let failed = account["failed"].as_object().unwrap();
+    let failed: u64 = failed.values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(count("begun"), count("committed") + failed, "{account}");
+    assert!(count("begun") >= 300 && count("committed") > 0, "{account}");
+    let unpaid = account["unpaid"].as_array().unwrap();
+    assert_eq!(unpaid.len() as u64, failed, "{account}");
+}

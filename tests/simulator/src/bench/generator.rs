@@ -10,7 +10,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use super::report::{BenchResult, Percentiles, ProcessUse};
-use super::{BenchError, BenchSettings, Extent, Latencies, Load, Progress, Work};
+use super::{Account, BenchError, BenchSettings, Extent, Latencies, Load, Progress, Unpaid, Work};
 use crate::cpu::{CpuClock, CpuReading};
 use crate::limits::{DRAIN_TIMEOUT, OPEN_LOOP_IN_FLIGHT_MAX};
 use crate::time;
@@ -39,6 +39,7 @@ pub async fn run(
 /// What came of the payments, as they end.
 struct Tally {
     progress: Arc<Progress>,
+    account: Mutex<Account>,
     ended: Mutex<Vec<Ended>>,
     /// Payments that ended since the window opened.
     counted: AtomicU64,
@@ -50,7 +51,7 @@ struct Ended {
     /// When it began, or in an open loop should have.
     began: Instant,
     ended: Instant,
-    result: Result<(), String>,
+    result: Result<(), Unpaid>,
 }
 
 /// The measured window.
@@ -70,6 +71,7 @@ impl Tally {
     fn new(progress: Arc<Progress>) -> Self {
         Self {
             progress,
+            account: Mutex::default(),
             ended: Mutex::default(),
             counted: AtomicU64::new(0),
             open: AtomicBool::new(false),
@@ -77,7 +79,14 @@ impl Tally {
         }
     }
 
-    fn add(&self, began: Instant, result: Result<(), String>) {
+    /// Do the work once, and note that it began.
+    async fn once(&self, work: &impl Work) -> Result<(), Unpaid> {
+        self.account.lock().begin();
+        work.once().await
+    }
+
+    fn add(&self, began: Instant, result: Result<(), Unpaid>) {
+        self.account.lock().end(&result);
         let ended = time::now();
         let count = match result {
             Ok(()) => &self.progress.committed,
@@ -132,7 +141,7 @@ impl Tally {
                         *count += 1;
                     }
                 }
-                Err(reason) => *failures.entry(reason.clone()).or_insert(0) += 1,
+                Err(unpaid) => *failures.entry(unpaid.reason.clone()).or_insert(0) += 1,
             }
         }
         let payments = latencies.len() as u64;
@@ -140,6 +149,7 @@ impl Tally {
         let per = |total: f64, parts: f64| if parts > 0.0 { total / parts } else { 0.0 };
         BenchResult {
             load: settings.load,
+            account: self.account.lock().clone(),
             payments,
             failed: failures.values().sum(),
             failures,
@@ -215,7 +225,7 @@ async fn closed(
         lanes.spawn(async move {
             while !stop.load(Ordering::Relaxed) {
                 let began = time::now();
-                let result = work.once().await;
+                let result = tally.once(&*work).await;
                 let failed = result.is_err();
                 tally.add(began, result);
                 if failed {
@@ -282,7 +292,7 @@ async fn open(
         };
         let (work, tally) = (Arc::clone(work), Arc::clone(tally));
         running.spawn(async move {
-            let result = work.once().await;
+            let result = tally.once(&*work).await;
             tally.add(due, result);
             drop(permit);
         });

@@ -12,6 +12,7 @@
 //! window count; in an open loop those that *should begin* in it, and the window stays open
 //! until the last of them has ended.
 
+mod account;
 mod generator;
 mod latency;
 mod payments;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::BaseUrlError;
 
+pub use account::{Account, NAMED_MAX, Unpaid};
 pub use generator::run;
 pub use latency::Latencies;
 pub use payments::Payments;
@@ -49,8 +51,8 @@ pub struct BenchSettings {
 /// What is measured: payments, or a part of them. In the settings, the progress and the result each is
 /// called a payment.
 pub trait Work: Send + Sync + 'static {
-    /// Do it once. The error is the reason why it failed.
-    fn once(&self) -> impl Future<Output = Result<(), String>> + Send;
+    /// Do it once. The error says which one failed, and why.
+    fn once(&self) -> impl Future<Output = Result<(), Unpaid>> + Send;
 }
 
 /// How payments are begun.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri};
 
-use super::{BenchError, Work};
+use super::{BenchError, Unpaid, Work};
 use crate::PaymentRequest;
 use crate::client::{BaseUrl, HttpClient};
 use crate::fsp::{CONTROL_PREFIX, PaymentOutcome};
@@ -57,7 +57,7 @@ impl Payments {
 
 impl Work for Payments {
     /// Has one payment made.
-    async fn once(&self) -> Result<(), String> {
+    async fn once(&self) -> Result<(), Unpaid> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         // The payments turn over as the payers do, and shift by one with each of their rounds,
         // so that every payer makes every payment.
@@ -73,16 +73,27 @@ impl Work for Payments {
                 body.clone(),
             )
             .await
-            .map_err(|error| format!("payer FSP: {error}"))?;
+            .map_err(|error| Unpaid::because(format!("payer FSP: {error}")))?;
         if answer.status != StatusCode::OK {
-            return Err(format!("payer FSP answered {}", answer.status));
+            let status = answer.status;
+            return Err(Unpaid::because(format!("payer FSP answered {status}")));
         }
-        let outcome: PaymentOutcome = serde_json::from_slice(&answer.body)
-            .map_err(|error| format!("payer FSP's outcome cannot be read: {error}"))?;
-        match &outcome.failure {
-            None if outcome.is_committed() => Ok(()),
-            None => Err("transfer not-committed".to_owned()),
-            Some(failure) => Err(failure.reason()),
-        }
+        let outcome: PaymentOutcome = serde_json::from_slice(&answer.body).map_err(|error| {
+            Unpaid::because(format!("payer FSP's outcome cannot be read: {error}"))
+        })?;
+        let (reason, description) = match &outcome.failure {
+            None if outcome.is_committed() => return Ok(()),
+            None => ("transfer not-committed".to_owned(), String::new()),
+            Some(failure) => (failure.reason(), failure.description.clone()),
+        };
+        Err(Unpaid {
+            reason,
+            description,
+            trace_id: outcome.trace_id,
+            lookup_path: outcome.lookup_path,
+            quote_id: outcome.quote_id,
+            transfer_id: outcome.transfer_id,
+            began_us: outcome.began_us,
+        })
     }
 }

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use super::{BenchError, Work};
+use super::{BenchError, Unpaid, Work};
 use crate::FspId;
 use crate::client::{BaseUrl, HttpClient};
 use crate::headers::{Kind, Letterhead};
@@ -113,7 +113,7 @@ impl Prepares {
 }
 
 impl Work for Prepares {
-    async fn once(&self) -> Result<(), String> {
+    async fn once(&self) -> Result<(), Unpaid> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         let (payer, letterhead) = &self.payers[(turn % self.payers.len() as u64) as usize];
         let id = self.ids.correlation_id();
@@ -142,6 +142,9 @@ impl Work for Prepares {
         };
         let done = sent.await;
         self.waiting.lock().remove(&id);
-        done
+        done.map_err(|reason: String| Unpaid {
+            transfer_id: id,
+            ..Unpaid::because(reason)
+        })
     }
 }

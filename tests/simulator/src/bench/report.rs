@@ -5,15 +5,18 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Latencies, Load};
+use super::{Account, Latencies, Load};
 use crate::cpu::CpuUse;
 use crate::time::milliseconds;
 
-/// The result of a run. All figures are of the measured window.
+/// The result of a run. All figures but the account are of the measured window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchResult {
     /// How payments were begun.
     pub load: Load,
+    /// What became of all payments, those outside the window too.
+    #[serde(skip)]
+    pub account: Account,
     /// Payments that ended COMMITTED.
     pub payments: u64,
     /// Payments that did not.

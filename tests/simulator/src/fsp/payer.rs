@@ -208,6 +208,9 @@ pub struct PaymentOutcome {
     /// Why the payment failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// The W3C trace id that its messages share, in hexadecimal digits.
+    #[serde(default)]
+    pub trace_id: String,
     /// The lookup's path, without the leading `/`.
     pub lookup_path: String,
     /// The quote's id; empty if it came to none.
@@ -263,6 +266,7 @@ impl Inner {
         outcome: &mut PaymentOutcome,
     ) -> Result<(), Failure> {
         let trace = self.mint.trace();
+        outcome.trace_id = trace.to_string();
         let found = match &request.payee_fsp {
             Some(fsp) => Found::known(&request.to, fsp.clone()),
             None => {

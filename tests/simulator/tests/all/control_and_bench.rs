@@ -213,6 +213,15 @@ async fn failures_are_counted_by_their_reason() {
     let reasons: Vec<&String> = result.failures.keys().collect();
     assert_eq!(reasons, ["transfer error-callback 5105"]);
     assert!(result.to_string().contains("transfer error-callback 5105"));
+    let account = result.account;
+    let failed: u64 = account.failed.values().sum();
+    assert_eq!((account.committed, account.unended), (0, 0), "{account:?}");
+    assert!(account.begun >= 6 && failed == account.begun, "{account:?}");
+    assert_eq!(account.unpaid.len() as u64, failed, "{account:?}");
+    for unpaid in account.unpaid {
+        assert!(!unpaid.transfer_id.is_empty(), "{unpaid:?}");
+        assert_eq!(unpaid.trace_id.len(), 32, "{unpaid:?}");
+    }
 }
 
 #[tokio::test]

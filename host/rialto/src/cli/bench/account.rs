@@ -1,0 +1,190 @@
+//! The account of many payments: each is followed to its end while rules are swapped, the host is killed
+//! and a neighbour is slow, and of each that did not end COMMITTED it is said which message was missing,
+//! on which side. What the host's history knows of it is the witness.
+
+mod missing;
+mod trouble;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rialto_manifest::Manifest;
+use rialto_manifest::operator::FIRST_OPERATOR;
+use rialto_simulator::bench::{self, BenchSettings, Extent, NAMED_MAX, Payments, Progress};
+use serde_json::{Value, json};
+
+use super::neighbour::{self, Health};
+use super::{Bench, place, start};
+use crate::cli::load;
+use crate::client::Client;
+use crate::out;
+use missing::missing;
+use trouble::{Happened, kill, serve, swap};
+
+/// How long one payment may take in the end: longer than its three waits for a callback.
+const PAYMENT_TIMEOUT: Duration = Duration::from_secs(180);
+/// How often an FSP tries to deliver a callback: long enough for a host that starts again.
+const CALLBACK_ATTEMPTS: u32 = 9;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// Make so many payments and account for each instead of measuring: how many were begun, how they
+    /// ended, and of those that failed which message was missing on which side
+    #[arg(long, value_name = "PAYMENTS", conflicts_with_all = ["jws", "neighbour", "payers", "state"])]
+    account: Option<u64>,
+    /// Swap the scheme's first rule every so many seconds meanwhile
+    #[arg(long, value_name = "SECONDS", requires = "account", value_parser = clap::value_parser!(u64).range(1..))]
+    swap_every: Option<u64>,
+    /// Kill the host and start it again every so many seconds meanwhile
+    #[arg(long, value_name = "SECONDS", requires = "account", value_parser = clap::value_parser!(u64).range(1..))]
+    kill_every: Option<u64>,
+    /// Have payments to a third FSP beside, which answers after 30 seconds
+    #[arg(long, requires = "account")]
+    slow_neighbour: bool,
+}
+
+impl Options {
+    /// How many payments are to be accounted for, if that is wanted.
+    pub const fn payments(&self) -> Option<u64> {
+        self.account
+    }
+}
+
+/// Make so many payments in a copy of the scheme and print what became of them. 1 if one has no end, or
+/// failed in a way that nobody can explain.
+pub(super) fn account(
+    bench: &Bench,
+    given: &Manifest,
+    temporary: &Path,
+    payments: u64,
+) -> anyhow::Result<u8> {
+    let folder = temporary.join("scheme");
+    place::copy_on_free_ports(given, &folder)?;
+    let beside = bench.accounting.slow_neighbour.then_some(Health::Slow);
+    if beside.is_some() {
+        neighbour::move_in(given, &folder)?;
+    }
+    let Some(manifest) = load(&folder)? else {
+        return Ok(2);
+    };
+    let state = temporary.join("state");
+    rialto_files::folder(&state)?;
+    let fsps_file = temporary.join("fsps.json");
+    let parties = bench.fsps(&manifest, &fsps_file, &super::keys::PrivateKeys::new())?;
+    try_callbacks_longer(&fsps_file)?;
+
+    let host = Arc::new(Mutex::new(Some(serve(&folder, &state)?)));
+    let _fsps = start(
+        Command::new(std::env::current_exe()?)
+            .args(["simulate", "--no-record"])
+            .arg(&folder)
+            .arg("--settings")
+            .arg(&fsps_file),
+    )?;
+    let scene = super::scene(&manifest, &parties)?;
+    let work = Payments::new(
+        std::slice::from_ref(&scene.payer),
+        &scene.payments,
+        PAYMENT_TIMEOUT,
+    )?;
+    let settings = BenchSettings {
+        warm_up: Duration::ZERO,
+        extent: Extent::Payments(payments),
+        timeout: PAYMENT_TIMEOUT,
+        ..bench.settings()
+    };
+    let runtime = super::runtime()?;
+    scene.associate(&runtime)?;
+    let paying = beside.map(|health| {
+        let paying = neighbour::keep_paying(&manifest, health, &scene.payer, &scene.currency);
+        runtime.block_on(paying)
+    });
+    let paying = paying.transpose()?;
+
+    let happened = Arc::new(Happened::default());
+    let mut troubles = Vec::new();
+    if let Some(every) = bench.accounting.swap_every {
+        troubles.push(swap(&manifest, &folder, &state, every, &happened)?);
+    }
+    if let Some(every) = bench.accounting.kill_every {
+        troubles.push(kill(&folder, &state, every, &host, &happened));
+    }
+    let ran = runtime.block_on(bench::run(
+        &settings,
+        Arc::new(work),
+        Arc::<Progress>::default(),
+    ));
+    for trouble in troubles {
+        trouble.end()?;
+    }
+    if let Some(paying) = paying {
+        paying.abort();
+    }
+    let account = ran?.account;
+    let client = Client::of(&state, FIRST_OPERATOR)?;
+    let mut explained = Vec::new();
+    let mut unexplained = account.failed.values().sum::<u64>() - account.unpaid.len() as u64;
+    for unpaid in &account.unpaid {
+        let missing = missing(&client, unpaid)?;
+        unexplained += u64::from(missing.is_none());
+        let missing = missing.unwrap_or_else(|| "nobody can say".to_owned());
+        explained.push(json!({ "payment": unpaid, "missing": missing }));
+    }
+    let told = json!({
+        "begun": account.begun,
+        "committed": account.committed,
+        "unended": account.unended,
+        "failed": account.failed,
+        "unexplained": unexplained,
+        "swaps": happened.swaps.load(Ordering::Relaxed),
+        "kills": happened.kills.load(Ordering::Relaxed),
+        "unpaid": explained,
+    });
+    tell(&told, bench.json)?;
+    Ok(u8::from(
+        account.committed == 0 || account.unended + unexplained > 0,
+    ))
+}
+
+fn tell(told: &Value, json: bool) -> anyhow::Result<()> {
+    if json {
+        out::line(told)?;
+        return Ok(());
+    }
+    let mut shown = told.clone();
+    let unpaid = shown["unpaid"].take();
+    if let Some(figures) = shown.as_object_mut() {
+        figures.remove("unpaid");
+    }
+    super::figures::print_table(&shown)?;
+    for one in unpaid.as_array().into_iter().flatten() {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let payment = &one["payment"];
+        out::line(format_args!(
+            "{}: quote {:?}, transfer {:?}: {} ({})",
+            text(&payment["reason"]),
+            text(&payment["quoteId"]),
+            text(&payment["transferId"]),
+            text(&one["missing"]),
+            text(&payment["description"]),
+        ))?;
+    }
+    if unpaid.as_array().is_some_and(|all| all.len() == NAMED_MAX) {
+        out::note(format_args!("only the first {NAMED_MAX} are named"));
+    }
+    Ok(())
+}
+
+/// FSPs that wait for a host which starts again.
+fn try_callbacks_longer(file: &Path) -> anyhow::Result<()> {
+    let mut all: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(file)?)?;
+    for settings in &mut all {
+        settings["callbackAttempts"] = CALLBACK_ATTEMPTS.into();
+    }
+    std::fs::write(file, serde_json::to_string(&all)?)?;
+    Ok(())
+}
