@@ -12,6 +12,9 @@ use serde::Serialize;
 /// Seconds after which a client may try again when the host is overloaded.
 const RETRY_AFTER_SECONDS: &str = "1";
 
+/// How the host begins the place of what is wrong with a header.
+const HEADER: &str = "header ";
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ErrorBody<'a> {
@@ -106,6 +109,14 @@ pub fn word(head: &RequestHead, violation: &Violation) -> Response {
     }
 }
 
+/// What is said of an `Accept` that lists no served version: the API definition's words, which clients
+/// compare.
+const UNSERVED_ACCEPTED: &str =
+    "The Client requested an unsupported version, see extension list for supported version(s).";
+/// The same of a `Content-Type`: the words of deployed switches.
+const UNSERVED_CONTENT: &str =
+    "Client supplied a protocol version which is not supported by the server";
+
 /// Where and what. What failed inside the host is no caller's business.
 fn detail(violation: &Violation) -> String {
     let Violation {
@@ -116,6 +127,12 @@ fn detail(violation: &Violation) -> String {
     } = violation;
     match (kind, location.as_str(), detail.as_str()) {
         (ViolationKind::Internal, ..) => String::new(),
+        (ViolationKind::UnacceptableVersion, "header Accept", _) => UNSERVED_ACCEPTED.to_owned(),
+        (ViolationKind::UnacceptableVersion, ..) => UNSERVED_CONTENT.to_owned(),
+        // The words of deployed switches, with the header's name as the API definition spells it.
+        (ViolationKind::Missing, location, _) if location.starts_with(HEADER) => {
+            format!("{} is required", &location[HEADER.len()..])
+        }
         (_, "", detail) => detail.to_owned(),
         (_, location, "") => location.to_owned(),
         (_, location, detail) if detail.starts_with(location) => detail.to_owned(),
@@ -186,10 +203,10 @@ mod tests {
 
     #[test]
     fn a_refusal_names_where_and_what() {
-        let response = refused(ViolationKind::Missing, "header Date", "is required", &[]);
+        let response = refused(ViolationKind::Malformed, "header Date", "is no date", &[]);
         assert_eq!(
             response.body.unwrap(),
-            r#"{"errorInformation":{"errorCode":"3102","errorDescription":"Missing mandatory element - header Date: is required"}}"#
+            r#"{"errorInformation":{"errorCode":"3101","errorDescription":"Malformed syntax - header Date: is no date"}}"#
         );
         assert_eq!(
             response.headers,
@@ -198,6 +215,44 @@ mod tests {
                 "application/vnd.interoperability.transfers+json;version=1.1".to_owned()
             )]
         );
+    }
+
+    #[test]
+    fn the_words_that_clients_compare_are_those_of_the_definition() {
+        for (kind, location, words) in [
+            (
+                ViolationKind::Missing,
+                "header Accept",
+                "Missing mandatory element - Accept is required",
+            ),
+            (
+                ViolationKind::Missing,
+                "header Content-Type",
+                "Missing mandatory element - Content-Type is required",
+            ),
+            (
+                ViolationKind::Missing,
+                "header FSPIOP-Source",
+                "Missing mandatory element - FSPIOP-Source is required",
+            ),
+            (
+                ViolationKind::UnacceptableVersion,
+                "header Accept",
+                "Unacceptable version requested - The Client requested an unsupported version, see extension list for supported version(s).",
+            ),
+            (
+                ViolationKind::UnacceptableVersion,
+                "header Content-Type",
+                "Unacceptable version requested - Client supplied a protocol version which is not supported by the server",
+            ),
+        ] {
+            let body = refused(kind, location, "is required", &[]).body.unwrap();
+            let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(body["errorInformation"]["errorDescription"], words);
+        }
+        let member = refused(ViolationKind::Missing, "body /payeeFsp", "is required", &[]);
+        let words = "Missing mandatory element - body /payeeFsp: is required";
+        assert!(member.body.unwrap().contains(words));
     }
 
     #[test]
