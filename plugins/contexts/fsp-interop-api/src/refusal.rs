@@ -73,11 +73,32 @@ pub fn refuse(content_type: (String, String), error: &ErrorInformation) -> Respo
     }
 }
 
+/// The first segments of the paths of what the API definition has and this switch has not, in 1.1 and in
+/// the drafts of 2.0.
+const NOT_SERVED: [&str; 8] = [
+    "authorizations",
+    "bulkQuotes",
+    "bulkTransfers",
+    "fxQuotes",
+    "fxTransfers",
+    "services",
+    "transactionRequests",
+    "transactions",
+];
+
+/// Whether a path is one of the API definition's, of a service that this switch does not offer: a client
+/// that gets 404 would look for the slip in its own path.
+fn is_not_served(path: &str) -> bool {
+    let first = path.split('/').nth(1).unwrap_or_default();
+    NOT_SERVED.contains(&first)
+}
+
 /// Word what the host found wrong with a request.
 #[must_use]
 pub fn word(head: &RequestHead, violation: &Violation) -> Response {
     let code = match violation.kind {
         ViolationKind::BodyTooLarge | ViolationKind::HeadersTooLarge => "3104",
+        ViolationKind::UnknownPath if is_not_served(&head.path) => "2002",
         ViolationKind::UnknownPath => "3002",
         ViolationKind::MethodNotAllowed => "3000",
         ViolationKind::Missing => "3102",
@@ -87,7 +108,7 @@ pub fn word(head: &RequestHead, violation: &Violation) -> Response {
         ViolationKind::Overloaded => "2003",
         ViolationKind::Internal => "2001",
     };
-    let error = errors::error(code, &detail(violation));
+    let error = errors::error(code, &detail(code, violation));
     let mut headers = vec![content_type(&of_list(&head.headers), &head.path)];
     let mut status = errors::http_status(code);
     let mut extension_list = None;
@@ -118,7 +139,7 @@ const UNSERVED_CONTENT: &str =
     "Client supplied a protocol version which is not supported by the server";
 
 /// Where and what. What failed inside the host is no caller's business.
-fn detail(violation: &Violation) -> String {
+fn detail(code: &str, violation: &Violation) -> String {
     let Violation {
         kind,
         location,
@@ -127,6 +148,9 @@ fn detail(violation: &Violation) -> String {
     } = violation;
     match (kind, location.as_str(), detail.as_str()) {
         (ViolationKind::Internal, ..) => String::new(),
+        (ViolationKind::UnknownPath, ..) if code == "2002" => {
+            "this switch does not offer the service".to_owned()
+        }
         (ViolationKind::UnacceptableVersion, "header Accept", _) => UNSERVED_ACCEPTED.to_owned(),
         (ViolationKind::UnacceptableVersion, ..) => UNSERVED_CONTENT.to_owned(),
         // The words of deployed switches, with the header's name as the API definition spells it.
@@ -198,6 +222,50 @@ mod tests {
             assert_eq!(response.status, status, "{kind:?}");
             let body = response.body.unwrap();
             assert!(body.starts_with(&format!(r#"{{"errorInformation":{{"errorCode":"{code}""#)));
+        }
+    }
+
+    #[test]
+    fn a_service_of_the_definition_that_is_not_offered_is_not_implemented() {
+        let refused = |path: &str| {
+            let head = RequestHead {
+                method: "POST".to_owned(),
+                path: path.to_owned(),
+                headers: Vec::new(),
+            };
+            let violation = Violation {
+                kind: ViolationKind::UnknownPath,
+                location: "path".to_owned(),
+                detail: "is none of this API's paths".to_owned(),
+                allowed: Vec::new(),
+            };
+            let response = word(&head, &violation);
+            let body = response.body.unwrap_or_default();
+            let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+            let error = body["errorInformation"]["errorDescription"].clone();
+            (
+                response.status,
+                error.as_str().unwrap_or_default().to_owned(),
+            )
+        };
+        let (status, words) = refused("/bulkQuotes");
+        let expected = "Not implemented - this switch does not offer the service";
+        assert_eq!((status, words.as_str()), (501, expected));
+        for path in [
+            "/transactionRequests",
+            "/authorizations/1/error",
+            "/fxTransfers/1",
+        ] {
+            assert_eq!(refused(path).0, 501, "{path}");
+        }
+        for path in [
+            "/bulkquotes",
+            "/nothing",
+            "/",
+            "/transfers/1/2/3",
+            "/x/bulkQuotes",
+        ] {
+            assert_eq!(refused(path).0, 404, "{path}");
         }
     }
 
