@@ -1,6 +1,8 @@
 //! Judging a request by its operation: the first thing that is wrong, in a fixed order (headers as
 //! the document lists them, path, query, body).
 
+use std::borrow::Cow;
+
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 use jsonschema::ValidationError;
@@ -23,24 +25,34 @@ pub fn headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Violati
     let parameters = operation.parameters.iter();
     for parameter in parameters.filter(|p| p.place == In::Header) {
         let location = format!("header {}", parameter.title);
-        let mut values = headers.get_all(&parameter.name).iter();
-        let Some(value) = values.next() else {
-            if parameter.required {
-                return Err(missing(&location));
-            }
-            continue;
-        };
-        let Ok(text) = value.to_str() else {
-            let detail = "is not plain ASCII".to_owned();
-            return Err(Violation::new(Kind::Malformed, &location, detail));
-        };
-        if values.next().is_some() {
-            let detail = "is given more than once".to_owned();
-            return Err(Violation::new(Kind::Malformed, &location, detail));
+        match header_text(parameter, &location, headers)? {
+            Some(text) => parameter_value(parameter, &location, &text)?,
+            None if parameter.required => return Err(missing(&location)),
+            None => {}
         }
-        parameter_value(parameter, &location, text)?;
     }
     Ok(())
+}
+
+/// The value of a header. The lines of one that is a list are one list (RFC 9110, 5.3); any other has one
+/// line.
+fn header_text<'a>(
+    parameter: &Parameter,
+    location: &str,
+    headers: &'a HeaderMap,
+) -> Result<Option<Cow<'a, str>>, Violation> {
+    let malformed = |detail: &str| Violation::new(Kind::Malformed, location, detail);
+    let is_list = parameter.versions.as_ref().is_some_and(|v| v.is_list);
+    let mut whole: Option<Cow<'a, str>> = None;
+    for line in headers.get_all(&parameter.name) {
+        let line = line.to_str().map_err(|_| malformed("is not plain ASCII"))?;
+        whole = Some(match whole {
+            None => Cow::Borrowed(line),
+            Some(_) if !is_list => return Err(malformed("is given more than once")),
+            Some(before) => Cow::Owned(format!("{before}, {line}")),
+        });
+    }
+    Ok(whole)
 }
 
 /// Judge how the body is written on the wire: only as it is, in chunks or not.
@@ -257,5 +269,64 @@ fn wrong(rule: &Rule) -> String {
             format!("is above the limit of {limit}")
         }
         other => format!("breaks the schema's `{}`", other.keyword()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use http::HeaderValue;
+
+    use super::*;
+    use crate::document::Document;
+
+    fn judged(lines: &[(&'static str, &'static str)]) -> Result<(), String> {
+        let document = Document::parse(
+            r"
+openapi: 3.1.0
+paths:
+  /a:
+    get:
+      operationId: a
+      parameters:
+        - {name: Accept, in: header, required: true, x-rialto-version: {supported: ['1.0'], pattern: '^a;v=([0-9.]+)$'}}
+        - {name: Content-Type, in: header, x-rialto-version: {supported: ['1.0'], pattern: '^a;v=([0-9.]+)$'}}
+        - {name: Date, in: header, schema: {type: string}}
+",
+        )
+        .unwrap();
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        let found = document.find("/a").unwrap();
+        super::headers(&found.operations["GET"], &headers)
+            .map_err(|violation| format!("{}: {}", violation.location, violation.detail))
+    }
+
+    #[test]
+    fn a_list_on_several_lines_is_one_list() {
+        let (one, two) = (("accept", "a;v=1.0"), ("accept", "a;v=2.0"));
+        for lines in [&[one][..], &[two, one], &[one, two], &[two, two, one]] {
+            assert_eq!(judged(lines), Ok(()), "{lines:?}");
+        }
+        let unsupported = "header Accept: asks for a version that is not supported";
+        assert_eq!(judged(&[two, two]), Err(unsupported.to_owned()));
+        assert_eq!(judged(&[]), Err("header Accept: is required".to_owned()));
+    }
+
+    #[test]
+    fn a_header_that_is_no_list_has_one_line() {
+        let accept = ("accept", "a;v=1.0");
+        for (name, value, title) in [
+            ("content-type", "a;v=1.0", "Content-Type"),
+            ("date", "x", "Date"),
+        ] {
+            let line = (name, value);
+            assert_eq!(judged(&[accept, line]), Ok(()));
+            let twice = format!("header {title}: is given more than once");
+            assert_eq!(judged(&[accept, line, line]), Err(twice));
+        }
     }
 }

@@ -300,10 +300,9 @@ impl Host {
                     .spawn(bound.serve(answer, self.stop.subscribe()))
             } else {
                 let service = Arc::new(self.service(name.as_str(), service_limits.clone()));
-                let answer = move |request| {
-                    let service = service.clone();
-                    async move { service.answer(request, None).await }
-                };
+                let shared = self.shared.clone();
+                let answer =
+                    move |request| ops::answer_anybody(service.clone(), shared.clone(), request);
                 self.handle
                     .spawn(bound.serve(answer, self.stop.subscribe()))
             };

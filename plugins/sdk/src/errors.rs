@@ -97,15 +97,17 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// Whether an FSP may use this code: one of the table, or of a scheme in a category of the API.
-/// The rule of deployed switches: `^(10|20|3[0-4]|4[0-4]|5[0-4])[0-9]{2}$`.
+/// Whether an FSP may use this code: one of the table, or of a scheme in a category of the API, by the
+/// rule of deployed switches, `^(10|20|3[0-4]|4[0-4]|5[0-4])[0-9]{2}$`; and those that deployments add
+/// to the API's, 6000 (settlement) and `7[0-9]{3}` (third parties).
 #[must_use]
 pub fn is_legal_code(code: &str) -> bool {
     let [a, b, c, d] = code.as_bytes() else {
         return false;
     };
     let category = matches!((a, b), (b'1' | b'2', b'0') | (b'3'..=b'5', b'0'..=b'4'));
-    category && c.is_ascii_digit() && d.is_ascii_digit()
+    let added = *a == b'7' && b.is_ascii_digit();
+    code == "6000" || ((category || added) && c.is_ascii_digit() && d.is_ascii_digit())
 }
 
 /// The HTTP status that goes with a code when the error is the synchronous answer.
@@ -156,11 +158,14 @@ mod tests {
     #[test]
     fn codes_outside_the_categories_are_not_legal() {
         for code in [
-            "", "100", "10000", "1100", "2100", "3500", "6000", "0000", "30a0", "３000",
+            "", "100", "10000", "1100", "2100", "3500", "6001", "6100", "7a00", "700", "70000",
+            "8000", "0000", "30a0", "３000",
         ] {
             assert!(!is_legal_code(code), "{code}");
         }
-        assert!(is_legal_code("3140"));
+        for code in ["3140", "6000", "7000", "7208", "7999"] {
+            assert!(is_legal_code(code), "{code}");
+        }
     }
 
     #[test]

@@ -39,6 +39,13 @@ impl<'a> Ask<'a> {
         Self { request, ..self }
     }
 
+    /// Add a line of a header to those that are there.
+    #[must_use]
+    pub fn and_header(self, name: &str, value: &str) -> Self {
+        let request = self.request.and_header(name, value);
+        Self { request, ..self }
+    }
+
     /// Leave a header out.
     #[must_use]
     pub fn without(self, name: &str) -> Self {

@@ -10,6 +10,7 @@ use crate::evidence::Evidence;
 use crate::model::Model;
 use crate::problem::{ACKNOWLEDGED, Problem, STATE, TURNS};
 use crate::saying::{Answer, Message, Saying};
+use crate::script::GHOST;
 use crate::{audit, notices, outside, quotes, state};
 
 /// Everything that does not hold.
@@ -107,15 +108,19 @@ fn acknowledged(evidence: &Evidence, problems: &mut Vec<Problem>) {
             Saying::Prepare(prepare) => prepare.payer == message.fsp(),
             _ => true,
         };
+        // Whoever is no participant is told so at once.
+        let may_speak = in_own_name && message.fsp() != GHOST;
         let expected = match message.method {
-            _ if !in_own_name => 400,
+            _ if !may_speak => 400,
             "PUT" => 200,
             _ => 202,
         };
         let wrong = match message.answer {
             Answer::Status(status) if status != expected => "is answered with another status",
-            Answer::Status(_) if in_own_name && !was_heard => "was taken and is lost",
-            _ if !in_own_name && was_heard => "was said in another's name and is handled",
+            Answer::Status(_) if may_speak && !was_heard => "was taken and is lost",
+            _ if !may_speak && was_heard => {
+                "was said in another's name, or by nobody, and is handled"
+            }
             _ => continue,
         };
         let what = format!("message {} {wrong}: {message:?}", message.number);

@@ -4,10 +4,14 @@
 
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, DATE};
 use http::{HeaderMap, Method};
+use serde_json::Value;
 
 use crate::headers::{DESTINATION, SOURCE};
 use crate::ids::FspId;
 use crate::message::{Resource, Route};
+
+/// What the schemes of this tree call the hub.
+const HUB: &str = "Hub";
 
 /// The complaints about a message to this FSP; none if it is as it should be.
 pub fn complaints(
@@ -71,7 +75,20 @@ pub fn complaints(
     if !has_body && !body.is_empty() {
         found.push("a body on a GET".to_owned());
     }
+    if text(&SOURCE) == Some(HUB) && !is_in_order(body) {
+        found.push("the hub's body is not as a validator writes it again".to_owned());
+    }
     found
+}
+
+/// Whether a body stays as it is when a validator writes it again with its members sorted, before it
+/// verifies the signature. What is no JSON is another complaint.
+fn is_in_order(body: &[u8]) -> bool {
+    let Ok(mut value) = serde_json::from_slice::<Value>(body) else {
+        return true;
+    };
+    value.sort_all_objects();
+    value.to_string().as_bytes() == body
 }
 
 /// Which messages a switch sends to an FSP.
@@ -167,6 +184,36 @@ mod tests {
         assert!(
             patch.iter().any(|c| c == "the body is not JSON"),
             "{patch:?}"
+        );
+    }
+
+    #[test]
+    fn a_body_of_the_hub_has_its_members_in_order_at_every_level() {
+        let (fsp, headers) = sound();
+        let complaints = |source: &'static str, body: &str| {
+            let mut headers = headers.clone();
+            headers.insert(SOURCE, HeaderValue::from_static(source));
+            complaints(
+                &fsp,
+                &Method::PUT,
+                "/transfers/1",
+                &headers,
+                body.as_bytes(),
+            )
+        };
+        let wrong = "the hub's body is not as a validator writes it again";
+        for body in [
+            r#"{"b":1,"a":2}"#,
+            r#"{"a":[{"d":1,"c":2}]}"#,
+            r#"{"a":{"d":1,"c":2}}"#,
+            r#"{ "a":1}"#,
+        ] {
+            assert_eq!(complaints(HUB, body), [wrong], "{body}");
+            assert_eq!(complaints("payeefsp", body), [""; 0], "{body}");
+        }
+        assert_eq!(
+            complaints(HUB, r#"{"a":[{"c":"\n","d":1}],"b":{}}"#),
+            [""; 0]
         );
     }
 

@@ -1,4 +1,5 @@
-//! Whether the host can do its work: what `/health/ready` answers, and what gRPC's health follows.
+//! Whether the host can do its work: what `/health/ready` answers, what gRPC's health follows, and the little
+//! of it that `/health` tells on other listeners.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,6 +7,9 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use bytes::Bytes;
+use http::{HeaderValue, Response, header};
+use http_body_util::Full;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -18,6 +22,9 @@ const UNCOMMITTED_MAX: Duration = Duration::from_secs(10);
 const UNFOLDED_MAX: Duration = Duration::from_mins(1);
 /// How often it is looked for those who follow.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// What is looked at and keeps nobody out when it is not well: with too little space what has begun goes on.
+const KEEPS_NOBODY_OUT: &str = "disk";
 
 /// One thing that is looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -106,7 +113,7 @@ fn fold(shared: &Shared) -> Check {
 fn disk(shared: &Shared) -> Check {
     let problem = shared.disk.problem();
     Check {
-        check: "disk",
+        check: KEEPS_NOBODY_OUT,
         ok: problem.is_none(),
         says: problem.unwrap_or_else(|| "there is space".into()),
     }
@@ -137,6 +144,27 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> (StatusCode, Jso
     (status, Json(readiness))
 }
 
+/// How the host is, for whoever sends it requests: each check with `OK` or `DOWN`, but no word of what is
+/// wrong, which is the operators' business. 200, or 503 when requests are not handled.
+pub fn told(readiness: &Readiness) -> Response<Full<Bytes>> {
+    let word = |ok: bool| if ok { "OK" } else { "DOWN" };
+    let checks = readiness.checks.iter();
+    let services: Vec<_> = checks
+        .clone()
+        .map(|check| serde_json::json!({ "name": check.check, "status": word(check.ok) }))
+        .collect();
+    let mut needed = checks.filter(|check| check.check != KEEPS_NOBODY_OUT);
+    let is_well = needed.all(|check| check.ok);
+    let body = serde_json::json!({ "services": services, "status": word(is_well) });
+    let mut response = Response::new(Full::new(Bytes::from(body.to_string())));
+    if !is_well {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}
+
 /// Whether the host is ready, for as long as it runs.
 pub fn followed(
     shared: Arc<Shared>,
@@ -155,4 +183,42 @@ pub fn followed(
         }
     };
     (receiver, following)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    async fn answer(release: bool, disk: bool) -> (u16, String) {
+        let check = |check, ok| Check {
+            check,
+            ok,
+            says: "a secret".into(),
+        };
+        let readiness = Readiness {
+            ready: release && disk,
+            checks: vec![check("release", release), check("disk", disk)],
+        };
+        let answer = told(&readiness);
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn who_sends_requests_is_told_which_service_is_down_and_no_more() {
+        let body = |release, disk, all| {
+            format!(
+                r#"{{"services":[{{"name":"release","status":"{release}"}},{{"name":"disk","status":"{disk}"}}],"status":"{all}"}}"#
+            )
+        };
+        assert_eq!(answer(true, true).await, (200, body("OK", "OK", "OK")));
+        assert_eq!(answer(true, false).await, (200, body("OK", "DOWN", "OK")));
+        let down = (503, body("DOWN", "OK", "DOWN"));
+        assert_eq!(answer(false, true).await, down);
+    }
 }

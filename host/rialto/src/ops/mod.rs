@@ -15,10 +15,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
+use bytes::Bytes;
+use http_body_util::Full;
 use rialto_edge::Service;
 use rialto_edge::pace::Arriving;
 use rialto_manifest::operator::Role;
@@ -113,6 +115,22 @@ pub fn router(shared: Arc<Shared>) -> Router {
             )
         })
         .with_state(shared)
+}
+
+/// Where each listener but the operators' says how the host is, unless a component serves that path there.
+const HEALTH: &str = "/health";
+
+/// Answer a request on a listener that asks nobody who they are: by the component that serves its path.
+pub async fn answer_anybody(
+    service: Arc<Service>,
+    shared: Arc<Shared>,
+    request: http::Request<hyper::body::Incoming>,
+) -> http::Response<Full<Bytes>> {
+    let asks_health = request.method() == Method::GET && request.uri().path() == HEALTH;
+    if asks_health && !service.serves(HEALTH) {
+        return health::told(&health::Readiness::of(&shared));
+    }
+    service.answer(request, None).await
 }
 
 /// Answer a request: by the routes, or by the component that serves its path, which judges the

@@ -26,6 +26,29 @@ const DESTINATION: &str = "fspiop-destination";
 /// came.
 const PROXY: &str = "fspiop-proxy";
 
+/// The API definition's spelling of its headers.
+const SPELT: [&str; 10] = [
+    "Accept",
+    "Content-Type",
+    "Date",
+    "FSPIOP-Source",
+    "FSPIOP-Destination",
+    "FSPIOP-Encryption",
+    "FSPIOP-Signature",
+    "FSPIOP-URI",
+    "FSPIOP-HTTP-Method",
+    "X-Forwarded-For",
+];
+
+/// A header's name as the API definition spells it, for error texts; another name as it is.
+#[must_use]
+pub fn spelt(name: &str) -> &str {
+    let mut known = SPELT.into_iter();
+    known
+        .find(|known| known.eq_ignore_ascii_case(name))
+        .unwrap_or(name)
+}
+
 /// What goes on with a message. `Accept` has no meaning on a PUT or PATCH.
 #[must_use]
 pub fn forwardable(headers: &str, method: &str) -> String {
@@ -105,6 +128,13 @@ mod tests {
             forwardable(received, "POST"),
             format!("accept: x\n{always}")
         );
+    }
+
+    #[test]
+    fn error_texts_spell_headers_as_the_definition_does() {
+        assert_eq!(spelt("fspiop-http-method"), "FSPIOP-HTTP-Method");
+        assert_eq!(spelt("FSPIOP-URI"), "FSPIOP-URI");
+        assert_eq!(spelt("x-private"), "x-private");
     }
 
     #[test]

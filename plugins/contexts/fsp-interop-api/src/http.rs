@@ -5,11 +5,12 @@ use crate::bindings::exports::rialto::host::http_handler::{
     Guest, Request, RequestHead, Response, Violation,
 };
 use crate::bindings::exports::rialto::host::settings_handler;
+use crate::bindings::rialto::participant_lifecycle_management::get_participant_callback_info::get_participant_callback_info;
 use crate::jws::HostKeys;
 use crate::settings::Settings;
 use crate::{inbound, refusal};
 use rialto_sdk::bindings::rialto::host::clock;
-use rialto_sdk::headers::of_list;
+use rialto_sdk::headers::{first, of_list};
 use rialto_sdk::logging;
 use rialto_sdk::scheme::{scheme, settings};
 
@@ -25,6 +26,9 @@ impl Guest for Component {
         let status = if request.method == "PUT" { 200 } else { 202 };
         let headers = of_list(&request.headers);
         let content_type = refusal::content_type(&headers, &request.path);
+        let source = first(&headers, "fspiop-source")
+            .unwrap_or_default()
+            .to_owned();
         let measure = inbound::Measure {
             scheme: scheme(),
             settings: settings(),
@@ -35,7 +39,8 @@ impl Guest for Component {
         if let Some(subject) = subject {
             logging::subject(subject.kind, &subject.id);
         }
-        match result {
+        let is_participant = |fsp: &str| get_participant_callback_info(fsp).is_some();
+        match result.and_then(|inbound| inbound::said_by(&source, is_participant, inbound)) {
             Ok(inbound) => {
                 inbound::publish(&inbound);
                 Response {

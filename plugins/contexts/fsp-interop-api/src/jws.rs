@@ -6,6 +6,7 @@
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::host::crypto::{self, Algorithm, Signed, Verdict};
+use crate::headers::spelt;
 use crate::media::Resource;
 use crate::settings::{Settings, UnsignedPutParties};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
@@ -256,7 +257,10 @@ fn only<'a>(headers: &'a str, name: &str) -> Result<Option<&'a str>, String> {
     let value = values.next().map(|(_, value)| value.trim());
     match values.next() {
         None => Ok(value),
-        Some(_) => Err(format!("header {name}: more than one in a signed message")),
+        Some(_) => Err(format!(
+            "header {}: more than one in a signed message",
+            spelt(name)
+        )),
     }
 }
 

@@ -1,6 +1,6 @@
 //! FSPIOP's media types: resources and their versions.
 
-use rialto_sdk::headers::first;
+use rialto_sdk::headers::{each, first};
 
 /// A resource of the API: the first segment of its paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,12 +106,13 @@ pub fn media_type(resource: Resource, version: Version) -> String {
 }
 
 /// The version in which to speak to the sender of a message: the first that its `Accept` lists and
-/// that is served; without `Accept` (a PUT) that of its `Content-Type`.
+/// that is served; without `Accept` (a PUT) that of its `Content-Type`. Several lines of `Accept` are
+/// one list.
 #[must_use]
 pub fn version_for_sender(headers: &str, resource: Resource) -> Version {
-    let mut items = first(headers, "accept")
-        .into_iter()
-        .flat_map(|accept| accept.split(','));
+    let mut items = each(headers)
+        .filter(|(name, _)| *name == "accept")
+        .flat_map(|(_, accept)| accept.split(','));
     let wish = items.find_map(|item| Wish::of(item, resource));
     let content = || content_version(headers, resource);
     match wish {
@@ -206,6 +207,18 @@ mod tests {
             ),
             "1.0"
         );
+    }
+
+    #[test]
+    fn an_accept_on_several_lines_is_one_list() {
+        let item = "application/vnd.interoperability.quotes+json;version=";
+        let lines = |versions: &[&str]| -> String {
+            let lines = versions.iter();
+            lines.map(|v| format!("accept: {item}{v}\n")).collect()
+        };
+        let spoken = |versions| version_for_sender(&lines(versions), Resource::Quotes).text();
+        assert_eq!(spoken(&["2.0", "1.0"]), "1.0");
+        assert_eq!(spoken(&["1.0", "1.1"]), "1.0");
     }
 
     #[test]

@@ -175,17 +175,18 @@ impl Frame<'_> {
     }
 }
 
-/// FSPIOP's PUT and PATCH /transfers/{ID}.
+/// FSPIOP's PUT and PATCH /transfers/{ID}. Its members are in alphabetical order, as in every body that
+/// the hub makes: deployed validators sort the members before they verify the hub's signature.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TransferBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    fulfilment: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     completed_timestamp: Option<String>,
-    transfer_state: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     extension_list: Option<ExtensionList<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fulfilment: Option<&'a str>,
+    transfer_state: &'a str,
 }
 
 /// The body of PUT or PATCH /transfers/{ID}. `completed` is in milliseconds since 1970.
@@ -241,7 +242,7 @@ mod tests {
     fn bodies_have_the_members_of_the_specification() {
         assert_eq!(
             transfer_body("COMMITTED", Some("f"), Some(1_464_093_488_699)),
-            r#"{"fulfilment":"f","completedTimestamp":"2016-05-24T12:38:08.699Z","transferState":"COMMITTED"}"#
+            r#"{"completedTimestamp":"2016-05-24T12:38:08.699Z","fulfilment":"f","transferState":"COMMITTED"}"#
         );
         assert_eq!(
             transfer_body("RESERVED", None, None),
@@ -262,7 +263,7 @@ mod tests {
         };
         assert_eq!(
             aborted_body(0, &error),
-            r#"{"completedTimestamp":"1970-01-01T00:00:00.000Z","transferState":"ABORTED","extensionList":{"extension":[{"key":"cause","value":"3303: Transfer expired"}]}}"#
+            r#"{"completedTimestamp":"1970-01-01T00:00:00.000Z","extensionList":{"extension":[{"key":"cause","value":"3303: Transfer expired"}]},"transferState":"ABORTED"}"#
         );
         let long = ErrorInformation {
             description: "ü".repeat(128),

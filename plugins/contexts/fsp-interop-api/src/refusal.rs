@@ -12,6 +12,9 @@ use serde::Serialize;
 /// Seconds after which a client may try again when the host is overloaded.
 const RETRY_AFTER_SECONDS: &str = "1";
 
+/// How the host begins the place of what is wrong with a header.
+const HEADER: &str = "header ";
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ErrorBody<'a> {
@@ -70,11 +73,32 @@ pub fn refuse(content_type: (String, String), error: &ErrorInformation) -> Respo
     }
 }
 
+/// The first segments of the paths of what the API definition has and this switch has not, in 1.1 and in
+/// the drafts of 2.0.
+const NOT_SERVED: [&str; 8] = [
+    "authorizations",
+    "bulkQuotes",
+    "bulkTransfers",
+    "fxQuotes",
+    "fxTransfers",
+    "services",
+    "transactionRequests",
+    "transactions",
+];
+
+/// Whether a path is one of the API definition's, of a service that this switch does not offer: a client
+/// that gets 404 would look for the slip in its own path.
+fn is_not_served(path: &str) -> bool {
+    let first = path.split('/').nth(1).unwrap_or_default();
+    NOT_SERVED.contains(&first)
+}
+
 /// Word what the host found wrong with a request.
 #[must_use]
 pub fn word(head: &RequestHead, violation: &Violation) -> Response {
     let code = match violation.kind {
         ViolationKind::BodyTooLarge | ViolationKind::HeadersTooLarge => "3104",
+        ViolationKind::UnknownPath if is_not_served(&head.path) => "2002",
         ViolationKind::UnknownPath => "3002",
         ViolationKind::MethodNotAllowed => "3000",
         ViolationKind::Missing => "3102",
@@ -84,7 +108,7 @@ pub fn word(head: &RequestHead, violation: &Violation) -> Response {
         ViolationKind::Overloaded => "2003",
         ViolationKind::Internal => "2001",
     };
-    let error = errors::error(code, &detail(violation));
+    let error = errors::error(code, &detail(code, violation));
     let mut headers = vec![content_type(&of_list(&head.headers), &head.path)];
     let mut status = errors::http_status(code);
     let mut extension_list = None;
@@ -106,8 +130,16 @@ pub fn word(head: &RequestHead, violation: &Violation) -> Response {
     }
 }
 
+/// What is said of an `Accept` that lists no served version: the API definition's words, which clients
+/// compare.
+const UNSERVED_ACCEPTED: &str =
+    "The Client requested an unsupported version, see extension list for supported version(s).";
+/// The same of a `Content-Type`: the words of deployed switches.
+const UNSERVED_CONTENT: &str =
+    "Client supplied a protocol version which is not supported by the server";
+
 /// Where and what. What failed inside the host is no caller's business.
-fn detail(violation: &Violation) -> String {
+fn detail(code: &str, violation: &Violation) -> String {
     let Violation {
         kind,
         location,
@@ -116,6 +148,15 @@ fn detail(violation: &Violation) -> String {
     } = violation;
     match (kind, location.as_str(), detail.as_str()) {
         (ViolationKind::Internal, ..) => String::new(),
+        (ViolationKind::UnknownPath, ..) if code == "2002" => {
+            "this switch does not offer the service".to_owned()
+        }
+        (ViolationKind::UnacceptableVersion, "header Accept", _) => UNSERVED_ACCEPTED.to_owned(),
+        (ViolationKind::UnacceptableVersion, ..) => UNSERVED_CONTENT.to_owned(),
+        // The words of deployed switches, with the header's name as the API definition spells it.
+        (ViolationKind::Missing, location, _) if location.starts_with(HEADER) => {
+            format!("{} is required", &location[HEADER.len()..])
+        }
         (_, "", detail) => detail.to_owned(),
         (_, location, "") => location.to_owned(),
         (_, location, detail) if detail.starts_with(location) => detail.to_owned(),
@@ -185,11 +226,55 @@ mod tests {
     }
 
     #[test]
+    fn a_service_of_the_definition_that_is_not_offered_is_not_implemented() {
+        let refused = |path: &str| {
+            let head = RequestHead {
+                method: "POST".to_owned(),
+                path: path.to_owned(),
+                headers: Vec::new(),
+            };
+            let violation = Violation {
+                kind: ViolationKind::UnknownPath,
+                location: "path".to_owned(),
+                detail: "is none of this API's paths".to_owned(),
+                allowed: Vec::new(),
+            };
+            let response = word(&head, &violation);
+            let body = response.body.unwrap_or_default();
+            let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+            let error = body["errorInformation"]["errorDescription"].clone();
+            (
+                response.status,
+                error.as_str().unwrap_or_default().to_owned(),
+            )
+        };
+        let (status, words) = refused("/bulkQuotes");
+        let expected = "Not implemented - this switch does not offer the service";
+        assert_eq!((status, words.as_str()), (501, expected));
+        for path in [
+            "/transactionRequests",
+            "/authorizations/1/error",
+            "/fxTransfers/1",
+        ] {
+            assert_eq!(refused(path).0, 501, "{path}");
+        }
+        for path in [
+            "/bulkquotes",
+            "/nothing",
+            "/",
+            "/transfers/1/2/3",
+            "/x/bulkQuotes",
+        ] {
+            assert_eq!(refused(path).0, 404, "{path}");
+        }
+    }
+
+    #[test]
     fn a_refusal_names_where_and_what() {
-        let response = refused(ViolationKind::Missing, "header Date", "is required", &[]);
+        let response = refused(ViolationKind::Malformed, "header Date", "is no date", &[]);
         assert_eq!(
             response.body.unwrap(),
-            r#"{"errorInformation":{"errorCode":"3102","errorDescription":"Missing mandatory element - header Date: is required"}}"#
+            r#"{"errorInformation":{"errorCode":"3101","errorDescription":"Malformed syntax - header Date: is no date"}}"#
         );
         assert_eq!(
             response.headers,
@@ -198,6 +283,44 @@ mod tests {
                 "application/vnd.interoperability.transfers+json;version=1.1".to_owned()
             )]
         );
+    }
+
+    #[test]
+    fn the_words_that_clients_compare_are_those_of_the_definition() {
+        for (kind, location, words) in [
+            (
+                ViolationKind::Missing,
+                "header Accept",
+                "Missing mandatory element - Accept is required",
+            ),
+            (
+                ViolationKind::Missing,
+                "header Content-Type",
+                "Missing mandatory element - Content-Type is required",
+            ),
+            (
+                ViolationKind::Missing,
+                "header FSPIOP-Source",
+                "Missing mandatory element - FSPIOP-Source is required",
+            ),
+            (
+                ViolationKind::UnacceptableVersion,
+                "header Accept",
+                "Unacceptable version requested - The Client requested an unsupported version, see extension list for supported version(s).",
+            ),
+            (
+                ViolationKind::UnacceptableVersion,
+                "header Content-Type",
+                "Unacceptable version requested - Client supplied a protocol version which is not supported by the server",
+            ),
+        ] {
+            let body = refused(kind, location, "is required", &[]).body.unwrap();
+            let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(body["errorInformation"]["errorDescription"], words);
+        }
+        let member = refused(ViolationKind::Missing, "body /payeeFsp", "is required", &[]);
+        let words = "Missing mandatory element - body /payeeFsp: is required";
+        assert!(member.body.unwrap().contains(words));
     }
 
     #[test]

@@ -274,7 +274,8 @@ async fn error_codes(stage: &Stage) -> Result<()> {
         let put = |body: &Value| stage.sends(PAYEE, Method::PUT, &path).to(PAYER).json(body);
         // No such category; or not four digits.
         for (given, code) in [
-            ("6000", "3100"),
+            ("6001", "3100"),
+            ("8000", "3100"),
             ("9999", "3100"),
             ("3500", "3100"),
             ("1100", "3100"),

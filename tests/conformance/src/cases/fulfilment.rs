@@ -293,7 +293,7 @@ async fn bad_form(stage: &Stage) -> Result<()> {
         ("9999", "3100"),
         ("0100", "3101"),
         ("51", "3101"),
-        ("6000", "3100"),
+        ("6001", "3100"),
     ] {
         sends(&payment.error_path(), &fsp_error(error))
             .refused(400, code)

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use http::Method;
+use rialto_simulator::client::Answer;
 use rialto_tests::messages;
 use rialto_tests::world::{PAYEE, PAYER};
 use serde_json::{Value, json};
@@ -57,14 +58,24 @@ fn transfer(stage: &Stage) -> Ask<'_> {
         .json(&body)
 }
 
+/// The description of a refusal.
+fn words(answer: &Answer) -> Result<String> {
+    let body: Value = serde_json::from_slice(&answer.body)?;
+    let words = body["errorInformation"]["errorDescription"].as_str();
+    Ok(words.context("a description")?.to_owned())
+}
+
 async fn missing(stage: &Stage) -> Result<()> {
-    for name in ["accept", "date", "content-type", "fspiop-source"] {
-        transfer(stage).without(name).refused(400, "3102").await?;
-    }
     let path = format!("/transfers/{}", stage.id());
-    for name in ["accept", "date", "content-type", "fspiop-source"] {
+    for name in ["Accept", "Date", "Content-Type", "FSPIOP-Source"] {
+        let header = name.to_ascii_lowercase();
         let query = stage.sends(PAYER, Method::GET, &path);
-        query.without(name).refused(400, "3102").await?;
+        for ask in [transfer(stage), query] {
+            let found = words(&ask.without(&header).refused(400, "3102").await?)?;
+            // Words that clients compare.
+            let expected = format!("Missing mandatory element - {name} is required");
+            ensure!(found == expected, "{found:?}, not {expected:?}");
+        }
     }
     Ok(())
 }
@@ -98,7 +109,7 @@ async fn malformed(stage: &Stage) -> Result<()> {
 }
 
 async fn versions(stage: &Stage) -> Result<()> {
-    let listed = |answer: &rialto_simulator::client::Answer| -> Result<Value> {
+    let listed = |answer: &Answer| -> Result<Value> {
         let body: Value = serde_json::from_slice(&answer.body)?;
         Ok(body["errorInformation"]["extensionList"]["extension"].clone())
     };
@@ -124,6 +135,13 @@ async fn versions(stage: &Stage) -> Result<()> {
             found == minors(&["0", "1", "2"]),
             "{name} {version}: the list is {found}"
         );
+        let found = words(&answer)?;
+        let expected = if name == "accept" {
+            "Unacceptable version requested - The Client requested an unsupported version, see extension list for supported version(s)."
+        } else {
+            "Unacceptable version requested - Client supplied a protocol version which is not supported by the server"
+        };
+        ensure!(found == expected, "{found:?}, not {expected:?}");
     }
     let path = format!("/quotes/{}", stage.id());
     let value = "application/vnd.interoperability.quotes+json;version=1.2";
@@ -180,11 +198,17 @@ async fn accept(stage: &Stage) -> Result<()> {
         (format!("{MEDIA};version=1.2"), "1.2"),
         (format!("{MEDIA};version=2.0, {MEDIA};version=1.0"), "1.0"),
         (format!("{MEDIA};version=1.0,{MEDIA};version=1.1"), "1.0"),
+        (format!("{MEDIA};version=2.0\n{MEDIA};version=1.0"), "1.0"),
+        (format!("text/plain\n{MEDIA};version=1.2"), "1.2"),
     ] {
         let id = stage.id();
         let path = format!("/transfers/{id}");
         let query = stage.sends(PAYER, Method::GET, &path);
-        let query = query.header("accept", &accept).accepted().await;
+        // A line of the list is a line of the header: several lines are one list.
+        let mut lines = accept.split('\n');
+        let query = query.header("accept", lines.next().unwrap_or_default());
+        let query = lines.fold(query, |query, line| query.and_header("accept", line));
+        let query = query.accepted().await;
         query.with_context(|| format!("Accept: {accept}"))?;
         let queried = events::answered("transfer-query-received");
         stage.expects(&format!("transfer:{id}"), &queried);

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::case;
 use crate::case::Case;
 use crate::payment::events;
-use crate::stage::{BARRED, NOBODY, STRANGER, Stage};
+use crate::stage::{BARRED, HUB, NOBODY, STRANGER, Stage, fsp_error};
 
 pub(super) const CASES: [Case; 10] = [
     case!(
@@ -58,7 +58,7 @@ pub(super) const CASES: [Case; 10] = [
     ),
     case!(
         "participants/unknown-source",
-        "3.4: source FSP unknown: nobody can be told",
+        "3.4: source FSP unknown: each message is refused at once, 400 3200",
         unknown_source
     ),
 ];
@@ -322,12 +322,30 @@ async fn barred_source(stage: &Stage) -> Result<()> {
 async fn unknown_source(stage: &Stage) -> Result<()> {
     let party = stage.party();
     let body = json!({ "fspId": NOBODY });
-    let asks = stage.sends(PAYER, Method::POST, &path(&party)).json(&body);
-    asks.header("fspiop-source", NOBODY).accepted().await?;
-    let events = [
-        "participant-association-request-received",
-        "account-lookup-failed",
-    ];
-    stage.events(&subject(&party), &events).await?;
+    let error = fsp_error("5100");
+    let id = stage.id();
+    let mistyped = PAYER.to_uppercase();
+    for (method, path, body) in [
+        (Method::POST, path(&party), Some(&body)),
+        (Method::GET, path(&party), None),
+        (Method::DELETE, path(&party), None),
+        (Method::GET, format!("/parties/{party}"), None),
+        (Method::PUT, format!("/parties/{party}/error"), Some(&error)),
+        (Method::GET, format!("/quotes/{id}"), None),
+        (Method::PUT, format!("/quotes/{id}/error"), Some(&error)),
+        (Method::GET, format!("/transfers/{id}"), None),
+        (Method::PUT, format!("/transfers/{id}/error"), Some(&error)),
+    ] {
+        for source in [NOBODY, HUB, &mistyped] {
+            let ask = stage.sends(PAYER, method.clone(), &path);
+            let ask = ask.header("fspiop-source", source);
+            let ask = match body {
+                Some(body) => ask.json(body),
+                None => ask,
+            };
+            ask.refused(400, "3200").await?;
+        }
+    }
+    stage.no_events(&subject(&party))?;
     is_with_nobody(stage, PAYER, &party).await
 }

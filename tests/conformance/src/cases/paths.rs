@@ -12,7 +12,7 @@ use crate::stage::Stage;
 pub(super) const CASES: [Case; 4] = [
     case!(
         "paths/unknown",
-        "1.5 step 2: path unknown, 404 3002",
+        "1.5 step 2: path unknown, 404 3002; 1.3: service not offered, 501 2002",
         unknown
     ),
     case!(
@@ -35,11 +35,30 @@ async fn unknown(stage: &Stage) -> Result<()> {
         "/Transfers",
         "/transfers/a/b/c",
         "/participants/MSISDN/1/2/3",
-        "/bulkQuotes",
+        "/bulkquotes",
     ] {
         stage
             .sends(PAYER, Method::POST, path)
             .refused(404, "3002")
+            .await?;
+    }
+    // The API definition has these services: the path is right, and the switch does not offer them.
+    let id = stage.id();
+    for (method, path) in [
+        (Method::POST, "/bulkQuotes".to_owned()),
+        (Method::POST, "/bulkTransfers".to_owned()),
+        (Method::GET, format!("/bulkTransfers/{id}")),
+        (Method::POST, "/transactionRequests".to_owned()),
+        (Method::PUT, format!("/transactionRequests/{id}/error")),
+        (Method::GET, format!("/authorizations/{id}")),
+        (Method::GET, format!("/transactions/{id}")),
+        (Method::POST, "/fxQuotes".to_owned()),
+        (Method::POST, "/fxTransfers".to_owned()),
+        (Method::GET, "/services/FXP".to_owned()),
+    ] {
+        stage
+            .sends(PAYER, method, &path)
+            .refused(501, "2002")
             .await?;
     }
     Ok(())

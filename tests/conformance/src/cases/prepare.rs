@@ -28,7 +28,7 @@ pub(super) const CASES: [Case; 12] = [
     ),
     case!(
         "prepare/unknown-payer",
-        "state table: invalid payer, not told: it is unknown (T-13)",
+        "state table: invalid payer, unknown (T-13): refused at once, 400 3200",
         unknown_payer
     ),
     case!(
@@ -144,12 +144,8 @@ async fn unknown_payer(stage: &Stage) -> Result<()> {
     };
     let ask = stage.sends(PAYER, Method::POST, "/transfers").to(PAYEE);
     let ask = ask.header("fspiop-source", NOBODY);
-    ask.json(&payment.transfer()).accepted().await?;
-    let events = [
-        &events::ASKED[..],
-        &["transfer-prepare-invalid-payer-check-failed"],
-    ];
-    payment.ends(stage, "null", &[], &events).await
+    ask.json(&payment.transfer()).refused(400, "3200").await?;
+    payment.ends(stage, "null", &[], &[]).await
 }
 
 fn in_rwf(payment: &Payment) -> Value {

@@ -38,7 +38,7 @@ pub(super) const CASES: [Case; 14] = [
     ),
     case!(
         "quotes/unknown-payer-fsp",
-        "quote rule 3: payer FSP unknown: nobody can be told",
+        "quote rule 3: payer FSP unknown: refused at once, 400 3200",
         unknown_payer_fsp
     ),
     case!(
@@ -184,13 +184,8 @@ async fn unknown_payer_fsp(stage: &Stage) -> Result<()> {
     };
     let sends = stage.sends(PAYER, Method::POST, "/quotes").to(PAYEE);
     let sends = sends.header("fspiop-source", NOBODY);
-    sends.json(&payment.quote()).accepted().await?;
-    let told_nobody = [
-        "quote-request-received",
-        "invalid-fsp-in-quote-request",
-        "invalid-fsp-in-quote-request-callback-report",
-    ];
-    stage.events(&payment.quote_subject(), &told_nobody).await?;
+    sends.json(&payment.quote()).refused(400, "3200").await?;
+    stage.no_events(&payment.quote_subject())?;
     stage.quote_is(&payment.quote_id, "null")
 }
 

@@ -202,6 +202,15 @@ async fn query_unknown(stage: &Stage) -> Result<()> {
 }
 
 async fn declined(stage: &Stage) -> Result<()> {
+    // Codes that deployments add to the API's are passed on as well.
+    for code in ["6000", "7204"] {
+        let payment = Payment::new(stage);
+        payment.prepare(stage).await?;
+        payment.decline(stage, &fsp_error(code)).await?;
+        let legs = [Leg::Prepare, Leg::Release];
+        let events = [&events::prepared()[..], &events::declined()];
+        payment.ends(stage, "REJECTED", &legs, &events).await?;
+    }
     let payment = Payment::new(stage);
     payment.prepare(stage).await?;
     let refusal = fsp_error("5104");

@@ -270,7 +270,7 @@ async fn nothing_is_kept_for_who_takes_no_part() {
         let request = thief.raw(Method::POST, path).to(PAYEE);
         let request = request.header("fspiop-source", nobody);
         let answer = sent(path, request.body(body.to_string())).await;
-        assert_eq!(answer.status, 202, "{answer:?}");
+        assert_eq!(answer.status, 400, "{answer:?}");
     }
     committed(&world.pay("1", "USD").await).unwrap();
     world.host.nothing_failed().await.unwrap();

@@ -500,7 +500,7 @@ async fn who_asks_an_fsp_without_a_callback_endpoint_is_told_that_it_cannot_be_r
     scene.close().await;
 }
 
-/// Nobody can be told: there is no address to tell it to. That must hurt nobody else either.
+/// Nobody can be told later: there is no address to tell it to. That must hurt nobody else either.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_gets_no_further_than_the_door() {
     let scene = Scene::open().await;
@@ -521,14 +521,14 @@ async fn a_stranger_gets_no_further_than_the_door() {
             .to(PAYEE)
             .body(stranger_quote),
     ];
-    // Whether a participant sends it takes state to know, so it is taken; and then dropped.
     for request in requests {
         let answer = request
             .header("fspiop-source", stranger)
             .send()
             .await
             .unwrap();
-        assert_eq!(answer.status, StatusCode::ACCEPTED, "{answer:?}");
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{answer:?}");
+        assert_eq!(error_code(&answer.body), "3200");
     }
     let payment = scene.world.pay("1", "USD").await;
     assert!(payment.is_committed(), "{payment:#?}");

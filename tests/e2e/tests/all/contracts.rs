@@ -96,6 +96,28 @@ async fn an_api_is_served_with_its_document_and_a_page_to_read() {
     assert!(nothing.starts_with("HTTP/1.1 404"), "{nothing}");
 }
 
+/// Stock clients ask a switch how it is, without any header of the API.
+#[tokio::test(flavor = "multi_thread")]
+async fn fsps_are_told_how_the_host_is() {
+    let world = World::demo().await.unwrap();
+    let answer = get(world.host.url("fsps").unwrap(), "/health");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(
+        answer.contains("content-type: application/json"),
+        "{answer}"
+    );
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let body: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(body["status"], "OK");
+    let services = body["services"].as_array().unwrap();
+    let names: Vec<_> = services.iter().map(|service| &service["name"]).collect();
+    assert_eq!(names, ["release", "engine", "commit", "fold", "disk"]);
+    assert!(services.iter().all(|service| service["status"] == "OK"));
+    // Operators are told more, on their own listener.
+    let operators = get(world.host.url("operators").unwrap(), "/health");
+    assert!(operators.starts_with("HTTP/1.1 40"), "{operators}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_metrics_have_the_names_that_they_had() {
     let world = World::demo().await.unwrap();

@@ -333,7 +333,7 @@ async fn of_the_barred(world: &World) {
     }
 }
 
-/// Whoever is no participant has no address: the refusal is on record, and no FSP hears of it.
+/// Whoever is no participant has no address: it is told at once, and no FSP hears of it.
 async fn of_nobody(world: &World) {
     let payer = world.payer();
     let all = [PAYER, PAYEE, BARRED];
@@ -343,14 +343,15 @@ async fn of_nobody(world: &World) {
     let request = request.header("fspiop-source", NOBODY);
     let request = request.body(transfer(world, &id, NOBODY, PAYEE));
     let answer = request.send().await.unwrap();
-    assert!(answer.status.is_success(), "{answer:?}");
-    until("the refusal is on record", SOON, async || {
-        let story = world.host.cli(&["events", &id])?.stdout;
-        let refused = story.contains("invalid-payer-check-failed");
-        Ok(refused.then_some(()).ok_or(story))
-    })
-    .await
-    .unwrap();
+    assert_eq!(answer.status, 400, "{answer:?}");
+    let body: Value = serde_json::from_slice(&answer.body).unwrap();
+    let error = &body["errorInformation"];
+    assert_eq!(error["errorCode"], "3200", "{body}");
+    let words = error["errorDescription"].as_str().unwrap();
+    let which = format!("header FSPIOP-Source: {NOBODY} is no participant");
+    assert!(words.ends_with(&which), "{words}");
+    let story = world.host.cli(&["events", &id]).unwrap().stdout;
+    assert!(!story.contains("publishes"), "{story}");
     assert_eq!(inbound(world, &all), before);
 }
 

@@ -81,6 +81,16 @@ impl RawRequest<'_> {
         self
     }
 
+    /// Adds a line of a header to those that are there.
+    #[must_use]
+    pub fn and_header(mut self, name: &str, value: &str) -> Self {
+        match (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
+            (Ok(name), Ok(value)) => drop(self.message.headers.append(name, value)),
+            _ => self.problem = Some(format!("`{name}: {value}` is no HTTP header")),
+        }
+        self
+    }
+
     /// Leaves a header out.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {

@@ -109,7 +109,8 @@ impl Switch {
     }
 
     /// A message of the switch's own.
-    async fn tell(&self, to: &str, method: Method, path: &str, body: Value) {
+    async fn tell(&self, to: &str, method: Method, path: &str, mut body: Value) {
+        body.sort_all_objects();
         let resource = path.split('/').nth(1).expect("a resource");
         let media = format!("application/vnd.interoperability.{resource}+json;version=1.1");
         let mut headers = HeaderMap::new();
@@ -211,7 +212,7 @@ impl Switch {
                 .await;
         } else if json["transferState"] == "RESERVED" {
             let done = json!({
-                "fulfilment": fulfilment, "completedTimestamp": at, "transferState": "COMMITTED",
+                "completedTimestamp": at, "fulfilment": fulfilment, "transferState": "COMMITTED",
             });
             self.finish(id, done.clone());
             self.tell(&transfer.payer, Method::PUT, path, done).await;

@@ -1,7 +1,8 @@
 //! From a participant's message to the event that it causes.
 //!
 //! The host has checked the message against the OpenAPI document. What remains to be checked needs
-//! the scheme's facts or two values at once; whatever needs state is left to the contexts.
+//! the scheme's facts or two values at once; what needs state is left to the contexts, but for one
+//! thing: whether the sender is a participant at all, for nobody could tell it later.
 
 mod lookups;
 mod publish;
@@ -134,6 +135,24 @@ pub fn read(
     };
     let result = examined.read();
     (subject, result)
+}
+
+/// Let pass what a participant says. Whoever is none could be told nothing later, so it is told at once.
+/// A participant that was let in has a callback address always, so where it takes callbacks tells
+/// whether it is one: one read of one document, however many there are.
+///
+/// # Errors
+/// 3200 when `source` is no participant.
+pub fn said_by(
+    source: &str,
+    is_participant: impl FnOnce(&str) -> bool,
+    inbound: Inbound,
+) -> Result<Inbound, ErrorInformation> {
+    if is_participant(source) {
+        return Ok(inbound);
+    }
+    let detail = format!("header FSPIOP-Source: {source} is no participant");
+    Err(error("3200", &detail))
 }
 
 fn subject(request: &Request, body: &Value) -> Option<Subject> {

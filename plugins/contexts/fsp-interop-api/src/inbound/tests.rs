@@ -497,3 +497,19 @@ fn every_operation_of_the_openapi_document_is_handled() {
         let _ = Call::new(operation, "PUT", "/x", "fsp").read();
     }
 }
+
+#[test]
+fn who_is_no_participant_is_refused_at_once_by_its_name() {
+    let said_by = |source: &str| {
+        let query = Call::new("queryTransfer", "GET", &format!("/transfers/{ID}"), source);
+        let (_, inbound) = query.parameter("ID", ID).read();
+        super::said_by(source, |fsp| fsp == "payerfsp", inbound.unwrap())
+    };
+    assert!(matches!(said_by("payerfsp"), Ok(Inbound::QueryTransfer(_))));
+    for mistyped in ["payerfps", "PayerFSP", "Hub"] {
+        let refused = said_by(mistyped).unwrap_err();
+        assert_eq!(refused.code, "3200");
+        let words = format!("header FSPIOP-Source: {mistyped} is no participant");
+        assert!(refused.description.ends_with(&words), "{refused:?}");
+    }
+}

@@ -226,6 +226,8 @@ mod tests {
         };
         assert_eq!(read("5104").unwrap().code, "5104");
         assert_eq!(read("5199").unwrap().description, "no");
+        assert_eq!(read("6000").unwrap().code, "6000");
+        assert_eq!(read("7204").unwrap().code, "7204");
         assert_eq!(read("9999").unwrap_err().code, "3100");
     }
 }

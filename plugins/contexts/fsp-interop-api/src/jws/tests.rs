@@ -339,11 +339,11 @@ fn what_is_protected_is_what_the_headers_say() {
 fn two_readers_of_a_signed_message_see_the_same() {
     assert_eq!(
         sent().and("fspiop-destination", "otherfsp").judged(),
-        "header fspiop-destination: more than one in a signed message"
+        "header FSPIOP-Destination: more than one in a signed message"
     );
     assert_eq!(
         sent().and("date", DATE).judged(),
-        "header date: more than one in a signed message"
+        "header Date: more than one in a signed message"
     );
     let twice = sent().protecting("{", "{\"FSPIOP-URI\":\"/quotes\",");
     assert!(

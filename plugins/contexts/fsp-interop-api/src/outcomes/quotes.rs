@@ -7,6 +7,7 @@ use crate::notice::{Cause, Frame, Notice, Worth};
 use crate::report::{OnFailure, ReportKind, shaping};
 use quoting::quote_query_response::QuoteQueryResult;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
+use rialto_sdk::canonical::canonical_json;
 
 /// POST /quotes, forwarded to the payee FSP. If it cannot be delivered the payer FSP is told at
 /// once. A request that expires sooner is not worth delivering longer.
@@ -115,13 +116,23 @@ pub fn query_response(frame: &Frame<'_>, event: quoting::quote_query_response::E
         QuoteQueryResult::Found(body) => frame.originate(
             Cause::message(&message),
             ("PUT", format!("/quotes/{quote_id}")),
-            body,
+            in_order(body),
             &requester_fsp,
             (report, &quote_id),
         ),
         QuoteQueryResult::Failed(reason) => {
             error(frame, report, &quote_id, &requester_fsp, &reason, &message)
         }
+    }
+}
+
+/// Terms of the payee FSP in a message of the hub, with their members in the order in which deployed
+/// validators put them before they verify the hub's signature.
+fn in_order(terms: String) -> String {
+    match serde_json::from_str(&terms) {
+        Ok(value) => canonical_json(&value),
+        // Nothing that is no JSON was taken as the terms of a quote.
+        Err(_) => terms,
     }
 }
 

@@ -8,7 +8,8 @@ use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, Set
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use crate::delivery::request;
 use crate::jws::fake::{HubKey, NoKeys};
-use crate::notice::{Cause, Frame, Notice, Worth};
+use crate::notice::{Cause, Frame, Notice, Worth, aborted_body, participant_body, transfer_body};
+use crate::refusal::error_body;
 use crate::report::{
     Correlation, ReportKind, Substitute, callback_report, substitute, undeliverable,
 };
@@ -140,6 +141,27 @@ fn the_hub_signs_what_it_makes_and_not_what_it_forwards() {
     assert_eq!(value(&forwarded, "fspiop-uri"), None);
 }
 
+/// The body that a validator verifies which writes it again with its members sorted.
+fn written_again(body: &str) -> String {
+    rialto_sdk::canonical::canonical_json(&serde_json::from_str(body).unwrap())
+}
+
+#[test]
+fn bodies_of_the_hub_are_as_a_validator_writes_them_again() {
+    let extensions = r#"{"transferState":"ABORTED","extensionList":{"extension":[]}}"#;
+    assert_ne!(written_again(extensions), extensions);
+    for body in [
+        transfer_body("COMMITTED", Some("f"), Some(0)),
+        transfer_body("RESERVED", None, None),
+        aborted_body(0, &error()),
+        participant_body(Some("payeefsp")),
+        participant_body(None),
+        error_body(&error()),
+    ] {
+        assert_eq!(written_again(&body), body);
+    }
+}
+
 #[test]
 fn a_prepared_transfer_goes_to_the_payee_until_it_expires() {
     let notice = transfers::prepared(
@@ -190,13 +212,11 @@ fn in_reserved_mode_the_hub_tells_both_that_it_is_committed() {
     );
     assert_from_hub(&notices[0], "1.0");
     assert_from_hub(&notices[1], "1.1");
-    let completed =
-        r#""completedTimestamp":"1970-01-01T00:00:00.000Z","transferState":"COMMITTED"}"#;
-    assert_eq!(
-        notices[0].body,
-        Some(format!(r#"{{"fulfilment":"f",{completed}"#))
-    );
-    assert_eq!(notices[1].body, Some(format!("{{{completed}")));
+    let completed = r#"{"completedTimestamp":"1970-01-01T00:00:00.000Z","#;
+    let state = r#""transferState":"COMMITTED"}"#;
+    let with_fulfilment = format!(r#"{completed}"fulfilment":"f",{state}"#);
+    assert_eq!(notices[0].body, Some(with_fulfilment));
+    assert_eq!(notices[1].body, Some(format!("{completed}{state}")));
 }
 
 #[test]
@@ -307,7 +327,7 @@ fn a_query_for_a_transfer_is_answered_by_the_hub() {
     assert_eq!(
         put.body.as_deref(),
         Some(
-            r#"{"fulfilment":"f","completedTimestamp":"1970-01-01T00:00:00.000Z","transferState":"COMMITTED"}"#
+            r#"{"completedTimestamp":"1970-01-01T00:00:00.000Z","fulfilment":"f","transferState":"COMMITTED"}"#
         )
     );
     let put = answer(status(TransferState::Reserved, None, None), Answer::Put);
@@ -420,7 +440,7 @@ fn a_broken_rule_in_the_terms_is_told_to_both() {
 }
 
 #[test]
-fn a_stored_quote_is_given_as_the_payee_gave_it() {
+fn a_stored_quote_is_given_with_its_members_in_order() {
     let event = |outcome| quoting::quote_query_response::Event {
         quote_id: "q".to_owned(),
         requester_fsp: "payerfsp".to_owned(),
@@ -428,9 +448,11 @@ fn a_stored_quote_is_given_as_the_payee_gave_it() {
         message: message("GET", "/quotes/q", "payerfsp", ""),
     };
     use quoting::quote_query_response::QuoteQueryResult::{Failed, Found};
-    let found = quotes::query_response(&FRAME, event(Found("{ \"b\" : 1 }".to_owned())));
+    let stored = r#"{ "ilpPacket" : "AQ", "condition":"c", "more": [{"z":1.50,"a":"é\/"}] }"#;
+    let found = quotes::query_response(&FRAME, event(Found(stored.to_owned())));
     assert_eq!(line(&found), "PUT /quotes/q > payerfsp");
-    assert_eq!(found.body.as_deref(), Some("{ \"b\" : 1 }"));
+    let sorted = r#"{"condition":"c","ilpPacket":"AQ","more":[{"a":"é/","z":1.5}]}"#;
+    assert_eq!(found.body.as_deref(), Some(sorted));
     assert_from_hub(&found, "1.0");
     let failed = quotes::query_response(&FRAME, event(Failed(error())));
     assert_eq!(line(&failed), "PUT /quotes/q/error > payerfsp");
@@ -518,7 +540,7 @@ fn the_payer_is_told_by_the_hub_what_it_cannot_be_told_in_the_payees_words() {
         },
     );
     let committed = concat!(
-        r#"{"fulfilment":"f","completedTimestamp":"1970-01-01T00:00:00.000Z","#,
+        r#"{"completedTimestamp":"1970-01-01T00:00:00.000Z","fulfilment":"f","#,
         r#""transferState":"COMMITTED"}"#
     );
     for (mut notices, path, body, kind) in [
