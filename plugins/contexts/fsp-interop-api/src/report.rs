@@ -8,12 +8,11 @@ use crate::callback_reports::publish;
 use crate::delivery::{REQUESTED_BY, deliver, frame};
 use crate::headers::originated;
 use crate::jws::signed;
-use crate::media::{Resource, version_for_sender};
+use crate::media::{Resource, trace, version_for_sender};
 use crate::notice::{Cause, Frame, Notice};
 use crate::refusal::error_body;
 use rialto_sdk::bindings::rialto::common::types::{CallbackReport, ErrorInformation, Message};
 use rialto_sdk::errors::error;
-use rialto_sdk::headers::kept;
 use rialto_sdk::logging;
 use rialto_sdk::messages::PartyDocument;
 use serde::{Deserialize, Serialize};
@@ -138,12 +137,11 @@ impl Correlation {
     }
 }
 
-/// The headers of a request that shape the answer of the hub to it.
+/// The headers of a PUT that shape what the hub says in its place to somebody else: the trace. In
+/// which version to speak they do not say.
 #[must_use]
 pub fn shaping(headers: &str) -> String {
-    kept(headers, |name| {
-        matches!(name, "accept" | "traceparent" | "tracestate")
-    })
+    trace(headers)
 }
 
 /// What takes the place of an answer that will not come.

@@ -3,8 +3,9 @@
 use super::tell;
 use crate::Component;
 use crate::bindings::exports::rialto::quoting;
+use crate::media::{Resource, shaping};
 use crate::notice::{Cause, Frame, Notice, Worth};
-use crate::report::{OnFailure, ReportKind, shaping};
+use crate::report::{OnFailure, ReportKind};
 use quoting::quote_query_response::QuoteQueryResult;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 
@@ -17,7 +18,7 @@ pub fn request_accepted(
 ) -> Notice {
     let on_failure = OnFailure::RefuseQuote {
         requester: event.payer_fsp,
-        cause: shaping(&event.message.headers),
+        cause: shaping(&event.message.headers, Resource::Quotes),
     };
     let notice = frame.forward(
         event.message,
