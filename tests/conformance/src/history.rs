@@ -125,7 +125,7 @@ fn consumer(event: &str) -> &'static str {
         "transfer-prepare-accounts-allocated" => "transfers",
         _ if event.starts_with("participant-") || event.starts_with("party-") => {
             match event.rsplit('-').next() {
-                Some("received" | "available") => "account-lookup",
+                Some("received" | "available" | "refused") => "account-lookup",
                 _ => "fsp-interop-api",
             }
         }
@@ -166,6 +166,7 @@ mod tests {
         for (event, to) in [
             ("party-query-received", "account-lookup"),
             ("party-info-available", "account-lookup"),
+            ("party-info-refused", "account-lookup"),
             ("party-info-requested", "fsp-interop-api"),
             ("participant-association-created", "fsp-interop-api"),
             ("quote-response-received", "quoting"),

@@ -187,6 +187,13 @@ impl asked::party_info_available::Guest for Component {
     }
 }
 
+impl asked::party_info_refused::Guest for Component {
+    fn party_info_refused(event: asked::party_info_refused::Event) {
+        about(&event.party);
+        queries::refuse_answer(&mut Host, event);
+    }
+}
+
 impl get_party_fsp::Guest for Component {
     fn get_party_fsp(party: PartyId, currency: String) -> Option<String> {
         associations::find_fsp(&Host, &party, Some(&currency)).ok()

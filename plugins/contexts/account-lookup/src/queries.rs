@@ -8,7 +8,7 @@ use crate::surroundings::{Outcome, Surroundings, check_requester};
 use crate::waiting::{Waiting, remembered};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
 use rialto_sdk::errors::error;
-use rialto_sdk::messages::{PartyDocument, party_path};
+use rialto_sdk::messages::{MessageDocument, PartyDocument, party_path};
 
 /// A04, first half: have the party's FSP asked, and wait for its answer.
 pub fn ask(around: &mut impl Surroundings, event: asked::party_query_received::Event) {
@@ -79,17 +79,42 @@ fn wait(
 
 /// A04, second half: pass the answer to the one who asked. What nobody asked for is dropped.
 pub fn answer(around: &mut impl Surroundings, event: asked::party_info_available::Event) {
-    let key = party_key(&event.party);
     let named = event.destination_fsp.as_deref();
-    let Some(requester) = answered(around, &key, &event.requester_fsp, named) else {
+    let Some(query) = answered(around, &event.party, &event.requester_fsp, named) else {
         return nobody_waits(around, &event.requester_fsp, &event.party);
     };
     around.publish(Outcome::Answered(events::party_query_response::Event {
-        requester_fsp: requester,
+        requester_fsp: query.requester,
         responder_fsp: event.requester_fsp,
         party: event.party,
         message: event.message,
     }));
+}
+
+/// The second half, when the answer is not passed on: the one who asked is told why, and so is the one
+/// who answered. What nobody asked for is dropped.
+pub fn refuse_answer(around: &mut impl Surroundings, event: asked::party_info_refused::Event) {
+    let named = event.destination_fsp.as_deref();
+    let Some(query) = answered(around, &event.party, &event.requester_fsp, named) else {
+        return nobody_waits(around, &event.requester_fsp, &event.party);
+    };
+    let is_its_own = query.requester == event.requester_fsp;
+    around.publish(failed(
+        query.requester,
+        event.party.clone(),
+        event.error.clone(),
+        query.message.into(),
+    ));
+    if !is_its_own {
+        let sender = event.requester_fsp;
+        around.publish(failed(sender, event.party, event.error, event.message));
+    }
+}
+
+/// A query that has its answer.
+struct Answered {
+    requester: String,
+    message: MessageDocument,
 }
 
 fn nobody_waits(around: &impl Surroundings, responder: &str, party: &PartyId) {
@@ -100,31 +125,35 @@ fn nobody_waits(around: &impl Surroundings, responder: &str, party: &PartyId) {
 }
 
 /// Note that an FSP has answered the requester that it names, or else the one that waits longest.
-/// Answers the requester, if there is one that waits for this FSP.
+/// Answers the query, if there is one that waits for this FSP.
 fn answered(
     around: &mut impl Surroundings,
-    party_key: &str,
+    party: &PartyId,
     responder: &str,
     named: Option<&str>,
-) -> Option<String> {
+) -> Option<Answered> {
+    let party_key = party_key(party);
     let requester = match named {
         Some(named) => Some(named.to_owned()),
-        None => longest_waiting(around, party_key, responder),
+        None => longest_waiting(around, &party_key, responder),
     };
     let waiting = requester.and_then(|requester| {
-        let waiting = around.waiting_for_update(party_key, &requester);
+        let waiting = around.waiting_for_update(&party_key, &requester);
         waiting.filter(|waiting| waiting.responder == responder)
     });
     let Some(mut waiting) = waiting else {
-        return answered_together(around, party_key, responder, named);
+        return answered_together(around, &party_key, responder, named);
     };
     if waiting.is_answered_and_waits_on() {
-        around.store_waiting(party_key, &waiting);
+        around.store_waiting(&party_key, &waiting);
     } else {
-        around.end_waiting(party_key, &waiting.requester);
-        around.forget(party_key, &waiting.requester);
+        around.end_waiting(&party_key, &waiting.requester);
+        around.forget(&party_key, &waiting.requester);
     }
-    Some(waiting.requester)
+    Some(Answered {
+        requester: waiting.requester,
+        message: waiting.message,
+    })
 }
 
 /// The requester that has waited longest for an answer of this FSP.
@@ -142,11 +171,14 @@ fn answered_together(
     party_key: &str,
     responder: &str,
     named: Option<&str>,
-) -> Option<String> {
+) -> Option<Answered> {
     let mut waiting = around.waiting_together_for_update(party_key)?;
     let query = waiting.take_answered(responder, named)?;
     around.store_waiting_together(party_key, &waiting);
-    Some(query.requester)
+    Some(Answered {
+        requester: query.requester,
+        message: query.message,
+    })
 }
 
 /// A requester's query may have waited long enough: tell it. Answers the party, for the turn's

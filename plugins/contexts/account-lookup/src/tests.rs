@@ -7,6 +7,7 @@ use crate::surroundings::{Outcome, Participant, Surroundings};
 use crate::waiting::{Waiting, WaitingTogether, waiting_key, waiting_prefix};
 use crate::{associations, queries};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
+use rialto_sdk::errors::error;
 use rialto_sdk::testing::Dice;
 use std::collections::BTreeMap;
 
@@ -492,6 +493,43 @@ fn a_query_without_an_fsp_to_ask_fails() {
         world.ask("payerfsp", Some("payeefsp")),
         "payerfsp asks payeefsp"
     );
+}
+
+#[test]
+fn an_answer_that_names_another_fsp_ends_the_query_and_both_are_told() {
+    let mut world = World::new();
+    let refused = |responder: &str, requester: Option<&str>| asked::party_info_refused::Event {
+        requester_fsp: responder.to_owned(),
+        destination_fsp: requester.map(str::to_owned),
+        party: party(),
+        error: error("3101", ""),
+        message: message("PUT", responder),
+    };
+    let told = |world: &World| -> Vec<String> {
+        let failed = world.outcomes.iter().filter_map(|outcome| match outcome {
+            Outcome::Failed(event) => {
+                let by = event.message.method.as_str();
+                Some(format!("{} {by} {}", event.error.code, event.requester_fsp))
+            }
+            _ => None,
+        });
+        failed.collect()
+    };
+    world.ask("payerfsp", Some("payeefsp"));
+    // Of one that was not asked it changes nothing.
+    queries::refuse_answer(&mut world, refused("otherfsp", Some("payerfsp")));
+    queries::refuse_answer(&mut world, refused("payeefsp", Some("otherfsp")));
+    queries::refuse_answer(&mut world, refused("otherfsp", None));
+    assert_eq!((told(&world).len(), world.notes.borrow().len()), (0, 3));
+    queries::refuse_answer(&mut world, refused("payeefsp", None));
+    // The requester in the words of its question, the responder in those of its answer.
+    assert_eq!(told(&world), ["3101 GET payerfsp", "3101 PUT payeefsp"]);
+    assert!(world.waiting.is_empty() && world.reminders.is_empty());
+    assert_eq!(world.answer("payeefsp", Some("payerfsp")), None);
+    // Who asks itself is told once.
+    world.ask("payeefsp", Some("payeefsp"));
+    queries::refuse_answer(&mut world, refused("payeefsp", Some("payeefsp")));
+    assert_eq!(told(&world).len(), 3);
 }
 
 #[test]

@@ -83,6 +83,7 @@ mod component {
             participant_disassociate_request_received,
             participant_query_received,
             party_info_available,
+            party_info_refused,
             party_query_received,
             quote_query_received,
             quote_reject_requested,

@@ -11,7 +11,7 @@ use crate::case::Case;
 use crate::payment::events;
 use crate::stage::{BARRED, GONE, NOBODY, STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 13] = [
+pub(super) const CASES: [Case; 14] = [
     case!(
         "parties/query",
         "section A: GET /parties forwarded, PUT /parties to the requester",
@@ -67,6 +67,11 @@ pub(super) const CASES: [Case; 13] = [
         "parties/two-at-once",
         "questions of two FSPs for one party have their own answers",
         two_at_once
+    ),
+    case!(
+        "parties/answer-names-another-fsp",
+        "the payee FSP is the one that answers: an answer that names another is refused 3101 to both",
+        answer_names_another_fsp
     ),
     case!(
         "parties/blocked-by-nobody",
@@ -328,4 +333,39 @@ async fn blocked_by_nobody(stage: &Stage) -> Result<()> {
         answered(stage, STRANGER, &party).await?;
     }
     Ok(())
+}
+
+async fn answer_names_another_fsp(stage: &Stage) -> Result<()> {
+    let party = mine(stage).await?;
+    let lie = |fsp| stage.sends(fsp, Method::PUT, &path(&party)).to(PAYER);
+    asked(stage, PAYER, &party).await?;
+    // One that was not asked changes nothing.
+    lie(STRANGER)
+        .json(&person(&party, PAYEE))
+        .accepted()
+        .await?;
+    lie(PAYEE)
+        .json(&person(&party, STRANGER))
+        .accepted()
+        .await?;
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &path(&party), "3101").await?;
+    }
+    let told = events::told("");
+    let refused = ["party-info-refused"; 2];
+    let failed = ["account-lookup-failed"; 2];
+    let events = [
+        &association()[..],
+        &ASKED,
+        &told,
+        &refused,
+        &failed,
+        &told,
+        &told,
+    ]
+    .concat();
+    stage.events(&subject(&party), &events).await?;
+    // The next question has its own answer.
+    asked(stage, PAYER, &party).await?;
+    answered(stage, PAYER, &party).await
 }
