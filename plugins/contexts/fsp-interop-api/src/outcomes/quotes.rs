@@ -83,13 +83,15 @@ pub fn error(
     )
 }
 
-/// PUT /quotes/{ID}/error of the hub to both FSPs.
+/// PUT /quotes/{ID}/error of the hub to both FSPs, or to the one that is both.
 #[must_use]
 pub fn rule_violated_in_response(
     frame: &Frame<'_>,
     event: &quoting::rule_violated_in_quote_response::Event,
-) -> [Notice; 2] {
-    [&event.payer_fsp, &event.payee_fsp].map(|destination| {
+) -> Vec<Notice> {
+    let other = Some(&event.payee_fsp).filter(|payee| **payee != event.payer_fsp);
+    let told = std::iter::once(&event.payer_fsp).chain(other);
+    let notice = |destination: &String| {
         let report = ReportKind::RuleViolatedInQuoteResponse;
         error(
             frame,
@@ -99,7 +101,8 @@ pub fn rule_violated_in_response(
             &event.error,
             &event.message,
         )
-    })
+    };
+    told.map(notice).collect()
 }
 
 /// PUT /quotes/{ID} or its error twin of the hub to the one who asked.

@@ -408,7 +408,7 @@ fn a_broken_rule_in_the_terms_is_told_to_both() {
     };
     let notices = quotes::rule_violated_in_response(&FRAME, &event);
     assert_eq!(
-        notices.each_ref().map(line),
+        notices.iter().map(line).collect::<Vec<_>>(),
         [
             "PUT /quotes/q/error > payerfsp",
             "PUT /quotes/q/error > payeefsp"
@@ -417,6 +417,16 @@ fn a_broken_rule_in_the_terms_is_told_to_both() {
     notices
         .iter()
         .for_each(|notice| assert_from_hub(notice, "1.0"));
+    // An FSP that is both is told once.
+    let on_us = quoting::rule_violated_in_quote_response::Event {
+        payee_fsp: "payerfsp".to_owned(),
+        ..event
+    };
+    let notices = quotes::rule_violated_in_response(&FRAME, &on_us);
+    assert_eq!(
+        notices.iter().map(line).collect::<Vec<_>>(),
+        ["PUT /quotes/q/error > payerfsp"]
+    );
 }
 
 #[test]

@@ -189,6 +189,61 @@ fn each_refusal_has_its_event_and_its_code() {
 }
 
 #[test]
+fn the_payee_fsp_is_the_one_that_has_the_payee_unless_the_scheme_relies_on_the_payer_fsp() {
+    use crate::settings::PayeeFsp::{AsLookedUp, AsNamed, WhereKnown};
+    for (demand, has, accepted) in [
+        (WhereKnown, Some(PAYEE), true),
+        (WhereKnown, Some("otherfsp"), false),
+        (WhereKnown, None, true),
+        (AsLookedUp, Some(PAYEE), true),
+        (AsLookedUp, Some("otherfsp"), false),
+        (AsLookedUp, None, false),
+        (AsNamed, Some("otherfsp"), true),
+        (AsNamed, None, true),
+    ] {
+        for (named, destination) in [(Some(PAYEE), None), (None, Some(PAYEE))] {
+            let mut world = Fake {
+                party_fsp: has,
+                ..Fake::default()
+            };
+            world.settings.payee_fsp = demand;
+            let mut event = asked("q1");
+            event.request.payee_fsp = named.map(str::to_owned);
+            event.destination_fsp = destination.map(str::to_owned);
+            request(&mut world, event);
+            let publication = world.only();
+            let what = format!("{demand:?} {has:?} {named:?}");
+            if accepted {
+                let is_accepted = matches!(publication, Publication::RequestAccepted(_));
+                assert!(is_accepted, "{what}: {publication:?}");
+            } else {
+                assert_eq!(refusal(&publication), ("fsp", "3204"), "{what}");
+                assert_eq!(world.state("q1"), Some(State::Rejected), "{what}");
+            }
+        }
+    }
+    assert_eq!(Fake::default().settings.payee_fsp, WhereKnown);
+}
+
+#[test]
+fn a_quote_of_an_fsp_with_itself_is_agreed_where_the_scheme_allows_it() {
+    let mut world = Fake::default();
+    world.settings.on_us = crate::settings::OnUs::Allow;
+    let mut event = asked("q1");
+    event.destination_fsp = Some(PAYER.into());
+    request(&mut world, event);
+    assert!(matches!(world.only(), Publication::RequestAccepted(_)));
+    let mut event = terms("q1");
+    event.requester_fsp = PAYER.to_owned();
+    response(&mut world, event);
+    let Publication::ResponseAccepted(accepted) = world.only() else {
+        panic!("not accepted");
+    };
+    assert_eq!((&*accepted.payer_fsp, &*accepted.payee_fsp), (PAYER, PAYER));
+    assert_eq!(world.state("q1"), Some(State::Accepted));
+}
+
+#[test]
 fn nothing_is_kept_for_a_payer_that_is_no_participant() {
     for destination in [Some(PAYEE), None] {
         let mut world = Fake::default();
