@@ -139,6 +139,7 @@ fn consumer(event: &str) -> &'static str {
 fn is_from_fsp(event: &str) -> bool {
     event.ends_with("-requested")
         || event.ends_with("-received")
+        || event.ends_with("-undelivered")
         || event.ends_with("-callback-report")
 }
 
@@ -170,6 +171,7 @@ mod tests {
             ("party-info-requested", "fsp-interop-api"),
             ("participant-association-created", "fsp-interop-api"),
             ("quote-response-received", "quoting"),
+            ("quote-request-undelivered", "quoting"),
             ("invalid-fsp-in-quote-request-callback-report", "quoting"),
             ("invalid-fsp-in-quote-request", "fsp-interop-api"),
             ("transfer-prepare-callback-report", "transfers"),

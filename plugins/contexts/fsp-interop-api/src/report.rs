@@ -27,7 +27,8 @@ pub enum ReportKind {
     QuoteQuery,
     /// A refused quote: no context is told.
     QuoteReject,
-    /// An answer in place of an FSP that was not reached: the failure itself was reported.
+    /// An answer in place of an FSP that was not reached. No message has it any more; those that were
+    /// on their way when the release changed do.
     Substitute,
     /// `QuoteReceivedCallbackReport`
     QuoteReceived,
@@ -69,7 +70,8 @@ pub enum ReportKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum OnFailure {
-    /// A request for a quote: tell the payer FSP. Nothing is reserved that would have to wait.
+    /// A request for a quote: tell Quoting, which knows whether the payee FSP has answered all the
+    /// same, and else tells the payer FSP. Nothing is reserved that would have to wait.
     RefuseQuote {
         /// The payer FSP.
         requester: String,
@@ -151,6 +153,8 @@ pub enum Substitute {
     Notice(Box<Notice>),
     /// An answer to a query for a party.
     PartyInfo(Box<events::party_info_available::Event>),
+    /// What Quoting is told.
+    QuoteUndelivered(Box<events::quote_request_undelivered::Event>),
 }
 
 /// The substitute for a message that was not delivered.
@@ -162,12 +166,18 @@ pub fn substitute(
     error: ErrorInformation,
 ) -> Substitute {
     match on_failure {
-        OnFailure::RefuseQuote { requester, cause } => {
-            let path = format!("/quotes/{}", report.subject);
-            let about = (ReportKind::Substitute, report.subject.as_str());
-            let cause = Cause::headers(&cause);
-            let notice = frame.originate_error(cause, &path, &error, &requester, about);
-            Substitute::Notice(Box::new(notice))
+        OnFailure::RefuseQuote { cause, .. } => {
+            Substitute::QuoteUndelivered(Box::new(events::quote_request_undelivered::Event {
+                quote_id: report.subject.clone(),
+                payee_fsp: report.destination.clone(),
+                error,
+                message: Message {
+                    method: report.method.clone(),
+                    path: report.path.clone(),
+                    headers: cause,
+                    body: String::new(),
+                },
+            }))
         }
         OnFailure::SayItself {
             report: kind,
@@ -241,6 +251,9 @@ pub fn ended(
         Some(Substitute::Notice(notice)) => deliver(frame, *notice),
         Some(Substitute::PartyInfo(event)) => {
             events::party_info_available::party_info_available(&event);
+        }
+        Some(Substitute::QuoteUndelivered(event)) => {
+            events::quote_request_undelivered::quote_request_undelivered(&event);
         }
         None => {}
     }

@@ -99,8 +99,7 @@ fn repeat(world: &mut impl Surroundings, existing: Quote, event: received::Event
     if !is_same_sender || event.request_hash != existing.request_hash {
         let error = error("3106", "the quote id is used already");
         refuse_sender(world, event, error);
-    } else if existing.state.is_final() {
-        let outcome = outcome(existing);
+    } else if let Some(outcome) = outcome(existing) {
         let quote_id = event.request.quote_id;
         answer(world, quote_id, event.requester_fsp, outcome, event.message);
     } else {

@@ -88,6 +88,7 @@ mod component {
             quote_query_received,
             quote_reject_requested,
             quote_request_received,
+            quote_request_undelivered,
             quote_response_received,
             transfer_fulfil_committed_requested,
             transfer_prepare_requested,

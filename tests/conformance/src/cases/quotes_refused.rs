@@ -313,11 +313,12 @@ async fn undelivered(stage: &Stage, payment: &Payment, code: &str) -> Result<()>
     let events = [
         &["quote-request-received", "quote-request-accepted"][..],
         &events::told("quote-received-callback-report"),
-        &events::told(""),
+        &events::quote_answered("quote-request-undelivered"),
     ];
     stage
         .events(&payment.quote_subject(), &events.concat())
-        .await
+        .await?;
+    stage.quote_is(&payment.quote_id, "REJECTED")
 }
 
 async fn payee_answers_4xx(stage: &Stage) -> Result<()> {

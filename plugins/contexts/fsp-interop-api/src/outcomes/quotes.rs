@@ -9,8 +9,8 @@ use crate::report::{OnFailure, ReportKind};
 use quoting::quote_query_response::QuoteQueryResult;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 
-/// POST /quotes, forwarded to the payee FSP. If it cannot be delivered the payer FSP is told at
-/// once. A request that expires sooner is not worth delivering longer.
+/// POST /quotes, forwarded to the payee FSP. If it cannot be delivered Quoting is told at once, and by
+/// it the payer FSP. A request that expires sooner is not worth delivering longer.
 #[must_use]
 pub fn request_accepted(
     frame: &Frame<'_>,

@@ -494,7 +494,7 @@ fn substituted(correlation: Correlation, report: &CallbackReport) -> Substitute 
 }
 
 #[test]
-fn the_payer_is_told_at_once_when_a_quote_cannot_be_asked_for() {
+fn quoting_is_told_at_once_when_a_quote_cannot_be_asked_for() {
     for (status, attempts, code) in [
         (0, 3, "1001"),
         (503, 3, "1001"),
@@ -503,9 +503,19 @@ fn the_payer_is_told_at_once_when_a_quote_cannot_be_asked_for() {
     ] {
         let (correlation, report) = reported(quote_asked(None), status, attempts);
         let substitute = substituted(correlation, &report);
-        let Substitute::Notice(notice) = substitute else {
+        let Substitute::QuoteUndelivered(event) = substitute else {
             panic!("{substitute:?}")
         };
+        assert_eq!((&*event.quote_id, &*event.payee_fsp), ("q", "payeefsp"));
+        assert_eq!(event.error.code, code);
+        // Quoting answers with it, in the payer FSP's version.
+        let answer = quoting::quote_query_response::Event {
+            quote_id: event.quote_id,
+            requester_fsp: "payerfsp".to_owned(),
+            outcome: quoting::quote_query_response::QuoteQueryResult::Failed(event.error),
+            message: event.message,
+        };
+        let notice = quotes::query_response(&FRAME, answer);
         assert_eq!(line(&notice), "PUT /quotes/q/error > payerfsp");
         assert_from_hub(&notice, "1.0");
         let body = notice.body.unwrap();
