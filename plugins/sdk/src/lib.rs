@@ -11,6 +11,7 @@
 //! | hash a message, judge a fulfilment | [`canonical`] |
 //! | word an FSPIOP error | [`errors`] |
 //! | look into a message | [`messages`] |
+//! | know in which version to answer | [`media`] |
 //! | keep what became of messages | [`deliveries`] |
 //! | serve operators over HTTP | [`operators`] |
 //! | write to the host's log | [`logging`], [`info!`], [`warn!`] |
@@ -28,6 +29,7 @@ pub mod headers;
 mod heap;
 pub mod lifetime;
 pub mod logging;
+pub mod media;
 pub mod messages;
 pub mod money;
 pub mod operators;

@@ -113,6 +113,7 @@ impl Facts {
         let path = content["message"]["path"].as_str().unwrap_or_default();
         let about = pure(path).trim_end_matches("/error");
         let code = content["error"]["code"].as_str();
+        let code = code.or_else(|| content["outcome"]["Failed"]["code"].as_str());
         let body = content["message"]["body"].as_str().unwrap_or_default();
         let mut told = self.told.iter();
         let is_told = told.any(|told| {

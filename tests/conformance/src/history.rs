@@ -125,7 +125,7 @@ fn consumer(event: &str) -> &'static str {
         "transfer-prepare-accounts-allocated" => "transfers",
         _ if event.starts_with("participant-") || event.starts_with("party-") => {
             match event.rsplit('-').next() {
-                Some("received" | "available") => "account-lookup",
+                Some("received" | "available" | "refused") => "account-lookup",
                 _ => "fsp-interop-api",
             }
         }
@@ -139,6 +139,7 @@ fn consumer(event: &str) -> &'static str {
 fn is_from_fsp(event: &str) -> bool {
     event.ends_with("-requested")
         || event.ends_with("-received")
+        || event.ends_with("-undelivered")
         || event.ends_with("-callback-report")
 }
 
@@ -166,9 +167,11 @@ mod tests {
         for (event, to) in [
             ("party-query-received", "account-lookup"),
             ("party-info-available", "account-lookup"),
+            ("party-info-refused", "account-lookup"),
             ("party-info-requested", "fsp-interop-api"),
             ("participant-association-created", "fsp-interop-api"),
             ("quote-response-received", "quoting"),
+            ("quote-request-undelivered", "quoting"),
             ("invalid-fsp-in-quote-request-callback-report", "quoting"),
             ("invalid-fsp-in-quote-request", "fsp-interop-api"),
             ("transfer-prepare-callback-report", "transfers"),

@@ -1,16 +1,13 @@
-//! What this context stores: which FSPs a party is with, and the queries that wait for an answer.
+//! What this context stores of parties: which FSPs each is with. Queries that wait for an answer are
+//! in `waiting`.
 
 use rialto_sdk::bindings::rialto::common::types::PartyId;
 use rialto_sdk::canonical::sha256_hex;
-use rialto_sdk::messages::{MessageDocument, PartyDocument, spelt_once};
+use rialto_sdk::messages::{PartyDocument, spelt_once};
 use serde::{Deserialize, Serialize};
 
-/// Queries of one requester for one party that wait at the same time; a requester that asks more
-/// loses its oldest. It bounds the document.
-const QUERIES_PER_REQUESTER_MAX: usize = 64;
-
 /// Longest key that is a party's path in plain text, in bytes. The host's ids have at most 256, and
-/// that of a reminder has an FSP's id beside the key: 32 characters, 128 bytes at most.
+/// that of a waiting query has an FSP's id beside the key: 32 characters, 128 bytes at most.
 const PLAIN_KEY_MAX: usize = 120;
 
 /// The id under which everything about a party is stored: its path, in which a `/` of an
@@ -32,7 +29,8 @@ pub fn party_key(party: &PartyId) -> String {
     key
 }
 
-fn escape(text: &str) -> String {
+/// Text without slashes, and other text for other text.
+pub(crate) fn escape(text: &str) -> String {
     text.replace('%', "%25").replace('/', "%2F")
 }
 
@@ -189,80 +187,6 @@ impl PartyAssociations {
 /// particular is for all.
 fn overlap(one: Option<&str>, other: Option<&str>) -> bool {
     one == other || one.is_none() || other.is_none()
-}
-
-/// The queries for one party that wait for an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WaitingQueries {
-    /// The party.
-    pub party: PartyDocument,
-    /// The oldest first. A requester may have several: each message that asks is owed an answer.
-    pub queries: Vec<WaitingQuery>,
-}
-
-/// A query that waits for an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WaitingQuery {
-    /// Who asked.
-    pub requester: String,
-    /// Who was asked.
-    pub responder: String,
-    /// When waiting ends: UTC, milliseconds since 1970.
-    pub due: u64,
-    /// The query, so that its failure can be told in the requester's version.
-    pub message: MessageDocument,
-}
-
-impl WaitingQueries {
-    /// A party that nobody waits for.
-    #[must_use]
-    pub fn new(party: &PartyId) -> Self {
-        Self {
-            party: PartyDocument::from(party),
-            queries: Vec::new(),
-        }
-    }
-
-    /// Wait for one more answer.
-    pub fn add(&mut self, query: WaitingQuery) {
-        let of_requester = |waiting: &WaitingQuery| waiting.requester == query.requester;
-        let count = self.queries.iter().filter(|waiting| of_requester(waiting));
-        if count.count() >= QUERIES_PER_REQUESTER_MAX {
-            let oldest = self.queries.iter().position(of_requester);
-            oldest.map(|index| self.queries.remove(index));
-        }
-        self.queries.push(query);
-    }
-
-    /// When the first of the requester's queries has waited long enough, if it has any.
-    #[must_use]
-    pub fn due(&self, requester: &str) -> Option<u64> {
-        let of_requester = self.queries.iter().filter(|q| q.requester == requester);
-        of_requester.map(|query| query.due).min()
-    }
-
-    /// The query that an answer is for: of the requester that the answer names, or the oldest one
-    /// that its sender was asked.
-    pub fn take_answered(
-        &mut self,
-        responder: &str,
-        requester: Option<&str>,
-    ) -> Option<WaitingQuery> {
-        let index = self.queries.iter().position(|waiting| {
-            waiting.responder == responder
-                && requester.is_none_or(|requester| waiting.requester == requester)
-        })?;
-        Some(self.queries.remove(index))
-    }
-
-    /// The requester's queries that have waited long enough.
-    pub fn take_elapsed(&mut self, requester: &str, now: u64) -> Vec<WaitingQuery> {
-        let elapsed =
-            |waiting: &mut WaitingQuery| waiting.requester == requester && waiting.due <= now;
-        self.queries.extract_if(.., elapsed).collect()
-    }
 }
 
 #[cfg(test)]

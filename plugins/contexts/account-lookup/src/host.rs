@@ -7,20 +7,25 @@ use crate::bindings::exports::rialto::host::{reminder_handler, settings_handler}
 use crate::bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 use crate::bindings::rialto::account_lookup as events;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_info::get_participant_info;
-use crate::documents::{PartyAssociations, WaitingQueries};
+use crate::documents::PartyAssociations;
 use crate::settings::Settings;
 use crate::surroundings::{Outcome, Participant, Surroundings};
+use crate::waiting::{Waiting, WaitingTogether, waiting_key, waiting_prefix};
 use crate::{associations, queries};
 use rialto_sdk::bindings::rialto::common::types::PartyId;
 use rialto_sdk::bindings::rialto::host::{clock, scheduling};
-use rialto_sdk::documents::Collection;
+use rialto_sdk::documents::{Collection, Range};
 use rialto_sdk::messages::party_path;
 use rialto_sdk::scheme::settings;
 use rialto_sdk::{info, logging};
 use serde::{Deserialize, Serialize};
 
 const ASSOCIATIONS: Collection<PartyAssociations> = Collection::new("associations");
-const WAITING: Collection<WaitingQueries> = Collection::new("waiting-queries");
+const WAITING: Collection<Waiting> = Collection::new("party-queries");
+const WAITING_TOGETHER: Collection<WaitingTogether> = Collection::new("waiting-queries");
+
+/// Documents of one page of a scan.
+const PAGE: u32 = 100;
 
 struct Host;
 
@@ -30,11 +35,6 @@ struct Host;
 struct Reminder {
     party_key: String,
     requester: String,
-}
-
-/// One reminder for each party and requester; both are short enough for the host's ids.
-fn reminder_id(party_key: &str, requester: &str) -> String {
-    format!("{requester}:{party_key}")
 }
 
 impl Surroundings for Host {
@@ -71,15 +71,41 @@ impl Surroundings for Host {
         }
     }
 
-    fn waiting_for_update(&self, party_key: &str) -> Option<WaitingQueries> {
-        WAITING.get_for_update(party_key)
+    fn waiting_for_update(&self, party_key: &str, requester: &str) -> Option<Waiting> {
+        WAITING.get_for_update(&waiting_key(party_key, requester))
     }
 
-    fn store_waiting(&mut self, party_key: &str, waiting: &WaitingQueries) {
+    fn all_waiting(&self, party_key: &str) -> Vec<Waiting> {
+        let range = Range::Prefix(waiting_prefix(party_key));
+        let (mut all, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = WAITING.scan(&range, cursor.as_deref(), PAGE);
+            all.extend(page.documents.into_iter().map(|(_, waiting)| waiting));
+            cursor = page.cursor;
+            // At most one for each participant.
+            if cursor.is_none() {
+                return all;
+            }
+        }
+    }
+
+    fn store_waiting(&mut self, party_key: &str, waiting: &Waiting) {
+        WAITING.put(&waiting_key(party_key, &waiting.requester), waiting);
+    }
+
+    fn end_waiting(&mut self, party_key: &str, requester: &str) {
+        WAITING.delete(&waiting_key(party_key, requester));
+    }
+
+    fn waiting_together_for_update(&self, party_key: &str) -> Option<WaitingTogether> {
+        WAITING_TOGETHER.get_for_update(party_key)
+    }
+
+    fn store_waiting_together(&mut self, party_key: &str, waiting: &WaitingTogether) {
         if waiting.queries.is_empty() {
-            WAITING.delete(party_key);
+            WAITING_TOGETHER.delete(party_key);
         } else {
-            WAITING.put(party_key, waiting);
+            WAITING_TOGETHER.put(party_key, waiting);
         }
     }
 
@@ -89,11 +115,11 @@ impl Surroundings for Host {
             requester: requester.to_owned(),
         };
         let payload = serde_json::to_string(&reminder).expect("strings always have a JSON text");
-        scheduling::set_reminder(&reminder_id(party_key, requester), due, &payload);
+        scheduling::set_reminder(&waiting_key(party_key, requester), due, &payload);
     }
 
     fn forget(&mut self, party_key: &str, requester: &str) {
-        scheduling::cancel_reminder(&reminder_id(party_key, requester));
+        scheduling::cancel_reminder(&waiting_key(party_key, requester));
     }
 
     fn publish(&mut self, outcome: Outcome) {
@@ -158,6 +184,13 @@ impl asked::party_info_available::Guest for Component {
     fn party_info_available(event: asked::party_info_available::Event) {
         about(&event.party);
         queries::answer(&mut Host, event);
+    }
+}
+
+impl asked::party_info_refused::Guest for Component {
+    fn party_info_refused(event: asked::party_info_refused::Event) {
+        about(&event.party);
+        queries::refuse_answer(&mut Host, event);
     }
 }
 

@@ -13,6 +13,7 @@ pub mod settings;
 pub mod surroundings;
 #[cfg(test)]
 mod tests;
+pub mod waiting;
 
 /// The component; its exports are in `host`.
 pub struct Component;

@@ -3,12 +3,12 @@
 use crate::associations::{failed, find_fsp};
 use crate::bindings::exports::rialto::fsp_interop_api as asked;
 use crate::bindings::rialto::account_lookup as events;
-use crate::documents::{WaitingQueries, WaitingQuery, party_key};
+use crate::documents::party_key;
 use crate::surroundings::{Outcome, Surroundings, check_requester};
-use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
+use crate::waiting::{Waiting, remembered};
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
 use rialto_sdk::errors::error;
-use rialto_sdk::headers::kept;
-use rialto_sdk::messages::{MessageDocument, party_path};
+use rialto_sdk::messages::{MessageDocument, PartyDocument, party_path};
 
 /// A04, first half: have the party's FSP asked, and wait for its answer.
 pub fn ask(around: &mut impl Surroundings, event: asked::party_query_received::Event) {
@@ -46,6 +46,7 @@ fn find_responder(
     }
 }
 
+/// Keep the query in its requester's place, until its FSP answers or the time is over.
 fn wait(
     around: &mut impl Surroundings,
     event: &asked::party_query_received::Event,
@@ -55,60 +56,33 @@ fn wait(
     let due = around
         .now()
         .saturating_add(around.settings().party_query_timeout_ms);
-    let mut waiting = around
-        .waiting_for_update(&key)
-        .unwrap_or_else(|| WaitingQueries::new(&event.party));
-    let is_first = waiting.due(&event.requester_fsp).is_none();
-    waiting.add(WaitingQuery {
+    let query = Waiting {
+        party: PartyDocument::from(&event.party),
         requester: event.requester_fsp.clone(),
         responder: responder.to_owned(),
         due,
+        answers: 1,
         message: remembered(&event.message),
-    });
-    around.store_waiting(&key, &waiting);
-    // The reminder of a requester is for the first of its queries.
-    if is_first {
-        around.remind(&key, &event.requester_fsp, due);
-    }
-}
-
-/// As much of a query as it takes to tell its sender that it failed.
-fn remembered(message: &Message) -> MessageDocument {
-    MessageDocument {
-        method: message.method.clone(),
-        path: message.path.clone(),
-        headers: kept(&message.headers, |name| {
-            matches!(
-                name,
-                "accept" | "content-type" | "fspiop-source" | "traceparent" | "tracestate"
-            )
-        }),
-        body: String::new(),
+    };
+    match around.waiting_for_update(&key, &event.requester_fsp) {
+        // The reminder that is set comes first; it is set anew when it finds that it is too early.
+        Some(mut waiting) => {
+            waiting.replace(query);
+            around.store_waiting(&key, &waiting);
+        }
+        None => {
+            around.store_waiting(&key, &query);
+            around.remind(&key, &event.requester_fsp, due);
+        }
     }
 }
 
 /// A04, second half: pass the answer to the one who asked. What nobody asked for is dropped.
 pub fn answer(around: &mut impl Surroundings, event: asked::party_info_available::Event) {
-    let key = party_key(&event.party);
-    let waiting = around.waiting_for_update(&key);
-    let answered = waiting.and_then(|mut waiting| {
-        let requester = event.destination_fsp.as_deref();
-        let query = waiting.take_answered(&event.requester_fsp, requester)?;
-        Some((waiting, query))
-    });
-    let Some((waiting, query)) = answered else {
-        let party = party_path(&event.party);
-        around.note(&format!(
-            "{} answered for party {party}, but nobody waits for that answer",
-            event.requester_fsp
-        ));
-        return;
+    let named = event.destination_fsp.as_deref();
+    let Some(query) = answered(around, &event.party, &event.requester_fsp, named) else {
+        return nobody_waits(around, &event.requester_fsp, &event.party);
     };
-    around.store_waiting(&key, &waiting);
-    // With queries left the reminder stays: it finds what it is for when it comes.
-    if waiting.due(&query.requester).is_none() {
-        around.forget(&key, &query.requester);
-    }
     around.publish(Outcome::Answered(events::party_query_response::Event {
         requester_fsp: query.requester,
         responder_fsp: event.requester_fsp,
@@ -117,24 +91,133 @@ pub fn answer(around: &mut impl Surroundings, event: asked::party_info_available
     }));
 }
 
-/// A requester's queries may have waited long enough: tell it. Answers the party, for the turn's
+/// The second half, when the answer is not passed on: the one who asked is told why, and so is the one
+/// who answered. What nobody asked for is dropped.
+pub fn refuse_answer(around: &mut impl Surroundings, event: asked::party_info_refused::Event) {
+    let named = event.destination_fsp.as_deref();
+    let Some(query) = answered(around, &event.party, &event.requester_fsp, named) else {
+        return nobody_waits(around, &event.requester_fsp, &event.party);
+    };
+    let is_its_own = query.requester == event.requester_fsp;
+    around.publish(failed(
+        query.requester,
+        event.party.clone(),
+        event.error.clone(),
+        query.message.into(),
+    ));
+    if !is_its_own {
+        let sender = event.requester_fsp;
+        around.publish(failed(sender, event.party, event.error, event.message));
+    }
+}
+
+/// A query that has its answer.
+struct Answered {
+    requester: String,
+    message: MessageDocument,
+}
+
+fn nobody_waits(around: &impl Surroundings, responder: &str, party: &PartyId) {
+    around.note(&format!(
+        "{responder} answered for party {}, but nobody waits for that answer",
+        party_path(party)
+    ));
+}
+
+/// Note that an FSP has answered the requester that it names, or else the one that waits longest.
+/// Answers the query, if there is one that waits for this FSP.
+fn answered(
+    around: &mut impl Surroundings,
+    party: &PartyId,
+    responder: &str,
+    named: Option<&str>,
+) -> Option<Answered> {
+    let party_key = party_key(party);
+    let requester = match named {
+        Some(named) => Some(named.to_owned()),
+        None => longest_waiting(around, &party_key, responder),
+    };
+    let waiting = requester.and_then(|requester| {
+        let waiting = around.waiting_for_update(&party_key, &requester);
+        waiting.filter(|waiting| waiting.responder == responder)
+    });
+    let Some(mut waiting) = waiting else {
+        return answered_together(around, &party_key, responder, named);
+    };
+    if waiting.is_answered_and_waits_on() {
+        around.store_waiting(&party_key, &waiting);
+    } else {
+        around.end_waiting(&party_key, &waiting.requester);
+        around.forget(&party_key, &waiting.requester);
+    }
+    Some(Answered {
+        requester: waiting.requester,
+        message: waiting.message,
+    })
+}
+
+/// The requester that has waited longest for an answer of this FSP.
+fn longest_waiting(around: &impl Surroundings, party_key: &str, responder: &str) -> Option<String> {
+    let all = around.all_waiting(party_key).into_iter();
+    let for_it = all.filter(|waiting| waiting.responder == responder);
+    let first = for_it.min_by_key(|waiting| waiting.due)?;
+    Some(first.requester)
+}
+
+/// As [`answered`], of queries that waited before each had a document of its own. Their reminders find
+/// nothing to do when they come.
+fn answered_together(
+    around: &mut impl Surroundings,
+    party_key: &str,
+    responder: &str,
+    named: Option<&str>,
+) -> Option<Answered> {
+    let mut waiting = around.waiting_together_for_update(party_key)?;
+    let query = waiting.take_answered(responder, named)?;
+    around.store_waiting_together(party_key, &waiting);
+    Some(Answered {
+        requester: query.requester,
+        message: query.message,
+    })
+}
+
+/// A requester's query may have waited long enough: tell it. Answers the party, for the turn's
 /// history.
 pub fn elapse(around: &mut impl Surroundings, party_key: &str, requester: &str) -> Option<PartyId> {
-    let mut waiting = around.waiting_for_update(party_key)?;
-    // The queries that the reminder was set for may have been answered meanwhile.
-    let elapsed = waiting.take_elapsed(requester, around.now());
-    around.store_waiting(party_key, &waiting);
-    if let Some(due) = waiting.due(requester) {
+    let (mut party, mut next) = (None, None);
+    let mut elapsed = Vec::new();
+    // What the reminder was set for may have been answered meanwhile, or asked again.
+    if let Some(waiting) = around.waiting_for_update(party_key, requester) {
+        party = Some(waiting.party.clone());
+        if waiting.due > around.now() {
+            next = Some(waiting.due);
+        } else {
+            around.end_waiting(party_key, requester);
+            elapsed.push((waiting.responder, waiting.message));
+        }
+    }
+    if let Some(mut together) = around.waiting_together_for_update(party_key) {
+        let queries = together.take_elapsed(requester, around.now());
+        around.store_waiting_together(party_key, &together);
+        elapsed.extend(
+            queries
+                .into_iter()
+                .map(|query| (query.responder, query.message)),
+        );
+        next = next.into_iter().chain(together.due(requester)).min();
+        party = Some(together.party);
+    }
+    if let Some(due) = next {
         around.remind(party_key, requester, due);
     }
-    let party = PartyId::from(waiting.party);
-    for query in elapsed {
-        let reason = error("2004", &format!("no answer from {}", query.responder));
+    let party = PartyId::from(party?);
+    for (responder, query) in elapsed {
+        let reason = error("2004", &format!("no answer from {responder}"));
         around.publish(failed(
-            query.requester,
+            requester.to_owned(),
             party.clone(),
             reason,
-            query.message.into(),
+            query.into(),
         ));
     }
     Some(party)

@@ -1,8 +1,9 @@
 //! What the logic of this context needs from outside, so that tests can stand in for the host.
 
 use crate::bindings::rialto::account_lookup as events;
-use crate::documents::{PartyAssociations, WaitingQueries};
+use crate::documents::PartyAssociations;
 use crate::settings::Settings;
+use crate::waiting::{Waiting, WaitingTogether};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::errors::error;
 
@@ -47,13 +48,22 @@ pub trait Surroundings {
     /// Store the FSPs that a party is with; a party that is with nobody, nor a part of it, is
     /// forgotten.
     fn store_associations(&mut self, party_key: &str, associations: &PartyAssociations);
-    /// The queries that wait for a party, in order to change them.
-    fn waiting_for_update(&self, party_key: &str) -> Option<WaitingQueries>;
-    /// Store the queries that wait for a party; nothing is kept when none waits.
-    fn store_waiting(&mut self, party_key: &str, waiting: &WaitingQueries);
-    /// Be reminded of a query.
+    /// A requester's query that waits for a party, in order to change it.
+    fn waiting_for_update(&self, party_key: &str, requester: &str) -> Option<Waiting>;
+    /// All queries that wait for a party, by requester.
+    fn all_waiting(&self, party_key: &str) -> Vec<Waiting>;
+    /// Store a query that waits.
+    fn store_waiting(&mut self, party_key: &str, waiting: &Waiting);
+    /// A requester no longer waits for a party.
+    fn end_waiting(&mut self, party_key: &str, requester: &str);
+    /// The queries for a party that waited before each had a document of its own, in order to change
+    /// them.
+    fn waiting_together_for_update(&self, party_key: &str) -> Option<WaitingTogether>;
+    /// Store them; nothing is kept when none waits.
+    fn store_waiting_together(&mut self, party_key: &str, waiting: &WaitingTogether);
+    /// Be reminded of what a requester waits for, in place of an earlier reminder of it.
     fn remind(&mut self, party_key: &str, requester: &str, due: u64);
-    /// No longer be reminded of a query.
+    /// No longer be reminded of it.
     fn forget(&mut self, party_key: &str, requester: &str);
     /// Publish an outcome.
     fn publish(&mut self, outcome: Outcome);

@@ -23,12 +23,15 @@ pub mod headers;
 mod http;
 pub mod inbound;
 pub mod jws;
-pub mod media;
 pub mod notice;
 pub mod outcomes;
 pub mod refusal;
 pub mod report;
 pub mod settings;
+#[cfg(test)]
+mod versions;
+
+pub use rialto_sdk::media;
 
 use bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 

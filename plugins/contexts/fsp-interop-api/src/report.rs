@@ -8,12 +8,11 @@ use crate::callback_reports::publish;
 use crate::delivery::{REQUESTED_BY, deliver, frame};
 use crate::headers::originated;
 use crate::jws::signed;
-use crate::media::{Resource, version_for_sender};
+use crate::media::{Resource, trace, version_for_sender};
 use crate::notice::{Cause, Frame, Notice};
 use crate::refusal::error_body;
 use rialto_sdk::bindings::rialto::common::types::{CallbackReport, ErrorInformation, Message};
 use rialto_sdk::errors::error;
-use rialto_sdk::headers::kept;
 use rialto_sdk::logging;
 use rialto_sdk::messages::PartyDocument;
 use serde::{Deserialize, Serialize};
@@ -28,7 +27,8 @@ pub enum ReportKind {
     QuoteQuery,
     /// A refused quote: no context is told.
     QuoteReject,
-    /// An answer in place of an FSP that was not reached: the failure itself was reported.
+    /// An answer in place of an FSP that was not reached. No message has it any more; those that were
+    /// on their way when the release changed do.
     Substitute,
     /// `QuoteReceivedCallbackReport`
     QuoteReceived,
@@ -70,7 +70,8 @@ pub enum ReportKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum OnFailure {
-    /// A request for a quote: tell the payer FSP. Nothing is reserved that would have to wait.
+    /// A request for a quote: tell Quoting, which knows whether the payee FSP has answered all the
+    /// same, and else tells the payer FSP. Nothing is reserved that would have to wait.
     RefuseQuote {
         /// The payer FSP.
         requester: String,
@@ -138,12 +139,11 @@ impl Correlation {
     }
 }
 
-/// The headers of a request that shape the answer of the hub to it.
+/// The headers of a PUT that shape what the hub says in its place to somebody else: the trace. In
+/// which version to speak they do not say.
 #[must_use]
 pub fn shaping(headers: &str) -> String {
-    kept(headers, |name| {
-        matches!(name, "accept" | "traceparent" | "tracestate")
-    })
+    trace(headers)
 }
 
 /// What takes the place of an answer that will not come.
@@ -153,6 +153,8 @@ pub enum Substitute {
     Notice(Box<Notice>),
     /// An answer to a query for a party.
     PartyInfo(Box<events::party_info_available::Event>),
+    /// What Quoting is told.
+    QuoteUndelivered(Box<events::quote_request_undelivered::Event>),
 }
 
 /// The substitute for a message that was not delivered.
@@ -164,12 +166,18 @@ pub fn substitute(
     error: ErrorInformation,
 ) -> Substitute {
     match on_failure {
-        OnFailure::RefuseQuote { requester, cause } => {
-            let path = format!("/quotes/{}", report.subject);
-            let about = (ReportKind::Substitute, report.subject.as_str());
-            let cause = Cause::headers(&cause);
-            let notice = frame.originate_error(cause, &path, &error, &requester, about);
-            Substitute::Notice(Box::new(notice))
+        OnFailure::RefuseQuote { cause, .. } => {
+            Substitute::QuoteUndelivered(Box::new(events::quote_request_undelivered::Event {
+                quote_id: report.subject.clone(),
+                payee_fsp: report.destination.clone(),
+                error,
+                message: Message {
+                    method: report.method.clone(),
+                    path: report.path.clone(),
+                    headers: cause,
+                    body: String::new(),
+                },
+            }))
         }
         OnFailure::SayItself {
             report: kind,
@@ -243,6 +251,9 @@ pub fn ended(
         Some(Substitute::Notice(notice)) => deliver(frame, *notice),
         Some(Substitute::PartyInfo(event)) => {
             events::party_info_available::party_info_available(&event);
+        }
+        Some(Substitute::QuoteUndelivered(event)) => {
+            events::quote_request_undelivered::quote_request_undelivered(&event);
         }
         None => {}
     }

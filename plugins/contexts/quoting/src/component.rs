@@ -133,6 +133,13 @@ impl quote_query_received::Guest for Quoting {
     }
 }
 
+impl quote_request_undelivered::Guest for Quoting {
+    fn quote_request_undelivered(event: quote_request_undelivered::Event) {
+        subject("quote", &event.quote_id);
+        reports::undelivered(&mut Host, event);
+    }
+}
+
 impl get_agreement::Guest for Quoting {
     fn get_agreement(condition: String) -> Option<rules::Agreement> {
         // A storage id holds 1 to 256 bytes without control characters; a condition that is none
@@ -164,7 +171,7 @@ macro_rules! keep_reports {
 }
 
 keep_reports! {
-    quote_received_callback_report as reports::REQUEST,
+    quote_received_callback_report as "quote-received",
     quote_accepted_callback_report as "quote-accepted",
     invalid_quote_request_callback_report as "invalid-quote-request",
     invalid_fsp_in_quote_request_callback_report as "invalid-fsp-in-quote-request",

@@ -6,30 +6,43 @@ use crate::quote::Quote;
 use crate::surroundings::{Publication, Surroundings};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 use rialto_sdk::errors::error;
+use rialto_sdk::logging::Level;
 
-/// Answer a query. Who is no party to the quote is told what is told of an unknown id.
+/// Answer a query. Who is no party to the quote is told what is told of an unknown id. While the payee
+/// FSP has not answered there is nothing to tell: an error would read as a refusal, and the callback
+/// that comes of the quote answers the query too. Once the request has expired it cannot come any more.
 pub fn query(world: &mut impl Surroundings, event: received::Event) {
-    let quote = world
-        .read_quote(&event.quote_id)
-        .filter(|quote| quote.is_party(&event.requester_fsp));
-    let outcome = quote.map_or_else(|| QuoteQueryResult::Failed(not_found()), outcome);
     let received::Event {
         quote_id,
         requester_fsp,
         message,
     } = event;
+    let quote = world
+        .read_quote(&quote_id)
+        .filter(|quote| quote.is_party(&requester_fsp));
+    let now = world.now();
+    let outcome = match quote {
+        None => Some(QuoteQueryResult::Failed(not_found())),
+        Some(quote) if quote.is_overdue(now) => {
+            let error = error("3302", "the payee FSP has not answered in time");
+            Some(QuoteQueryResult::Failed(error))
+        }
+        Some(quote) => outcome(quote),
+    };
+    let Some(outcome) = outcome else {
+        let line = "a query for a pending quote is answered by the quote's own callback";
+        return world.log(Level::Debug, line);
+    };
     answer(world, quote_id, requester_fsp, outcome, message);
 }
 
-/// A quote as its parties may know it: the accepted terms, or why there are none.
-pub(crate) fn outcome(quote: Quote) -> QuoteQueryResult {
+/// A quote as its parties may know it: the accepted terms, or why there are none; nothing of one that is
+/// pending.
+pub(crate) fn outcome(quote: Quote) -> Option<QuoteQueryResult> {
     match (quote.response_body, quote.reason) {
-        (Some(body), _) => QuoteQueryResult::Found(body),
-        (None, Some(reason)) => QuoteQueryResult::Failed(reason.into()),
-        (None, None) => {
-            let detail = "the payee FSP has not answered yet";
-            QuoteQueryResult::Failed(error("3205", detail))
-        }
+        (Some(body), _) => Some(QuoteQueryResult::Found(body)),
+        (None, Some(reason)) => Some(QuoteQueryResult::Failed(reason.into())),
+        (None, None) => None,
     }
 }
 

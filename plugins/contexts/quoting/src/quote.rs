@@ -85,6 +85,14 @@ impl Quote {
         self.finished_at = Some(now);
     }
 
+    /// Whether the payee FSP is still asked although the request has expired: no terms can be accepted
+    /// any more. `now` is in milliseconds since 1970.
+    #[must_use]
+    pub fn is_overdue(&self, now: u64) -> bool {
+        let expiration = self.request.as_ref().and_then(|request| request.expiration);
+        self.state == State::Pending && expiration.is_some_and(|expiration| now >= expiration)
+    }
+
     /// Whether this FSP is one of its two.
     #[must_use]
     pub fn is_party(&self, fsp: &str) -> bool {

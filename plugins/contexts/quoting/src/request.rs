@@ -1,6 +1,7 @@
 //! A payer FSP asks for a quote: repeats, checks, and each refusal's event.
 
 use crate::bindings::exports::rialto::fsp_interop_api::quote_request_received as received;
+use crate::bindings::rialto::quoting::types::QuoteTermsRequested;
 use crate::bindings::rialto::quoting::{
     invalid_fsp_in_quote_request as invalid_fsp, invalid_quote_request as invalid_request,
     quote_request_accepted as accepted, rule_violated_in_quote_request as rule_violated,
@@ -8,6 +9,7 @@ use crate::bindings::rialto::quoting::{
 use crate::bindings::rialto::rules::quote_request_check;
 use crate::query::{answer, outcome};
 use crate::quote::{Quote, State};
+use crate::settings::PayeeFsp;
 use crate::surroundings::{Publication, Surroundings, check_fsps, violation};
 use crate::terms::RequestTerms;
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
@@ -97,8 +99,7 @@ fn repeat(world: &mut impl Surroundings, existing: Quote, event: received::Event
     if !is_same_sender || event.request_hash != existing.request_hash {
         let error = error("3106", "the quote id is used already");
         refuse_sender(world, event, error);
-    } else if existing.state.is_final() {
-        let outcome = outcome(existing);
+    } else if let Some(outcome) = outcome(existing) {
         let quote_id = event.request.quote_id;
         answer(world, quote_id, event.requester_fsp, outcome, event.message);
     } else {
@@ -140,6 +141,7 @@ fn examine(
         &terms.amount.currency,
     )
     .map_err(Refusal::Fsp)?;
+    check_payee(world, terms, &payee_fsp).map_err(Refusal::Fsp)?;
     if terms.expiration.is_some_and(|expiration| now >= expiration) {
         let error = error("3302", "expired when it arrived");
         return Err(Refusal::Request(error, State::Expired));
@@ -172,6 +174,25 @@ fn examine(
     match world.judge_request(&terms.quote_id, &input) {
         Verdict::Allow => Ok(input.request),
         Verdict::Refuse(violations) => Err(Refusal::Rule(violation(&violations))),
+    }
+}
+
+/// The payee FSP that the payer FSP names must have the payee, as the scheme wants it: the payer FSP has
+/// it from an answer that somebody else may have given.
+fn check_payee(
+    world: &mut impl Surroundings,
+    terms: &QuoteTermsRequested,
+    payee_fsp: &str,
+) -> Result<(), ErrorInformation> {
+    let demand = world.settings().payee_fsp;
+    if demand == PayeeFsp::AsNamed {
+        return Ok(());
+    }
+    match world.party_fsp(&terms.payee, &terms.amount.currency) {
+        Some(known) if known == payee_fsp => Ok(()),
+        None if demand == PayeeFsp::WhereKnown => Ok(()),
+        // Which FSP has it is not disclosed.
+        _ => Err(error("3204", "the payee is not with the payee FSP")),
     }
 }
 

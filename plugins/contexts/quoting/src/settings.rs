@@ -13,6 +13,37 @@ pub struct Settings {
     pub longest_lifetime_ms: u64,
     /// The least time that they must have left, in milliseconds; 0 for none.
     pub shortest_lifetime_ms: u64,
+    /// Which FSP may be the payee FSP of a quote.
+    pub payee_fsp: PayeeFsp,
+    /// What becomes of a request for a quote whose payer FSP is its payee FSP.
+    pub on_us: OnUs,
+}
+
+/// See [`Settings::payee_fsp`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PayeeFsp {
+    /// The one that has the payee, if Account Lookup knows of one in the currency; any other FSP only
+    /// for a payee that nobody has associated. Deployed switches check nothing here, and their FSPs
+    /// ask for quotes for payees that are in nobody's directory (the FSP is named by
+    /// FSPIOP-Destination): those go on working.
+    #[default]
+    WhereKnown,
+    /// The one that has the payee, which must be associated.
+    AsLookedUp,
+    /// The one that the payer FSP names, as in deployed switches: the scheme relies on the payer FSP.
+    AsNamed,
+}
+
+/// See [`Settings::on_us`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnUs {
+    /// It is handled as any other.
+    Allow,
+    /// It is refused 3100, as in deployed switches unless they are told otherwise.
+    #[default]
+    Refuse,
 }
 
 impl Default for Settings {
@@ -20,6 +51,8 @@ impl Default for Settings {
         Self {
             longest_lifetime_ms: 7 * 24 * 60 * 60 * 1000,
             shortest_lifetime_ms: 0,
+            payee_fsp: PayeeFsp::default(),
+            on_us: OnUs::default(),
         }
     }
 }
@@ -53,5 +86,9 @@ mod tests {
         assert_eq!(settings.lifetime().longest_ms, 1000);
         assert_eq!(settings.lifetime().shortest_ms, 10);
         assert_eq!(Settings::default().lifetime().validate(), Ok(()));
+        let settings: Settings =
+            serde_json::from_str(r#"{"payeeFsp":"as-looked-up","onUs":"allow"}"#).unwrap();
+        assert_eq!(settings.payee_fsp, PayeeFsp::AsLookedUp);
+        assert_eq!(settings.on_us, OnUs::Allow);
     }
 }

@@ -8,7 +8,7 @@ use crate::bindings::rialto::quoting::{
 };
 use crate::bindings::rialto::rules::{quote_request_check, quote_response_check};
 use crate::quote::Quote;
-use crate::settings::Settings;
+use crate::settings::{OnUs, Settings};
 use crate::terms::Agreement;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
 use rialto_sdk::bindings::rialto::rules::types::{Verdict, Violation};
@@ -82,7 +82,7 @@ pub(crate) fn check_fsps(
     let Some(payee) = payee.filter(|payee| payee.may_transact) else {
         return Err(error("3201", "the payee FSP may not give quotes"));
     };
-    if payer_fsp == payee_fsp {
+    if payer_fsp == payee_fsp && world.settings().on_us == OnUs::Refuse {
         return Err(error("3100", "payer FSP and payee FSP are the same"));
     }
     let uses = |fsp: &ParticipantQuoteData| fsp.currencies.iter().any(|used| used == currency);

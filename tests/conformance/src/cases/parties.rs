@@ -11,7 +11,7 @@ use crate::case::Case;
 use crate::payment::events;
 use crate::stage::{BARRED, GONE, NOBODY, STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 12] = [
+pub(super) const CASES: [Case; 14] = [
     case!(
         "parties/query",
         "section A: GET /parties forwarded, PUT /parties to the requester",
@@ -67,6 +67,16 @@ pub(super) const CASES: [Case; 12] = [
         "parties/two-at-once",
         "questions of two FSPs for one party have their own answers",
         two_at_once
+    ),
+    case!(
+        "parties/answer-names-another-fsp",
+        "the payee FSP is the one that answers: an answer that names another is refused 3101 to both",
+        answer_names_another_fsp
+    ),
+    case!(
+        "parties/blocked-by-nobody",
+        "whoever asks again and again, with headers as long as they may be, blocks nobody else's questions",
+        blocked_by_nobody
     ),
 ];
 
@@ -303,5 +313,59 @@ async fn two_at_once(stage: &Stage) -> Result<()> {
     asked(stage, PAYER, &party).await?;
     asked(stage, STRANGER, &party).await?;
     answered(stage, STRANGER, &party).await?;
+    answered(stage, PAYER, &party).await
+}
+
+async fn blocked_by_nobody(stage: &Stage) -> Result<()> {
+    let party = mine(stage).await?;
+    let one = "application/vnd.interoperability.parties+json;version=1.0";
+    let accept = vec![one; 1_000].join(",");
+    // More than would fit into one document of a mebibyte.
+    for _ in 0..20 {
+        let asks = stage.sends(STRANGER, Method::GET, &path(&party));
+        let sent = asks.header("accept", &accept).accepted().await?;
+        stage.forwarded(&sent, PAYEE).await?;
+        stage.expects(&subject(&party), &[&ASKED[..], &events::told("")].concat());
+    }
+    asked(stage, PAYER, &party).await?;
+    answered(stage, PAYER, &party).await?;
+    for _ in 0..20 {
+        answered(stage, STRANGER, &party).await?;
+    }
+    Ok(())
+}
+
+async fn answer_names_another_fsp(stage: &Stage) -> Result<()> {
+    let party = mine(stage).await?;
+    let lie = |fsp| stage.sends(fsp, Method::PUT, &path(&party)).to(PAYER);
+    asked(stage, PAYER, &party).await?;
+    // One that was not asked changes nothing.
+    lie(STRANGER)
+        .json(&person(&party, PAYEE))
+        .accepted()
+        .await?;
+    lie(PAYEE)
+        .json(&person(&party, STRANGER))
+        .accepted()
+        .await?;
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &path(&party), "3101").await?;
+    }
+    let told = events::told("");
+    let refused = ["party-info-refused"; 2];
+    let failed = ["account-lookup-failed"; 2];
+    let events = [
+        &association()[..],
+        &ASKED,
+        &told,
+        &refused,
+        &failed,
+        &told,
+        &told,
+    ]
+    .concat();
+    stage.events(&subject(&party), &events).await?;
+    // The next question has its own answer.
+    asked(stage, PAYER, &party).await?;
     answered(stage, PAYER, &party).await
 }

@@ -11,7 +11,7 @@ use crate::case::Case;
 use crate::payment::{Payment, events};
 use crate::stage::{STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 9] = [
+pub(super) const CASES: [Case; 10] = [
     case!(
         "quotes/agreed",
         "quote rule 1: POST forwarded, PUT persisted and forwarded",
@@ -26,6 +26,11 @@ pub(super) const CASES: [Case; 9] = [
         "quotes/query",
         "section A: GET /quotes/{ID}, answered by PUT, to either FSP",
         query
+    ),
+    case!(
+        "quotes/query-pending",
+        "1.10: GET of a quote without an answer: no error, its own callback comes",
+        query_pending
     ),
     case!(
         "quotes/query-unknown",
@@ -131,6 +136,25 @@ async fn query(stage: &Stage) -> Result<()> {
         "a query changes nothing: {after}"
     );
     Ok(())
+}
+
+async fn query_pending(stage: &Stage) -> Result<()> {
+    let payment = Payment::new(stage);
+    let sent = payment.ask(stage).await?;
+    stage.forwarded(&sent, PAYEE).await?;
+    for fsp in [PAYER, PAYEE] {
+        stage
+            .sends(fsp, Method::GET, &payment.quote_path())
+            .accepted()
+            .await?;
+    }
+    let answer = stage.sends(PAYEE, Method::PUT, &payment.quote_path());
+    let sent = answer.to(PAYER).json(&payment.terms()).accepted().await?;
+    stage.forwarded(&sent, PAYER).await?;
+    let asked = ["quote-query-received"; 2];
+    let events = [&events::agreed()[..], &asked].concat();
+    stage.events(&payment.quote_subject(), &events).await?;
+    stage.quote_is(&payment.quote_id, "ACCEPTED")
 }
 
 async fn query_unknown(stage: &Stage) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::case::Case;
 use crate::payment::{Payment, events};
 use crate::stage::{BARRED, GONE, NOBODY, POOR, STRANGER, Stage};
 
-pub(super) const CASES: [Case; 14] = [
+pub(super) const CASES: [Case; 16] = [
     case!(
         "quotes/expired",
         "quote rule 2: request expired, 3302",
@@ -30,6 +30,16 @@ pub(super) const CASES: [Case; 14] = [
         "quotes/payee-fsp-not-named",
         "decision 49: neither fspId nor FSPIOP-Destination, party unknown, 3201",
         payee_fsp_not_named
+    ),
+    case!(
+        "quotes/payee-with-another-fsp",
+        "the payee FSP is not the one that account lookup says has the payee, 3204",
+        payee_with_another_fsp
+    ),
+    case!(
+        "quotes/on-us",
+        "3.4, as with transfers: payer FSP = payee FSP, 3100 unless enabled",
+        on_us
     ),
     case!(
         "quotes/invalid-payer-fsp",
@@ -171,6 +181,37 @@ async fn payee_fsp_not_named(stage: &Stage) -> Result<()> {
     stage.events(&payment.quote_subject(), &events).await
 }
 
+async fn payee_with_another_fsp(stage: &Stage) -> Result<()> {
+    let party = stage.party();
+    let path = format!("/participants/{party}");
+    let association = json!({ "fspId": PAYEE });
+    let sends = stage.sends(PAYEE, Method::POST, &path);
+    sends.json(&association).accepted().await?;
+    stage
+        .hub_tells(PAYEE, Method::PUT, &path, &association)
+        .await?;
+    let associated = [
+        "participant-association-request-received",
+        "participant-association-created",
+    ];
+    let events = [&associated[..], &events::told("")].concat();
+    stage.expects(&format!("party:{party}"), &events);
+
+    // What somebody would have a payer FSP believe who is not asked.
+    let payment = Payment::between(stage, PAYER, STRANGER);
+    let mut body = payment.quote();
+    let number = party.replace("MSISDN/", "");
+    body["payee"]["partyIdInfo"]["partyIdentifier"] = number.into();
+    refused(stage, &payment, &body, "3204", INVALID_FSP).await?;
+    stage.quote_is(&payment.quote_id, "REJECTED")
+}
+
+async fn on_us(stage: &Stage) -> Result<()> {
+    let payment = Payment::between(stage, PAYER, PAYER);
+    refused(stage, &payment, &payment.quote(), "3100", INVALID_FSP).await?;
+    stage.quote_is(&payment.quote_id, "REJECTED")
+}
+
 async fn invalid_payer_fsp(stage: &Stage) -> Result<()> {
     let payment = Payment::between(stage, BARRED, PAYEE);
     refused(stage, &payment, &payment.quote(), "3202", INVALID_FSP).await?;
@@ -267,11 +308,12 @@ async fn undelivered(stage: &Stage, payment: &Payment, code: &str) -> Result<()>
     let events = [
         &["quote-request-received", "quote-request-accepted"][..],
         &events::told("quote-received-callback-report"),
-        &events::told(""),
+        &events::quote_answered("quote-request-undelivered"),
     ];
     stage
         .events(&payment.quote_subject(), &events.concat())
-        .await
+        .await?;
+    stage.quote_is(&payment.quote_id, "REJECTED")
 }
 
 async fn payee_answers_4xx(stage: &Stage) -> Result<()> {

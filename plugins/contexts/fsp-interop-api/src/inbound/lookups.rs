@@ -1,7 +1,7 @@
 //! Messages about participants and parties.
 
 use super::values::{ErrorObject, check_identifier, check_segment};
-use super::{Examined, events};
+use super::{Examined, Inbound, events};
 use crate::headers::named_destination;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
 use rialto_sdk::errors::error;
@@ -12,6 +12,25 @@ use serde::Deserialize;
 struct Association<'a> {
     fsp_id: &'a str,
     currency: Option<&'a str>,
+}
+
+#[derive(Deserialize)]
+struct PartyAnswer<'a> {
+    #[serde(borrow)]
+    party: PartyTold<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PartyTold<'a> {
+    #[serde(borrow)]
+    party_id_info: FspNamed<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FspNamed<'a> {
+    fsp_id: Option<&'a str>,
 }
 
 impl Examined<'_> {
@@ -63,24 +82,46 @@ impl Examined<'_> {
         })
     }
 
-    /// An answer to a query for a party: the party, or (`is_error`) why not.
-    pub(super) fn answer_party(
+    /// An answer to a query for a party. Whoever asked pays the FSP that the answer names: it is the
+    /// one that answers, or the answer is not passed on.
+    pub(super) fn answer_party(self) -> Result<Inbound, ErrorInformation> {
+        let party = self.party()?;
+        let PartyAnswer { party: told } = self.members()?;
+        let named = told.party_id_info.fsp_id;
+        if named.is_some_and(|named| named != self.source) {
+            let detail = "body /party/partyIdInfo/fspId: not the sender (FSPIOP-Source)";
+            return Ok(Inbound::RefuseAnswer(events::party_info_refused::Event {
+                party,
+                error: error("3101", detail),
+                destination_fsp: self.destination(),
+                requester_fsp: self.source.clone(),
+                message: self.into_message(),
+            }));
+        }
+        Ok(Inbound::AnswerParty(self.party_info(party, None)))
+    }
+
+    /// An answer to a query for a party that says why there is none.
+    pub(super) fn refuse_party(
         self,
-        is_error: bool,
     ) -> Result<events::party_info_available::Event, ErrorInformation> {
         let party = self.party()?;
-        let refusal = if is_error {
-            Some(self.members::<ErrorObject>()?.read()?)
-        } else {
-            None
-        };
-        Ok(events::party_info_available::Event {
+        let refusal = self.members::<ErrorObject>()?.read()?;
+        Ok(self.party_info(party, Some(refusal)))
+    }
+
+    fn party_info(
+        self,
+        party: PartyId,
+        error: Option<ErrorInformation>,
+    ) -> events::party_info_available::Event {
+        events::party_info_available::Event {
             party,
-            error: refusal,
+            error,
             destination_fsp: self.destination(),
             requester_fsp: self.source.clone(),
             message: self.into_message(),
-        })
+        }
     }
 
     /// The party of the path.

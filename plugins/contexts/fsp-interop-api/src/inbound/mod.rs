@@ -39,6 +39,8 @@ pub enum Inbound {
     QueryParty(events::party_query_received::Event),
     /// PUT /parties/{Type}/{ID} and its error twin
     AnswerParty(events::party_info_available::Event),
+    /// PUT /parties/{Type}/{ID} that names another FSP than its sender
+    RefuseAnswer(events::party_info_refused::Event),
     /// POST /quotes
     RequestQuote(events::quote_request_received::Event),
     /// PUT /quotes/{ID}
@@ -195,8 +197,8 @@ impl<'a> Examined<'a> {
             "disassociateParty" => self.disassociate_party().map(Inbound::DisassociateParty),
             "queryParticipant" => self.query_participant().map(Inbound::QueryParticipant),
             "queryParty" => self.query_party().map(Inbound::QueryParty),
-            "answerParty" => self.answer_party(false).map(Inbound::AnswerParty),
-            "refuseParty" => self.answer_party(true).map(Inbound::AnswerParty),
+            "answerParty" => self.answer_party(),
+            "refuseParty" => self.refuse_party().map(Inbound::AnswerParty),
             "requestQuote" => self.request_quote().map(Inbound::RequestQuote),
             "answerQuote" => self.answer_quote().map(Inbound::AnswerQuote),
             "refuseQuote" => self.refuse_quote().map(Inbound::RefuseQuote),

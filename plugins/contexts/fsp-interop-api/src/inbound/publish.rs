@@ -16,6 +16,7 @@ pub fn publish(inbound: &Inbound) {
         }
         Inbound::QueryParty(event) => events::party_query_received::party_query_received(event),
         Inbound::AnswerParty(event) => events::party_info_available::party_info_available(event),
+        Inbound::RefuseAnswer(event) => events::party_info_refused::party_info_refused(event),
         Inbound::RequestQuote(event) => {
             events::quote_request_received::quote_request_received(event)
         }

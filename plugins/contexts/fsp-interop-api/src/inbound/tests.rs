@@ -350,6 +350,37 @@ fn a_party_is_named_by_its_path() {
 }
 
 #[test]
+fn the_answer_for_a_party_names_its_sender_or_no_fsp() {
+    let answer = |fsp: Option<&str>| {
+        let mut id = json!({"partyIdType": "MSISDN", "partyIdentifier": "123"});
+        if let Some(fsp) = fsp {
+            id["fspId"] = fsp.into();
+        }
+        let body = json!({"party": {"partyIdInfo": id, "name": "Zoe"}});
+        party("answerParty", "PUT")
+            .header("fspiop-destination", "otherfsp")
+            .body(&body)
+            .read()
+            .1
+    };
+    for fsp in [None, Some("payerfsp")] {
+        let Ok(Inbound::AnswerParty(event)) = answer(fsp) else {
+            panic!("{fsp:?}")
+        };
+        assert_eq!(event.error, None);
+    }
+    for fsp in ["payeefsp", "Payerfsp", "Hub", "otherfsp"] {
+        let Ok(Inbound::RefuseAnswer(event)) = answer(Some(fsp)) else {
+            panic!("{fsp}")
+        };
+        assert_eq!(event.error.code, "3101");
+        assert_eq!(event.requester_fsp, "payerfsp");
+        assert_eq!(event.destination_fsp.as_deref(), Some("otherfsp"));
+        assert_eq!(event.party.identifier, "123");
+    }
+}
+
+#[test]
 fn an_identifier_that_does_not_fit_its_type_is_refused() {
     let call = Call::new("queryParty", "GET", "/parties/MSISDN/abc", "payerfsp")
         .parameter("Type", "MSISDN")

@@ -3,8 +3,9 @@
 use super::tell;
 use crate::Component;
 use crate::bindings::exports::rialto::account_lookup as lookup;
+use crate::media::{Resource, shaping};
 use crate::notice::{Cause, Frame, Notice, Worth, participant_body};
-use crate::report::{OnFailure, ReportKind, shaping};
+use crate::report::{OnFailure, ReportKind};
 use rialto_sdk::bindings::rialto::common::types::{Message, PartyId};
 use rialto_sdk::messages::{PartyDocument, party_path};
 
@@ -36,7 +37,7 @@ pub fn party_info_requested(
     let on_failure = OnFailure::AnswerParty {
         requester: event.requester_fsp,
         party: PartyDocument::from(&event.party),
-        cause: shaping(&event.message.headers),
+        cause: shaping(&event.message.headers, Resource::Parties),
     };
     let subject = party_path(&event.party);
     let notice = frame.forward(

@@ -15,7 +15,10 @@ use crate::notice::{Frame, Notice};
 use rialto_sdk::logging;
 
 /// A turn: say what it is about, then deliver what the outcome asks for.
-fn tell<const N: usize>(kind: &str, id: &str, notices: impl FnOnce(&Frame<'_>) -> [Notice; N]) {
+fn tell<N>(kind: &str, id: &str, notices: impl FnOnce(&Frame<'_>) -> N)
+where
+    N: IntoIterator<Item = Notice>,
+{
     logging::subject(kind, id);
     let frame = frame();
     for notice in notices(&frame) {

@@ -3,14 +3,15 @@
 use super::tell;
 use crate::Component;
 use crate::bindings::exports::rialto::quoting;
+use crate::media::{Resource, shaping};
 use crate::notice::{Cause, Frame, Notice, Worth};
-use crate::report::{OnFailure, ReportKind, shaping};
+use crate::report::{OnFailure, ReportKind};
 use quoting::quote_query_response::QuoteQueryResult;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 use rialto_sdk::canonical::canonical_json;
 
-/// POST /quotes, forwarded to the payee FSP. If it cannot be delivered the payer FSP is told at
-/// once. A request that expires sooner is not worth delivering longer.
+/// POST /quotes, forwarded to the payee FSP. If it cannot be delivered Quoting is told at once, and by
+/// it the payer FSP. A request that expires sooner is not worth delivering longer.
 #[must_use]
 pub fn request_accepted(
     frame: &Frame<'_>,
@@ -18,7 +19,7 @@ pub fn request_accepted(
 ) -> Notice {
     let on_failure = OnFailure::RefuseQuote {
         requester: event.payer_fsp,
-        cause: shaping(&event.message.headers),
+        cause: shaping(&event.message.headers, Resource::Quotes),
     };
     let notice = frame.forward(
         event.message,
@@ -83,13 +84,15 @@ pub fn error(
     )
 }
 
-/// PUT /quotes/{ID}/error of the hub to both FSPs.
+/// PUT /quotes/{ID}/error of the hub to both FSPs, or to the one that is both.
 #[must_use]
 pub fn rule_violated_in_response(
     frame: &Frame<'_>,
     event: &quoting::rule_violated_in_quote_response::Event,
-) -> [Notice; 2] {
-    [&event.payer_fsp, &event.payee_fsp].map(|destination| {
+) -> Vec<Notice> {
+    let other = Some(&event.payee_fsp).filter(|payee| **payee != event.payer_fsp);
+    let told = std::iter::once(&event.payer_fsp).chain(other);
+    let notice = |destination: &String| {
         let report = ReportKind::RuleViolatedInQuoteResponse;
         error(
             frame,
@@ -99,7 +102,8 @@ pub fn rule_violated_in_response(
             &event.error,
             &event.message,
         )
-    })
+    };
+    told.map(notice).collect()
 }
 
 /// PUT /quotes/{ID} or its error twin of the hub to the one who asked.

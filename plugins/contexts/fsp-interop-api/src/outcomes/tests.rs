@@ -428,7 +428,7 @@ fn a_broken_rule_in_the_terms_is_told_to_both() {
     };
     let notices = quotes::rule_violated_in_response(&FRAME, &event);
     assert_eq!(
-        notices.each_ref().map(line),
+        notices.iter().map(line).collect::<Vec<_>>(),
         [
             "PUT /quotes/q/error > payerfsp",
             "PUT /quotes/q/error > payeefsp"
@@ -437,6 +437,16 @@ fn a_broken_rule_in_the_terms_is_told_to_both() {
     notices
         .iter()
         .for_each(|notice| assert_from_hub(notice, "1.0"));
+    // An FSP that is both is told once.
+    let on_us = quoting::rule_violated_in_quote_response::Event {
+        payee_fsp: "payerfsp".to_owned(),
+        ..event
+    };
+    let notices = quotes::rule_violated_in_response(&FRAME, &on_us);
+    assert_eq!(
+        notices.iter().map(line).collect::<Vec<_>>(),
+        ["PUT /quotes/q/error > payerfsp"]
+    );
 }
 
 #[test]
@@ -506,7 +516,7 @@ fn substituted(correlation: Correlation, report: &CallbackReport) -> Substitute 
 }
 
 #[test]
-fn the_payer_is_told_at_once_when_a_quote_cannot_be_asked_for() {
+fn quoting_is_told_at_once_when_a_quote_cannot_be_asked_for() {
     for (status, attempts, code) in [
         (0, 3, "1001"),
         (503, 3, "1001"),
@@ -515,9 +525,19 @@ fn the_payer_is_told_at_once_when_a_quote_cannot_be_asked_for() {
     ] {
         let (correlation, report) = reported(quote_asked(None), status, attempts);
         let substitute = substituted(correlation, &report);
-        let Substitute::Notice(notice) = substitute else {
+        let Substitute::QuoteUndelivered(event) = substitute else {
             panic!("{substitute:?}")
         };
+        assert_eq!((&*event.quote_id, &*event.payee_fsp), ("q", "payeefsp"));
+        assert_eq!(event.error.code, code);
+        // Quoting answers with it, in the payer FSP's version.
+        let answer = quoting::quote_query_response::Event {
+            quote_id: event.quote_id,
+            requester_fsp: "payerfsp".to_owned(),
+            outcome: quoting::quote_query_response::QuoteQueryResult::Failed(event.error),
+            message: event.message,
+        };
+        let notice = quotes::query_response(&FRAME, answer);
         assert_eq!(line(&notice), "PUT /quotes/q/error > payerfsp");
         assert_from_hub(&notice, "1.0");
         let body = notice.body.unwrap();

@@ -1,16 +1,21 @@
 //! Requests for quotes: what is accepted, what is refused and by which event, repeats, queries.
 
-use super::fake::{EXPIRATION, Fake, PAYEE, PAYER, asked, question, terms};
+use super::fake::{
+    EXPIRATION, Fake, PAYEE, PAYER, asked, message, question, refusal as refusal_of_payee, terms,
+};
 use crate::bindings::exports::rialto::fsp_interop_api::quote_request_received::Event;
+use crate::bindings::exports::rialto::fsp_interop_api::quote_request_undelivered as undelivered;
 use crate::bindings::rialto::quoting::quote_query_response::QuoteQueryResult;
 use crate::query::query;
 use crate::quote::State;
-use crate::reports::report;
+use crate::reject::reject;
+use crate::reports::{self, report};
 use crate::request::request;
 use crate::response::response;
 use crate::surroundings::Publication;
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::bindings::rialto::rules::types::Violation;
+use rialto_sdk::errors::error;
 use rialto_sdk::money::money;
 
 #[test]
@@ -189,6 +194,61 @@ fn each_refusal_has_its_event_and_its_code() {
 }
 
 #[test]
+fn the_payee_fsp_is_the_one_that_has_the_payee_unless_the_scheme_relies_on_the_payer_fsp() {
+    use crate::settings::PayeeFsp::{AsLookedUp, AsNamed, WhereKnown};
+    for (demand, has, accepted) in [
+        (WhereKnown, Some(PAYEE), true),
+        (WhereKnown, Some("otherfsp"), false),
+        (WhereKnown, None, true),
+        (AsLookedUp, Some(PAYEE), true),
+        (AsLookedUp, Some("otherfsp"), false),
+        (AsLookedUp, None, false),
+        (AsNamed, Some("otherfsp"), true),
+        (AsNamed, None, true),
+    ] {
+        for (named, destination) in [(Some(PAYEE), None), (None, Some(PAYEE))] {
+            let mut world = Fake {
+                party_fsp: has,
+                ..Fake::default()
+            };
+            world.settings.payee_fsp = demand;
+            let mut event = asked("q1");
+            event.request.payee_fsp = named.map(str::to_owned);
+            event.destination_fsp = destination.map(str::to_owned);
+            request(&mut world, event);
+            let publication = world.only();
+            let what = format!("{demand:?} {has:?} {named:?}");
+            if accepted {
+                let is_accepted = matches!(publication, Publication::RequestAccepted(_));
+                assert!(is_accepted, "{what}: {publication:?}");
+            } else {
+                assert_eq!(refusal(&publication), ("fsp", "3204"), "{what}");
+                assert_eq!(world.state("q1"), Some(State::Rejected), "{what}");
+            }
+        }
+    }
+    assert_eq!(Fake::default().settings.payee_fsp, WhereKnown);
+}
+
+#[test]
+fn a_quote_of_an_fsp_with_itself_is_agreed_where_the_scheme_allows_it() {
+    let mut world = Fake::default();
+    world.settings.on_us = crate::settings::OnUs::Allow;
+    let mut event = asked("q1");
+    event.destination_fsp = Some(PAYER.into());
+    request(&mut world, event);
+    assert!(matches!(world.only(), Publication::RequestAccepted(_)));
+    let mut event = terms("q1");
+    event.requester_fsp = PAYER.to_owned();
+    response(&mut world, event);
+    let Publication::ResponseAccepted(accepted) = world.only() else {
+        panic!("not accepted");
+    };
+    assert_eq!((&*accepted.payer_fsp, &*accepted.payee_fsp), (PAYER, PAYER));
+    assert_eq!(world.state("q1"), Some(State::Accepted));
+}
+
+#[test]
 fn nothing_is_kept_for_a_payer_that_is_no_participant() {
     for destination in [Some(PAYEE), None] {
         let mut world = Fake::default();
@@ -265,7 +325,7 @@ fn only_the_two_fsps_of_a_quote_are_told_of_it() {
     let mut world = Fake::default();
     request(&mut world, asked("q1"));
     world.published.clear();
-    for (id, requester) in [("q1", "otherfsp"), ("q9", PAYER), ("q1", PAYER)] {
+    for (id, requester) in [("q1", "otherfsp"), ("q9", PAYER)] {
         query(&mut world, question(id, requester));
         assert_eq!(world.refused(), (requester.to_owned(), "3205".to_owned()));
     }
@@ -292,8 +352,17 @@ fn delivery(subject: &str, destination: &str, delivered: bool) -> CallbackReport
     }
 }
 
+fn undelivered_to(payee: &str, id: &str) -> undelivered::Event {
+    undelivered::Event {
+        quote_id: id.to_owned(),
+        payee_fsp: payee.to_owned(),
+        error: error("3000", "refused"),
+        message: message("POST", ""),
+    }
+}
+
 #[test]
-fn reports_are_kept_and_a_request_that_did_not_arrive_ends_the_quote() {
+fn reports_are_kept() {
     let mut world = Fake::default();
     request(&mut world, asked("q1"));
     report(&mut world, "quote-received", delivery("q1", PAYEE, true));
@@ -303,19 +372,71 @@ fn reports_are_kept_and_a_request_that_did_not_arrive_ends_the_quote() {
         delivery("q1", "otherfsp", false),
     );
     report(&mut world, "quote-received", delivery("q9", PAYEE, false));
-    assert_eq!(world.state("q1"), Some(State::Pending));
     assert_eq!(world.quotes["q1"].deliveries.len(), 1);
     report(&mut world, "quote-received", delivery("q1", PAYEE, false));
-    assert_eq!(world.state("q1"), Some(State::Rejected));
-    world.published.clear();
-    query(&mut world, question("q1", PAYER));
-    assert_eq!(world.refused().1, "1001");
-    response(&mut world, terms("q1"));
-    assert_eq!(world.refused(), (PAYEE.to_owned(), "1001".to_owned()));
+    assert_eq!(world.quotes["q1"].deliveries.len(), 2);
+    // What follows from it is another event's.
+    assert_eq!(world.state("q1"), Some(State::Pending));
+}
 
-    request(&mut world, asked("q2"));
-    response(&mut world, terms("q2"));
-    report(&mut world, "quote-received", delivery("q2", PAYEE, false));
-    report(&mut world, "quote-accepted", delivery("q2", PAYER, false));
-    assert_eq!(world.state("q2"), Some(State::Accepted));
+#[test]
+fn a_request_that_did_not_arrive_ends_the_quote_and_the_payer_fsp_is_told() {
+    let mut world = Fake::default();
+    request(&mut world, asked("q1"));
+    world.published.clear();
+    for (payee, id) in [("otherfsp", "q1"), (PAYEE, "q9")] {
+        reports::undelivered(&mut world, undelivered_to(payee, id));
+        assert!(world.published.is_empty());
+        assert_eq!(world.state("q1"), Some(State::Pending));
+    }
+    reports::undelivered(&mut world, undelivered_to(PAYEE, "q1"));
+    assert_eq!(world.refused(), (PAYER.to_owned(), "3000".to_owned()));
+    assert_eq!(world.state("q1"), Some(State::Rejected));
+    reports::undelivered(&mut world, undelivered_to(PAYEE, "q1"));
+    assert!(world.published.is_empty(), "it is told once");
+    query(&mut world, question("q1", PAYER));
+    assert_eq!(world.refused().1, "3000");
+    response(&mut world, terms("q1"));
+    assert_eq!(world.refused(), (PAYEE.to_owned(), "3000".to_owned()));
+}
+
+#[test]
+fn a_request_that_was_answered_all_the_same_is_not_told_as_a_failure() {
+    let mut world = Fake::default();
+    for (id, state) in [("q1", State::Accepted), ("q2", State::Rejected)] {
+        request(&mut world, asked(id));
+        if state == State::Accepted {
+            response(&mut world, terms(id));
+        } else {
+            reject(&mut world, refusal_of_payee(id));
+        }
+        world.published.clear();
+        let before = world.quotes.clone();
+        reports::undelivered(&mut world, undelivered_to(PAYEE, id));
+        assert!(world.published.is_empty(), "{:?}", world.published);
+        assert_eq!(world.quotes, before);
+        assert_eq!(world.state(id), Some(state));
+    }
+}
+
+#[test]
+fn a_query_for_a_pending_quote_waits_for_the_quotes_own_callback_until_it_is_overdue() {
+    let mut world = Fake::default();
+    request(&mut world, asked("q1"));
+    let mut endless = asked("q2");
+    endless.request.expiration = None;
+    request(&mut world, endless);
+    world.published.clear();
+    world.now = EXPIRATION - 1;
+    for requester in [PAYER, PAYEE] {
+        query(&mut world, question("q1", requester));
+        assert!(world.published.is_empty(), "{:?}", world.published);
+    }
+    world.now = EXPIRATION;
+    let before = world.quotes.clone();
+    query(&mut world, question("q1", PAYER));
+    assert_eq!(world.refused(), (PAYER.to_owned(), "3302".to_owned()));
+    query(&mut world, question("q2", PAYER));
+    assert!(world.published.is_empty(), "{:?}", world.published);
+    assert_eq!(world.quotes, before, "a query changes nothing");
 }

@@ -1,6 +1,6 @@
 //! FSPIOP's media types: resources and their versions.
 
-use rialto_sdk::headers::{each, first};
+use crate::headers::{each, first, push};
 
 /// A resource of the API: the first segment of its paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +131,34 @@ pub fn content_version(headers: &str, resource: Resource) -> Version {
         Some(Wish::One(version)) => version,
         _ => Version::UNASKED,
     }
+}
+
+/// Longest header of a trace that an answer goes on with, in bytes: what W3C asks of a `tracestate`.
+const TRACE_BYTES_MAX: usize = 512;
+
+/// The headers of a request that shape the answer of the hub to it, and nothing that its sender can
+/// make long: the version in which to speak, as a `Content-Type`, and the trace. Who has to answer
+/// later keeps this in place of the headers.
+#[must_use]
+pub fn shaping(headers: &str, resource: Resource) -> String {
+    let version = version_for_sender(headers, resource);
+    let mut kept = String::new();
+    push(&mut kept, "content-type", &media_type(resource, version));
+    kept + &trace(headers)
+}
+
+/// The headers of a message that its trace goes on with, unless somebody has made them longer than a
+/// trace may be.
+#[must_use]
+pub fn trace(headers: &str) -> String {
+    let mut kept = String::new();
+    for name in ["traceparent", "tracestate"] {
+        let value = first(headers, name).filter(|value| value.len() <= TRACE_BYTES_MAX);
+        if let Some(value) = value {
+            push(&mut kept, name, value);
+        }
+    }
+    kept
 }
 
 /// What one item of `Accept` asks for.
@@ -267,28 +295,36 @@ mod tests {
     }
 
     #[test]
-    fn the_openapi_document_serves_the_same_versions() {
-        let document = include_str!("../openapi.yaml");
-        for resource in [
-            Resource::Participants,
-            Resource::Parties,
-            Resource::Quotes,
-            Resource::Transfers,
+    fn of_a_request_the_version_and_the_trace_are_kept_however_long_its_headers_are() {
+        let parties = Resource::Parties;
+        let item =
+            |version: &str| format!("application/vnd.interoperability.parties+json{version}");
+        for (accept, content, version) in [
+            (item(";version=1.0"), "1.1", "1.0"),
+            (item(""), "1.0", "1.1"),
+            (item(";version=1"), "1.0", "1.0"),
+            (
+                format!("{},{}", item(";version=9.9"), item(";version=1.0")),
+                "1.1",
+                "1.0",
+            ),
         ] {
-            let list: Vec<_> = resource
-                .versions()
-                .iter()
-                .map(|version| format!("'{}'", version.text()))
-                .collect();
-            let expected = format!("supported: [{}]", list.join(", "));
-            let lines = document.lines().filter(|line| {
-                line.contains("x-rialto-version: {") && line.contains(resource.name())
-            });
-            let lines: Vec<_> = lines.collect();
-            assert_eq!(lines.len(), 2, "{}", resource.name());
-            assert!(
-                lines.iter().all(|line| line.contains(&expected)),
-                "{lines:?}"
+            let long = item(";version=9.9,").repeat(1000) + &accept;
+            let content = item(&format!(";version={content}"));
+            let headers = format!(
+                "accept: {long}\ncontent-type: {content}\nfspiop-source: payerfsp\n\
+                 traceparent: 00-1-2-01\ntracestate: {}\n",
+                "a".repeat(60_000)
+            );
+            let kept = shaping(&headers, parties);
+            let expected = format!(
+                "content-type: {}\ntraceparent: 00-1-2-01\n",
+                item(&format!(";version={version}"))
+            );
+            assert_eq!(kept, expected, "{accept}");
+            assert_eq!(
+                version_for_sender(&kept, parties),
+                version_for_sender(&headers, parties)
             );
         }
     }
