@@ -73,11 +73,11 @@ impl Model {
         });
     }
 
-    /// A message is handled at this instant.
-    pub fn hears(&mut self, message: &Message, at: u64) {
+    /// A message that the hub took at one instant is handled at another one.
+    pub fn hears(&mut self, message: &Message, taken_at: u64, at: u64) {
         match &message.draft.saying {
             Saying::Prepare(prepare) => self.prepare(message, prepare, at),
-            Saying::Fulfil { .. } => self.answer(message, at),
+            Saying::Fulfil { .. } => self.answer(message, taken_at.min(at), at),
             Saying::Reject { code } => self.reject(message, code, at),
             Saying::Query => self.query(message),
             Saying::AskQuote(_) | Saying::AnswerQuote(_) => {}
@@ -200,7 +200,7 @@ impl Model {
     }
 
     /// The payee FSP commits, or somebody in its place.
-    fn answer(&mut self, message: &Message, at: u64) {
+    fn answer(&mut self, message: &Message, arrived_at: u64, at: u64) {
         let (id, sender, number) = (&message.draft.subject, message.fsp(), message.number);
         if let Some(code) = self.stranger(message) {
             return self.tell(number, id, sender, error(code));
@@ -213,7 +213,7 @@ impl Model {
             return;
         };
         match (&known.state, &known.answer) {
-            (State::Prepared, _) => self.conclude(message, body, at),
+            (State::Prepared, _) => self.conclude(message, body, arrived_at, at),
             (
                 State::Rejected {
                     why: Rejection::TimedOut,
@@ -240,7 +240,7 @@ impl Model {
     }
 
     /// The payee FSP's commitment to a transfer that waits for it.
-    fn conclude(&mut self, message: &Message, body: Value, at: u64) {
+    fn conclude(&mut self, message: &Message, body: Value, arrived_at: u64, at: u64) {
         let Saying::Fulfil {
             reserved,
             fulfilment,
@@ -255,7 +255,7 @@ impl Model {
         };
         transfer.answer = Some(body);
         let prepare = transfer.prepare.clone();
-        if at >= prepare.expiration {
+        if arrived_at >= prepare.expiration {
             return self.time_out(id, number, at, reserved);
         }
         let agreement = self.agreements.get(&prepare.condition);

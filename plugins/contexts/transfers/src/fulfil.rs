@@ -3,6 +3,9 @@
 //! The order of checks is the safe one: the transfer exists, the sender is its payee FSP and names
 //! no other destination than the payer FSP (or nothing changes), repeats and state, expiry, fulfilment, rules. What fails after the state
 //! ends the transfer, because only the genuine payee FSP gets that far.
+//!
+//! A commitment has arrived at the instant of the turn that took it from the payee FSP, which the event
+//! carries. The event may be handled later: that makes no commitment late.
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_fulfil_committed_requested as requested;
 use crate::bindings::rialto::accounts_and_balances::process_transfer_fulfil as ledger_fulfil;
@@ -102,13 +105,18 @@ fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: reques
     world.delete_reminder(&transfer.transfer_id);
     transfer.mode = Some(Mode::from(event.mode));
     transfer.fulfil_hash = Some(event.request_hash.clone());
-    if transfer.is_expired(now) {
+    if transfer.is_expired(arrival(&event, now)) {
         return time_out(world, &mut transfer, Some(event.mode), now);
     }
     match check(world, &transfer, &event, now) {
         Ok(fulfilment) => commit(world, transfer, event, fulfilment, now),
         Err(error) => refuse_fulfilment(world, transfer, event, error, now),
     }
+}
+
+/// When a commitment has arrived. Never after now: the clock may have been set back since.
+fn arrival(event: &requested::Event, now: u64) -> u64 {
+    event.arrived_at.map_or(now, |at| at.min(now))
 }
 
 /// Judge the fulfilment. Answers it.
@@ -127,7 +135,8 @@ fn check(
         return Err(error("3100", detail));
     }
     let input = transfer_fulfil_check::Input {
-        now,
+        // To a rule too it is as late as it arrived.
+        now: arrival(event, now),
         completed_timestamp: event.completed_timestamp,
         transfer: rules::Transfer {
             transfer_id: transfer.transfer_id.clone(),
@@ -151,9 +160,10 @@ fn commit(
     fulfilment: String,
     now: u64,
 ) {
+    let arrived_at = arrival(&event, now);
     assert!(
-        !transfer.is_expired(now),
-        "transfer {} is committed at {now} and expires at {}",
+        !transfer.is_expired(arrived_at),
+        "transfer {} is committed by what arrived at {arrived_at} and expires at {}",
         transfer.transfer_id,
         transfer.expiration
     );

@@ -234,6 +234,7 @@ fn a_fulfilment_says_how_the_payee_commits() {
         assert_eq!(event.fulfilment.as_deref(), Some(FULFILMENT));
         assert_eq!(event.completed_timestamp, Some(NOW));
         assert_eq!(event.requester_fsp, "payeefsp");
+        assert_eq!(event.arrived_at, Some(NOW), "the turn's instant");
     }
 }
 

@@ -93,6 +93,7 @@ impl Examined<'_> {
             request_hash: request_hash(&self.body),
             destination_fsp: self.destination(),
             requester_fsp: self.source.clone(),
+            arrived_at: Some(self.now),
             message: self.into_message(),
         })
     }

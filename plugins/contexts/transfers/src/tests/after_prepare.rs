@@ -194,6 +194,29 @@ fn a_commitment_at_the_expiration_is_too_late() {
 }
 
 #[test]
+fn a_commitment_that_arrived_in_time_commits_however_late_it_is_handled() {
+    for (arrived_at, handled_at, state) in [
+        (EXPIRATION - 1, EXPIRATION + 60_000, State::Committed),
+        (EXPIRATION, EXPIRATION + 1, State::Rejected),
+        // The clock was set back in between: it has arrived by now.
+        (EXPIRATION + 5, EXPIRATION - 1, State::Committed),
+    ] {
+        let mut world = prepared();
+        world.now = handled_at;
+        let mut event = commitment("t1", FulfilMode::Committed);
+        event.arrived_at = Some(arrived_at);
+        fulfil(&mut world, event);
+        assert_eq!(world.state("t1"), Some(state), "{arrived_at} {handled_at}");
+        assert!(world.reminders.is_empty());
+    }
+    // Who says nothing of its arrival is judged by when it is handled.
+    let mut world = prepared();
+    world.now = EXPIRATION;
+    fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+    assert_eq!(world.state("t1"), Some(State::Rejected));
+}
+
+#[test]
 fn a_reminder_ends_a_transfer_that_waits_for_the_payee_and_tells_both() {
     let mut world = prepared();
     world.now = EXPIRATION;

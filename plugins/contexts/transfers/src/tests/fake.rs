@@ -143,7 +143,8 @@ impl Surroundings for Fake {
     }
 
     fn judge_fulfil(&mut self, id: &str, input: &transfer_fulfil_check::Input) -> Verdict {
-        assert_eq!((id, input.now), (&*input.transfer.transfer_id, self.now));
+        assert_eq!(id, input.transfer.transfer_id);
+        assert!(input.now <= self.now && input.now < input.transfer.expiration);
         self.verdict()
     }
 
@@ -317,6 +318,7 @@ pub fn commitment(id: &str, mode: FulfilMode) -> fulfil_requested::Event {
         completed_timestamp: None,
         request_hash: format!("fulfil-{mode:?}"),
         message: message("PUT"),
+        arrived_at: None,
     }
 }
 
