@@ -188,15 +188,12 @@ impl Model {
         }
     }
 
-    /// What is wrong with who sends a payee FSP's message, or to whom: its code.
+    /// What is wrong with who sends a payee FSP's message: its code.
     fn stranger(&self, message: &Message) -> Option<&'static str> {
         let Some(transfer) = self.transfers.get(&message.draft.subject) else {
             return Some("3208");
         };
-        let prepare = &transfer.prepare;
-        let destination = message.draft.destination.as_ref();
-        let misdirected = destination.is_some_and(|fsp| *fsp != prepare.payer);
-        (message.fsp() != prepare.payee || misdirected).then_some("3100")
+        (message.fsp() != transfer.prepare.payee).then_some("3100")
     }
 
     /// The payee FSP commits, or somebody in its place.
@@ -259,7 +256,8 @@ impl Model {
             return self.time_out(id, number, at, reserved);
         }
         let agreement = self.agreements.get(&prepare.condition);
-        if agreement.is_none_or(|agreement| agreement.fulfilment != *fulfilment) {
+        let fits = agreement.is_some_and(|agreement| agreement.fulfilment == *fulfilment);
+        if !fits || is_misdirected(message, &prepare) {
             transfer.state = State::Rejected {
                 why: Rejection::FulfilmentRefused,
                 code: "3100".into(),
@@ -326,6 +324,10 @@ impl Model {
                 };
                 let prepare = transfer.prepare.clone();
                 self.release(&prepare);
+                if is_misdirected(message, &prepare) {
+                    self.tell(number, id, &prepare.payer, error(its_code));
+                    return self.tell(number, id, &prepare.payee, error(its_code));
+                }
                 self.forward(message, &prepare.payer, Some(error(its_code)));
             }
             State::Rejected { why, code, .. } => {
@@ -362,4 +364,10 @@ impl Model {
         );
         self.tell(message.number, id, sender, told);
     }
+}
+
+/// Whether a payee FSP's message is for another FSP than the payer FSP.
+fn is_misdirected(message: &Message, prepare: &Prepare) -> bool {
+    let destination = message.draft.destination.as_ref();
+    destination.is_some_and(|fsp| *fsp != prepare.payer)
 }

@@ -1,8 +1,9 @@
 //! The payee FSP commits.
 //!
-//! The order of checks is the safe one: the transfer exists, the sender is its payee FSP and names
-//! no other destination than the payer FSP (or nothing changes), repeats and state, expiry, fulfilment, rules. What fails after the state
-//! ends the transfer, because only the genuine payee FSP gets that far.
+//! The order of checks is the safe one: the transfer exists, the sender is its payee FSP (or nothing
+//! changes), repeats and state, expiry, destination, fulfilment, rules. What fails after the state ends the
+//! transfer, because only the genuine payee FSP gets that far: a commitment without a fulfilment, with a wrong
+//! one, or for another FSP than the payer FSP is its last word, and the payer FSP must not wait for more.
 //!
 //! A commitment has arrived at the instant of the turn that took it from the payee FSP, which the event
 //! carries. The event may be handled later: that makes no commitment late.
@@ -35,9 +36,6 @@ pub fn fulfil(world: &mut impl Surroundings, event: requested::Event) {
     if event.requester_fsp != transfer.payee_fsp {
         let error = error("3100", "the sender is not the payee FSP");
         return refuse_sender(world, event, error);
-    }
-    if !transfer.may_go_to_payer(event.destination_fsp.as_deref()) {
-        return refuse_sender(world, event, wrong_destination());
     }
     match (transfer.state, transfer.rejection) {
         (State::Prepared, _) => conclude(world, transfer, event),
@@ -126,8 +124,10 @@ fn check(
     event: &requested::Event,
     now: u64,
 ) -> Result<String, ErrorInformation> {
-    let fulfilment = event.fulfilment.as_deref();
-    let Some(fulfilment) = fulfilment else {
+    if !transfer.may_go_to_payer(event.destination_fsp.as_deref()) {
+        return Err(wrong_destination());
+    }
+    let Some(fulfilment) = event.fulfilment.as_deref() else {
         return Err(error("3100", "the fulfilment is missing"));
     };
     if !fulfilment_matches(fulfilment, &transfer.condition) {

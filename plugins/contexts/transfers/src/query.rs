@@ -51,8 +51,8 @@ pub(crate) fn not_found() -> ErrorInformation {
     error("3208", "")
 }
 
-/// The answer to a payee FSP whose message is for somebody else than the payer FSP: it would be
-/// forwarded to a payer FSP that has every reason to refuse it.
+/// Why a commitment for somebody else than the payer FSP is refused: it would be forwarded to a payer FSP
+/// that has every reason to refuse it.
 pub(crate) fn wrong_destination() -> ErrorInformation {
     error("3100", "FSPIOP-Destination is not the payer FSP")
 }

@@ -11,7 +11,7 @@ use crate::compare::{TEXT, TIME};
 use crate::payment::{Leg, Payment, events};
 use crate::stage::{STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 8] = [
+pub(super) const CASES: [Case; 10] = [
     case!(
         "fulfilment/invalid",
         "4.6: fulfilment does not match: 3100 to both, transfer aborted",
@@ -29,8 +29,18 @@ pub(super) const CASES: [Case; 8] = [
     ),
     case!(
         "fulfilment/wrong-destination",
-        "a commitment for another than the payer FSP is refused",
+        "4.3: a commitment for another than the payer FSP: 3100 to both, transfer aborted",
         wrong_destination
+    ),
+    case!(
+        "fulfilment/decline-for-another",
+        "a refusal for another than the payer FSP counts, and the hub tells both",
+        decline_for_another
+    ),
+    case!(
+        "fulfilment/missing",
+        "4.6: no fulfilment is a wrong one: 3100 to both, transfer aborted",
+        missing
     ),
     case!(
         "fulfilment/again",
@@ -49,7 +59,7 @@ pub(super) const CASES: [Case; 8] = [
     ),
     case!(
         "fulfilment/bad-form",
-        "4.6, 3.3: RESERVED in 1.0, ABORTED, no fulfilment, times, codes",
+        "4.6, 3.3: RESERVED in 1.0, ABORTED, times, codes",
         bad_form
     ),
 ];
@@ -169,17 +179,45 @@ async fn wrong_destination(stage: &Stage) -> Result<()> {
             &payment.fulfil("COMMITTED"),
         )
         .await?;
-    stage.hub_refuses(PAYEE, &payment.path(), "3100").await?;
-    let events = [
-        &events::prepared()[..],
-        &events::answered("transfer-fulfil-committed-requested"),
-    ];
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &payment.path(), "3100").await?;
+    }
+    let events = [&events::prepared()[..], &refused_events()];
+    payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
+}
+
+async fn decline_for_another(stage: &Stage) -> Result<()> {
+    let payment = Payment::new(stage);
+    payment.prepare(stage).await?;
     payment
-        .ends(stage, "PREPARED", &[Leg::Prepare], &events)
+        .put(
+            stage,
+            PAYEE,
+            STRANGER,
+            &payment.error_path(),
+            &fsp_error("5104"),
+        )
         .await?;
-    payment.commit(stage).await?;
-    let events = [&events.concat()[..], &events::committed()];
-    payment.ends(stage, "COMMITTED", &PAID, &events).await
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &payment.path(), "5104").await?;
+    }
+    let told = events::told("transfer-reject-request-processed-callback-report");
+    let events = [&events::prepared()[..], &events::declined(), &told];
+    payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
+}
+
+async fn missing(stage: &Stage) -> Result<()> {
+    let payment = Payment::new(stage);
+    payment.prepare(stage).await?;
+    let body = json!({ "transferState": "COMMITTED" });
+    payment
+        .put(stage, PAYEE, PAYER, &payment.path(), &body)
+        .await?;
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &payment.path(), "3100").await?;
+    }
+    let events = [&events::prepared()[..], &refused_events()];
+    payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
 }
 
 async fn again(stage: &Stage) -> Result<()> {
@@ -275,7 +313,6 @@ async fn bad_form(stage: &Stage) -> Result<()> {
         body
     };
     for (body, code) in [
-        (json!({ "transferState": "COMMITTED" }), "3102"),
         (with("fulfilment", "A".repeat(42).into()), "3101"),
         (
             with("completedTimestamp", "2020-01-01T00:00:00.000Z".into()),

@@ -74,10 +74,6 @@ impl Examined<'_> {
     ) -> Result<events::transfer_fulfil_committed_requested::Event, ErrorInformation> {
         let body: TransferFulfilBody = self.members()?;
         let mode = self.fulfil_mode(body.transfer_state)?;
-        let Some(fulfilment) = body.fulfilment else {
-            let detail = format!("body /fulfilment: required when {}", body.transfer_state);
-            return Err(error("3102", &detail));
-        };
         let completed = body.completed_timestamp;
         let completed = completed
             .map(|text| instant(text, "/completedTimestamp"))
@@ -88,7 +84,8 @@ impl Examined<'_> {
         Ok(events::transfer_fulfil_committed_requested::Event {
             transfer_id: self.path_parameter("ID")?,
             mode,
-            fulfilment: Some(fulfilment.to_owned()),
+            // Without one it is the payee FSP's word all the same: Transfers ends the transfer.
+            fulfilment: body.fulfilment.map(str::to_owned),
             completed_timestamp: completed,
             request_hash: request_hash(&self.body),
             destination_fsp: self.destination(),

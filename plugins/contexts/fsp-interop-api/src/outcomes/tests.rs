@@ -263,6 +263,34 @@ fn a_rejection_is_forwarded_and_a_refused_fulfilment_is_told_by_the_hub() {
 }
 
 #[test]
+fn a_rejection_for_another_fsp_is_not_forwarded_and_both_are_told_by_the_hub() {
+    let mut refusal = message("PUT", "/transfers/t/error", "payeefsp", "{}");
+    push(&mut refusal.headers, "fspiop-destination", "otherfsp");
+    let notices = transfers::reject_processed(
+        &FRAME,
+        transfer_events::transfer_reject_request_processed::Event {
+            transfer_id: "t".to_owned(),
+            payer_fsp: "payerfsp".to_owned(),
+            payee_fsp: "payeefsp".to_owned(),
+            rejection: Rejection::DeclinedByPayee,
+            error: error(),
+            message: refusal,
+        },
+    );
+    assert_eq!(
+        notices.iter().map(line).collect::<Vec<_>>(),
+        [
+            "PUT /transfers/t/error > payerfsp",
+            "PUT /transfers/t/error > payeefsp"
+        ]
+    );
+    for notice in &notices {
+        assert_from_hub(notice, "1.0");
+        assert_eq!(notice.body.as_deref(), Some(ERROR_BODY));
+    }
+}
+
+#[test]
 fn an_expired_transfer_is_told_to_those_named() {
     let told = |destinations: &[Role], late_mode| -> Vec<String> {
         let event = transfer_events::transfer_fulfil_comit_request_timedout::Event {

@@ -5,6 +5,7 @@ use crate::Component;
 use crate::bindings::exports::rialto::transfers;
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use crate::delivery::{deliver, frame};
+use crate::headers::named_destination;
 use crate::notice::{Cause, Frame, Notice, Worth, aborted_body, transfer_body};
 use crate::refusal::error_body;
 use crate::report::{OnFailure, ReportKind, shaping};
@@ -111,15 +112,25 @@ pub fn query_response(
     )
 }
 
-/// The payee FSP's own words to the payer FSP; but when the scheme refused the fulfilment, an error
-/// of the hub to both, to the payee FSP in the way of its mode.
+/// The payee FSP's own words to the payer FSP, or if these are for another FSP, the same in the hub's words
+/// to both; when the scheme refused the fulfilment, an error of the hub to both, to the payee FSP in the way
+/// of its mode.
 #[must_use]
 pub fn reject_processed(
     frame: &Frame<'_>,
     event: transfers::transfer_reject_request_processed::Event,
 ) -> Vec<Notice> {
     let report = ReportKind::TransferRejectRequestProcessed;
+    let destination = named_destination(&event.message.headers, frame.hub);
+    let is_for_payer = destination.is_none_or(|destination| destination == event.payer_fsp);
     match event.rejection {
+        Rejection::DeclinedByPayee if !is_for_payer => {
+            let cause = Cause::message(&event.message);
+            let both = [&event.payer_fsp, &event.payee_fsp];
+            let tell =
+                |fsp: &String| error(frame, report, &event.transfer_id, fsp, &event.error, cause);
+            both.into_iter().map(tell).collect()
+        }
         Rejection::DeclinedByPayee => {
             let on_failure = Some(OnFailure::SayItself {
                 report,

@@ -105,25 +105,69 @@ fn a_commitment_that_is_not_the_payees_changes_nothing() {
 }
 
 #[test]
-fn a_message_that_names_another_destination_than_the_payer_changes_nothing() {
-    let mut world = prepared();
-    let before = world.transfers.clone();
+fn a_commitment_for_another_than_the_payer_ends_the_transfer_and_both_are_told() {
     for destination in ["otherfsp", PAYEE] {
-        let mut event = commitment("t1", FulfilMode::Committed);
+        let mut world = prepared();
+        let mut event = commitment("t1", FulfilMode::Reserved);
         event.destination_fsp = Some(destination.to_owned());
         fulfil(&mut world, event);
-        assert_eq!(refused(&mut world), (PAYEE.to_owned(), "3100".to_owned()));
-        let mut event = refusal("t1");
-        event.destination_fsp = Some(destination.to_owned());
-        reject(&mut world, event);
-        assert_eq!(refused(&mut world), (PAYEE.to_owned(), "3100".to_owned()));
+        let Publication::RejectRequestProcessed(rejected) = world.only() else {
+            panic!("not rejected");
+        };
+        assert_eq!(rejected.error.code, "3100");
+        assert_eq!(
+            rejected.rejection,
+            Rejection::FulfilmentRefused(FulfilMode::Reserved)
+        );
+        assert_eq!(world.state("t1"), Some(State::Rejected));
+        assert_eq!(world.legs("t1"), (1, 0, 1));
     }
-    assert_eq!(world.transfers, before);
     // Who leaves it open means the payer FSP.
+    let mut world = prepared();
     let mut event = commitment("t1", FulfilMode::Committed);
     event.destination_fsp = None;
     fulfil(&mut world, event);
     assert_eq!(world.state("t1"), Some(State::Committed));
+}
+
+#[test]
+fn a_refusal_for_another_than_the_payer_is_the_payees_word_all_the_same() {
+    let mut world = prepared();
+    let mut event = refusal("t1");
+    event.destination_fsp = Some("otherfsp".to_owned());
+    reject(&mut world, event);
+    let Publication::RejectRequestProcessed(rejected) = world.only() else {
+        panic!("not rejected");
+    };
+    assert_eq!(rejected.rejection, Rejection::DeclinedByPayee);
+    assert_eq!(rejected.error, payee_error());
+    assert_eq!(world.legs("t1"), (1, 0, 1));
+}
+
+#[test]
+fn a_strangers_commitment_ends_nothing_whatever_it_names() {
+    let mut world = prepared();
+    let before = world.transfers.clone();
+    for destination in [None, Some(PAYER), Some("otherfsp")] {
+        let mut event = commitment("t1", FulfilMode::Committed);
+        event.requester_fsp = "otherfsp".to_owned();
+        event.destination_fsp = destination.map(str::to_owned);
+        event.fulfilment = None;
+        fulfil(&mut world, event);
+        assert_eq!(
+            refused(&mut world),
+            ("otherfsp".to_owned(), "3100".to_owned())
+        );
+        let mut event = refusal("t1");
+        event.requester_fsp = "otherfsp".to_owned();
+        event.destination_fsp = destination.map(str::to_owned);
+        reject(&mut world, event);
+        assert_eq!(
+            refused(&mut world),
+            ("otherfsp".to_owned(), "3100".to_owned())
+        );
+    }
+    assert_eq!(world.transfers, before);
 }
 
 #[test]
