@@ -11,11 +11,16 @@ use crate::compare::{TEXT, TIME};
 use crate::payment::{Leg, Payment, events};
 use crate::stage::{STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 10] = [
+pub(super) const CASES: [Case; 11] = [
     case!(
         "fulfilment/invalid",
         "4.6: fulfilment does not match: 3100 to both, transfer aborted",
         invalid
+    ),
+    case!(
+        "fulfilment/loose-bits",
+        "2.1, 4.7: 43 characters of base64url, whatever their last two bits: compared as bytes",
+        loose_bits
     ),
     case!(
         "fulfilment/invalid-reserved",
@@ -112,6 +117,38 @@ async fn invalid(stage: &Stage) -> Result<()> {
         &events.concat()[..],
         &events::answered("transfer-fulfil-committed-requested"),
     ];
+    payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
+}
+
+/// The same 32 bytes with the last two bits set, which belong to none of them.
+fn loose(text: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let (most, last) = text.split_at(text.len() - 1);
+    let digit = DIGITS.iter().position(|d| last.as_bytes().contains(d));
+    let digit = digit.unwrap_or_default() | 3;
+    format!("{most}{}", char::from(DIGITS[digit]))
+}
+
+async fn loose_bits(stage: &Stage) -> Result<()> {
+    let mut payment = Payment::new(stage);
+    payment.condition = loose(&payment.condition);
+    payment.fulfilment = loose(&payment.fulfilment);
+    payment.prepare(stage).await?;
+    payment.commit(stage).await?;
+    let events = [&events::prepared()[..], &events::committed()];
+    payment.ends(stage, "COMMITTED", &PAID, &events).await?;
+    // A wrong one that has the form is a wrong fulfilment, not a malformed one.
+    let payment = Payment::new(stage);
+    payment.prepare(stage).await?;
+    let mut body = payment.fulfil("COMMITTED");
+    body["fulfilment"] = "B".repeat(43).into();
+    payment
+        .put(stage, PAYEE, PAYER, &payment.path(), &body)
+        .await?;
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &payment.path(), "3100").await?;
+    }
+    let events = [&events::prepared()[..], &refused_events()];
     payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
 }
 
