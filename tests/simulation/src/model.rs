@@ -214,10 +214,11 @@ impl Model {
             (
                 State::Rejected {
                     why: Rejection::TimedOut,
+                    at,
                     ..
                 },
                 _,
-            ) => self.tell(number, id, sender, aborted(reserved, "3303")),
+            ) => self.tell(number, id, sender, aborted(reserved, "3303", *at)),
             (_, Some(first)) if *first != body => {
                 self.tell(number, id, sender, error("3106"));
             }
@@ -225,8 +226,8 @@ impl Model {
             (State::Committed { .. }, Some(_)) if reserved => {
                 self.tell(number, id, sender, done(&known.state));
             }
-            (State::Rejected { code, .. }, Some(_)) => {
-                self.tell(number, id, sender, error(code));
+            (State::Rejected { code, at, .. }, Some(_)) => {
+                self.tell(number, id, sender, aborted(reserved, code, *at));
             }
             (state, Some(_)) => {
                 if let Some(told) = status(state) {
@@ -265,7 +266,7 @@ impl Model {
             };
             self.release(&prepare);
             self.tell(number, id, &prepare.payer, error("3100"));
-            return self.tell(number, id, &prepare.payee, aborted(reserved, "3100"));
+            return self.tell(number, id, &prepare.payee, aborted(reserved, "3100", at));
         }
         let state = State::Committed {
             fulfilment: fulfilment.clone(),
@@ -303,7 +304,7 @@ impl Model {
         let prepare = transfer.prepare.clone();
         self.release(&prepare);
         self.tell(cause, id, &prepare.payer, error("3303"));
-        self.tell(cause, id, &prepare.payee, aborted(reserved, "3303"));
+        self.tell(cause, id, &prepare.payee, aborted(reserved, "3303", at));
     }
 
     /// The payee FSP declines, or somebody in its place.

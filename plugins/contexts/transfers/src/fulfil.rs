@@ -40,7 +40,7 @@ pub fn fulfil(world: &mut impl Surroundings, event: requested::Event) {
     match (transfer.state, transfer.rejection) {
         (State::Prepared, _) => conclude(world, transfer, event),
         (State::Rejected, Some(RejectionKind::TimedOut)) => {
-            tell_late_payee(world, &transfer, Some(event.mode));
+            tell_late_payee(world, &transfer, Some(event.mode), event.answer_version);
         }
         _ => repeat(world, &transfer, event),
     }
@@ -61,10 +61,11 @@ fn repeat(world: &mut impl Surroundings, transfer: &Transfer, event: requested::
     }
 }
 
-/// The same commitment again: the payee FSP missed the answer.
+/// The same commitment again: the payee FSP missed the answer. In reserved mode it waits for a PATCH, however
+/// the transfer ended.
 fn answer_again(world: &mut impl Surroundings, transfer: &Transfer, event: requested::Event) {
-    let outcome = match (transfer.state, &transfer.reason) {
-        (State::Rejected, Some(reason)) => TransferQueryResult::Failed(reason.clone().into()),
+    let outcome = match (event.mode, &transfer.reason) {
+        (FulfilMode::Committed, Some(reason)) => TransferQueryResult::Failed(reason.clone().into()),
         _ => TransferQueryResult::Found(status(transfer)),
     };
     let answer = match event.mode {
@@ -77,6 +78,7 @@ fn answer_again(world: &mut impl Surroundings, transfer: &Transfer, event: reque
         outcome,
         answer,
         message: event.message,
+        answer_version: event.answer_version,
     }));
 }
 
@@ -104,7 +106,8 @@ fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: reques
     transfer.mode = Some(Mode::from(event.mode));
     transfer.fulfil_hash = Some(event.request_hash.clone());
     if transfer.is_expired(arrival(&event, now)) {
-        return time_out(world, &mut transfer, Some(event.mode), now);
+        let late = (Some(event.mode), event.answer_version);
+        return time_out(world, &mut transfer, late, now);
     }
     match check(world, &transfer, &event, now) {
         Ok(fulfilment) => commit(world, transfer, event, fulfilment, now),
@@ -210,6 +213,7 @@ fn commit(
         payer_position: positions.payer_position,
         payee_position: positions.payee_liquidity,
         message: event.message,
+        payer_version: transfer.payer_version,
     }));
 }
 
@@ -230,5 +234,7 @@ fn refuse_fulfilment(
         rejection: rejected::Rejection::FulfilmentRefused(event.mode),
         error,
         message: event.message,
+        completed_timestamp: Some(now),
+        payer_version: transfer.payer_version,
     }));
 }

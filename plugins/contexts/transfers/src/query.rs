@@ -24,12 +24,12 @@ pub fn query(world: &mut impl Surroundings, event: received::Event) {
         outcome,
         answer: Answer::Put,
         message: event.message,
+        answer_version: event.answer_version,
     }));
 }
 
 /// The state of a transfer as its parties may know it.
 pub(crate) fn status(transfer: &Transfer) -> TransferStatus {
-    let ended_at = transfer.history.last().map(|step| step.at);
     let is_committed = transfer.state == State::Committed;
     assert!(
         !is_committed || transfer.fulfilment.is_some(),
@@ -39,10 +39,8 @@ pub(crate) fn status(transfer: &Transfer) -> TransferStatus {
     TransferStatus {
         state: transfer.state.external(),
         fulfilment: transfer.fulfilment.clone().filter(|_| is_committed),
-        completed_timestamp: transfer
-            .completed_timestamp
-            .or(ended_at)
-            .filter(|_| transfer.state.is_final()),
+        completed_timestamp: transfer.ended_at(),
+        cause: transfer.reason.clone().map(ErrorInformation::from),
     }
 }
 
@@ -71,5 +69,6 @@ pub(crate) fn refuse(
         outcome: TransferQueryResult::Failed(error),
         answer: Answer::Put,
         message,
+        answer_version: None,
     }));
 }

@@ -22,7 +22,7 @@ pub fn reject(world: &mut impl Surroundings, event: requested::Event) {
         Some(transfer) => match (transfer.state, transfer.rejection) {
             (State::Prepared, _) => return conclude(world, transfer, event),
             (State::Rejected, Some(RejectionKind::TimedOut)) => {
-                return tell_late_payee(world, &transfer, None);
+                return tell_late_payee(world, &transfer, None, event.answer_version);
             }
             (State::Rejected, Some(RejectionKind::DeclinedByPayee)) => {
                 if transfer.reason == Some(ErrorDocument::from(&event.error)) {
@@ -56,5 +56,7 @@ fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: reques
         rejection: processed::Rejection::DeclinedByPayee,
         error: event.error,
         message: event.message,
+        completed_timestamp: Some(now),
+        payer_version: transfer.payer_version,
     }));
 }

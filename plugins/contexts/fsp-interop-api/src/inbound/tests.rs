@@ -126,6 +126,29 @@ fn a_request_for_a_transfer_becomes_an_event_with_its_bytes() {
 }
 
 #[test]
+fn an_event_says_in_which_version_its_sender_wants_to_be_answered() {
+    let media = |version: &str| {
+        format!("application/vnd.interoperability.transfers+json;version={version}")
+    };
+    for version in ["1.0", "1.1", "1.2"] {
+        let call = transfer(|_| ())
+            .header("accept", &media(version))
+            .header("content-type", &media("1.1"));
+        let Ok(Inbound::RequestTransfer(event)) = call.read().1 else {
+            panic!("{version}")
+        };
+        assert_eq!(event.answer_version.as_deref(), Some(version));
+    }
+    let body = json!({"transferState": "COMMITTED", "fulfilment": FULFILMENT});
+    let mut call = fulfil(&body);
+    call.0.headers[1].1 = media("1.0");
+    let Ok(Inbound::FulfilTransfer(event)) = call.read().1 else {
+        panic!("no commitment")
+    };
+    assert_eq!(event.answer_version.as_deref(), Some("1.0"));
+}
+
+#[test]
 fn the_hash_of_a_request_does_not_depend_on_the_order_of_members() {
     let hash = |text: &str| {
         let mut call = transfer(|_| ());

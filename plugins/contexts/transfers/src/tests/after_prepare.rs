@@ -192,9 +192,16 @@ fn a_fulfilment_that_does_not_match_ends_the_transfer_and_releases_the_funds() {
         fulfil(&mut world, event);
         let again = response(&mut world);
         assert_eq!(again.answer, Answer::Patch);
-        assert!(
-            matches!(again.outcome, TransferQueryResult::Failed(error) if error.code == "3100")
+        // In reserved mode the payee FSP waits for a PATCH: the same that it was sent first.
+        let TransferQueryResult::Found(status) = again.outcome else {
+            panic!("not found");
+        };
+        assert_eq!(status.state, TransferState::Aborted);
+        assert_eq!(
+            status.cause.map(|cause| cause.code).as_deref(),
+            Some("3100")
         );
+        assert_eq!(status.completed_timestamp, rejected.completed_timestamp);
         fulfil(&mut world, commitment("t1", FulfilMode::Committed));
         assert_eq!(refused(&mut world).1, "3106");
         assert_eq!(world.legs("t1"), (1, 0, 1));
@@ -296,6 +303,37 @@ fn a_reminder_ends_a_transfer_that_waits_for_the_payee_and_tells_both() {
     reminder_elapsed(&mut world, &reminder("t1"));
     assert!(world.published.is_empty());
     assert_eq!(world.legs("t1"), (1, 0, 1));
+}
+
+#[test]
+fn a_timeout_is_told_in_the_version_that_was_asked_for_and_queries_tell_its_cause_and_time() {
+    let mut world = prepared();
+    world.now = EXPIRATION + 3;
+    reminder_elapsed(&mut world, &reminder("t1"));
+    let Publication::FulfilComitRequestTimedout(event) = world.only() else {
+        panic!("not timed out");
+    };
+    assert_eq!(event.payer_version.as_deref(), Some("1.0"));
+    assert_eq!(event.payee_version, None, "it has not said anything");
+    assert_eq!(event.completed_timestamp, Some(EXPIRATION + 3));
+    world.now = EXPIRATION + 500;
+    let mut late = commitment("t1", FulfilMode::Reserved);
+    late.answer_version = Some("1.2".to_owned());
+    fulfil(&mut world, late);
+    let Publication::FulfilComitRequestTimedout(event) = world.only() else {
+        panic!("the late payee is not told");
+    };
+    assert_eq!(event.payee_version.as_deref(), Some("1.2"));
+    assert_eq!(event.completed_timestamp, Some(EXPIRATION + 3));
+    query(&mut world, question("t1", PAYER));
+    let TransferQueryResult::Found(status) = response(&mut world).outcome else {
+        panic!("not found");
+    };
+    assert_eq!(status.completed_timestamp, Some(EXPIRATION + 3));
+    assert_eq!(
+        status.cause.map(|cause| cause.code).as_deref(),
+        Some("3303")
+    );
 }
 
 #[test]

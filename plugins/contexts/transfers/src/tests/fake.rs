@@ -268,6 +268,7 @@ pub fn request(id: &str) -> allocated::Event {
         payer_accounts: accounts("payer", "L", "P"),
         payee_accounts: accounts("payee", "P", "L"),
         message: message("POST"),
+        answer_version: Some("1.0".to_owned()),
     }
 }
 
@@ -319,6 +320,7 @@ pub fn commitment(id: &str, mode: FulfilMode) -> fulfil_requested::Event {
         request_hash: format!("fulfil-{mode:?}"),
         message: message("PUT"),
         arrived_at: None,
+        answer_version: None,
     }
 }
 
@@ -329,6 +331,7 @@ pub fn refusal(id: &str) -> reject_requested::Event {
         destination_fsp: None,
         error: payee_error(),
         message: message("PUT"),
+        answer_version: None,
     }
 }
 
@@ -341,6 +344,7 @@ pub fn question(id: &str, requester: &str) -> query_received::Event {
         transfer_id: id.to_owned(),
         requester_fsp: requester.to_owned(),
         message: message("GET"),
+        answer_version: Some("1.1".to_owned()),
     }
 }
 
