@@ -1,7 +1,8 @@
 //! Canonical JSON (RFC 8785), its SHA-256, and FSPIOP's conditions and fulfilments.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -178,16 +179,21 @@ fn write_double(text: &mut String, double: f64) -> std::fmt::Result {
     }
 }
 
+/// Base64url without padding, of which the last bits that belong to no byte may be anything.
+const LENIENT: GeneralPurpose =
+    GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
+
 /// The 32 bytes of a condition or fulfilment: 43 characters of base64url without padding.
 ///
-/// 43 characters are 258 bits. The two that are left over must be zero: a condition is a key as
-/// text, and other switches compare it as text, so the same bytes must not have four texts.
+/// 43 characters are 258 bits. The two that are left over do not count: clients in use set them, and the
+/// API's definition allows it. So the same bytes have four texts. Conditions are compared as bytes where a
+/// fulfilment is judged; where an agreement is found by its condition, the text is a name.
 #[must_use]
 pub fn decode_32_bytes(text: &str) -> Option<[u8; 32]> {
     if text.len() != 43 {
         return None;
     }
-    decode_base64url(text)?.try_into().ok()
+    LENIENT.decode(text).ok()?.try_into().ok()
 }
 
 /// The bytes of base64url without padding; none for any other text, and for one whose last bits
@@ -319,15 +325,18 @@ mod tests {
     }
 
     #[test]
-    fn the_same_bytes_have_one_text() {
-        for last in ["7Xt", "7Xu", "7Xv"] {
-            let loose = CONDITION.replace("7Xs", last);
-            assert_eq!(decode_32_bytes(&loose), None);
-            assert!(!fulfilment_matches(FULFILMENT, &loose));
-        }
-        for last in ["90t", "90u", "90v"] {
-            let loose = FULFILMENT.replace("90s", last);
-            assert!(!fulfilment_matches(&loose, CONDITION));
+    fn bits_that_belong_to_no_byte_do_not_count() {
+        for condition in ["7Xs", "7Xt", "7Xu", "7Xv"].map(|end| CONDITION.replace("7Xs", end)) {
+            assert_eq!(decode_32_bytes(&condition), decode_32_bytes(CONDITION));
+            for end in ["90s", "90t", "90u", "90v"] {
+                let fulfilment = FULFILMENT.replace("90s", end);
+                assert!(fulfilment_matches(&fulfilment, &condition), "{end}");
+                assert_eq!(condition_of(&fulfilment).as_deref(), Some(CONDITION));
+            }
+            for end in ["90o", "90w"] {
+                let other = FULFILMENT.replace("90s", end);
+                assert!(!fulfilment_matches(&other, &condition), "{end}");
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! The judgement on a run: everything that does not hold. The host's history says which message was
 //! handled when; the model, which hears them in that order, says what must have come of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rialto_engine::history::{Ended, Record};
+use rialto_engine::history::{Ended, Kind, Record};
 
 use crate::audit::Books;
 use crate::evidence::Evidence;
@@ -62,9 +62,18 @@ fn handled(evidence: &Evidence) -> impl Iterator<Item = (&Record, Option<&Messag
     turns.map(|record| (record, evidence.message(record.trace)))
 }
 
+/// When the hub took each message: the instants of the turns of requests, by the messages' numbers.
+fn taken(evidence: &Evidence) -> BTreeMap<u128, u64> {
+    let turns = evidence.journal.history.iter();
+    let turns =
+        turns.filter(|record| record.kind == Kind::Request && record.ended == Ended::Executed);
+    turns.map(|record| (record.trace, record.at.0)).collect()
+}
+
 /// Have the model hear what the host handled, in the same order.
 fn model(evidence: &Evidence, problems: &mut Vec<Problem>) -> Model {
     let mut model = Model::new(&evidence.agreements);
+    let taken = taken(evidence);
     let mut heard = BTreeSet::new();
     for (record, message) in handled(evidence) {
         let Some(message) = message else {
@@ -91,7 +100,8 @@ fn model(evidence: &Evidence, problems: &mut Vec<Problem>) -> Model {
             );
             problems.push(Problem::new(STATE, what));
         }
-        model.hears(message, record.at.0);
+        let taken_at = taken.get(&record.trace).copied();
+        model.hears(message, taken_at.unwrap_or(record.at.0), record.at.0);
     }
     model
 }

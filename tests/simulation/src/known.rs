@@ -83,11 +83,13 @@ pub fn error(code: &str) -> Told {
     }
 }
 
-/// That a transfer which the payee FSP wanted to commit is aborted.
-pub fn aborted(reserved: bool, code: &str) -> Told {
+/// That a transfer which the payee FSP wanted to commit is aborted since an instant.
+pub fn aborted(reserved: bool, code: &str, at: u64) -> Told {
     if reserved {
         Told::Aborted {
+            method: "PATCH",
             code: code.to_owned(),
+            at,
         }
     } else {
         error(code)
@@ -96,20 +98,24 @@ pub fn aborted(reserved: bool, code: &str) -> Told {
 
 /// PUT with a state that is final.
 pub fn status(state: &State) -> Option<Told> {
-    let (state, fulfilment, completed) = match state {
+    let told = match state {
         State::Prepared => return None,
         State::Committed {
             fulfilment,
             completed,
-        } => ("COMMITTED", Some(fulfilment.clone()), *completed),
-        State::Rejected { at, .. } | State::Failed { at, .. } => ("ABORTED", None, *at),
+        } => Told::State {
+            method: "PUT",
+            state: "COMMITTED",
+            fulfilment: Some(fulfilment.clone()),
+            completed: Some(*completed),
+        },
+        State::Rejected { code, at, .. } | State::Failed { code, at } => Told::Aborted {
+            method: "PUT",
+            code: code.clone(),
+            at: *at,
+        },
     };
-    Some(Told::State {
-        method: "PUT",
-        state,
-        fulfilment,
-        completed: Some(completed),
-    })
+    Some(told)
 }
 
 /// PATCH that a transfer is committed.

@@ -73,11 +73,11 @@ impl Model {
         });
     }
 
-    /// A message is handled at this instant.
-    pub fn hears(&mut self, message: &Message, at: u64) {
+    /// A message that the hub took at one instant is handled at another one.
+    pub fn hears(&mut self, message: &Message, taken_at: u64, at: u64) {
         match &message.draft.saying {
             Saying::Prepare(prepare) => self.prepare(message, prepare, at),
-            Saying::Fulfil { .. } => self.answer(message, at),
+            Saying::Fulfil { .. } => self.answer(message, taken_at.min(at), at),
             Saying::Reject { code } => self.reject(message, code, at),
             Saying::Query => self.query(message),
             Saying::AskQuote(_) | Saying::AnswerQuote(_) => {}
@@ -188,19 +188,16 @@ impl Model {
         }
     }
 
-    /// What is wrong with who sends a payee FSP's message, or to whom: its code.
+    /// What is wrong with who sends a payee FSP's message: its code.
     fn stranger(&self, message: &Message) -> Option<&'static str> {
         let Some(transfer) = self.transfers.get(&message.draft.subject) else {
             return Some("3208");
         };
-        let prepare = &transfer.prepare;
-        let destination = message.draft.destination.as_ref();
-        let misdirected = destination.is_some_and(|fsp| *fsp != prepare.payer);
-        (message.fsp() != prepare.payee || misdirected).then_some("3100")
+        (message.fsp() != transfer.prepare.payee).then_some("3100")
     }
 
     /// The payee FSP commits, or somebody in its place.
-    fn answer(&mut self, message: &Message, at: u64) {
+    fn answer(&mut self, message: &Message, arrived_at: u64, at: u64) {
         let (id, sender, number) = (&message.draft.subject, message.fsp(), message.number);
         if let Some(code) = self.stranger(message) {
             return self.tell(number, id, sender, error(code));
@@ -213,14 +210,15 @@ impl Model {
             return;
         };
         match (&known.state, &known.answer) {
-            (State::Prepared, _) => self.conclude(message, body, at),
+            (State::Prepared, _) => self.conclude(message, body, arrived_at, at),
             (
                 State::Rejected {
                     why: Rejection::TimedOut,
+                    at,
                     ..
                 },
                 _,
-            ) => self.tell(number, id, sender, aborted(reserved, "3303")),
+            ) => self.tell(number, id, sender, aborted(reserved, "3303", *at)),
             (_, Some(first)) if *first != body => {
                 self.tell(number, id, sender, error("3106"));
             }
@@ -228,8 +226,8 @@ impl Model {
             (State::Committed { .. }, Some(_)) if reserved => {
                 self.tell(number, id, sender, done(&known.state));
             }
-            (State::Rejected { code, .. }, Some(_)) => {
-                self.tell(number, id, sender, error(code));
+            (State::Rejected { code, at, .. }, Some(_)) => {
+                self.tell(number, id, sender, aborted(reserved, code, *at));
             }
             (state, Some(_)) => {
                 if let Some(told) = status(state) {
@@ -240,7 +238,7 @@ impl Model {
     }
 
     /// The payee FSP's commitment to a transfer that waits for it.
-    fn conclude(&mut self, message: &Message, body: Value, at: u64) {
+    fn conclude(&mut self, message: &Message, body: Value, arrived_at: u64, at: u64) {
         let Saying::Fulfil {
             reserved,
             fulfilment,
@@ -255,11 +253,12 @@ impl Model {
         };
         transfer.answer = Some(body);
         let prepare = transfer.prepare.clone();
-        if at >= prepare.expiration {
+        if arrived_at >= prepare.expiration {
             return self.time_out(id, number, at, reserved);
         }
         let agreement = self.agreements.get(&prepare.condition);
-        if agreement.is_none_or(|agreement| agreement.fulfilment != *fulfilment) {
+        let fits = agreement.is_some_and(|agreement| agreement.fulfilment == *fulfilment);
+        if !fits || is_misdirected(message, &prepare) {
             transfer.state = State::Rejected {
                 why: Rejection::FulfilmentRefused,
                 code: "3100".into(),
@@ -267,7 +266,7 @@ impl Model {
             };
             self.release(&prepare);
             self.tell(number, id, &prepare.payer, error("3100"));
-            return self.tell(number, id, &prepare.payee, aborted(reserved, "3100"));
+            return self.tell(number, id, &prepare.payee, aborted(reserved, "3100", at));
         }
         let state = State::Committed {
             fulfilment: fulfilment.clone(),
@@ -305,7 +304,7 @@ impl Model {
         let prepare = transfer.prepare.clone();
         self.release(&prepare);
         self.tell(cause, id, &prepare.payer, error("3303"));
-        self.tell(cause, id, &prepare.payee, aborted(reserved, "3303"));
+        self.tell(cause, id, &prepare.payee, aborted(reserved, "3303", at));
     }
 
     /// The payee FSP declines, or somebody in its place.
@@ -326,6 +325,10 @@ impl Model {
                 };
                 let prepare = transfer.prepare.clone();
                 self.release(&prepare);
+                if is_misdirected(message, &prepare) {
+                    self.tell(number, id, &prepare.payer, error(its_code));
+                    return self.tell(number, id, &prepare.payee, error(its_code));
+                }
                 self.forward(message, &prepare.payer, Some(error(its_code)));
             }
             State::Rejected { why, code, .. } => {
@@ -362,4 +365,10 @@ impl Model {
         );
         self.tell(message.number, id, sender, told);
     }
+}
+
+/// Whether a payee FSP's message is for another FSP than the payer FSP.
+fn is_misdirected(message: &Message, prepare: &Prepare) -> bool {
+    let destination = message.draft.destination.as_ref();
+    destination.is_some_and(|fsp| *fsp != prepare.payer)
 }

@@ -321,7 +321,13 @@ fn around(rng: &mut SmallRng, plan: &mut Plan, own: &Agreement, within: u64) {
         say(rng, stranger, Saying::Reject { code }, None);
     }
     if rng.random_bool(0.03) && payee != NOBODY {
-        say(rng, &payee, fulfil(false), Some(stranger));
+        let saying = if rng.random_bool(0.3) {
+            let code = "5104".to_owned();
+            Saying::Reject { code }
+        } else {
+            fulfil(false)
+        };
+        say(rng, &payee, saying, Some(stranger));
     }
     // A payee FSP that knows of the transfer before it was asked.
     if rng.random_bool(0.03) && payee != NOBODY {

@@ -28,10 +28,14 @@ pub enum Told {
         /// When the transfer was completed, in milliseconds since 1970, if it is said.
         completed: Option<u64>,
     },
-    /// The hub says by PATCH that the transfer is aborted, and why.
+    /// The hub says that the transfer is aborted, why and when.
     Aborted {
+        /// PUT or PATCH.
+        method: &'static str,
         /// FSPIOP's code.
         code: String,
+        /// In milliseconds since 1970.
+        at: u64,
     },
     /// The hub's PUT …/error.
     Error {
@@ -59,7 +63,10 @@ impl fmt::Display for Told {
                     None => Ok(()),
                 }
             }
-            Self::Aborted { code } => write!(f, "PATCH ABORTED because of {code}"),
+            Self::Aborted { method, code, at } => {
+                let at = date_time(*at);
+                write!(f, "{method} ABORTED because of {code}, completed {at}")
+            }
             Self::Error { code } => write!(f, "PUT error {code}"),
         }
     }
@@ -133,11 +140,14 @@ fn of_hub(method: &str, path: &str, body: &str) -> Option<String> {
         return (method == "PUT" && described).then(|| Told::Error { code }.to_string());
     }
     let state = text(&body["transferState"])?;
-    if method == "PATCH" && state == "ABORTED" {
-        body["completedTimestamp"].as_str()?;
-        let cause = body["extensionList"]["extension"][0]["value"].as_str()?;
-        let code = cause.split_once(':')?.0.to_owned();
-        return Some(Told::Aborted { code }.to_string());
+    if state == "ABORTED" {
+        let completed = body["completedTimestamp"].as_str()?;
+        let extension = &body["extensionList"]["extension"][0];
+        let cause = extension["value"].as_str()?;
+        let (code, _) = cause.split_once(':')?;
+        let is_cause = extension["key"] == "cause" && body["fulfilment"].is_null();
+        let said = format!("{method} ABORTED because of {code}, completed {completed}");
+        return is_cause.then_some(said);
     }
     let mut said = format!("{method} {state}");
     for (name, label) in [
@@ -163,11 +173,24 @@ mod tests {
             of_hub("PUT", "/transfers/t/error", error),
             Some(Told::Error { code: code.clone() }.to_string())
         );
-        let patch = r#"{"completedTimestamp":"t","transferState":"ABORTED","extensionList":{"extension":[{"key":"cause","value":"3303: x"}]}}"#;
-        assert_eq!(
-            of_hub("PATCH", "/transfers/t", patch),
-            Some(Told::Aborted { code }.to_string())
-        );
+        let aborted = r#"{"completedTimestamp":"1970-01-01T00:00:00.001Z","transferState":"ABORTED","extensionList":{"extension":[{"key":"cause","value":"3303: x"}]}}"#;
+        for method in ["PUT", "PATCH"] {
+            let code = code.clone();
+            assert_eq!(
+                of_hub(method, "/transfers/t", aborted),
+                Some(
+                    Told::Aborted {
+                        method,
+                        code,
+                        at: 1
+                    }
+                    .to_string()
+                )
+            );
+        }
+        let without =
+            r#"{"completedTimestamp":"1970-01-01T00:00:00.001Z","transferState":"ABORTED"}"#;
+        assert_eq!(of_hub("PUT", "/transfers/t", without), None);
         let put = r#"{"fulfilment":"f","completedTimestamp":"1970-01-01T00:00:00.001Z","transferState":"COMMITTED"}"#;
         let state = Told::State {
             method: "PUT",

@@ -54,27 +54,39 @@ pub struct Notice {
 pub struct Cause<'a> {
     /// Its header section.
     headers: &'a str,
+    /// In which version the one who is told has asked to be told, if that is not for the headers to say.
+    version: Option<Version>,
 }
 
 impl<'a> Cause<'a> {
     /// A participant's message.
     #[must_use]
     pub fn message(message: &'a Message) -> Self {
-        Self {
-            headers: &message.headers,
-        }
+        Self::headers(&message.headers)
     }
 
     /// What is left of a participant's message.
     #[must_use]
     pub fn headers(headers: &'a str) -> Self {
-        Self { headers }
+        Self {
+            headers,
+            version: None,
+        }
     }
 
     /// No message: a clock.
     #[must_use]
     pub fn none() -> Self {
-        Self { headers: "" }
+        Self::headers("")
+    }
+
+    /// The same, told to somebody who has asked for this version. A text that is none leaves it open.
+    #[must_use]
+    pub fn in_version(self, version: Option<&str>) -> Self {
+        Self {
+            version: version.and_then(Version::of_text),
+            ..self
+        }
     }
 }
 
@@ -121,7 +133,8 @@ impl Frame<'_> {
         let resource = Resource::of_path(&path).unwrap_or_else(|| {
             panic!("the hub makes a message for {path:?}, which is no resource")
         });
-        let spoken = version_for_sender(cause.headers, resource);
+        let asked = cause.version;
+        let spoken = asked.unwrap_or_else(|| version_for_sender(cause.headers, resource));
         // PATCH came with 1.1; whoever is sent one has asked for it.
         let version = if method == "PATCH" {
             spoken.max(Version::V1_1)

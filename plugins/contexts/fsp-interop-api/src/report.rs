@@ -8,11 +8,12 @@ use crate::callback_reports::publish;
 use crate::delivery::{REQUESTED_BY, deliver, frame};
 use crate::headers::originated;
 use crate::jws::signed;
-use crate::media::{Resource, trace, version_for_sender};
+use crate::media::{Resource, Version, media_type, trace, version_for_sender};
 use crate::notice::{Cause, Frame, Notice};
 use crate::refusal::error_body;
 use rialto_sdk::bindings::rialto::common::types::{CallbackReport, ErrorInformation, Message};
 use rialto_sdk::errors::error;
+use rialto_sdk::headers::push;
 use rialto_sdk::logging;
 use rialto_sdk::messages::PartyDocument;
 use serde::{Deserialize, Serialize};
@@ -144,6 +145,21 @@ impl Correlation {
 #[must_use]
 pub fn shaping(headers: &str) -> String {
     trace(headers)
+}
+
+/// As [`shaping`], for somebody who has asked for this version of transfers. No PUT goes on with an `Accept`
+/// of its own.
+#[must_use]
+pub fn shaping_in(headers: &str, version: Option<&str>) -> String {
+    let mut shaping = shaping(headers);
+    if let Some(version) = version.and_then(Version::of_text) {
+        push(
+            &mut shaping,
+            "accept",
+            &media_type(Resource::Transfers, version),
+        );
+    }
+    shaping
 }
 
 /// What takes the place of an answer that will not come.

@@ -64,5 +64,6 @@ pub fn allocate(
             credit: own.liquidity,
         }),
         message: event.message,
+        answer_version: event.answer_version,
     }
 }

@@ -1,8 +1,12 @@
 //! The payee FSP commits.
 //!
-//! The order of checks is the safe one: the transfer exists, the sender is its payee FSP and names
-//! no other destination than the payer FSP (or nothing changes), repeats and state, expiry, fulfilment, rules. What fails after the state
-//! ends the transfer, because only the genuine payee FSP gets that far.
+//! The order of checks is the safe one: the transfer exists, the sender is its payee FSP (or nothing
+//! changes), repeats and state, expiry, destination, fulfilment, rules. What fails after the state ends the
+//! transfer, because only the genuine payee FSP gets that far: a commitment without a fulfilment, with a wrong
+//! one, or for another FSP than the payer FSP is its last word, and the payer FSP must not wait for more.
+//!
+//! A commitment has arrived at the instant of the turn that took it from the payee FSP, which the event
+//! carries. The event may be handled later: that makes no commitment late.
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_fulfil_committed_requested as requested;
 use crate::bindings::rialto::accounts_and_balances::process_transfer_fulfil as ledger_fulfil;
@@ -33,13 +37,10 @@ pub fn fulfil(world: &mut impl Surroundings, event: requested::Event) {
         let error = error("3100", "the sender is not the payee FSP");
         return refuse_sender(world, event, error);
     }
-    if !transfer.may_go_to_payer(event.destination_fsp.as_deref()) {
-        return refuse_sender(world, event, wrong_destination());
-    }
     match (transfer.state, transfer.rejection) {
         (State::Prepared, _) => conclude(world, transfer, event),
         (State::Rejected, Some(RejectionKind::TimedOut)) => {
-            tell_late_payee(world, &transfer, Some(event.mode));
+            tell_late_payee(world, &transfer, Some(event.mode), event.answer_version);
         }
         _ => repeat(world, &transfer, event),
     }
@@ -60,10 +61,11 @@ fn repeat(world: &mut impl Surroundings, transfer: &Transfer, event: requested::
     }
 }
 
-/// The same commitment again: the payee FSP missed the answer.
+/// The same commitment again: the payee FSP missed the answer. In reserved mode it waits for a PATCH, however
+/// the transfer ended.
 fn answer_again(world: &mut impl Surroundings, transfer: &Transfer, event: requested::Event) {
-    let outcome = match (transfer.state, &transfer.reason) {
-        (State::Rejected, Some(reason)) => TransferQueryResult::Failed(reason.clone().into()),
+    let outcome = match (event.mode, &transfer.reason) {
+        (FulfilMode::Committed, Some(reason)) => TransferQueryResult::Failed(reason.clone().into()),
         _ => TransferQueryResult::Found(status(transfer)),
     };
     let answer = match event.mode {
@@ -76,6 +78,7 @@ fn answer_again(world: &mut impl Surroundings, transfer: &Transfer, event: reque
         outcome,
         answer,
         message: event.message,
+        answer_version: event.answer_version,
     }));
 }
 
@@ -102,13 +105,19 @@ fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: reques
     world.delete_reminder(&transfer.transfer_id);
     transfer.mode = Some(Mode::from(event.mode));
     transfer.fulfil_hash = Some(event.request_hash.clone());
-    if transfer.is_expired(now) {
-        return time_out(world, &mut transfer, Some(event.mode), now);
+    if transfer.is_expired(arrival(&event, now)) {
+        let late = (Some(event.mode), event.answer_version);
+        return time_out(world, &mut transfer, late, now);
     }
     match check(world, &transfer, &event, now) {
         Ok(fulfilment) => commit(world, transfer, event, fulfilment, now),
         Err(error) => refuse_fulfilment(world, transfer, event, error, now),
     }
+}
+
+/// When a commitment has arrived. Never after now: the clock may have been set back since.
+fn arrival(event: &requested::Event, now: u64) -> u64 {
+    event.arrived_at.map_or(now, |at| at.min(now))
 }
 
 /// Judge the fulfilment. Answers it.
@@ -118,8 +127,10 @@ fn check(
     event: &requested::Event,
     now: u64,
 ) -> Result<String, ErrorInformation> {
-    let fulfilment = event.fulfilment.as_deref();
-    let Some(fulfilment) = fulfilment else {
+    if !transfer.may_go_to_payer(event.destination_fsp.as_deref()) {
+        return Err(wrong_destination());
+    }
+    let Some(fulfilment) = event.fulfilment.as_deref() else {
         return Err(error("3100", "the fulfilment is missing"));
     };
     if !fulfilment_matches(fulfilment, &transfer.condition) {
@@ -127,7 +138,8 @@ fn check(
         return Err(error("3100", detail));
     }
     let input = transfer_fulfil_check::Input {
-        now,
+        // To a rule too it is as late as it arrived.
+        now: arrival(event, now),
         completed_timestamp: event.completed_timestamp,
         transfer: rules::Transfer {
             transfer_id: transfer.transfer_id.clone(),
@@ -151,9 +163,10 @@ fn commit(
     fulfilment: String,
     now: u64,
 ) {
+    let arrived_at = arrival(&event, now);
     assert!(
-        !transfer.is_expired(now),
-        "transfer {} is committed at {now} and expires at {}",
+        !transfer.is_expired(arrived_at),
+        "transfer {} is committed by what arrived at {arrived_at} and expires at {}",
         transfer.transfer_id,
         transfer.expiration
     );
@@ -200,6 +213,7 @@ fn commit(
         payer_position: positions.payer_position,
         payee_position: positions.payee_liquidity,
         message: event.message,
+        payer_version: transfer.payer_version,
     }));
 }
 
@@ -220,5 +234,7 @@ fn refuse_fulfilment(
         rejection: rejected::Rejection::FulfilmentRefused(event.mode),
         error,
         message: event.message,
+        completed_timestamp: Some(now),
+        payer_version: transfer.payer_version,
     }));
 }

@@ -125,6 +125,7 @@ fn repeat(world: &mut impl Surroundings, existing: &Transfer, event: allocated::
             outcome: query_response::TransferQueryResult::Found(status(existing)),
             answer: query_response::Answer::Put,
             message: event.message,
+            answer_version: event.answer_version,
         }));
     } else {
         // The callback that the sender waits for will come.

@@ -24,12 +24,12 @@ pub fn query(world: &mut impl Surroundings, event: received::Event) {
         outcome,
         answer: Answer::Put,
         message: event.message,
+        answer_version: event.answer_version,
     }));
 }
 
 /// The state of a transfer as its parties may know it.
 pub(crate) fn status(transfer: &Transfer) -> TransferStatus {
-    let ended_at = transfer.history.last().map(|step| step.at);
     let is_committed = transfer.state == State::Committed;
     assert!(
         !is_committed || transfer.fulfilment.is_some(),
@@ -39,10 +39,8 @@ pub(crate) fn status(transfer: &Transfer) -> TransferStatus {
     TransferStatus {
         state: transfer.state.external(),
         fulfilment: transfer.fulfilment.clone().filter(|_| is_committed),
-        completed_timestamp: transfer
-            .completed_timestamp
-            .or(ended_at)
-            .filter(|_| transfer.state.is_final()),
+        completed_timestamp: transfer.ended_at(),
+        cause: transfer.reason.clone().map(ErrorInformation::from),
     }
 }
 
@@ -51,8 +49,8 @@ pub(crate) fn not_found() -> ErrorInformation {
     error("3208", "")
 }
 
-/// The answer to a payee FSP whose message is for somebody else than the payer FSP: it would be
-/// forwarded to a payer FSP that has every reason to refuse it.
+/// Why a commitment for somebody else than the payer FSP is refused: it would be forwarded to a payer FSP
+/// that has every reason to refuse it.
 pub(crate) fn wrong_destination() -> ErrorInformation {
     error("3100", "FSPIOP-Destination is not the payer FSP")
 }
@@ -71,5 +69,6 @@ pub(crate) fn refuse(
         outcome: TransferQueryResult::Failed(error),
         answer: Answer::Put,
         message,
+        answer_version: None,
     }));
 }

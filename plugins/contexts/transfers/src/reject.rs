@@ -2,7 +2,7 @@
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_reject_requested as requested;
 use crate::bindings::rialto::transfers::transfer_reject_request_processed as processed;
-use crate::query::{not_found, refuse, wrong_destination};
+use crate::query::{not_found, refuse};
 use crate::surroundings::{Publication, Surroundings, keep, release};
 use crate::timeout::tell_late_payee;
 use crate::transfer::{RejectionKind, State, Transfer};
@@ -11,20 +11,18 @@ use rialto_sdk::logging::Level;
 use rialto_sdk::messages::ErrorDocument;
 
 /// Take a refusal. It counts even when the transfer has expired and no reminder has said so yet:
-/// the funds go back either way, and the payee FSP's own reason says more.
+/// the funds go back either way, and the payee FSP's own reason says more. It counts also when it names
+/// another destination than the payer FSP: the payee FSP declines, whomever it wants to tell.
 pub fn reject(world: &mut impl Surroundings, event: requested::Event) {
     let refusal = match world.transfer(&event.transfer_id) {
         None => not_found(),
         Some(transfer) if event.requester_fsp != transfer.payee_fsp => {
             error("3100", "the sender is not the payee FSP")
         }
-        Some(transfer) if !transfer.may_go_to_payer(event.destination_fsp.as_deref()) => {
-            wrong_destination()
-        }
         Some(transfer) => match (transfer.state, transfer.rejection) {
             (State::Prepared, _) => return conclude(world, transfer, event),
             (State::Rejected, Some(RejectionKind::TimedOut)) => {
-                return tell_late_payee(world, &transfer, None);
+                return tell_late_payee(world, &transfer, None, event.answer_version);
             }
             (State::Rejected, Some(RejectionKind::DeclinedByPayee)) => {
                 if transfer.reason == Some(ErrorDocument::from(&event.error)) {
@@ -58,5 +56,7 @@ fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: reques
         rejection: processed::Rejection::DeclinedByPayee,
         error: event.error,
         message: event.message,
+        completed_timestamp: Some(now),
+        payer_version: transfer.payer_version,
     }));
 }

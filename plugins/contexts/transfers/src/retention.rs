@@ -90,6 +90,7 @@ pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBu
 fn shortened(transfer: Transfer, archive: &Archive) -> Transfer {
     Transfer {
         condition: String::new(),
+        payer_version: None,
         settlement: Timing::Deferred,
         payer_accounts: None,
         payee_accounts: None,

@@ -21,7 +21,7 @@ pub fn reminder_elapsed(world: &mut impl Surroundings, event: &elapsed::Event) {
     let now = world.now();
     match transfer.state {
         State::Prepared if transfer.is_expired(now) => {
-            time_out(world, &mut transfer, None, now);
+            time_out(world, &mut transfer, (None, None), now);
         }
         // Early, by another clock: be reminded again.
         State::Prepared => world.create_reminder(&transfer.transfer_id, transfer.expiration),
@@ -39,11 +39,12 @@ pub fn reminder_elapsed(world: &mut impl Surroundings, event: &elapsed::Event) {
 }
 
 /// End a prepared transfer as expired, give the funds back and tell both FSPs. `late_mode` says
-/// how the payee FSP committed if it is a late commitment that shows the expiry.
+/// how the payee FSP committed if it is a late commitment that shows the expiry, and `payee_version` in which
+/// version it wants to be told then.
 pub(crate) fn time_out(
     world: &mut impl Surroundings,
     transfer: &mut Transfer,
-    late_mode: Option<FulfilMode>,
+    (late_mode, payee_version): (Option<FulfilMode>, Option<String>),
     now: u64,
 ) {
     assert!(
@@ -56,7 +57,8 @@ pub(crate) fn time_out(
     transfer.reject(RejectionKind::TimedOut, &error, now);
     release(world, &transfer.transfer_id);
     keep(world, transfer);
-    tell(world, transfer, vec![Role::Payer, Role::Payee], late_mode);
+    let both = vec![Role::Payer, Role::Payee];
+    tell(world, transfer, both, (late_mode, payee_version));
 }
 
 /// Tell the payee FSP again that it is too late.
@@ -64,16 +66,23 @@ pub(crate) fn tell_late_payee(
     world: &mut impl Surroundings,
     transfer: &Transfer,
     late_mode: Option<FulfilMode>,
+    payee_version: Option<String>,
 ) {
-    tell(world, transfer, vec![Role::Payee], late_mode);
+    tell(
+        world,
+        transfer,
+        vec![Role::Payee],
+        (late_mode, payee_version),
+    );
 }
 
 fn tell(
     world: &mut impl Surroundings,
     transfer: &Transfer,
     destinations: Vec<Role>,
-    late_mode: Option<FulfilMode>,
+    (late_mode, payee_version): (Option<FulfilMode>, Option<String>),
 ) {
+    let tells_payer = destinations.contains(&Role::Payer);
     world.publish(Publication::FulfilComitRequestTimedout(timedout::Event {
         transfer_id: transfer.transfer_id.clone(),
         payer_fsp: transfer.payer_fsp.clone(),
@@ -81,6 +90,9 @@ fn tell(
         error: expired(),
         destinations,
         late_mode,
+        completed_timestamp: transfer.ended_at(),
+        payer_version: transfer.payer_version.clone().filter(|_| tells_payer),
+        payee_version,
     }));
 }
 

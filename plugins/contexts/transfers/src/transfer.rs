@@ -206,6 +206,9 @@ pub struct Transfer {
     pub expiration: u64,
     /// SHA-256 of the request's canonical JSON.
     pub request_hash: String,
+    /// The version of transfers in which the payer FSP wants to be told, such as `1.0`, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payer_version: Option<String>,
     /// How it is settled.
     pub settlement_model: String,
     /// When it is settled.
@@ -262,6 +265,7 @@ impl Transfer {
             condition: event.condition.clone(),
             expiration: event.expiration,
             request_hash: event.request_hash.clone(),
+            payer_version: event.answer_version.clone(),
             settlement_model: event.settlement_model.clone(),
             settlement: event.settlement.clone().into(),
             payer_accounts: event.payer_accounts.clone().map(Accounts::from),
@@ -387,6 +391,15 @@ impl Transfer {
     pub fn fail(&mut self, reason: &ErrorInformation, now: u64) {
         self.enter(State::Failed, now);
         self.reason = Some(ErrorDocument::from(reason));
+    }
+
+    /// When it came to its end: the payee FSP's word, or else when it entered its last state. None while it
+    /// has not ended.
+    #[must_use]
+    pub fn ended_at(&self) -> Option<u64> {
+        let entered = self.history.last().map(|step| step.at);
+        let ended = self.completed_timestamp.or(entered);
+        ended.filter(|_| self.state.is_final())
     }
 
     /// Whether it is too late for it.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::case;
 use crate::case::Case;
-use crate::compare::TIME;
+use crate::compare::{TEXT, TIME};
 use crate::payment::{Leg, Payment, events};
 use crate::stage::{STRANGER, Stage, fsp_error};
 
@@ -103,7 +103,11 @@ async fn resend_aborted(stage: &Stage) -> Result<()> {
     let body = payment.prepare(stage).await?;
     payment.decline(stage, &fsp_error("5104")).await?;
     payment.post(stage, &body).await?;
-    let state = json!({ "completedTimestamp": TIME, "transferState": "ABORTED" });
+    let state = json!({
+        "completedTimestamp": TIME,
+        "transferState": "ABORTED",
+        "extensionList": { "extension": [{ "key": "cause", "value": TEXT }] },
+    });
     stage
         .hub_tells(PAYER, Method::PUT, &payment.path(), &state)
         .await?;

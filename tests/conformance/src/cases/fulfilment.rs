@@ -11,11 +11,16 @@ use crate::compare::{TEXT, TIME};
 use crate::payment::{Leg, Payment, events};
 use crate::stage::{STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 8] = [
+pub(super) const CASES: [Case; 11] = [
     case!(
         "fulfilment/invalid",
         "4.6: fulfilment does not match: 3100 to both, transfer aborted",
         invalid
+    ),
+    case!(
+        "fulfilment/loose-bits",
+        "2.1, 4.7: 43 characters of base64url, whatever their last two bits: compared as bytes",
+        loose_bits
     ),
     case!(
         "fulfilment/invalid-reserved",
@@ -29,8 +34,18 @@ pub(super) const CASES: [Case; 8] = [
     ),
     case!(
         "fulfilment/wrong-destination",
-        "a commitment for another than the payer FSP is refused",
+        "4.3: a commitment for another than the payer FSP: 3100 to both, transfer aborted",
         wrong_destination
+    ),
+    case!(
+        "fulfilment/decline-for-another",
+        "a refusal for another than the payer FSP counts, and the hub tells both",
+        decline_for_another
+    ),
+    case!(
+        "fulfilment/missing",
+        "4.6: no fulfilment is a wrong one: 3100 to both, transfer aborted",
+        missing
     ),
     case!(
         "fulfilment/again",
@@ -49,7 +64,7 @@ pub(super) const CASES: [Case; 8] = [
     ),
     case!(
         "fulfilment/bad-form",
-        "4.6, 3.3: RESERVED in 1.0, ABORTED, no fulfilment, times, codes",
+        "4.6, 3.3: RESERVED in 1.0, ABORTED, times, codes",
         bad_form
     ),
 ];
@@ -102,6 +117,38 @@ async fn invalid(stage: &Stage) -> Result<()> {
         &events.concat()[..],
         &events::answered("transfer-fulfil-committed-requested"),
     ];
+    payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
+}
+
+/// The same 32 bytes with the last two bits set, which belong to none of them.
+fn loose(text: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let (most, last) = text.split_at(text.len() - 1);
+    let digit = DIGITS.iter().position(|d| last.as_bytes().contains(d));
+    let digit = digit.unwrap_or_default() | 3;
+    format!("{most}{}", char::from(DIGITS[digit]))
+}
+
+async fn loose_bits(stage: &Stage) -> Result<()> {
+    let mut payment = Payment::new(stage);
+    payment.condition = loose(&payment.condition);
+    payment.fulfilment = loose(&payment.fulfilment);
+    payment.prepare(stage).await?;
+    payment.commit(stage).await?;
+    let events = [&events::prepared()[..], &events::committed()];
+    payment.ends(stage, "COMMITTED", &PAID, &events).await?;
+    // A wrong one that has the form is a wrong fulfilment, not a malformed one.
+    let payment = Payment::new(stage);
+    payment.prepare(stage).await?;
+    let mut body = payment.fulfil("COMMITTED");
+    body["fulfilment"] = "B".repeat(43).into();
+    payment
+        .put(stage, PAYEE, PAYER, &payment.path(), &body)
+        .await?;
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &payment.path(), "3100").await?;
+    }
+    let events = [&events::prepared()[..], &refused_events()];
     payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
 }
 
@@ -169,17 +216,45 @@ async fn wrong_destination(stage: &Stage) -> Result<()> {
             &payment.fulfil("COMMITTED"),
         )
         .await?;
-    stage.hub_refuses(PAYEE, &payment.path(), "3100").await?;
-    let events = [
-        &events::prepared()[..],
-        &events::answered("transfer-fulfil-committed-requested"),
-    ];
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &payment.path(), "3100").await?;
+    }
+    let events = [&events::prepared()[..], &refused_events()];
+    payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
+}
+
+async fn decline_for_another(stage: &Stage) -> Result<()> {
+    let payment = Payment::new(stage);
+    payment.prepare(stage).await?;
     payment
-        .ends(stage, "PREPARED", &[Leg::Prepare], &events)
+        .put(
+            stage,
+            PAYEE,
+            STRANGER,
+            &payment.error_path(),
+            &fsp_error("5104"),
+        )
         .await?;
-    payment.commit(stage).await?;
-    let events = [&events.concat()[..], &events::committed()];
-    payment.ends(stage, "COMMITTED", &PAID, &events).await
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &payment.path(), "5104").await?;
+    }
+    let told = events::told("transfer-reject-request-processed-callback-report");
+    let events = [&events::prepared()[..], &events::declined(), &told];
+    payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
+}
+
+async fn missing(stage: &Stage) -> Result<()> {
+    let payment = Payment::new(stage);
+    payment.prepare(stage).await?;
+    let body = json!({ "transferState": "COMMITTED" });
+    payment
+        .put(stage, PAYEE, PAYER, &payment.path(), &body)
+        .await?;
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &payment.path(), "3100").await?;
+    }
+    let events = [&events::prepared()[..], &refused_events()];
+    payment.ends(stage, "REJECTED", &GIVEN_BACK, &events).await
 }
 
 async fn again(stage: &Stage) -> Result<()> {
@@ -275,7 +350,6 @@ async fn bad_form(stage: &Stage) -> Result<()> {
         body
     };
     for (body, code) in [
-        (json!({ "transferState": "COMMITTED" }), "3102"),
         (with("fulfilment", "A".repeat(42).into()), "3101"),
         (
             with("completedTimestamp", "2020-01-01T00:00:00.000Z".into()),

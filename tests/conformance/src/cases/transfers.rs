@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::case;
 use crate::case::Case;
-use crate::compare::TIME;
+use crate::compare::{TEXT, TIME};
 use crate::payment::{Leg, Payment, events};
 use crate::stage::{STRANGER, Stage, fsp_error};
 
@@ -149,7 +149,11 @@ async fn query(stage: &Stage) -> Result<()> {
 
 /// What the hub says of a transfer that came to nothing.
 fn aborted() -> serde_json::Value {
-    json!({ "completedTimestamp": TIME, "transferState": "ABORTED" })
+    json!({
+        "completedTimestamp": TIME,
+        "transferState": "ABORTED",
+        "extensionList": { "extension": [{ "key": "cause", "value": TEXT }] },
+    })
 }
 
 async fn query_aborted(stage: &Stage) -> Result<()> {

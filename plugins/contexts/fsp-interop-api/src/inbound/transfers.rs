@@ -3,7 +3,7 @@
 use super::values::{ErrorObject, MoneyBody, instant};
 use super::{Examined, events};
 use crate::bindings::rialto::transfers::types::FulfilMode;
-use crate::media::{Resource, Version, content_version};
+use crate::media::{Resource, Version, content_version, version_for_sender};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::canonical::request_hash;
 use rialto_sdk::errors::error;
@@ -32,6 +32,12 @@ struct TransferFulfilBody<'a> {
 }
 
 impl Examined<'_> {
+    /// In which version of transfers the sender wants to be answered.
+    fn answer_version(&self) -> Option<String> {
+        let version = version_for_sender(&self.headers, Resource::Transfers);
+        Some(version.text().to_owned())
+    }
+
     pub(super) fn request_transfer(
         self,
     ) -> Result<events::transfer_prepare_requested::Event, ErrorInformation> {
@@ -65,6 +71,7 @@ impl Examined<'_> {
             expiration: instant(body.expiration, "/expiration")?,
             request_hash: request_hash(&self.body),
             requester_fsp: self.source.clone(),
+            answer_version: self.answer_version(),
             message: self.into_message(),
         })
     }
@@ -74,10 +81,6 @@ impl Examined<'_> {
     ) -> Result<events::transfer_fulfil_committed_requested::Event, ErrorInformation> {
         let body: TransferFulfilBody = self.members()?;
         let mode = self.fulfil_mode(body.transfer_state)?;
-        let Some(fulfilment) = body.fulfilment else {
-            let detail = format!("body /fulfilment: required when {}", body.transfer_state);
-            return Err(error("3102", &detail));
-        };
         let completed = body.completed_timestamp;
         let completed = completed
             .map(|text| instant(text, "/completedTimestamp"))
@@ -88,11 +91,14 @@ impl Examined<'_> {
         Ok(events::transfer_fulfil_committed_requested::Event {
             transfer_id: self.path_parameter("ID")?,
             mode,
-            fulfilment: Some(fulfilment.to_owned()),
+            // Without one it is the payee FSP's word all the same: Transfers ends the transfer.
+            fulfilment: body.fulfilment.map(str::to_owned),
             completed_timestamp: completed,
             request_hash: request_hash(&self.body),
             destination_fsp: self.destination(),
             requester_fsp: self.source.clone(),
+            arrived_at: Some(self.now),
+            answer_version: self.answer_version(),
             message: self.into_message(),
         })
     }
@@ -142,6 +148,7 @@ impl Examined<'_> {
             error: self.members::<ErrorObject>()?.read()?,
             destination_fsp: self.destination(),
             requester_fsp: self.source.clone(),
+            answer_version: self.answer_version(),
             message: self.into_message(),
         })
     }
@@ -152,6 +159,7 @@ impl Examined<'_> {
         Ok(events::transfer_query_received::Event {
             transfer_id: self.path_parameter("ID")?,
             requester_fsp: self.source.clone(),
+            answer_version: self.answer_version(),
             message: self.into_message(),
         })
     }

@@ -11,7 +11,7 @@ use crate::jws::fake::{HubKey, NoKeys};
 use crate::notice::{Cause, Frame, Notice, Worth, aborted_body, participant_body, transfer_body};
 use crate::refusal::error_body;
 use crate::report::{
-    Correlation, ReportKind, Substitute, callback_report, substitute, undeliverable,
+    Correlation, ReportKind, Substitute, callback_report, shaping_in, substitute, undeliverable,
 };
 use rialto_sdk::bindings::rialto::common::types::{
     CallbackReport, ErrorInformation, Message, PartyId, Role,
@@ -119,6 +119,7 @@ fn fulfiled(mode: FulfilMode) -> Vec<Notice> {
             payer_position: position(),
             payee_position: position(),
             message: message("PUT", "/transfers/t", "payeefsp", "{ \"a\":1 }"),
+            payer_version: None,
         },
     )
 }
@@ -231,6 +232,8 @@ fn a_rejection_is_forwarded_and_a_refused_fulfilment_is_told_by_the_hub() {
                 rejection,
                 error: error(),
                 message: message("PUT", "/transfers/t/error", "payeefsp", "{}"),
+                completed_timestamp: Some(0),
+                payer_version: None,
             },
         )
     };
@@ -260,6 +263,37 @@ fn a_rejection_is_forwarded_and_a_refused_fulfilment_is_told_by_the_hub() {
     let body = refused[1].body.as_deref().unwrap();
     assert!(body.contains(r#""transferState":"ABORTED""#), "{body}");
     assert!(body.contains("3303: Transfer expired"), "{body}");
+    assert!(body.contains("1970-01-01T00:00:00.000Z"), "{body}");
+}
+
+#[test]
+fn a_rejection_for_another_fsp_is_not_forwarded_and_both_are_told_by_the_hub() {
+    let mut refusal = message("PUT", "/transfers/t/error", "payeefsp", "{}");
+    push(&mut refusal.headers, "fspiop-destination", "otherfsp");
+    let notices = transfers::reject_processed(
+        &FRAME,
+        transfer_events::transfer_reject_request_processed::Event {
+            transfer_id: "t".to_owned(),
+            payer_fsp: "payerfsp".to_owned(),
+            payee_fsp: "payeefsp".to_owned(),
+            rejection: Rejection::DeclinedByPayee,
+            error: error(),
+            message: refusal,
+            completed_timestamp: Some(0),
+            payer_version: Some("1.1".to_owned()),
+        },
+    );
+    assert_eq!(
+        notices.iter().map(line).collect::<Vec<_>>(),
+        [
+            "PUT /transfers/t/error > payerfsp",
+            "PUT /transfers/t/error > payeefsp"
+        ]
+    );
+    for (notice, version) in notices.iter().zip(["1.1", "1.0"]) {
+        assert_from_hub(notice, version);
+        assert_eq!(notice.body.as_deref(), Some(ERROR_BODY));
+    }
 }
 
 #[test]
@@ -272,6 +306,9 @@ fn an_expired_transfer_is_told_to_those_named() {
             error: error(),
             destinations: destinations.to_vec(),
             late_mode,
+            completed_timestamp: Some(0),
+            payer_version: None,
+            payee_version: None,
         };
         let notices = transfers::fulfil_timedout(&FRAME, &event);
         notices
@@ -297,6 +334,81 @@ fn an_expired_transfer_is_told_to_those_named() {
 }
 
 #[test]
+fn who_asked_for_a_version_is_told_of_a_timeout_in_it() {
+    for version in ["1.0", "1.1", "1.2"] {
+        let event = transfer_events::transfer_fulfil_comit_request_timedout::Event {
+            transfer_id: "t".to_owned(),
+            payer_fsp: "payerfsp".to_owned(),
+            payee_fsp: "payeefsp".to_owned(),
+            error: error(),
+            destinations: vec![Role::Payer, Role::Payee],
+            late_mode: None,
+            completed_timestamp: Some(0),
+            payer_version: Some(version.to_owned()),
+            payee_version: None,
+        };
+        let notices = transfers::fulfil_timedout(&FRAME, &event);
+        assert_from_hub(&notices[0], version);
+        assert_from_hub(&notices[1], "1.1");
+        let late = transfer_events::transfer_fulfil_comit_request_timedout::Event {
+            payee_version: Some("1.0".to_owned()),
+            ..event
+        };
+        let notices = transfers::fulfil_timedout(&FRAME, &late);
+        assert_from_hub(&notices[1], "1.0");
+    }
+}
+
+#[test]
+fn the_hubs_words_about_the_payees_message_are_in_the_payers_version() {
+    let of_payee = message("PUT", "/transfers/t", "payeefsp", "{}");
+    let substitute_of = |event_version: Option<&str>| {
+        let cause = shaping_in(&of_payee.headers, event_version);
+        let path = "/transfers/t".to_owned();
+        let about = (ReportKind::TransferFulfilCommitted, "t");
+        FRAME.originate(
+            Cause::headers(&cause),
+            ("PUT", path),
+            "{}".to_owned(),
+            "payerfsp",
+            about,
+        )
+    };
+    assert_from_hub(&substitute_of(Some("1.2")), "1.2");
+    assert_from_hub(&substitute_of(Some("1.0")), "1.0");
+    // Who has said nothing.
+    assert_from_hub(&substitute_of(None), "1.1");
+    assert_from_hub(&substitute_of(Some("nonsense")), "1.1");
+}
+
+#[test]
+fn an_aborted_transfer_is_told_with_its_cause_and_the_same_instant_by_put_and_patch() {
+    let told = |answer| {
+        let status = TransferStatus {
+            state: TransferState::Aborted,
+            fulfilment: None,
+            completed_timestamp: Some(0),
+            cause: Some(error()),
+        };
+        let event = transfer_events::transfer_query_response::Event {
+            transfer_id: "t".to_owned(),
+            requester_fsp: "payerfsp".to_owned(),
+            outcome: TransferQueryResult::Found(status),
+            answer,
+            message: message("GET", "/transfers/t", "payerfsp", ""),
+            answer_version: Some("1.1".to_owned()),
+        };
+        transfers::query_response(&FRAME, &event)
+    };
+    let (put, patch) = (told(Answer::Put), told(Answer::Patch));
+    assert_eq!(line(&put), "PUT /transfers/t > payerfsp");
+    assert_eq!(line(&patch), "PATCH /transfers/t > payerfsp");
+    assert_from_hub(&put, "1.1");
+    assert_eq!(put.body, Some(aborted_body(0, &error())));
+    assert_eq!(put.body, patch.body);
+}
+
+#[test]
 fn a_query_for_a_transfer_is_answered_by_the_hub() {
     let answer = |outcome, answer| {
         transfers::query_response(
@@ -307,6 +419,7 @@ fn a_query_for_a_transfer_is_answered_by_the_hub() {
                 outcome,
                 answer,
                 message: message("GET", "/transfers/t", "payerfsp", ""),
+                answer_version: None,
             },
         )
     };
@@ -316,6 +429,7 @@ fn a_query_for_a_transfer_is_answered_by_the_hub() {
             state,
             fulfilment,
             completed_timestamp,
+            cause: None,
         })
     };
     let put = answer(
@@ -557,6 +671,8 @@ fn the_payer_is_told_by_the_hub_what_it_cannot_be_told_in_the_payees_words() {
             rejection: Rejection::DeclinedByPayee,
             error: error(),
             message: message("PUT", "/transfers/t/error", "payeefsp", "{}"),
+            completed_timestamp: None,
+            payer_version: None,
         },
     );
     let committed = concat!(

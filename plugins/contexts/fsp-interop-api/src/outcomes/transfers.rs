@@ -5,12 +5,13 @@ use crate::Component;
 use crate::bindings::exports::rialto::transfers;
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
 use crate::delivery::{deliver, frame};
+use crate::headers::named_destination;
 use crate::notice::{Cause, Frame, Notice, Worth, aborted_body, transfer_body};
 use crate::refusal::error_body;
-use crate::report::{OnFailure, ReportKind, shaping};
+use crate::report::{OnFailure, ReportKind, shaping_in};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Role};
 use rialto_sdk::{info, logging};
-use transfers::transfer_query_response::{Answer, TransferQueryResult};
+use transfers::transfer_query_response::{Answer, TransferQueryResult, TransferStatus};
 use transfers::transfer_reject_request_processed::Rejection;
 
 /// POST /transfers, forwarded to the payee FSP until the transfer expires: it stays reserved that
@@ -38,12 +39,13 @@ pub fn fulfiled(
     let path = format!("/transfers/{}", event.transfer_id);
     let completed = Some(event.completed_timestamp);
     let put = transfer_body("COMMITTED", Some(&event.fulfilment), completed);
+    let payer_version = event.payer_version.as_deref();
     if event.mode == FulfilMode::Committed {
         let on_failure = Some(OnFailure::SayItself {
             report,
             path,
             body: put,
-            cause: shaping(&event.message.headers),
+            cause: shaping_in(&event.message.headers, payer_version),
         });
         let notice = frame.forward(event.message, event.payer_fsp, report, event.transfer_id);
         return vec![Notice {
@@ -54,8 +56,15 @@ pub fn fulfiled(
     let cause = Cause::message(&event.message);
     let about = (report, event.transfer_id.as_str());
     let patch = transfer_body("COMMITTED", None, completed);
+    let to_payer = cause.in_version(payer_version);
     vec![
-        frame.originate(cause, ("PUT", path.clone()), put, &event.payer_fsp, about),
+        frame.originate(
+            to_payer,
+            ("PUT", path.clone()),
+            put,
+            &event.payer_fsp,
+            about,
+        ),
         frame.originate(cause, ("PATCH", path), patch, &event.payee_fsp, about),
     ]
 }
@@ -67,12 +76,12 @@ pub fn query_response(
     event: &transfers::transfer_query_response::Event,
 ) -> Notice {
     let report = ReportKind::TransferQueryResponse;
+    let cause = Cause::message(&event.message).in_version(event.answer_version.as_deref());
     let status = match &event.outcome {
         TransferQueryResult::Found(status) => status,
         // Also to a payee FSP in reserved mode: the error is about its message, and says nothing
         // of how the transfer ended.
         TransferQueryResult::Failed(reason) => {
-            let cause = Cause::message(&event.message);
             return error(
                 frame,
                 report,
@@ -83,49 +92,70 @@ pub fn query_response(
             );
         }
     };
+    frame.originate(
+        cause,
+        (
+            match event.answer {
+                Answer::Put => "PUT",
+                Answer::Patch => "PATCH",
+            },
+            format!("/transfers/{}", event.transfer_id),
+        ),
+        status_body(status, event.answer, frame.now),
+        &event.requester_fsp,
+        (report, &event.transfer_id),
+    )
+}
+
+/// The body that tells a state. Of an aborted transfer it says why, by PUT as by PATCH.
+fn status_body(status: &TransferStatus, answer: Answer, now: u64) -> String {
     let state = match status.state {
         TransferState::Received => "RECEIVED",
         TransferState::Reserved => "RESERVED",
         TransferState::Committed => "COMMITTED",
         TransferState::Aborted => "ABORTED",
     };
-    let (method, body) = match event.answer {
-        Answer::Put => {
-            let fulfilment = status.fulfilment.as_deref();
-            (
-                "PUT",
-                transfer_body(state, fulfilment, status.completed_timestamp),
-            )
-        }
-        Answer::Patch => {
-            let completed = status.completed_timestamp.unwrap_or(frame.now);
-            ("PATCH", transfer_body(state, None, Some(completed)))
-        }
-    };
-    frame.originate(
-        Cause::message(&event.message),
-        (method, format!("/transfers/{}", event.transfer_id)),
-        body,
-        &event.requester_fsp,
-        (report, &event.transfer_id),
-    )
+    let completed = status.completed_timestamp;
+    if let Some(cause) = &status.cause {
+        assert_eq!(state, "ABORTED", "only an aborted transfer has a cause");
+        return aborted_body(completed.unwrap_or(now), cause);
+    }
+    match answer {
+        Answer::Put => transfer_body(state, status.fulfilment.as_deref(), completed),
+        // PATCH requires an instant.
+        Answer::Patch => transfer_body(state, None, Some(completed.unwrap_or(now))),
+    }
 }
 
-/// The payee FSP's own words to the payer FSP; but when the scheme refused the fulfilment, an error
-/// of the hub to both, to the payee FSP in the way of its mode.
+/// The payee FSP's own words to the payer FSP, or if these are for another FSP, the same in the hub's words
+/// to both; when the scheme refused the fulfilment, an error of the hub to both, to the payee FSP in the way
+/// of its mode.
 #[must_use]
 pub fn reject_processed(
     frame: &Frame<'_>,
     event: transfers::transfer_reject_request_processed::Event,
 ) -> Vec<Notice> {
     let report = ReportKind::TransferRejectRequestProcessed;
+    let destination = named_destination(&event.message.headers, frame.hub);
+    let is_for_payer = destination.is_none_or(|destination| destination == event.payer_fsp);
+    let payer_version = event.payer_version.as_deref();
+    let completed = event.completed_timestamp.unwrap_or(frame.now);
     match event.rejection {
+        Rejection::DeclinedByPayee if !is_for_payer => {
+            let cause = Cause::message(&event.message);
+            let to_payer = cause.in_version(payer_version);
+            let (id, reason) = (&event.transfer_id, &event.error);
+            vec![
+                error(frame, report, id, &event.payer_fsp, reason, to_payer),
+                error(frame, report, id, &event.payee_fsp, reason, cause),
+            ]
+        }
         Rejection::DeclinedByPayee => {
             let on_failure = Some(OnFailure::SayItself {
                 report,
                 path: format!("/transfers/{}/error", event.transfer_id),
                 body: error_body(&event.error),
-                cause: shaping(&event.message.headers),
+                cause: shaping_in(&event.message.headers, payer_version),
             });
             let notice = frame.forward(event.message, event.payer_fsp, report, event.transfer_id);
             vec![Notice {
@@ -136,9 +166,18 @@ pub fn reject_processed(
         Rejection::FulfilmentRefused(mode) => {
             let cause = Cause::message(&event.message);
             let (id, reason) = (&event.transfer_id, &event.error);
+            let to_payer = cause.in_version(payer_version);
+            let about = (report, id.as_str());
             vec![
-                error(frame, report, id, &event.payer_fsp, reason, cause),
-                aborted_for_payee(frame, report, id, &event.payee_fsp, reason, mode, cause),
+                error(frame, report, id, &event.payer_fsp, reason, to_payer),
+                aborted_for_payee(
+                    frame,
+                    about,
+                    &event.payee_fsp,
+                    (reason, completed),
+                    mode,
+                    cause,
+                ),
             ]
         }
     }
@@ -153,29 +192,30 @@ pub fn fulfil_timedout(
     let report = ReportKind::TransferFulfilCommitRequestTimedout;
     let (id, reason) = (&event.transfer_id, &event.error);
     let mode = event.late_mode.unwrap_or(FulfilMode::Committed);
+    let completed = event.completed_timestamp.unwrap_or(frame.now);
+    let to_payer = Cause::none().in_version(event.payer_version.as_deref());
+    let to_payee = Cause::none().in_version(event.payee_version.as_deref());
     let notices = event.destinations.iter().map(|role| match role {
-        Role::Payer => error(frame, report, id, &event.payer_fsp, reason, Cause::none()),
+        Role::Payer => error(frame, report, id, &event.payer_fsp, reason, to_payer),
         Role::Payee => aborted_for_payee(
             frame,
-            report,
-            id,
+            (report, id),
             &event.payee_fsp,
-            reason,
+            (reason, completed),
             mode,
-            Cause::none(),
+            to_payee,
         ),
     });
     notices.collect()
 }
 
-/// Tell the payee FSP that a transfer is aborted which it was ready to commit: by PATCH when it
-/// waits for one, else by PUT …/error.
+/// Tell the payee FSP that a transfer is aborted which it was ready to commit, why and when: by PATCH when
+/// it waits for one, else by PUT …/error.
 fn aborted_for_payee(
     frame: &Frame<'_>,
-    report: ReportKind,
-    transfer_id: &str,
+    (report, transfer_id): (ReportKind, &str),
     payee: &str,
-    reason: &ErrorInformation,
+    (reason, completed): (&ErrorInformation, u64),
     mode: FulfilMode,
     cause: Cause<'_>,
 ) -> Notice {
@@ -184,7 +224,7 @@ fn aborted_for_payee(
         FulfilMode::Reserved => frame.originate(
             cause,
             ("PATCH", format!("/transfers/{transfer_id}")),
-            aborted_body(frame.now, reason),
+            aborted_body(completed, reason),
             payee,
             (report, transfer_id),
         ),

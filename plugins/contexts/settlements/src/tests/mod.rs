@@ -87,6 +87,7 @@ fn requested(payer: &str, payee: &str, currency: &str, units: u128) -> requested
         expiration: 9,
         request_hash: "h".to_owned(),
         message: message(),
+        answer_version: Some("1.0".to_owned()),
     }
 }
 
@@ -116,6 +117,7 @@ fn transfer(
         payer_position: position(),
         payee_position: position(),
         message: message(),
+        payer_version: None,
     };
     world.now += 1;
     recording::record(world, settings, &event).unwrap();

@@ -105,25 +105,69 @@ fn a_commitment_that_is_not_the_payees_changes_nothing() {
 }
 
 #[test]
-fn a_message_that_names_another_destination_than_the_payer_changes_nothing() {
-    let mut world = prepared();
-    let before = world.transfers.clone();
+fn a_commitment_for_another_than_the_payer_ends_the_transfer_and_both_are_told() {
     for destination in ["otherfsp", PAYEE] {
-        let mut event = commitment("t1", FulfilMode::Committed);
+        let mut world = prepared();
+        let mut event = commitment("t1", FulfilMode::Reserved);
         event.destination_fsp = Some(destination.to_owned());
         fulfil(&mut world, event);
-        assert_eq!(refused(&mut world), (PAYEE.to_owned(), "3100".to_owned()));
-        let mut event = refusal("t1");
-        event.destination_fsp = Some(destination.to_owned());
-        reject(&mut world, event);
-        assert_eq!(refused(&mut world), (PAYEE.to_owned(), "3100".to_owned()));
+        let Publication::RejectRequestProcessed(rejected) = world.only() else {
+            panic!("not rejected");
+        };
+        assert_eq!(rejected.error.code, "3100");
+        assert_eq!(
+            rejected.rejection,
+            Rejection::FulfilmentRefused(FulfilMode::Reserved)
+        );
+        assert_eq!(world.state("t1"), Some(State::Rejected));
+        assert_eq!(world.legs("t1"), (1, 0, 1));
     }
-    assert_eq!(world.transfers, before);
     // Who leaves it open means the payer FSP.
+    let mut world = prepared();
     let mut event = commitment("t1", FulfilMode::Committed);
     event.destination_fsp = None;
     fulfil(&mut world, event);
     assert_eq!(world.state("t1"), Some(State::Committed));
+}
+
+#[test]
+fn a_refusal_for_another_than_the_payer_is_the_payees_word_all_the_same() {
+    let mut world = prepared();
+    let mut event = refusal("t1");
+    event.destination_fsp = Some("otherfsp".to_owned());
+    reject(&mut world, event);
+    let Publication::RejectRequestProcessed(rejected) = world.only() else {
+        panic!("not rejected");
+    };
+    assert_eq!(rejected.rejection, Rejection::DeclinedByPayee);
+    assert_eq!(rejected.error, payee_error());
+    assert_eq!(world.legs("t1"), (1, 0, 1));
+}
+
+#[test]
+fn a_strangers_commitment_ends_nothing_whatever_it_names() {
+    let mut world = prepared();
+    let before = world.transfers.clone();
+    for destination in [None, Some(PAYER), Some("otherfsp")] {
+        let mut event = commitment("t1", FulfilMode::Committed);
+        event.requester_fsp = "otherfsp".to_owned();
+        event.destination_fsp = destination.map(str::to_owned);
+        event.fulfilment = None;
+        fulfil(&mut world, event);
+        assert_eq!(
+            refused(&mut world),
+            ("otherfsp".to_owned(), "3100".to_owned())
+        );
+        let mut event = refusal("t1");
+        event.requester_fsp = "otherfsp".to_owned();
+        event.destination_fsp = destination.map(str::to_owned);
+        reject(&mut world, event);
+        assert_eq!(
+            refused(&mut world),
+            ("otherfsp".to_owned(), "3100".to_owned())
+        );
+    }
+    assert_eq!(world.transfers, before);
 }
 
 #[test]
@@ -148,9 +192,16 @@ fn a_fulfilment_that_does_not_match_ends_the_transfer_and_releases_the_funds() {
         fulfil(&mut world, event);
         let again = response(&mut world);
         assert_eq!(again.answer, Answer::Patch);
-        assert!(
-            matches!(again.outcome, TransferQueryResult::Failed(error) if error.code == "3100")
+        // In reserved mode the payee FSP waits for a PATCH: the same that it was sent first.
+        let TransferQueryResult::Found(status) = again.outcome else {
+            panic!("not found");
+        };
+        assert_eq!(status.state, TransferState::Aborted);
+        assert_eq!(
+            status.cause.map(|cause| cause.code).as_deref(),
+            Some("3100")
         );
+        assert_eq!(status.completed_timestamp, rejected.completed_timestamp);
         fulfil(&mut world, commitment("t1", FulfilMode::Committed));
         assert_eq!(refused(&mut world).1, "3106");
         assert_eq!(world.legs("t1"), (1, 0, 1));
@@ -194,6 +245,29 @@ fn a_commitment_at_the_expiration_is_too_late() {
 }
 
 #[test]
+fn a_commitment_that_arrived_in_time_commits_however_late_it_is_handled() {
+    for (arrived_at, handled_at, state) in [
+        (EXPIRATION - 1, EXPIRATION + 60_000, State::Committed),
+        (EXPIRATION, EXPIRATION + 1, State::Rejected),
+        // The clock was set back in between: it has arrived by now.
+        (EXPIRATION + 5, EXPIRATION - 1, State::Committed),
+    ] {
+        let mut world = prepared();
+        world.now = handled_at;
+        let mut event = commitment("t1", FulfilMode::Committed);
+        event.arrived_at = Some(arrived_at);
+        fulfil(&mut world, event);
+        assert_eq!(world.state("t1"), Some(state), "{arrived_at} {handled_at}");
+        assert!(world.reminders.is_empty());
+    }
+    // Who says nothing of its arrival is judged by when it is handled.
+    let mut world = prepared();
+    world.now = EXPIRATION;
+    fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+    assert_eq!(world.state("t1"), Some(State::Rejected));
+}
+
+#[test]
 fn a_reminder_ends_a_transfer_that_waits_for_the_payee_and_tells_both() {
     let mut world = prepared();
     world.now = EXPIRATION;
@@ -229,6 +303,37 @@ fn a_reminder_ends_a_transfer_that_waits_for_the_payee_and_tells_both() {
     reminder_elapsed(&mut world, &reminder("t1"));
     assert!(world.published.is_empty());
     assert_eq!(world.legs("t1"), (1, 0, 1));
+}
+
+#[test]
+fn a_timeout_is_told_in_the_version_that_was_asked_for_and_queries_tell_its_cause_and_time() {
+    let mut world = prepared();
+    world.now = EXPIRATION + 3;
+    reminder_elapsed(&mut world, &reminder("t1"));
+    let Publication::FulfilComitRequestTimedout(event) = world.only() else {
+        panic!("not timed out");
+    };
+    assert_eq!(event.payer_version.as_deref(), Some("1.0"));
+    assert_eq!(event.payee_version, None, "it has not said anything");
+    assert_eq!(event.completed_timestamp, Some(EXPIRATION + 3));
+    world.now = EXPIRATION + 500;
+    let mut late = commitment("t1", FulfilMode::Reserved);
+    late.answer_version = Some("1.2".to_owned());
+    fulfil(&mut world, late);
+    let Publication::FulfilComitRequestTimedout(event) = world.only() else {
+        panic!("the late payee is not told");
+    };
+    assert_eq!(event.payee_version.as_deref(), Some("1.2"));
+    assert_eq!(event.completed_timestamp, Some(EXPIRATION + 3));
+    query(&mut world, question("t1", PAYER));
+    let TransferQueryResult::Found(status) = response(&mut world).outcome else {
+        panic!("not found");
+    };
+    assert_eq!(status.completed_timestamp, Some(EXPIRATION + 3));
+    assert_eq!(
+        status.cause.map(|cause| cause.code).as_deref(),
+        Some("3303")
+    );
 }
 
 #[test]

@@ -143,7 +143,8 @@ impl Surroundings for Fake {
     }
 
     fn judge_fulfil(&mut self, id: &str, input: &transfer_fulfil_check::Input) -> Verdict {
-        assert_eq!((id, input.now), (&*input.transfer.transfer_id, self.now));
+        assert_eq!(id, input.transfer.transfer_id);
+        assert!(input.now <= self.now && input.now < input.transfer.expiration);
         self.verdict()
     }
 
@@ -267,6 +268,7 @@ pub fn request(id: &str) -> allocated::Event {
         payer_accounts: accounts("payer", "L", "P"),
         payee_accounts: accounts("payee", "P", "L"),
         message: message("POST"),
+        answer_version: Some("1.0".to_owned()),
     }
 }
 
@@ -317,6 +319,8 @@ pub fn commitment(id: &str, mode: FulfilMode) -> fulfil_requested::Event {
         completed_timestamp: None,
         request_hash: format!("fulfil-{mode:?}"),
         message: message("PUT"),
+        arrived_at: None,
+        answer_version: None,
     }
 }
 
@@ -327,6 +331,7 @@ pub fn refusal(id: &str) -> reject_requested::Event {
         destination_fsp: None,
         error: payee_error(),
         message: message("PUT"),
+        answer_version: None,
     }
 }
 
@@ -339,6 +344,7 @@ pub fn question(id: &str, requester: &str) -> query_received::Event {
         transfer_id: id.to_owned(),
         requester_fsp: requester.to_owned(),
         message: message("GET"),
+        answer_version: Some("1.1".to_owned()),
     }
 }
 

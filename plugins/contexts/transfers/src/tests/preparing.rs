@@ -44,7 +44,7 @@ fn a_transfer_document_reads_as_an_operator_expects() {
             r#"{"transferId":"t1","payerFsp":"payerfsp","payeeFsp":"payeefsp","#,
             r#""amount":{"currency":"USD","scale":2,"minorUnits":"1050"},"#,
             r#""condition":"fH9pAYDQbmoZLPbvv3CSW2RfjU4jvM4ApG_fqGnR7Xs","expiration":1000,"#,
-            r#""requestHash":"hash-1","settlementModel":"DEFERRED_NET","#,
+            r#""requestHash":"hash-1","payerVersion":"1.0","settlementModel":"DEFERRED_NET","#,
             r#""payerAccounts":{"debit":"payer-L","credit":"payer-P"},"#,
             r#""payeeAccounts":{"debit":"payee-P","credit":"payee-L"},"state":"PREPARED","#,
             r#""history":[{"state":"RECEIVED","at":5},{"state":"PREPARED","at":5}],"deliveries":[]}"#
