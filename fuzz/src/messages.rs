@@ -209,6 +209,7 @@ fn message_of(inbound: &Inbound) -> &Message {
         Inbound::QueryParticipant(event) => &event.message,
         Inbound::QueryParty(event) => &event.message,
         Inbound::AnswerParty(event) => &event.message,
+        Inbound::RefuseAnswer(event) => &event.message,
         Inbound::RequestQuote(event) => &event.message,
         Inbound::AnswerQuote(event) => &event.message,
         Inbound::RefuseQuote(event) => &event.message,
@@ -272,6 +273,12 @@ fn is_allowed(inbound: &Inbound, body: &Value, sent: &Sent) {
         Inbound::QueryParticipant(event) => is_party(&event.party.identifier),
         Inbound::QueryParty(event) => is_party(&event.party.identifier),
         Inbound::AnswerParty(event) => is_party(&event.party.identifier),
+        Inbound::RefuseAnswer(event) => {
+            is_party(&event.party.identifier);
+            assert_eq!(event.error.code, "3101");
+            let named = text("/party/partyIdInfo/fspId");
+            assert!(!named.is_empty() && named != event.requester_fsp);
+        }
     }
 }
 
