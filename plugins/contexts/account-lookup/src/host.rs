@@ -19,7 +19,7 @@ use rialto_sdk::scheme::settings;
 use rialto_sdk::{info, logging};
 use serde::{Deserialize, Serialize};
 
-const ASSOCIATIONS: Collection<PartyAssociations> = Collection::new("associations");
+const ASSOCIATIONS: Collection<PartyAssociations> = crate::documents::ASSOCIATIONS;
 const WAITING: Collection<WaitingQueries> = Collection::new("waiting-queries");
 
 struct Host;
@@ -180,7 +180,7 @@ impl reminder_handler::Guest for Component {
         let Reminder {
             party_key,
             requester,
-        } = serde_json::from_str(&payload)
+        } = rialto_sdk::documents::read(&payload)
             .unwrap_or_else(|problem| panic!("the reminder {id:?} cannot be read: {problem}"));
         if let Some(party) = queries::elapse(&mut Host, &party_key, &requester) {
             about(&party);

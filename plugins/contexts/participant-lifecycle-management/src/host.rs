@@ -56,6 +56,14 @@ impl Store for Host {
     fn scan(&mut self, collection: &str, range: &Range, cursor: Option<&str>, limit: u32) -> Page {
         HostStore.scan(collection, range, cursor, limit)
     }
+
+    fn note_known(&mut self, collection: &'static str, id: &str, is_known: bool) {
+        HostStore.note_known(collection, id, is_known);
+    }
+
+    fn is_known(&self, collection: &'static str, id: &str) -> bool {
+        HostStore.is_known(collection, id)
+    }
 }
 
 impl Ledger for Host {

@@ -21,7 +21,7 @@ pub struct Given {
 }
 
 /// Warnings that have been given.
-const WARNINGS: Collection<Given> = Collection::new("liquidity-warnings");
+pub(crate) const WARNINGS: Collection<Given> = Collection::new("liquidity-warnings");
 
 /// A warning is due; it is given unless it has been. Answers whether it is.
 pub fn warn(

@@ -37,12 +37,12 @@ impl Direction {
 }
 
 /// What the bank calls funds that were moved: nothing is moved twice under one name.
-const REFERENCES: Collection<Used> = Collection::new("funds-references");
+pub(crate) const REFERENCES: Collection<Used> = Collection::new("funds-references");
 
 /// A document of the collection `funds-references`, by participant, currency, direction and reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Used {
+pub(crate) struct Used {
     /// By this request.
     request: String,
 }

@@ -3,6 +3,7 @@
 mod histories;
 mod operators;
 mod retention;
+mod rollback;
 mod settlement;
 
 use super::Ledger;
