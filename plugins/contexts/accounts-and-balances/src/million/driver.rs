@@ -43,7 +43,8 @@ pub struct World {
     /// How often each operation was granted and refused.
     pub tally: BTreeMap<&'static str, [u64; 2]>,
     pub count: u64,
-    remembered: Vec<Again>,
+    /// With the number of the transfer that was prepared.
+    remembered: Vec<(Again, Option<usize>)>,
 }
 
 pub fn owner(owner: usize) -> String {
@@ -147,15 +148,16 @@ impl World {
         self.tally.entry(what).or_default()[usize::from(outcome.is_err())] += 1;
         let is_repeatable = !matches!(
             what,
-            "cover" | "limit" | "status" | "fulfil" | "release" | "close"
+            "prepare" | "cover" | "limit" | "status" | "fulfil" | "release" | "close"
         );
         if outcome.is_ok() && is_repeatable {
-            self.remember(Box::new(act));
+            self.remember(Box::new(act), None);
         }
         outcome.is_ok()
     }
 
-    fn remember(&mut self, granted: Again) {
+    fn remember(&mut self, granted: Again, prepared: Option<usize>) {
+        let granted = (granted, prepared);
         if self.remembered.len() < REMEMBERED {
             self.remembered.push(granted);
         } else {
@@ -220,9 +222,9 @@ impl World {
             },
         };
         let expected = self.model.prepare(&transfer);
-        if self.compare("prepare", expected, move |ledger| {
-            ledger.prepare(request.clone()).map(drop)
-        }) {
+        let act = move |ledger: &mut Ledger<'_, Memory>| ledger.prepare(request.clone()).map(drop);
+        if self.compare("prepare", expected, act.clone()) {
+            self.remember(Box::new(act), Some(self.transfers.len()));
             self.transfers.push(transfer);
         }
     }
@@ -302,9 +304,9 @@ impl World {
         });
         // What was set aside already posts nothing: done again later, it would be a new request.
         if granted && self.store.entries.len() > entries {
-            self.remember(Box::new(move |ledger| {
-                ledger.reserve_cover(&request).map(drop)
-            }));
+            let again =
+                move |ledger: &mut Ledger<'_, Memory>| ledger.reserve_cover(&request).map(drop);
+            self.remember(Box::new(again), None);
         }
     }
 
@@ -345,18 +347,25 @@ impl World {
         });
     }
 
-    /// A granted request once more: granted, and nothing is written.
+    /// A granted request once more: granted, unless what it has reserved was released, and nothing is written.
     fn repeat(&mut self) {
         if self.remembered.is_empty() {
             return;
         }
         let number = self.dice.below(self.remembered.len() as u64) as usize;
         let before = self.store.writes;
-        let outcome = self.remembered[number](&mut Ledger::new(&mut self.store, self.count));
+        let (again, prepared) = &self.remembered[number];
+        let is_released = prepared.is_some_and(|n| self.transfers[n].state == State::Released);
+        let outcome = again(&mut Ledger::new(&mut self.store, self.count));
+        let expected = if is_released {
+            Err(Refusal::State)
+        } else {
+            Ok(())
+        };
         assert_eq!(
-            outcome,
-            Ok(()),
-            "a repeat is granted, operation {}",
+            outcome.map_err(|error| refusal(&error)),
+            expected,
+            "a repeat, operation {}",
             self.count
         );
         assert_eq!(
