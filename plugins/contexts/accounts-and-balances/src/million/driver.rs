@@ -7,9 +7,10 @@ use super::store::Memory;
 use crate::bindings::exports::rialto::accounts_and_balances::{
     create_participant_accounts_with_limits as create,
     enabled_disabled_participant_account as status,
-    manage_funds_credit_debit_pair_instruction as funds, process_transfer_fulfil as fulfil,
-    process_transfer_prepare as prepare, process_transfer_release as release,
-    record_liquidity_reservation_entries as cover, update_participant_account_limit as limit,
+    manage_funds_credit_debit_pair_instruction as funds, move_settled_funds as between_models,
+    process_transfer_fulfil as fulfil, process_transfer_prepare as prepare,
+    process_transfer_release as release, record_liquidity_reservation_entries as cover,
+    update_participant_account_limit as limit,
 };
 use crate::bindings::rialto::accounts_and_balances::types::{
     AccountWithLimit, LedgerError, SettlementHold, SettlementTiming,
@@ -181,7 +182,8 @@ impl World {
             0..=29 => self.prepare(participant, currency),
             30..=54 => return self.end().unwrap_or(currency),
             55..=69 => self.record(currency),
-            70..=79 => self.funds(participant, currency),
+            70..=77 => self.funds(participant, currency),
+            78..=79 => self.move_funds(participant, currency),
             80..=84 => self.cover(participant, currency),
             85..=87 => self.limit(participant, currency),
             88..=89 => self.status(participant, currency),
@@ -286,6 +288,22 @@ impl World {
         let what = if is_deposit { "deposit" } else { "withdrawal" };
         self.compare(what, expected, move |ledger| {
             ledger.manage_funds(&request, HUB).map(drop)
+        });
+    }
+
+    fn move_funds(&mut self, participant: usize, currency: usize) {
+        let model = self.dice.below(2) as usize;
+        let units = i128::from(self.dice.below(500));
+        let expected = self.model.move_funds(participant, currency, model, units);
+        let request = between_models::Request {
+            instruction_id: format!("m{}", self.count),
+            participant: owner(participant),
+            source_model: ["NET", "GROSS"][model].to_owned(),
+            target_model: ["GROSS", "NET"][model].to_owned(),
+            amount: amount(currency, units),
+        };
+        self.compare("move", expected, move |ledger| {
+            ledger.move_settled_funds(&request).map(drop)
         });
     }
 

@@ -1,6 +1,7 @@
 //! The ledger's operations one by one, and the worked example of the account model.
 
 mod histories;
+mod obligations;
 mod operators;
 mod retention;
 mod rollback;
@@ -324,10 +325,10 @@ fn what_is_released_cannot_be_fulfilled_and_what_is_fulfilled_cannot_be_released
             "the reservation of transfer t1 is released",
         ),
         (
-        (
             book.prepare("t1", "A", "USD", 300).err(),
             "the reservation of transfer t1 is released",
         ),
+        (
             book.release("t2").err(),
             "the reservation of transfer t2 is fulfilled",
         ),
