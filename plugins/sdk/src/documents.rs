@@ -1,9 +1,19 @@
 //! Typed collections of JSON documents, over the host's storage or, in a native test, over [`Memory`].
+//!
+//! A document may have members that this release does not know, because a newer one has written it and was
+//! rolled back. It is read without them, and they stay in it when it is written: [`keep`] says what is
+//! promised. A document of which the type knows every member costs nothing more.
+
+pub mod keep;
+mod lenient;
 
 use crate::bindings::rialto::host::storage;
 pub use crate::bindings::rialto::host::storage::{Page as StoredPage, Range};
+pub use lenient::{known, read};
 use serde::{Serialize, de::DeserializeOwned};
-use std::collections::BTreeMap;
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
 use std::marker::PhantomData;
 
 /// Where documents are: as the host's `storage`, so that a test can stand in for it.
@@ -26,6 +36,14 @@ pub trait Store {
         cursor: Option<&str>,
         limit: u32,
     ) -> storage::Page;
+    /// Note whether the type of the collection knows every member of the document that was read: then it
+    /// may be written without another look at it.
+    fn note_known(&mut self, _collection: &'static str, _id: &str, _is_known: bool) {}
+    /// Whether it was noted that it does; a store that notes nothing has documents looked at before each
+    /// write.
+    fn is_known(&self, _collection: &'static str, _id: &str) -> bool {
+        false
+    }
 }
 
 impl<S: Store + ?Sized> Store for &mut S {
@@ -58,6 +76,23 @@ impl<S: Store + ?Sized> Store for &mut S {
     ) -> storage::Page {
         (**self).scan(collection, range, cursor, limit)
     }
+
+    fn note_known(&mut self, collection: &'static str, id: &str, is_known: bool) {
+        (**self).note_known(collection, id, is_known);
+    }
+
+    fn is_known(&self, collection: &'static str, id: &str) -> bool {
+        (**self).is_known(collection, id)
+    }
+}
+
+/// Most documents that an instance notes: a turn writes fewer, and what is forgotten is looked at again.
+const NOTED_MAX: usize = 16;
+
+thread_local! {
+    /// The documents that this instance has read last and knows every member of. Its own release adds none
+    /// that it does not know; of what another one has written in between, a turn knows when it reads it.
+    static NOTED: RefCell<VecDeque<(&'static str, String)>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// The host's storage.
@@ -93,6 +128,34 @@ impl Store for HostStore {
         limit: u32,
     ) -> storage::Page {
         storage::scan(collection, range, cursor, limit)
+    }
+
+    fn note_known(&mut self, collection: &'static str, id: &str, is_known: bool) {
+        NOTED.with_borrow_mut(|noted| {
+            let at = noted
+                .iter()
+                .position(|(of, noted)| *of == collection && noted == id);
+            match at {
+                Some(at) if !is_known => {
+                    noted.remove(at);
+                }
+                None if is_known => {
+                    if noted.len() == NOTED_MAX {
+                        noted.pop_front();
+                    }
+                    noted.push_back((collection, id.to_owned()));
+                }
+                _ => {}
+            }
+        });
+    }
+
+    fn is_known(&self, collection: &'static str, id: &str) -> bool {
+        NOTED.with_borrow(|noted| {
+            noted
+                .iter()
+                .any(|(of, noted)| *of == collection && noted == id)
+        })
     }
 }
 
@@ -168,6 +231,10 @@ impl Store for Memory {
 #[derive(Debug)]
 pub struct Collection<T> {
     name: &'static str,
+    /// The members that elements of lists are named by.
+    names: &'static [&'static str],
+    /// Whether the type itself refuses members that it does not know.
+    is_strict: bool,
     documents: PhantomData<fn() -> T>,
 }
 
@@ -186,8 +253,33 @@ impl<T> Collection<T> {
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
+            names: &[],
+            is_strict: true,
             documents: PhantomData,
         }
+    }
+
+    /// As it is, with documents in which elements of lists change: one is the same as before if its members
+    /// of these names are, so that it keeps what this release does not know of it.
+    #[must_use]
+    pub const fn with_elements_named_by(self, names: &'static [&'static str]) -> Self {
+        Self { names, ..self }
+    }
+
+    /// As it is, with a type that cannot refuse what it does not know (`#[serde(flatten)]` and tagged
+    /// enumerations cannot): each write compares with what is there. See [`known`] for what is flattened.
+    #[must_use]
+    pub const fn of_lenient_documents(self) -> Self {
+        Self {
+            is_strict: false,
+            ..self
+        }
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
     }
 
     /// The collection in a store: what a test can stand in for.
@@ -224,29 +316,57 @@ impl<T: DeserializeOwned> Collection<T> {
         self.within(&mut HostStore).scan(range, cursor, limit)
     }
 
-    fn decode(&self, id: &str, body: &str) -> T {
-        serde_json::from_str(body).unwrap_or_else(|error| {
-            panic!(
-                "document {:?} of collection {:?} cannot be read: {error}",
-                id, self.name
-            )
-        })
+    /// The document, and whether its type knows every member of it.
+    fn decode(&self, id: &str, body: &str) -> (T, bool) {
+        match serde_json::from_str(body) {
+            Ok(document) => (document, self.is_strict),
+            Err(error) => match lenient::read_known(body) {
+                Ok(document) => (document, false),
+                Err(_) => panic!(
+                    "document {:?} of collection {:?} cannot be read: {error}",
+                    id, self.name
+                ),
+            },
+        }
     }
 }
 
-impl<T: Serialize> Collection<T> {
-    /// Write the document, whether it exists or not.
+impl<T: Serialize + DeserializeOwned> Collection<T> {
+    /// Write the document, whether it exists or not. What is there and this release does not know stays.
     pub fn put(&self, id: &str, document: &T) {
         self.within(&mut HostStore).put(id, document);
     }
 
+    /// The document's body, with what of the stored one its type does not know.
+    #[cold]
+    fn merged(&self, id: &str, document: &T, stored: &str) -> String {
+        let (known, is_known) = self.decode(id, stored);
+        if is_known {
+            return self.encode(id, document);
+        }
+        let stored: Value = self.expect(id, serde_json::from_str(stored));
+        let known = self.expect(id, serde_json::to_value(known));
+        let mut written = self.expect(id, serde_json::to_value(document));
+        keep::keep(&stored, &known, &mut written, self.names);
+        self.expect(id, serde_json::to_string(&written))
+    }
+}
+
+impl<T: Serialize> Collection<T> {
     /// Write the document only if it does not exist. Answers whether it was written.
     pub fn insert_if_absent(&self, id: &str, document: &T) -> bool {
         self.within(&mut HostStore).insert_if_absent(id, document)
     }
 
     fn encode(&self, id: &str, document: &T) -> String {
-        serde_json::to_string(document).unwrap_or_else(|error| {
+        self.expect(id, serde_json::to_string(document))
+    }
+}
+
+impl<T> Collection<T> {
+    /// What every document of ours has: a JSON text.
+    fn expect<V>(&self, id: &str, made: serde_json::Result<V>) -> V {
+        made.unwrap_or_else(|error| {
             panic!(
                 "document {:?} of collection {:?} cannot be written: {error}",
                 id, self.name
@@ -274,14 +394,21 @@ impl<T: DeserializeOwned, S: Store + ?Sized> Within<'_, T, S> {
     #[must_use]
     pub fn get(self, id: &str) -> Option<T> {
         let body = self.store.get(self.collection.name, id);
-        body.map(|body| self.collection.decode(id, &body))
+        self.decode(id, body)
     }
 
     /// As [`Collection::get_for_update`].
     #[must_use]
     pub fn get_for_update(self, id: &str) -> Option<T> {
         let body = self.store.get_for_update(self.collection.name, id);
-        body.map(|body| self.collection.decode(id, &body))
+        self.decode(id, body)
+    }
+
+    fn decode(self, id: &str, body: Option<String>) -> Option<T> {
+        let read = body.map(|body| self.collection.decode(id, &body));
+        let is_known = read.as_ref().is_none_or(|(_, is_known)| *is_known);
+        self.store.note_known(self.collection.name, id, is_known);
+        read.map(|(document, _)| document)
     }
 
     /// As [`Collection::scan`].
@@ -289,7 +416,7 @@ impl<T: DeserializeOwned, S: Store + ?Sized> Within<'_, T, S> {
     pub fn scan(self, range: &Range, cursor: Option<&str>, limit: u32) -> Page<T> {
         let page = self.store.scan(self.collection.name, range, cursor, limit);
         let documents = page.documents.into_iter().map(|document| {
-            let decoded = self.collection.decode(&document.id, &document.body);
+            let (decoded, _) = self.collection.decode(&document.id, &document.body);
             (document.id, decoded)
         });
         Page {
@@ -299,16 +426,30 @@ impl<T: DeserializeOwned, S: Store + ?Sized> Within<'_, T, S> {
     }
 }
 
-impl<T: Serialize, S: Store + ?Sized> Within<'_, T, S> {
+impl<T: Serialize + DeserializeOwned, S: Store + ?Sized> Within<'_, T, S> {
     /// As [`Collection::put`].
     pub fn put(self, id: &str, document: &T) {
-        let body = self.collection.encode(id, document);
-        self.store.put(self.collection.name, id, &body);
+        let name = self.collection.name;
+        let stored = if self.store.is_known(name, id) {
+            None
+        } else {
+            self.store.get_for_update(name, id)
+        };
+        let body = match stored {
+            Some(stored) => self.collection.merged(id, document, &stored),
+            None => self.collection.encode(id, document),
+        };
+        self.store.put(name, id, &body);
     }
+}
 
+impl<T: Serialize, S: Store + ?Sized> Within<'_, T, S> {
     /// As [`Collection::insert_if_absent`].
     pub fn insert_if_absent(self, id: &str, document: &T) -> bool {
         let body = self.collection.encode(id, document);
         self.store.insert_if_absent(self.collection.name, id, &body)
     }
 }
+
+#[cfg(test)]
+mod tests;

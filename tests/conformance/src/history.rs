@@ -109,7 +109,9 @@ pub fn consumers(event: &str) -> Vec<&'static str> {
             "participant-lifecycle-management",
             "settlements",
         ],
-        "transfer-prepare-liquidity-check-failed" => {
+        "transfer-prepare-liquidity-check-failed"
+        | "transfer-reject-request-processed"
+        | "transfer-fulfil-comit-request-timedout" => {
             vec!["fsp-interop-api", "participant-lifecycle-management"]
         }
         _ => vec![consumer(event)],
@@ -176,11 +178,11 @@ mod tests {
             ("invalid-fsp-in-quote-request", "fsp-interop-api"),
             ("transfer-prepare-callback-report", "transfers"),
             ("transfer-reject-requested", "transfers"),
-            ("transfer-reject-request-processed", "fsp-interop-api"),
             ("notify-report", "fsp-interop-api"),
         ] {
             assert_eq!(consumers(event), [to], "{event}");
         }
         assert_eq!(consumers("transfer-committed-fulfiled").len(), 3);
+        assert_eq!(consumers("transfer-reject-request-processed").len(), 2);
     }
 }

@@ -10,5 +10,6 @@ mod limits;
 mod outside;
 mod refusals;
 mod surfaces;
+mod values;
 mod wasi;
 mod world;

@@ -3,6 +3,7 @@
 
 use rialto_sdk::bindings::rialto::common::types::PartyId;
 use rialto_sdk::canonical::sha256_hex;
+use rialto_sdk::documents::Collection;
 use rialto_sdk::messages::{PartyDocument, spelt_once};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,10 @@ pub fn party_key(party: &PartyId) -> String {
 pub(crate) fn escape(text: &str) -> String {
     text.replace('%', "%25").replace('/', "%2F")
 }
+
+/// Parties by their keys. The counts of parts change; an FSP has one for each currency.
+pub const ASSOCIATIONS: Collection<PartyAssociations> =
+    Collection::new("associations").with_elements_named_by(&["fsp", "currency"]);
 
 /// The FSPs that a party is with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

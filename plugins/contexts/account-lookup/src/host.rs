@@ -20,7 +20,7 @@ use rialto_sdk::scheme::settings;
 use rialto_sdk::{info, logging};
 use serde::{Deserialize, Serialize};
 
-const ASSOCIATIONS: Collection<PartyAssociations> = Collection::new("associations");
+const ASSOCIATIONS: Collection<PartyAssociations> = crate::documents::ASSOCIATIONS;
 const WAITING: Collection<Waiting> = Collection::new("party-queries");
 const WAITING_TOGETHER: Collection<WaitingTogether> = Collection::new("waiting-queries");
 
@@ -213,7 +213,7 @@ impl reminder_handler::Guest for Component {
         let Reminder {
             party_key,
             requester,
-        } = serde_json::from_str(&payload)
+        } = rialto_sdk::documents::read(&payload)
             .unwrap_or_else(|problem| panic!("the reminder {id:?} cannot be read: {problem}"));
         if let Some(party) = queries::elapse(&mut Host, &party_key, &requester) {
             about(&party);

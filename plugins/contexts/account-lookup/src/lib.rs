@@ -9,6 +9,8 @@ pub mod bindings;
 pub mod documents;
 mod host;
 pub mod queries;
+#[cfg(test)]
+mod rollback;
 pub mod settings;
 pub mod surroundings;
 #[cfg(test)]

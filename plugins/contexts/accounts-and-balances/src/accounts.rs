@@ -60,6 +60,10 @@ pub struct Account {
     /// Of a settlement position: the batch or the settlement that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
+    /// Of a participant's first settlement account: the participant's settlement positions that may have
+    /// something left, by their ids. Those that were opened by a release before this was kept are missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<String>,
     /// Its latest entries.
     #[serde(default, skip_serializing_if = "Tail::is_empty")]
     pub tail: Tail,
@@ -121,6 +125,7 @@ impl Account {
             unsettled: Units(0),
             settlement_model: None,
             batch: None,
+            positions: Vec::new(),
             tail: Tail::default(),
             archived: None,
             created_at,

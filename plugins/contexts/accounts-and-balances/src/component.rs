@@ -7,11 +7,11 @@ use crate::bindings::exports::rialto::accounts_and_balances::{
     enabled_disabled_participant_account as status, get_accounts,
     get_current_liquidity_position as liquidity, get_journal_entries,
     insert_journal_entries as journal, manage_funds_credit_debit_pair_instruction as manage_funds,
-    process_transfer_fulfil as fulfil, process_transfer_prepare as prepare,
-    process_transfer_release as release, record_liquidity_reservation_entries as cover,
-    request_account_position_history as history, request_accounts_positions as positions,
-    request_reservation_accounts as reservations, update_participant_account_limit as limit,
-    update_participant_account_threshold as threshold,
+    move_settled_funds as between_models, process_transfer_fulfil as fulfil,
+    process_transfer_prepare as prepare, process_transfer_release as release,
+    record_liquidity_reservation_entries as cover, request_account_position_history as history,
+    request_accounts_positions as positions, request_reservation_accounts as reservations,
+    update_participant_account_limit as limit, update_participant_account_threshold as threshold,
 };
 use crate::bindings::exports::rialto::host::retention_handler;
 use crate::bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
@@ -136,6 +136,15 @@ impl manage_funds::Guest for AccountsAndBalances {
         subject("participant", &request.participant);
         let hub = &rialto_sdk::scheme::scheme().hub;
         ledger(|mut ledger| ledger.manage_funds(&request, hub))
+    }
+}
+
+impl between_models::Guest for AccountsAndBalances {
+    fn move_settled_funds(
+        request: between_models::Request,
+    ) -> Result<between_models::Response, LedgerError> {
+        subject("participant", &request.participant);
+        ledger(|mut ledger| ledger.move_settled_funds(&request))
     }
 }
 

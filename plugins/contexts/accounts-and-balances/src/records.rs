@@ -26,6 +26,8 @@ pub enum EntryType {
     CoverReserve,
     /// Cover given back.
     CoverRelease,
+    /// Settled funds moved to another settlement model of their owner.
+    SettlementMove,
     /// A committed transfer, in its settlement batch.
     SettlementRecord,
     /// Settled funds set aside.
@@ -67,6 +69,8 @@ pub mod steps {
     pub const FUNDS_SETTLEMENT: &str = "funds-settlement";
     /// Of a deposit or a withdrawal, in the liquidity book.
     pub const FUNDS_LIQUIDITY: &str = "funds-liquidity";
+    /// Of an instruction that moves settled funds between models.
+    pub const BETWEEN_MODELS: &str = "between-models";
     /// Of an instruction about cover.
     pub const COVER: &str = "cover";
     /// Of a transfer: the list with which Settlements records it.
@@ -87,6 +91,7 @@ impl EntryType {
             Self::WithdrawalLiquidity => "WITHDRAWAL_LIQUIDITY",
             Self::CoverReserve => "COVER_RESERVE",
             Self::CoverRelease => "COVER_RELEASE",
+            Self::SettlementMove => "SETTLEMENT_MOVE",
             Self::SettlementRecord => "SETTLEMENT_RECORD",
             Self::SettlementHold => "SETTLEMENT_HOLD",
             Self::SettlementHoldRelease => "SETTLEMENT_HOLD_RELEASE",

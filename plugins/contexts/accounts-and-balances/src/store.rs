@@ -50,7 +50,8 @@ pub(crate) const ACCOUNTS: Collection<Account> = Collection::new("accounts");
 pub(crate) const ENTRIES: Collection<Entry> = Collection::new("entries");
 pub(crate) const PAGES: Collection<Page> = Collection::new("entry-pages");
 pub(crate) const RESERVATIONS: Collection<Reservation> = Collection::new("reservations");
-const UNSETTLED_CHANGES: Collection<UnsettledChange> = Collection::new("unsettled-changes");
+pub(crate) const UNSETTLED_CHANGES: Collection<UnsettledChange> =
+    Collection::new("unsettled-changes");
 
 /// The ledger's documents: in the host's storage within the current turn, or wherever a test has them.
 #[derive(Debug, Clone, Default)]

@@ -129,13 +129,13 @@ impl Correlation {
         serde_json::to_string(self).expect("strings always have a JSON text")
     }
 
-    /// From text.
+    /// From text. A newer release that was rolled back may have put more into one that is still under way.
     ///
     /// # Panics
     /// When the text is none that [`Self::to_text`] made: only this context writes them.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
-        serde_json::from_str(text)
+        rialto_sdk::documents::read(text)
             .unwrap_or_else(|problem| panic!("the correlation {text:?} cannot be read: {problem}"))
     }
 }

@@ -9,7 +9,7 @@ use rialto_sdk::money::format_amount;
 use serde::{Deserialize, Serialize};
 
 /// Alerts, the oldest first.
-const ALERTS: Collection<AlertDocument> = Collection::new("alerts");
+pub(crate) const ALERTS: Collection<AlertDocument> = Collection::new("alerts");
 
 /// Something that operators are to hear of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use crate::bindings::rialto::notifications_and_alerts::notify_report;
 use rialto_sdk::bindings::rialto::host::http::{
     DeliveryPolicy, DeliveryReport, FailureKind, OutboundRequest, Outcome,
 };
+use rialto_sdk::documents;
 use rialto_sdk::headers::to_list;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +65,8 @@ pub fn outbound(event: notify_requested::Event, policy: DeliveryPolicy) -> Outbo
 /// When the report does not carry what [`outbound`] gave to the host.
 #[must_use]
 pub fn report(report: DeliveryReport, reported_at: u64) -> Ended {
-    let given: Correlation = serde_json::from_str(&report.correlation).unwrap_or_else(|problem| {
+    // A newer release that was rolled back may have put more into that of a request still under way.
+    let given: Correlation = documents::read(&report.correlation).unwrap_or_else(|problem| {
         panic!(
             "the correlation {:?} cannot be read: {problem}",
             report.correlation
@@ -113,6 +115,7 @@ mod tests {
     use super::*;
     use crate::settings::Settings;
     use rialto_sdk::bindings::rialto::host::http::{DeliveryFailure, OutboundResponse, WhileAway};
+    use rialto_sdk::testing::of_a_newer_release;
 
     fn requested() -> notify_requested::Event {
         notify_requested::Event {
@@ -183,6 +186,22 @@ mod tests {
             (true, 202, 3)
         );
         assert_eq!((event.reason, event.reported_at), (None, 99));
+    }
+
+    #[test]
+    fn a_report_of_what_a_newer_release_has_sent_is_understood() {
+        let correlation = outbound(requested(), policy()).correlation;
+        let newer: serde_json::Value = serde_json::from_str(&correlation).unwrap();
+        let newer = of_a_newer_release(&newer, &[]);
+        let report = DeliveryReport {
+            id: 1,
+            correlation: newer.to_string(),
+            attempts: 3,
+            outcome: Outcome::Delivered(response(202)),
+        };
+        let understood = super::report(report, 99);
+        let as_ever = ended(Outcome::Delivered(response(202)));
+        assert_eq!(understood, as_ever);
     }
 
     #[test]

@@ -107,7 +107,10 @@ fn cut(text: &str, bytes_max: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::alerts::ALERTS;
     use crate::bindings::rialto::notifications_and_alerts::notify_report;
+    use crate::notices::NOTICES;
+    use rialto_sdk::testing::survives_a_rollback;
 
     fn report(delivered: bool, attempts: u32, answer: &str) -> ReportDocument {
         ReportDocument::new(&Ended {
@@ -143,6 +146,18 @@ mod tests {
             id,
             "payerfsp/1700000000000/1b4e28ba-2fa1-41d2-883f-0016d3cca427"
         );
+    }
+
+    #[test]
+    fn documents_are_read_and_keep_what_a_newer_release_has_added() {
+        let mut full = report(false, 2, "no");
+        full.reason = Some("r".to_owned());
+        survives_a_rollback(&REPORTS, &full, &[]);
+        let alert = r#"{"alert":"a","participant":"p","message":"m","raisedAt":1}"#;
+        survives_a_rollback(&ALERTS, &serde_json::from_str(alert).unwrap(), &[]);
+        let notice = r#"{"audience":"checkers","request":"r","kind":"k","participant":"p","state":"s",
+            "message":"m","at":1}"#;
+        survives_a_rollback(&NOTICES, &serde_json::from_str(notice).unwrap(), &[]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct Activation {
     pub at: u64,
 }
 
-const ACTIVATIONS: Collection<Activation> = Collection::new("activations");
+pub(crate) const ACTIVATIONS: Collection<Activation> = Collection::new("activations");
 
 /// Gives the manifest's participants from the one at a place, at most so many.
 pub type Listed<'a> = &'a dyn Fn(u32, u32) -> Vec<scheme::Participant>;

@@ -11,6 +11,8 @@ use serde_json::Value;
 
 /// Changes by participant and number.
 pub const CHANGES: Collection<Change> = Collection::new("changes");
+/// The same as they are written: hashes are of everything that is, whichever release has written it.
+const WRITTEN: Collection<Value> = Collection::new("changes");
 
 /// Who changed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,12 +83,15 @@ impl Change {
     /// The hash that the entry ought to have.
     #[must_use]
     pub fn hash_of(&self) -> String {
-        let mut value = serde_json::to_value(self).unwrap_or_default();
-        if let Some(members) = value.as_object_mut() {
-            members.remove("hash");
-        }
-        request_hash(&value)
+        hash_of(serde_json::to_value(self).unwrap_or_default())
     }
+}
+
+fn hash_of(mut change: Value) -> String {
+    if let Some(members) = change.as_object_mut() {
+        members.remove("hash");
+    }
+    request_hash(&change)
 }
 
 /// Append a change to a participant's history. The participant is to be written after it.
@@ -134,14 +139,16 @@ pub fn id(participant: &str, n: u64) -> String {
 pub fn broken(store: &mut (impl Store + ?Sized), participant: &Participant) -> Option<u64> {
     let mut previous = String::new();
     for n in 0..participant.changes {
-        let change = CHANGES.within(store).get(&id(&participant.participant, n));
+        let change = WRITTEN.within(store).get(&id(&participant.participant, n));
         let Some(change) = change else {
             return Some(n);
         };
-        if change.n != n || change.previous != previous || change.hash != change.hash_of() {
+        let follows = change["n"] == n && change["previous"] == *previous;
+        let hash = change["hash"].as_str().unwrap_or_default().to_owned();
+        if !follows || hash != hash_of(change) {
             return Some(n);
         }
-        previous = change.hash;
+        previous = hash;
     }
     (previous != participant.last_change_hash).then(|| participant.changes.saturating_sub(1))
 }

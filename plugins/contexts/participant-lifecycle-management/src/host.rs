@@ -6,6 +6,7 @@ use crate::bindings::rialto::accounts_and_balances::{
     enabled_disabled_participant_account as enabled_disabled,
     get_current_liquidity_position as current_position,
     manage_funds_credit_debit_pair_instruction as manage_funds,
+    move_settled_funds as between_models,
     record_liquidity_reservation_entries as reservation_entries,
     request_account_position_history as position_history,
     request_accounts_positions as accounts_positions,
@@ -56,6 +57,14 @@ impl Store for Host {
     fn scan(&mut self, collection: &str, range: &Range, cursor: Option<&str>, limit: u32) -> Page {
         HostStore.scan(collection, range, cursor, limit)
     }
+
+    fn note_known(&mut self, collection: &'static str, id: &str, is_known: bool) {
+        HostStore.note_known(collection, id, is_known);
+    }
+
+    fn is_known(&self, collection: &'static str, id: &str) -> bool {
+        HostStore.is_known(collection, id)
+    }
 }
 
 impl Ledger for Host {
@@ -78,6 +87,13 @@ impl Ledger for Host {
         request: &manage_funds::Request,
     ) -> Result<manage_funds::Response, LedgerError> {
         manage_funds::manage_funds_credit_debit_pair_instruction(request)
+    }
+
+    fn move_between_models(
+        &mut self,
+        request: &between_models::Request,
+    ) -> Result<between_models::Response, LedgerError> {
+        between_models::move_settled_funds(request)
     }
 
     fn enable(

@@ -58,7 +58,9 @@ mod component {
     };
     use crate::bindings::exports::rialto::transfers::{
         transfer_committed_fulfiled as committed,
+        transfer_fulfil_comit_request_timedout as timedout,
         transfer_prepare_liquidity_check_failed as liquidity_check_failed,
+        transfer_reject_request_processed as rejected,
     };
     use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
     use crate::bindings::rialto::participant_lifecycle_management::participant_liquidity_threshold_exceeded as warned;
@@ -196,6 +198,20 @@ mod component {
         fn transfer_committed_fulfiled(event: committed::Event) {
             subject("transfer", &event.transfer_id);
             warnings::recovered(&mut Host, &event.payee_fsp, &event.payee_position);
+        }
+    }
+
+    impl rejected::Guest for ParticipantLifecycleManagement {
+        fn transfer_reject_request_processed(event: rejected::Event) {
+            subject("transfer", &event.transfer_id);
+            warnings::released(&mut Host, &event.payer_fsp);
+        }
+    }
+
+    impl timedout::Guest for ParticipantLifecycleManagement {
+        fn transfer_fulfil_comit_request_timedout(event: timedout::Event) {
+            subject("transfer", &event.transfer_id);
+            warnings::released(&mut Host, &event.payer_fsp);
         }
     }
 

@@ -88,8 +88,9 @@ impl From<State> for ParticipantState {
     }
 }
 
-/// Participants by id.
-pub const PARTICIPANTS: Collection<Participant> = Collection::new("participants");
+/// Participants by id. Their accounts change; a currency has one.
+pub const PARTICIPANTS: Collection<Participant> =
+    Collection::new("participants").with_elements_named_by(&["currency"]);
 
 /// What of an account is set aside by an approved request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

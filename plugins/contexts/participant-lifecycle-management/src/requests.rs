@@ -6,13 +6,13 @@
 
 use crate::kinds::Asked;
 use rialto_sdk::canonical::sha256_hex;
-use rialto_sdk::documents::{Collection, Store};
+use rialto_sdk::documents::{Collection, Store, known};
 use rialto_sdk::operators::version;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Requests by id.
-pub const REQUESTS: Collection<Request> = Collection::new("requests");
+pub const REQUESTS: Collection<Request> = Collection::new("requests").of_lenient_documents();
 /// What waits for approval, by kind and time.
 pub const PENDING: Collection<Pending> = Collection::new("pending");
 /// What is asked for and not decided, by what it is about.
@@ -109,7 +109,7 @@ pub struct Request {
     /// UUID.
     pub id: String,
     /// What is asked for: `kind` and `payload`.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "known")]
     pub asked: Asked,
     /// Of whom.
     pub participant: String,

@@ -2,14 +2,16 @@
 //! transfer. Each is given once; it is given anew when the liquidity has recovered in between
 //! (choreography 6.9 to 6.11).
 
+use crate::bindings::rialto::accounts_and_balances::get_current_liquidity_position::Request;
 use crate::bindings::rialto::accounts_and_balances::types::AccountPosition;
 use crate::bindings::rialto::participant_lifecycle_management::participant_liquidity_threshold_exceeded::{
     Event, Warning,
 };
 use crate::world::{self, World};
-use rialto_sdk::documents::Collection;
+use rialto_sdk::documents::{Collection, Range};
 use rialto_sdk::money::minor_units;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A document of the collection `liquidity-warnings`: a warning that has been given. It goes when
 /// the liquidity has recovered.
@@ -20,8 +22,11 @@ pub struct Given {
     pub warned_at: u64,
 }
 
+/// Warnings of one participant that are looked at: more than it can have.
+const GIVEN_MAX: u32 = 1_000;
+
 /// Warnings that have been given.
-const WARNINGS: Collection<Given> = Collection::new("liquidity-warnings");
+pub(crate) const WARNINGS: Collection<Given> = Collection::new("liquidity-warnings");
 
 /// A warning is due; it is given unless it has been. Answers whether it is.
 pub fn warn(
@@ -47,7 +52,7 @@ pub fn warn(
     true
 }
 
-/// A participant has received funds: warnings that its liquidity is above again are forgotten.
+/// A participant's liquidity has risen: warnings that its liquidity is above again are forgotten.
 pub fn recovered(world: &mut dyn World, participant: &str, position: &AccountPosition) {
     let available = minor_units(&position.available);
     let threshold = position.threshold.as_ref().map(minor_units);
@@ -63,6 +68,30 @@ pub fn recovered(world: &mut dyn World, participant: &str, position: &AccountPos
     }
 }
 
+/// A transfer of a participant has ended without a commit, and what was reserved for it is back: warnings of
+/// currencies of which enough is there again are forgotten. Whoever tells of the end does not say of which
+/// currency it is; a participant has few warnings.
+///
+/// # Panics
+/// When the ledger does not know an account that a warning was given of.
+pub fn released(world: &mut dyn World, participant: &str) {
+    // Two words for each currency, of which a scheme has tens.
+    let given = Range::Prefix(format!("{participant}/"));
+    let given = WARNINGS.within(world).scan(&given, None, GIVEN_MAX);
+    let currency = |id: &str| id.split('/').nth(1).map(str::to_owned);
+    let currencies = given.documents.iter().filter_map(|(id, _)| currency(id));
+    for currency in currencies.collect::<BTreeSet<_>>() {
+        let request = Request {
+            participant: participant.to_owned(),
+            currency,
+        };
+        let position = world.position(&request).unwrap_or_else(|error| {
+            panic!("{participant} was warned and has no account: {error:?}")
+        });
+        recovered(world, participant, &position.liquidity);
+    }
+}
+
 fn id(participant: &str, currency: &str, warning: Warning) -> String {
     let word = match warning {
         Warning::Threshold => "threshold",
@@ -74,7 +103,10 @@ fn id(participant: &str, currency: &str, warning: Warning) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bindings::rialto::accounts_and_balances::create_participant_accounts_with_limits as create_accounts;
+    use crate::bindings::rialto::accounts_and_balances::types::AccountWithLimit;
     use crate::tests::fake::Fake;
+    use crate::world::Ledger as _;
     use rialto_sdk::money::money;
 
     fn position(available: u128, threshold: Option<u128>) -> AccountPosition {
@@ -110,6 +142,59 @@ mod tests {
             panic!("the last event is no warning");
         };
         assert_eq!((last.currency.as_str(), last.warned_at), ("USD", world.now));
+    }
+
+    #[test]
+    fn a_warning_is_armed_again_when_what_was_reserved_is_back() {
+        let mut world = Fake::new();
+        let account = |currency: &str, scale, threshold: Option<u128>| AccountWithLimit {
+            currency: currency.to_owned(),
+            scale,
+            net_debit_cap: None,
+            liquidity_threshold: threshold.map(|units| money(currency, scale, units)),
+        };
+        for participant in ["payerfsp", "payerfsp2"] {
+            let accounts = vec![account("USD", 2, Some(10)), account("TZS", 0, None)];
+            let request = create_accounts::Request {
+                participant: participant.to_owned(),
+                accounts,
+            };
+            world.open(&request).unwrap();
+            for currency in ["USD", "TZS"] {
+                let mut low = position(0, None);
+                low.available = money(currency, 2, 0);
+                for warning in [Warning::Threshold, Warning::Limit] {
+                    assert!(warn(
+                        &mut world,
+                        participant.to_owned(),
+                        warning,
+                        low.clone()
+                    ));
+                }
+            }
+        }
+        let given = |world: &Fake| -> Vec<String> {
+            let given = world.documents("liquidity-warnings").into_keys();
+            given.filter(|id| id.starts_with("payerfsp/")).collect()
+        };
+        world.book("payerfsp", "USD").liquidity = 9;
+        released(&mut world, "payerfsp");
+        assert_eq!(given(&world).len(), 4, "not enough of it is back");
+        world.book("payerfsp", "USD").liquidity = 10;
+        released(&mut world, "payerfsp");
+        assert_eq!(
+            given(&world),
+            ["payerfsp/TZS/limit", "payerfsp/TZS/threshold"]
+        );
+        world.book("payerfsp", "TZS").liquidity = 1;
+        released(&mut world, "payerfsp");
+        assert_eq!(given(&world), [""; 0]);
+        released(&mut world, "payerfsp");
+        let all = world.documents("liquidity-warnings");
+        assert_eq!(all.len(), 4, "others' warnings stay: {all:?}");
+        let low = position(9, Some(10));
+        let again = warn(&mut world, "payerfsp".to_owned(), Warning::Threshold, low);
+        assert!(again, "it is given anew");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::bindings::rialto::accounts_and_balances::{
     enabled_disabled_participant_account as enabled_disabled,
     get_current_liquidity_position as current_position,
     manage_funds_credit_debit_pair_instruction as manage_funds,
+    move_settled_funds as between_models,
     record_liquidity_reservation_entries as reservation_entries,
     request_account_position_history as position_history,
     request_accounts_positions as accounts_positions,
@@ -76,6 +77,14 @@ pub trait Ledger {
         &mut self,
         request: &manage_funds::Request,
     ) -> Result<manage_funds::Response, LedgerError>;
+    /// Move settled funds between two settlement models.
+    ///
+    /// # Errors
+    /// As the ledger says.
+    fn move_between_models(
+        &mut self,
+        request: &between_models::Request,
+    ) -> Result<between_models::Response, LedgerError>;
     /// Let accounts take new reservations and funds, or not.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use rialto_sdk::time::format_date_time;
 use serde::{Deserialize, Serialize};
 
 /// Which batch takes transfers now, by model and currency.
-const OPEN: Collection<OpenBatch> = Collection::new("open-batches");
+pub(crate) const OPEN: Collection<OpenBatch> = Collection::new("open-batches");
 /// Batches by their ids.
 pub const BATCHES: Collection<Batch> = Collection::new("batches");
 /// Who is in a batch: `<batch>/<participant>`.
@@ -31,7 +31,7 @@ pub const MEMBERS: Collection<Member> = Collection::new("batch-members");
 /// A document of the collection `open-batches`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OpenBatch {
+pub(crate) struct OpenBatch {
     /// The batch; none when the latest one is closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     batch: Option<String>,

@@ -62,6 +62,14 @@ impl Store for Host {
     ) -> StoredPage {
         HostStore.scan(collection, range, cursor, limit)
     }
+
+    fn note_known(&mut self, collection: &'static str, id: &str, is_known: bool) {
+        HostStore.note_known(collection, id, is_known);
+    }
+
+    fn is_known(&self, collection: &'static str, id: &str) -> bool {
+        HostStore.is_known(collection, id)
+    }
 }
 
 impl World for Host {

@@ -50,6 +50,20 @@ async fn alerts(world: &World, count: usize) -> Vec<String> {
     .unwrap()
 }
 
+async fn warnings_are_forgotten(world: &World) {
+    until("the warnings are forgotten", SOON, async || {
+        let given = [
+            "documents",
+            "participant-lifecycle-management",
+            "liquidity-warnings",
+        ];
+        let given = world.host.cli(&given)?.stdout;
+        Ok(if given.is_empty() { Ok(()) } else { Err(given) })
+    })
+    .await
+    .unwrap();
+}
+
 async fn pay_back(world: &World, amount: &str) -> PaymentOutcome {
     let party = world.party(PAYER).clone();
     world
@@ -87,19 +101,23 @@ async fn operators_are_warned_once_until_the_liquidity_has_recovered() {
     committed(&pay_back(&world, "1").await).unwrap();
     committed(&world.pay("1", "USD").await).unwrap();
     committed(&pay_back(&world, "2").await).unwrap();
-    until("the warnings are forgotten", SOON, async || {
-        let given = [
-            "documents",
-            "participant-lifecycle-management",
-            "liquidity-warnings",
-        ];
-        let given = world.host.cli(&given)?.stdout;
-        Ok(if given.is_empty() { Ok(()) } else { Err(given) })
-    })
-    .await
-    .unwrap();
+    warnings_are_forgotten(&world).await;
     committed(&world.pay("1", "USD").await).unwrap();
     let third = format!("{PAYER} has 39.99 USD left, less than its threshold of 40");
     assert_eq!(alerts(&world, 3).await, [first, second, third]);
     assert!(world.host.log().contains("less than its threshold"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_warning_is_armed_again_when_a_declined_transfer_gives_the_funds_back() {
+    let world = world().await;
+    world
+        .payee_behaves(r#"{"transfer":{"refuse":"100%:5104"}}"#)
+        .unwrap();
+    let warning = format!("{PAYER} has 39 USD left, less than its threshold of 40");
+    for times in 1..=2 {
+        refused(&world.pay("61", "USD").await, Step::Transfer, "5104").unwrap();
+        assert_eq!(alerts(&world, times).await, vec![warning.clone(); times]);
+        warnings_are_forgotten(&world).await;
+    }
 }

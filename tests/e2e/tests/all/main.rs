@@ -31,6 +31,7 @@ mod power_cut;
 mod releases;
 mod restart;
 mod retention;
+mod rollback;
 mod rules;
 mod second_person;
 mod settlement;

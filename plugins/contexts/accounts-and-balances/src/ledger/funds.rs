@@ -7,8 +7,8 @@
 //! | withdrawal, settlement book | participant's settlement | hub's reconciliation |
 //! | withdrawal, liquidity book | participant's liquidity | hub's liquidity control |
 //!
-//! Both pairs are posted or none: what is withdrawn must be spendable and settled. The settled funds
-//! are of the settlement model that the instruction names.
+//! Both pairs are posted or none: what is withdrawn must be spendable and settled, and not owed in batches
+//! that wait for settlement. The settled funds are of the settlement model that the instruction names.
 
 use super::posting::Posting;
 use super::{Ledger, check_cause};
@@ -18,6 +18,7 @@ use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::records::{Entry, EntryType, entry_id, steps};
 use crate::store::Store;
 use manage_funds::Direction;
+use rialto_sdk::money::money;
 use std::collections::BTreeMap;
 
 impl<S: Store> Ledger<'_, S> {
@@ -26,8 +27,8 @@ impl<S: Store> Ledger<'_, S> {
     ///
     /// # Errors
     /// When the participant has no accounts of the currency and model or a disabled one, when a
-    /// withdrawal is more than is spendable or settled, or when the instruction was posted on other
-    /// terms.
+    /// withdrawal is more than is spendable, or than is settled and not owed in batches of the model,
+    /// or when the instruction was posted on other terms.
     pub fn manage_funds(
         &mut self,
         request: &manage_funds::Request,
@@ -53,6 +54,13 @@ impl<S: Store> Ledger<'_, S> {
         }
         let amount = Units::of(&request.amount);
         let deposit = request.direction == Direction::Deposit;
+        let owed = if deposit {
+            0
+        } else {
+            self.owed_from(&accounts.settlement)
+        };
+        let before = accounts.settlement.position();
+        let free = accounts.settlement.available().saturating_sub(owed);
         let post = |entry_type, step, hub, own| {
             let (debit, credit) = if deposit { (hub, own) } else { (own, hub) };
             let cause = &request.instruction_id;
@@ -81,6 +89,11 @@ impl<S: Store> Ledger<'_, S> {
             LedgerError::ExceedsLimits(position) => LedgerError::ExceedsSettledFunds(position),
             other => other,
         })?;
+        if !deposit && amount.0 > free {
+            let mut left = before;
+            left.available = money(&request.amount.currency, request.amount.scale, free);
+            return Err(LedgerError::ExceedsSettledFunds(left));
+        }
         for account in [
             &accounts.liquidity,
             &accounts.settlement,

@@ -14,6 +14,7 @@
 //! Both accounts are of one settlement model and, but for `record`, of one owner. That a reversal turns
 //! an earlier entry round is for the caller to see to. What does not fit the table is refused: whoever may call this can move obligations and settled funds, never liquidity.
 
+use super::obligations::named_by;
 use super::posting::Posting;
 use super::{Ledger, check_cause};
 use crate::accounts::{Account, AccountState, AccountType, Units, account_id};
@@ -66,6 +67,9 @@ impl<S: Store> Ledger<'_, S> {
         for entry in &request.entries {
             ids.extend([entry.debit_account.as_str(), entry.credit_account.as_str()]);
         }
+        let asked: BTreeSet<String> = ids.iter().map(|id| String::from(*id)).collect();
+        let reopened = reopened(request);
+        ids.extend(reopened.values().map(String::as_str));
         let mut accounts = self.all(&ids)?;
         let mut posted = Vec::with_capacity(steps.len());
         for (step, entry) in steps.iter().zip(&request.entries) {
@@ -73,6 +77,11 @@ impl<S: Store> Ledger<'_, S> {
         }
         for unsettled in &request.unsettled {
             change_unsettled(unsettled, &mut accounts)?;
+        }
+        for (position, first) in &reopened {
+            if let Some(first) = accounts.get_mut(first) {
+                self.name_position(first, position);
+            }
         }
         for account in accounts.values() {
             self.write(account);
@@ -87,7 +96,8 @@ impl<S: Store> Ledger<'_, S> {
                 posted_at: self.now,
             });
         }
-        Ok(accounts.values().map(Account::position).collect())
+        let asked = accounts.values().filter(|of| asked.contains(&of.id));
+        Ok(asked.map(Account::position).collect())
     }
 
     /// The accounts as they are when the list is posted already; none when nothing of it is.
@@ -170,6 +180,17 @@ impl<S: Store> Ledger<'_, S> {
         accounts.insert(credit.id.clone(), credit);
         posted
     }
+}
+
+/// Settlement positions on which something is left again when what was settled is turned round, each with
+/// the account that names it.
+fn reopened(request: &Request) -> BTreeMap<String, String> {
+    let reversals = request.entries.iter();
+    let reversals = reversals.filter(|entry| entry.entry_type == SettlementEntryType::Reversal);
+    let sides = reversals.flat_map(|entry| [&entry.debit_account, &entry.credit_account]);
+    sides
+        .filter_map(|id| Some((id.clone(), named_by(id)?)))
+        .collect()
 }
 
 /// Whether the ids that are made of a cause and these steps are short enough to be kept.

@@ -4,9 +4,11 @@
 //! Accounts are read in the order of their ids, so that two operations never wait for each other,
 //! and as late as possible, because they are what concurrent transfers have in common.
 
+mod between_models;
 mod cover;
 mod funds;
 mod journal;
+mod obligations;
 mod opening;
 mod position_history;
 mod posting;

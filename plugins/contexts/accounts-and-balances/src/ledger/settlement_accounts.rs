@@ -27,7 +27,9 @@ impl<S: Store> Ledger<'_, S> {
             let account = match new.account_type {
                 LedgerAccountType::Settlement => self.settlement_of_model(new, &opened)?,
                 LedgerAccountType::SettlementReserved => self.reserved_of_model(new, &opened)?,
-                LedgerAccountType::SettlementPosition => self.position_of_batch(new)?,
+                LedgerAccountType::SettlementPosition => {
+                    self.position_of_batch(new, &mut opened)?
+                }
                 other => {
                     return Err(LedgerError::Malformed(format!(
                         "accounts of type {other:?} are not opened for settlement"
@@ -121,25 +123,29 @@ impl<S: Store> Ledger<'_, S> {
         self.existing_or_new(id, new, kind, opened)
     }
 
-    fn position_of_batch(&mut self, new: &NewAccount) -> Result<Account, LedgerError> {
+    fn position_of_batch(
+        &mut self,
+        new: &NewAccount,
+        opened: &mut BTreeMap<String, Account>,
+    ) -> Result<Account, LedgerError> {
         let Some(batch) = &new.batch else {
             let why = "a settlement position belongs to a batch";
             return Err(LedgerError::Malformed(why.to_owned()));
         };
         let first = account_id(&new.owner, &new.currency, AccountType::Settlement);
-        if self.store.view(&first).is_none() {
-            return Err(LedgerError::UnknownAccount(first));
-        }
+        let held = opened.remove(&first);
+        let mut first = held.map_or_else(|| self.held(&first), Ok)?;
         let kind = AccountType::SettlementPosition;
         let id = account_id_of(&new.owner, &new.currency, kind, Some(batch));
-        let account = self.existing_or_new(id, new, kind, &BTreeMap::new())?;
-        if account.settlement_model.as_ref() == Some(&new.settlement_model) {
-            Ok(account)
-        } else {
-            Err(LedgerError::Malformed(format!(
+        let account = self.existing_or_new(id, new, kind, opened)?;
+        if account.settlement_model.as_ref() != Some(&new.settlement_model) {
+            return Err(LedgerError::Malformed(format!(
                 "batch {batch} is of another settlement model"
-            )))
+            )));
         }
+        self.name_position(&mut first, &account.id);
+        opened.insert(first.id.clone(), first);
+        Ok(account)
     }
 
     /// Close accounts, all or none: a settlement position with what it holds, any other only empty.

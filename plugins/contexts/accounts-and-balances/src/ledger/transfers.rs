@@ -36,6 +36,8 @@ use crate::store::Store;
 
 /// Of a transfer that ended so long ago that it is not here any more.
 const IN_AN_ARCHIVE: &str = "is in an archive";
+/// Of a transfer whose funds the payer has again.
+const RELEASED: &str = "is released";
 
 impl<S: Store> Ledger<'_, S> {
     /// Reserve a transfer's amount. A repeat posts nothing and answers the accounts as they are.
@@ -43,7 +45,7 @@ impl<S: Store> Ledger<'_, S> {
     /// # Errors
     /// When an account is unknown, disabled or of another currency, when liquidity, the net debit
     /// cap or the settled funds to be held cannot cover the amount, or when the transfer has a
-    /// reservation on other terms.
+    /// reservation on other terms or one that was released.
     pub fn prepare(&mut self, request: prepare::Request) -> Result<prepare::Response, LedgerError> {
         if let Some(reservation) = self.store.reservation(&request.transfer_id) {
             return self.repeat_prepare(&reservation, &request);
@@ -113,8 +115,14 @@ impl<S: Store> Ledger<'_, S> {
         reservation: &Reservation,
         request: &prepare::Request,
     ) -> Result<prepare::Response, LedgerError> {
-        if reservation.state == ReservationState::Archived {
-            return Err(wrong_state(&request.transfer_id, IN_AN_ARCHIVE));
+        match reservation.state {
+            // What was reserved once is reserved, or the payee has it.
+            ReservationState::Open | ReservationState::Fulfilled => {}
+            // It is back with the payer: who is told otherwise would give away what is not there.
+            ReservationState::Released => return Err(wrong_state(&request.transfer_id, RELEASED)),
+            ReservationState::Archived => {
+                return Err(wrong_state(&request.transfer_id, IN_AN_ARCHIVE));
+            }
         }
         let accounts = &reservation.accounts;
         let is_the_same = reservation.payer == request.payer_fsp
@@ -168,7 +176,7 @@ impl<S: Store> Ledger<'_, S> {
                 ));
             }
             ReservationState::Released => {
-                return Err(wrong_state(&request.transfer_id, "is released"));
+                return Err(wrong_state(&request.transfer_id, RELEASED));
             }
             ReservationState::Archived => {
                 return Err(wrong_state(&request.transfer_id, IN_AN_ARCHIVE));

@@ -32,9 +32,12 @@ impl<S: Store> Ledger<'_, S> {
         let settled = self.of_all_models(owner, currency, AccountType::Settlement);
         let net = net_position(&own, &position);
         let money = |units| money(currency, own.scale, units);
-        let settled = settled.into_iter().map(|account| liquidity::SettledFunds {
-            available: money(account.available()),
-            settlement_model: account.settlement_model,
+        let settled = settled.into_iter().map(|account| {
+            let free = account.available().saturating_sub(self.owed_from(&account));
+            liquidity::SettledFunds {
+                available: money(free),
+                settlement_model: account.settlement_model,
+            }
         });
         Ok(liquidity::Response {
             liquidity: own.position(),

@@ -7,9 +7,10 @@ use super::store::Memory;
 use crate::bindings::exports::rialto::accounts_and_balances::{
     create_participant_accounts_with_limits as create,
     enabled_disabled_participant_account as status,
-    manage_funds_credit_debit_pair_instruction as funds, process_transfer_fulfil as fulfil,
-    process_transfer_prepare as prepare, process_transfer_release as release,
-    record_liquidity_reservation_entries as cover, update_participant_account_limit as limit,
+    manage_funds_credit_debit_pair_instruction as funds, move_settled_funds as between_models,
+    process_transfer_fulfil as fulfil, process_transfer_prepare as prepare,
+    process_transfer_release as release, record_liquidity_reservation_entries as cover,
+    update_participant_account_limit as limit,
 };
 use crate::bindings::rialto::accounts_and_balances::types::{
     AccountWithLimit, LedgerError, SettlementHold, SettlementTiming,
@@ -43,7 +44,8 @@ pub struct World {
     /// How often each operation was granted and refused.
     pub tally: BTreeMap<&'static str, [u64; 2]>,
     pub count: u64,
-    remembered: Vec<Again>,
+    /// With the number of the transfer that was prepared.
+    remembered: Vec<(Again, Option<usize>)>,
 }
 
 pub fn owner(owner: usize) -> String {
@@ -147,15 +149,16 @@ impl World {
         self.tally.entry(what).or_default()[usize::from(outcome.is_err())] += 1;
         let is_repeatable = !matches!(
             what,
-            "cover" | "limit" | "status" | "fulfil" | "release" | "close"
+            "prepare" | "cover" | "limit" | "status" | "fulfil" | "release" | "close"
         );
         if outcome.is_ok() && is_repeatable {
-            self.remember(Box::new(act));
+            self.remember(Box::new(act), None);
         }
         outcome.is_ok()
     }
 
-    fn remember(&mut self, granted: Again) {
+    fn remember(&mut self, granted: Again, prepared: Option<usize>) {
+        let granted = (granted, prepared);
         if self.remembered.len() < REMEMBERED {
             self.remembered.push(granted);
         } else {
@@ -179,7 +182,8 @@ impl World {
             0..=29 => self.prepare(participant, currency),
             30..=54 => return self.end().unwrap_or(currency),
             55..=69 => self.record(currency),
-            70..=79 => self.funds(participant, currency),
+            70..=77 => self.funds(participant, currency),
+            78..=79 => self.move_funds(participant, currency),
             80..=84 => self.cover(participant, currency),
             85..=87 => self.limit(participant, currency),
             88..=89 => self.status(participant, currency),
@@ -220,9 +224,9 @@ impl World {
             },
         };
         let expected = self.model.prepare(&transfer);
-        if self.compare("prepare", expected, move |ledger| {
-            ledger.prepare(request.clone()).map(drop)
-        }) {
+        let act = move |ledger: &mut Ledger<'_, Memory>| ledger.prepare(request.clone()).map(drop);
+        if self.compare("prepare", expected, act.clone()) {
+            self.remember(Box::new(act), Some(self.transfers.len()));
             self.transfers.push(transfer);
         }
     }
@@ -287,6 +291,22 @@ impl World {
         });
     }
 
+    fn move_funds(&mut self, participant: usize, currency: usize) {
+        let model = self.dice.below(2) as usize;
+        let units = i128::from(self.dice.below(500));
+        let expected = self.model.move_funds(participant, currency, model, units);
+        let request = between_models::Request {
+            instruction_id: format!("m{}", self.count),
+            participant: owner(participant),
+            source_model: ["NET", "GROSS"][model].to_owned(),
+            target_model: ["GROSS", "NET"][model].to_owned(),
+            amount: amount(currency, units),
+        };
+        self.compare("move", expected, move |ledger| {
+            ledger.move_settled_funds(&request).map(drop)
+        });
+    }
+
     fn cover(&mut self, participant: usize, currency: usize) {
         let total = i128::from(self.dice.below(500));
         let expected = self.model.cover(participant, currency, total);
@@ -302,9 +322,9 @@ impl World {
         });
         // What was set aside already posts nothing: done again later, it would be a new request.
         if granted && self.store.entries.len() > entries {
-            self.remember(Box::new(move |ledger| {
-                ledger.reserve_cover(&request).map(drop)
-            }));
+            let again =
+                move |ledger: &mut Ledger<'_, Memory>| ledger.reserve_cover(&request).map(drop);
+            self.remember(Box::new(again), None);
         }
     }
 
@@ -345,18 +365,25 @@ impl World {
         });
     }
 
-    /// A granted request once more: granted, and nothing is written.
+    /// A granted request once more: granted, unless what it has reserved was released, and nothing is written.
     fn repeat(&mut self) {
         if self.remembered.is_empty() {
             return;
         }
         let number = self.dice.below(self.remembered.len() as u64) as usize;
         let before = self.store.writes;
-        let outcome = self.remembered[number](&mut Ledger::new(&mut self.store, self.count));
+        let (again, prepared) = &self.remembered[number];
+        let is_released = prepared.is_some_and(|n| self.transfers[n].state == State::Released);
+        let outcome = again(&mut Ledger::new(&mut self.store, self.count));
+        let expected = if is_released {
+            Err(Refusal::State)
+        } else {
+            Ok(())
+        };
         assert_eq!(
-            outcome,
-            Ok(()),
-            "a repeat is granted, operation {}",
+            outcome.map_err(|error| refusal(&error)),
+            expected,
+            "a repeat, operation {}",
             self.count
         );
         assert_eq!(

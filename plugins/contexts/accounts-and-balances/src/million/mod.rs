@@ -19,7 +19,7 @@ const SEEDS: u64 = 20;
 const OPERATIONS: u64 = 50_000;
 
 /// What is done, each granted and most of it refused now and then.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     "abort",
     "close",
     "cover",
@@ -27,6 +27,7 @@ const KINDS: [&str; 16] = [
     "fulfil",
     "hold",
     "limit",
+    "move",
     "prepare",
     "record",
     "release",
@@ -104,6 +105,7 @@ fn a_million_operations_keep_every_invariant() {
             "withdrawal",
             "cover",
             "limit",
+            "move",
             "record",
             "hold",
         ] {

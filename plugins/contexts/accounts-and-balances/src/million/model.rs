@@ -226,6 +226,21 @@ impl Model {
         Ok(())
     }
 
+    /// What settled funds of a model have to be kept for batches that are not settled, beside what is
+    /// set aside for these.
+    fn owed_from(&self, of: usize, currency: usize, model: usize) -> i128 {
+        let is_of_model = |batch: usize| (model == NET) == (batch > 0);
+        let own = self.accounts.iter().filter(|(account, _)| match account.2 {
+            Kind::B(batch) => (account.0, account.1) == (of, currency) && is_of_model(batch),
+            _ => false,
+        });
+        let net: i128 = own.map(|(_, sums)| sums.net()).sum();
+        if net >= 0 {
+            return 0;
+        }
+        (-net - self.net((of, currency, Kind::Sr(model)))).max(0)
+    }
+
     /// A deposit, or with a negative amount a withdrawal.
     pub fn funds(
         &mut self,
@@ -242,7 +257,7 @@ impl Model {
         if -amount > self.net(l) {
             return Err(Refusal::Liquidity);
         }
-        if -amount > self.net(s) {
+        if -amount > self.net(s) - self.owed_from(owner, currency, model) && amount < 0 {
             return Err(Refusal::Settled);
         }
         for account in [l, s] {
@@ -260,6 +275,23 @@ impl Model {
                 sums.credits -= amount;
             }
         }
+        Ok(())
+    }
+
+    /// Settled funds move from a model to the other one.
+    pub fn move_funds(
+        &mut self,
+        owner: usize,
+        currency: usize,
+        model: usize,
+        amount: i128,
+    ) -> Result<(), Refusal> {
+        self.check_enabled(owner, currency)?;
+        let of = |model| (owner, currency, Kind::S(model));
+        if amount > 0 && amount > self.net(of(model)) - self.owed_from(owner, currency, model) {
+            return Err(Refusal::Settled);
+        }
+        self.post(of(model), of(1 - model), amount);
         Ok(())
     }
 

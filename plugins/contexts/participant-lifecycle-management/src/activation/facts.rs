@@ -10,12 +10,12 @@ use rialto_sdk::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 
 /// What the accounts of a currency are kept by.
-const KEPT: Collection<Kept> = Collection::new("kept-currencies");
+pub(crate) const KEPT: Collection<Kept> = Collection::new("kept-currencies");
 
 /// A document of the collection `kept-currencies`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Kept {
+pub(crate) struct Kept {
     /// The participant id of the hub.
     hub: String,
     /// Decimal places.

@@ -1,10 +1,11 @@
-//! A deposit or a withdrawal. The money itself moves at the settlement bank; here is what the scheme
-//! holds about it.
+//! A deposit or a withdrawal: the money itself moves at the settlement bank; here is what the scheme holds
+//! about it. Or a move of settled funds between two settlement models: that is the scheme's alone.
 
 use super::{Change, account_of, compare, is_approved, is_in, refused};
 use crate::bindings::rialto::accounts_and_balances::{
     get_current_liquidity_position as current_position,
-    manage_funds_credit_debit_pair_instruction as manage_funds, types::LedgerError,
+    manage_funds_credit_debit_pair_instruction as manage_funds,
+    move_settled_funds as between_models, types::LedgerError,
 };
 use crate::participants::Participant;
 use crate::world::{Event, World};
@@ -25,6 +26,8 @@ pub enum Direction {
     Deposit,
     /// Out of it.
     Withdrawal,
+    /// From one settlement model to another.
+    Move,
 }
 
 impl Direction {
@@ -32,17 +35,18 @@ impl Direction {
         match self {
             Self::Deposit => "DEPOSIT",
             Self::Withdrawal => "WITHDRAWAL",
+            Self::Move => "MOVE",
         }
     }
 }
 
 /// What the bank calls funds that were moved: nothing is moved twice under one name.
-const REFERENCES: Collection<Used> = Collection::new("funds-references");
+pub(crate) const REFERENCES: Collection<Used> = Collection::new("funds-references");
 
 /// A document of the collection `funds-references`, by participant, currency, direction and reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Used {
+pub(crate) struct Used {
     /// By this request.
     request: String,
 }
@@ -60,6 +64,9 @@ pub struct Funds {
     /// Whose settled funds; none: those of the default model of the currency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settlement_model: Option<String>,
+    /// Of a move: to which model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_settlement_model: Option<String>,
     /// What the bank calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_reference: Option<String>,
@@ -74,7 +81,11 @@ impl Change for Funds {
             (None, Ok(money)) => minor_units(&money).to_string(),
             (None, Err(_)) => self.amount.amount.clone(),
         };
-        format!("{}/{}/{which}", self.account_id, self.r#type.name())
+        let target = format!("{}/{}/{which}", self.account_id, self.r#type.name());
+        match &self.to_settlement_model {
+            Some(to) => format!("{target}/{to}"),
+            None => target,
+        }
     }
 
     fn based_on(&self, _: &Participant) -> Value {
@@ -83,6 +94,7 @@ impl Change for Funds {
 
     fn judge(&self, world: &mut dyn World, participant: &Participant) -> Result<(), Problem> {
         is_in(participant)?;
+        self.models()?;
         let account = account_of(participant, &self.account_id)?;
         if self.r#type == Direction::Withdrawal {
             is_approved(participant)?;
@@ -103,14 +115,20 @@ impl Change for Funds {
         participant: &mut Participant,
         request: &str,
     ) -> Result<Vec<Event>, Problem> {
+        let amount = self.amount.some_money(world.scheme())?;
+        let direction = match self.r#type {
+            Direction::Deposit => manage_funds::Direction::Deposit,
+            Direction::Withdrawal => manage_funds::Direction::Withdrawal,
+            Direction::Move => {
+                self.move_between_models(world, &participant.participant, request, amount)?;
+                return Ok(Vec::new());
+            }
+        };
         let instruction = manage_funds::Request {
             instruction_id: request.to_owned(),
             participant: participant.participant.clone(),
-            direction: match self.r#type {
-                Direction::Deposit => manage_funds::Direction::Deposit,
-                Direction::Withdrawal => manage_funds::Direction::Withdrawal,
-            },
-            amount: self.amount.some_money(world.scheme())?,
+            direction,
+            amount,
             settlement_model: self.settlement_model.clone(),
         };
         let moved = world.move_funds(&instruction);
@@ -130,6 +148,48 @@ impl Change for Funds {
 }
 
 impl Funds {
+    /// The two models of a move; none of a deposit or a withdrawal.
+    fn models(&self) -> Result<Option<(&str, &str)>, Problem> {
+        let malformed = |detail: &str| Err(Problem::new(Kind::Malformed, detail));
+        let models = (&self.settlement_model, &self.to_settlement_model);
+        match (self.r#type, models, &self.external_reference) {
+            (Direction::Move, _, Some(_)) => {
+                malformed("a move is no movement at the bank: it has no `externalReference`")
+            }
+            (Direction::Move, (Some(from), Some(to)), _) if from == to => {
+                malformed("`settlementModel` and `toSettlementModel` are the same")
+            }
+            (Direction::Move, (Some(from), Some(to)), _) => Ok(Some((from.as_str(), to.as_str()))),
+            (Direction::Move, ..) => {
+                malformed("a move needs `settlementModel` and `toSettlementModel`")
+            }
+            (_, (_, Some(_)), _) => malformed("`toSettlementModel` is for a move"),
+            _ => Ok(None),
+        }
+    }
+
+    fn move_between_models(
+        &self,
+        world: &mut dyn World,
+        participant: &str,
+        request: &str,
+        amount: Money,
+    ) -> Result<(), Problem> {
+        let Some((source, target)) = self.models()? else {
+            return Ok(());
+        };
+        let moved = world.move_between_models(&between_models::Request {
+            instruction_id: request.to_owned(),
+            participant: participant.to_owned(),
+            source_model: source.to_owned(),
+            target_model: target.to_owned(),
+            amount,
+        });
+        moved
+            .map(drop)
+            .map_err(|error| refused(error, Kind::InsufficientSettledFunds))
+    }
+
     /// What the bank calls it; white space around that is no part of it.
     fn reference(&self) -> Option<&str> {
         let reference = self.external_reference.as_deref().map(str::trim);
@@ -179,21 +239,28 @@ impl Funds {
             let model = self.settlement_model.as_deref().unwrap_or("by default");
             return Err(self.unknown_model(model));
         };
-        if self.r#type == Direction::Deposit {
-            return Ok(());
+        let liquidity = (
+            &position.liquidity.available,
+            Kind::InsufficientFunds,
+            "liquidity",
+        );
+        let settled = (
+            &settled.available,
+            Kind::InsufficientSettledFunds,
+            "settled funds that are not owed in batches",
+        );
+        let needed = match self.r#type {
+            Direction::Deposit => vec![],
+            Direction::Withdrawal => vec![liquidity, settled],
+            Direction::Move => vec![settled],
+        };
+        if let Some((_, to)) = self.models()? {
+            let mut models = position.settled.iter().map(|of| &of.settlement_model);
+            if !models.any(|of| of.as_deref() == Some(to)) {
+                return Err(self.unknown_model(to));
+            }
         }
-        for (available, kind, what) in [
-            (
-                &position.liquidity.available,
-                Kind::InsufficientFunds,
-                "liquidity",
-            ),
-            (
-                &settled.available,
-                Kind::InsufficientSettledFunds,
-                "settled funds",
-            ),
-        ] {
+        for (available, kind, what) in needed {
             if minor_units(available) < minor_units(money) {
                 let left = Amount::from(available);
                 let detail = format!("of {what} there are {} {} left", left.amount, left.currency);

@@ -6,6 +6,7 @@ use crate::bindings::rialto::accounts_and_balances::{
     enabled_disabled_participant_account as enabled_disabled,
     get_current_liquidity_position as current_position,
     manage_funds_credit_debit_pair_instruction as manage_funds,
+    move_settled_funds as between_models,
     record_liquidity_reservation_entries as reservation_entries,
     request_account_position_history as position_history,
     request_accounts_positions as accounts_positions,
@@ -29,7 +30,10 @@ use std::collections::BTreeMap;
 pub struct Book {
     pub scale: u8,
     pub liquidity: u128,
+    /// Settled funds of the model NET.
     pub settled: u128,
+    /// Settled funds of the model OTHER.
+    pub settled_other: u128,
     pub cover: u128,
     pub reserved: u128,
     pub cap: Option<u128>,
@@ -208,6 +212,38 @@ impl Ledger for Fake {
         })
     }
 
+    fn move_between_models(
+        &mut self,
+        request: &between_models::Request,
+    ) -> Result<between_models::Response, LedgerError> {
+        let currency = &request.amount.currency;
+        let units = minor_units(&request.amount);
+        let book = self.known(&request.participant, currency)?;
+        let Book {
+            settled: net,
+            settled_other: other,
+            ..
+        } = book;
+        let (source, target) = match (&*request.source_model, &*request.target_model) {
+            ("NET", "OTHER") => (net, other),
+            ("OTHER", "NET") => (other, net),
+            models => panic!("{models:?}"),
+        };
+        if *source < units {
+            let left = *source;
+            return Err(LedgerError::ExceedsSettledFunds(
+                book.position(currency, left),
+            ));
+        }
+        *source -= units;
+        *target += units;
+        let (source, target) = (*source, *target);
+        Ok(between_models::Response {
+            source: book.position(currency, source),
+            target: book.position(currency, target),
+        })
+    }
+
     fn enable(
         &mut self,
         request: &enabled_disabled::Request,
@@ -256,10 +292,12 @@ impl Ledger for Fake {
             liquidity: book.liquid(currency),
             reserved: book.money(currency, book.reserved),
             cover: book.money(currency, book.cover),
-            settled: vec![current_position::SettledFunds {
-                settlement_model: Some("NET".to_owned()),
-                available: book.money(currency, book.settled),
-            }],
+            settled: [("NET", book.settled), ("OTHER", book.settled_other)]
+                .map(|(model, available)| current_position::SettledFunds {
+                    settlement_model: Some(model.to_owned()),
+                    available: book.money(currency, available),
+                })
+                .to_vec(),
             net_debit_cap: book.cap.map(|cap| book.money(currency, cap)),
             net_debit: book.money(currency, book.reserved),
             net_credit: book.money(currency, 0),

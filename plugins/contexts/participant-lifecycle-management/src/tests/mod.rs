@@ -2,4 +2,5 @@
 
 mod activation;
 pub mod fake;
+mod rollback;
 mod ways;

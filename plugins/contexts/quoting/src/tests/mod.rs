@@ -3,3 +3,4 @@
 mod fake;
 mod requests;
 mod responses;
+mod rollback;

@@ -2,6 +2,7 @@
 
 mod ledger;
 mod random;
+mod rollback;
 mod settling;
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_prepare_requested as requested;

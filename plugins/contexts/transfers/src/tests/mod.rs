@@ -6,3 +6,4 @@ mod fake;
 mod one_outcome;
 mod preparing;
 mod retention;
+mod rollback;

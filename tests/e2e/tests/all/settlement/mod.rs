@@ -232,6 +232,37 @@ async fn in_a_currency_of_both_kinds_settled_funds_are_held_for_what_is_settled_
     assert_eq!(scene.settled_funds("").await, ["1000"]);
     let gross = scene.settled_funds("&settlementModel=GROSS").await;
     assert_eq!(gross, ["300", "400"], "the newest first");
+    // What is owed in the batch stays, though liquidity and the other model's funds would cover it.
+    let refused = scene.funds(PAYER, "WITHDRAWAL", "802", None).await;
+    assert_eq!(
+        (refused.problem(), &refused.body["available"]["amount"]),
+        ("insufficient-settled-funds", &json!("801")),
+        "{refused:?}"
+    );
+    // So it does when funds move to the other model, whose own funds are free.
+    let moved = |amount: &'static str, from: &'static str, to: &'static str| {
+        let mut body = json!({
+            "type": "MOVE", "accountId": "USD", "reason": "they are needed there",
+            "amount": { "currency": "USD", "amount": amount },
+        });
+        (body["settlementModel"], body["toSettlementModel"]) = (json!(from), json!(to));
+        scene.asked_and_approved(PAYER, body)
+    };
+    let refused = moved("802", "DEFERRED_NET", "GROSS").await;
+    assert_eq!(refused.problem(), "insufficient-settled-funds");
+    let said = moved("100", "GROSS", "DEFERRED_NET").await;
+    assert_eq!(said.status, 200, "{said:?}");
+    let (accounts, _) = scene.ledger().await;
+    assert_eq!(accounts[&format!("{PAYER}:USD:SETTLEMENT")], 1100);
+    assert_eq!(accounts[&format!("{PAYER}:USD:SETTLEMENT:GROSS")], 0);
+    let said = scene.funds(PAYER, "WITHDRAWAL", "901", None).await;
+    assert_eq!(said.status, 200, "{said:?}");
+    let batches = scene.batches("&state=OPEN").await;
+    let settlement = scene.settle(&batches).await;
+    assert!(
+        matches!(settlement.status, 200..=202),
+        "it is not short: {settlement:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -121,7 +121,6 @@ impl Scene {
     }
 
     pub async fn funds(&self, fsp: &str, kind: &str, amount: &str, model: Option<&str>) -> Said {
-        let path = format!("/participants/{fsp}/funds");
         let mut body = json!({
             "type": kind, "accountId": "USD", "reason": "as the bank says",
             "amount": { "currency": "USD", "amount": amount },
@@ -129,6 +128,12 @@ impl Scene {
         if let Some(model) = model {
             body["settlementModel"] = json!(model);
         }
+        self.asked_and_approved(fsp, body).await
+    }
+
+    /// Ask for funds to be moved, and have a second operator say yes.
+    pub async fn asked_and_approved(&self, fsp: &str, body: Value) -> Said {
+        let path = format!("/participants/{fsp}/funds");
         let asked = self.office.post("anna", &path, &body).await.unwrap();
         if asked.status != 201 {
             return asked;

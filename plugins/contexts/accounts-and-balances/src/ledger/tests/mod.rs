@@ -1,8 +1,10 @@
 //! The ledger's operations one by one, and the worked example of the account model.
 
 mod histories;
+mod obligations;
 mod operators;
 mod retention;
+mod rollback;
 mod settlement;
 
 use super::Ledger;
@@ -320,6 +322,10 @@ fn what_is_released_cannot_be_fulfilled_and_what_is_fulfilled_cannot_be_released
     for (refused, message) in [
         (
             book.fulfil("t1", "B", "USD").err(),
+            "the reservation of transfer t1 is released",
+        ),
+        (
+            book.prepare("t1", "A", "USD", 300).err(),
             "the reservation of transfer t1 is released",
         ),
         (

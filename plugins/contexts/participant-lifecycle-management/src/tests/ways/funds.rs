@@ -1,6 +1,7 @@
 //! Deposits and withdrawals are told from each other.
 
 use super::*;
+use crate::tests::fake::Book;
 
 #[test]
 fn what_the_bank_moved_once_is_booked_once() {
@@ -58,5 +59,68 @@ fn what_the_bank_moved_once_is_booked_once() {
     office.asked(&funds("DEPOSIT", "100", None));
     office.refused("the same amount", "duplicate-request", |o| {
         o.submit(&funds("DEPOSIT", "100.0", None), "anna", &[])
+    });
+}
+
+#[test]
+fn settled_funds_move_between_models_when_a_second_operator_says_so() {
+    let mut office = Office::new();
+    let moved = |amount: &str, from: Option<&str>, to: Option<&str>| {
+        let mut way = ways().remove(0);
+        way.body["type"] = json!("MOVE");
+        way.body["amount"]["amount"] = json!(amount);
+        for (name, model) in [("settlementModel", from), ("toSettlementModel", to)] {
+            if let Some(model) = model {
+                way.body[name] = json!(model);
+            }
+        }
+        way
+    };
+    let (net, other) = (Some("NET"), Some("OTHER"));
+    for (amount, from, to, kind) in [
+        ("1", None, None, "malformed"),
+        ("1", net, None, "malformed"),
+        ("1", None, other, "malformed"),
+        ("1", net, net, "malformed"),
+        ("1", net, Some("GROSS"), "model-unknown"),
+        ("1", Some("GROSS"), net, "model-unknown"),
+        ("0", net, other, "amount-zero"),
+        ("1000.01", net, other, "insufficient-settled-funds"),
+        ("0.01", other, net, "insufficient-settled-funds"),
+    ] {
+        let way = moved(amount, from, to);
+        office.refused(amount, kind, |o| o.submit(&way, "anna", &[]));
+    }
+    for (name, value, direction) in [
+        ("externalReference", "BANK-1", "MOVE"),
+        ("toSettlementModel", "OTHER", "DEPOSIT"),
+    ] {
+        let mut way = moved("1", net, other);
+        way.body["type"] = json!(direction);
+        way.body[name] = json!(value);
+        office.refused(name, "malformed", |o| o.submit(&way, "anna", &[]));
+    }
+    let way = moved("400", net, other);
+    let id = office.asked(&way);
+    // A second one of the same amount waits until the first is decided; the other way is another one.
+    office.refused("the same", "duplicate-request", |o| {
+        o.submit(&way, "anna", &[])
+    });
+    office.refused("the maker", "maker-is-checker", |o| {
+        o.approve(&way, "anna", &id, "APPROVE")
+    });
+    let before = office.world.book(FSP, "USD").clone();
+    assert_eq!(office.approve(&way, "ben", &id, "APPROVE").status, 200);
+    let expected = Book {
+        settled: before.settled - 40_000,
+        settled_other: 40_000,
+        ..before
+    };
+    assert_eq!(*office.world.book(FSP, "USD"), expected);
+    let back = moved("400", other, net);
+    let id = office.asked(&back);
+    office.world.book(FSP, "USD").settled_other = 39_999;
+    office.refused("used since", "insufficient-settled-funds", |o| {
+        o.approve(&back, "ben", &id, "APPROVE")
     });
 }

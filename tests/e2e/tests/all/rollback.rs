@@ -1,0 +1,158 @@
+//! A release that was rolled back to, on the documents of a newer one: each of them has a member that this
+//! release does not know, put there by SQL while the host was down. All goes on, and all of them stay.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use rialto_engine::store::Store as _;
+use rialto_simulator::fsp::Step;
+use rialto_store_sqlite::SqliteStore;
+use rialto_tests::scenes::{committed, refused};
+use rialto_tests::waiting::until;
+use rialto_tests::{TestScheme, World, WorldOptions};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, SqliteConnection};
+
+/// Longer than any message takes.
+const SOON: Duration = Duration::from_secs(30);
+/// How long a transfer is valid: longer than a host is down here.
+const EXPIRES_IN: Duration = Duration::from_secs(10);
+
+/// What the newer release has added, and where it is looked for.
+const ADDED: &str = r#"json('{"list":[{"deep":true}],"since":2}')"#;
+/// Collections, and the objects in their documents that have the member too.
+const DEEPER: [(&str, &str); 5] = [
+    ("accounts", "tail"),
+    ("reservations", "accounts"),
+    ("transfers", "amount"),
+    ("quotes", "request"),
+    ("participants", "accounts[0]"),
+];
+
+async fn database(state: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(state.join("rialto.db"));
+    options.connect().await.unwrap()
+}
+
+/// Everything into the tables, so that SQL sees and changes what is read.
+async fn fold(state: &Path) {
+    let state = state.to_owned();
+    let folded = tokio::task::spawn_blocking(move || {
+        SqliteStore::open(&state).unwrap().recover().unwrap();
+    });
+    folded.await.unwrap();
+}
+
+/// Give every document of the contexts the member. Changes of participants are bound by their hashes: nobody
+/// adds to one that is written.
+async fn as_of_a_newer_release(state: &Path) {
+    fold(state).await;
+    let mut connection = database(state).await;
+    let of = |collection: &str| {
+        format!("collection IN (SELECT id FROM collections WHERE name = '{collection}')")
+    };
+    let mut statements = vec![format!(
+        "UPDATE documents SET body = json_set(body, '$.addedLater', {ADDED}) WHERE NOT {}",
+        of("changes")
+    )];
+    for (collection, member) in DEEPER {
+        statements.push(format!(
+            "UPDATE documents SET body = json_set(body, '$.{member}.addedLater', {ADDED})
+             WHERE {} AND json_type(body, '$.{member}') = 'object'",
+            of(collection)
+        ));
+    }
+    for statement in statements {
+        let done = connection.execute(AssertSqlSafe(statement.as_str())).await;
+        assert!(done.unwrap().rows_affected() > 0, "{statement}");
+    }
+    connection.close().await.unwrap();
+}
+
+/// Which documents have the member: component, collection, id, and where.
+async fn with_the_member(state: &Path) -> BTreeSet<(String, String, String, &'static str)> {
+    fold(state).await;
+    let mut connection = database(state).await;
+    let mut found = BTreeSet::new();
+    let members = DEEPER.iter().map(|(_, member)| *member);
+    for member in members.chain([""]).collect::<BTreeSet<_>>() {
+        let dot = if member.is_empty() { "" } else { "." };
+        let statement = format!(
+            "SELECT component, collection, id FROM named_documents
+             WHERE json_extract(body, '$.{member}{dot}addedLater') = {ADDED}"
+        );
+        let rows: Vec<(String, String, String)> = sqlx::query_as(AssertSqlSafe(statement))
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+        found.extend(
+            rows.into_iter()
+                .map(|(of, collection, id)| (of, collection, id, member)),
+        );
+    }
+    connection.close().await.unwrap();
+    found
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn documents_of_a_newer_release_are_read_and_keep_what_it_has_added() {
+    let options = WorldOptions {
+        expires_in: EXPIRES_IN,
+        ..WorldOptions::default()
+    };
+    let mut world = World::of(TestScheme::demo().unwrap(), &options)
+        .await
+        .unwrap();
+    for _ in 0..3 {
+        committed(&world.pay("1.25", "USD").await).unwrap();
+    }
+    world.settled_books().await.unwrap();
+    // One more is under way: its timeout is the older release's.
+    world
+        .payee_behaves(r#"{"transfer":{"silent":"100%"}}"#)
+        .unwrap();
+    let (payer, request) = (world.payer().clone(), world.request("5", "USD"));
+    let paying = tokio::spawn(async move { payer.pay(&request).await });
+    until("a transfer is prepared", SOON, async || {
+        let open = world.books()?.open();
+        Ok(if open.is_empty() {
+            Err("none".to_owned())
+        } else {
+            Ok(())
+        })
+    })
+    .await
+    .unwrap();
+    world.host.kill().unwrap();
+    let state = world.scheme.state();
+    as_of_a_newer_release(&state).await;
+    let before = with_the_member(&state).await;
+    for (collection, member) in DEEPER {
+        let is_there =
+            |(_, of, _, at): &(String, String, String, &str)| of == collection && *at == member;
+        assert!(before.iter().any(is_there), "{collection} {member}");
+    }
+
+    world.host.restart().unwrap();
+    let outcome = paying.await.unwrap();
+    refused(&outcome, Step::Transfer, "3303").unwrap();
+    world.payee_behaves("{}").unwrap();
+    committed(&world.pay("1.25", "USD").await).unwrap();
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.problems().unwrap(), Vec::<String>::new());
+    let check = world.host.cli(&["ledger", "check"]).unwrap();
+    assert_eq!(check.code, 0, "{check}");
+    world.no_complaints().unwrap();
+
+    world.host.kill().unwrap();
+    let after = with_the_member(&state).await;
+    let lost: Vec<_> = before
+        .difference(&after)
+        // It waits for an answer and goes with it.
+        .filter(|(_, collection, ..)| collection != "waiting-queries")
+        .collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}
