@@ -6,9 +6,11 @@ use crate::bindings::exports::rialto::host::http_handler::{
 };
 use crate::bindings::exports::rialto::host::settings_handler;
 use crate::jws::HostKeys;
+use crate::jws::memory::Documents;
 use crate::settings::Settings;
 use crate::{inbound, refusal};
 use rialto_sdk::bindings::rialto::host::clock;
+use rialto_sdk::documents::HostStore;
 use rialto_sdk::headers::of_list;
 use rialto_sdk::logging;
 use rialto_sdk::scheme::{scheme, settings};
@@ -29,6 +31,7 @@ impl Guest for Component {
             scheme: scheme(),
             settings: settings(),
             keys: &HostKeys,
+            memory: &Documents::<HostStore>::default(),
             now: clock::now(),
         };
         let (subject, result) = inbound::read(request, headers, measure);

@@ -1,8 +1,9 @@
 //! The FSP Interop API: the bounded context through which participants reach the scheme.
 //!
 //! FSPIOP messages come in by HTTP and go on as events; outcomes of the other contexts come back as
-//! events and go out as callbacks. This context keeps no state: what it must remember about a
-//! message under way travels with the message (its correlation) or with the events (the cause).
+//! events and go out as callbacks. What this context must remember about a message under way travels
+//! with the message (its correlation) or with the events (the cause). It keeps documents for signatures
+//! alone: who has had a key, and which signed messages must not be taken again.
 //!
 //! | To see | Read |
 //! |---|---|
