@@ -12,6 +12,7 @@
 //! | which outcome tells whom what | [`outcomes`] |
 //! | how a callback is built and handed on | [`notice`], [`headers`], [`delivery`] |
 //! | what a signature must say, and what the hub signs | [`jws`] |
+//! | how it is known who had a key | `signers` |
 //! | what a delivery report leads to | [`report`] |
 //! | how a refusal is worded | [`refusal`] |
 
@@ -30,6 +31,7 @@ pub mod outcomes;
 pub mod refusal;
 pub mod report;
 pub mod settings;
+mod signers;
 
 use bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 
