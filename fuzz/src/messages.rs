@@ -12,6 +12,7 @@ use fsp_interop_api::bindings::rialto::host::crypto::{Algorithm, Signed, Verdict
 use fsp_interop_api::headers::forwardable;
 use fsp_interop_api::inbound::{self, Inbound, Measure};
 use fsp_interop_api::jws::Keys;
+use fsp_interop_api::jws::memory::Documents;
 use fsp_interop_api::refusal;
 use fsp_interop_api::settings::Settings;
 use regex::Regex;
@@ -146,6 +147,7 @@ fn taken_by_the_document(sent: &Sent, request: Request) {
         scheme: &SCHEME,
         settings: &settings,
         keys: &NoKeys,
+        memory: &Documents::<rialto_sdk::documents::Memory>::default(),
         now: NOW,
     };
     let body: Value = match &request.body {

@@ -15,6 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use fsp_interop_api::bindings::exports::rialto::host::http_handler::Request;
 use fsp_interop_api::bindings::rialto::host::crypto::{Algorithm, Signed, Verdict};
+use fsp_interop_api::jws::memory::Documents;
 use fsp_interop_api::jws::{Judge, Keys};
 use fsp_interop_api::settings::Settings;
 use rialto_openapi::head::texts;
@@ -269,19 +270,16 @@ impl Text {
             body: Some(self.body.clone()),
             caller: None,
         };
-        let settings = Settings {
-            unsigned_put_parties: fsp_interop_api::settings::UnsignedPutParties::Refuse,
-            ..Settings::default()
-        };
         let judge = Judge {
             keys: &Everybody,
-            settings: &settings,
+            memory: &Documents::<rialto_sdk::documents::Memory>::default(),
+            settings: &Settings::default(),
             now: NOW,
         };
         let source = self.values("fspiop-source");
         let source = source.first().copied().unwrap_or_default();
         match judge.check(&request, &headers, source) {
-            Ok(()) => true,
+            Ok(_) => true,
             Err(error) => {
                 assert_eq!(error.code, "3105");
                 false

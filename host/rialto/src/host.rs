@@ -37,6 +37,7 @@ use crate::operators::Operators;
 use crate::ops;
 use crate::releases::{Applied, Refused, Releases};
 use crate::signatures::OperatorKeys;
+use crate::signers::{SignersCollector, Telling};
 use crate::spans::{Exporting, TurnSpans};
 use crate::store_metrics::StoreCollector;
 
@@ -164,6 +165,8 @@ impl Host {
             disk: disk.clone(),
             clock: clock.clone(),
         }));
+        let telling = Arc::new(Telling::new(engine.clone(), runtime.clone()));
+        metrics.add_collector(Box::new(SignersCollector(telling.clone())));
         let bodies = Bodies::new(operator);
         metrics.add_collector(Box::new(bodies.clone()));
         let releases = Releases::new(
@@ -207,6 +210,9 @@ impl Host {
         releases_at_start(&shared, manifest, resumed)?;
         resume(&shared, recovery);
         let (stop, _) = watch::channel(false);
+        // Before anybody can send: whose key is gone at the next start has had one.
+        telling.look();
+        handle.spawn(telling.follow(stop.subscribe()));
         keys.watch(handle, stop.subscribe());
         let idle = operator.engine.instance_idle.into();
         handle.spawn(give_up_unused(

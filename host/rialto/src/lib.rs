@@ -26,6 +26,7 @@ pub mod plan;
 pub mod releases;
 pub mod replay;
 pub mod signatures;
+pub mod signers;
 pub mod spans;
 pub mod spec;
 pub mod store_metrics;

@@ -86,7 +86,7 @@ fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change]) {
         match change {
             Change::Taken { .. } => tracing::info!("keys: {change}"),
             Change::Gone { .. } => tracing::warn!(
-                "keys: {change}; unless the release has one for it, its messages are taken unsigned"
+                "keys: {change}; unless the release has one for it, what it must sign is refused from now on"
             ),
             Change::Broken { .. } => {
                 tracing::error!("keys: {change}; the keys from before stay");

@@ -1,6 +1,6 @@
 //! Who has which keys now: those that a release brings, and those that the operator keeps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -26,6 +26,11 @@ impl PublicKeys {
     #[must_use]
     pub fn of(&self, signer: &str) -> &[PublicKey] {
         self.0.get(signer).map_or(&[], Vec::as_slice)
+    }
+
+    /// The signers that have a key, in order.
+    pub fn signers(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// How many keys there are, of all signers.
@@ -83,6 +88,14 @@ impl Signers {
     #[must_use]
     pub fn has_key(&self, signer: &str) -> bool {
         !self.given.of(signer).is_empty() || !self.ring.public.load().of(signer).is_empty()
+    }
+
+    /// All that have a key now.
+    #[must_use]
+    pub fn names(&self) -> BTreeSet<String> {
+        let ring = self.ring.public.load();
+        let names = self.given.signers().chain(ring.signers());
+        names.map(str::to_owned).collect()
     }
 
     /// Judge a signature.

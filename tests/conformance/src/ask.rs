@@ -80,6 +80,18 @@ impl<'a> Ask<'a> {
         Self { request, ..self }
     }
 
+    /// Send it to another path than it was made for. What is signed stays as it is.
+    #[must_use]
+    pub fn onto(self, path: &str) -> Self {
+        let request = self.request.onto(path);
+        let path = path.to_owned();
+        Self {
+            request,
+            path,
+            ..self
+        }
+    }
+
     /// Send it; the host takes it, whatever it thinks of it later. Gives the message as sent.
     ///
     /// # Errors

@@ -97,10 +97,10 @@ impl Stage {
             liquidity,
             &format!("{liquidity}\nliquidity-threshold = \"15\""),
         )?;
-        // Nobody has to wait long for an answer that does not come.
+        // Nobody has to wait long for an answer that does not come, and no signed answer comes twice.
         scheme.set(
             "fsp-interop-api",
-            "requestDeadlineMs = 2000\ndeliveryDeadlineMs = 10000",
+            "requestDeadlineMs = 2000\ndeliveryDeadlineMs = 10000\nrepeatedPutPartiesMs = 0",
         )?;
         scheme.set("account-lookup", "partyQueryTimeoutMs = 5000")?;
         let mut world = World::of(scheme, &keys.options()).await?;

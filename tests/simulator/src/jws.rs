@@ -164,13 +164,12 @@ impl Signer {
         }
     }
 
-    /// Puts the signature, and the headers that belong to it, into a message with a body. Others are
-    /// not signed.
+    /// Puts the signature, and the headers that belong to it, into a message that is signed: one with a
+    /// body, or a DELETE. `path` has the query. Others stay as they are.
     pub fn sign(&self, method: &Method, path: &str, headers: &mut HeaderMap, body: &[u8]) {
-        if body.is_empty() || matches!(*method, Method::GET | Method::DELETE) {
+        if !is_signed(method, body) {
             return;
         }
-        let path = path.split('?').next().unwrap_or_default();
         let mut protected = Map::new();
         protected.insert("alg".to_owned(), self.algorithm().into());
         protected.insert("FSPIOP-URI".to_owned(), path.into());
@@ -223,6 +222,11 @@ impl Signer {
     }
 }
 
+/// Whether a message is signed by who signs. A query never is.
+fn is_signed(method: &Method, body: &[u8]) -> bool {
+    *method == Method::DELETE || (*method != Method::GET && !body.is_empty())
+}
+
 fn input(protected: &str, body: &[u8]) -> String {
     format!("{protected}.{}", URL_SAFE_NO_PAD.encode(body))
 }
@@ -236,7 +240,7 @@ pub fn complaint(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Option<String> {
-    if body.is_empty() || matches!(*method, Method::GET | Method::DELETE) {
+    if !is_signed(method, body) {
         return None;
     }
     verified(public, method, path, headers, body)
@@ -303,7 +307,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(SOURCE, HeaderValue::from_static("payerfsp"));
             headers.insert(DESTINATION, HeaderValue::from_static("payeefsp"));
-            signer.sign(&Method::POST, "/quotes?a=b", &mut headers, b"{}");
+            signer.sign(&Method::POST, "/quotes", &mut headers, b"{}");
             let check = |path: &str, body: &[u8]| {
                 complaint(&pair.public, &Method::POST, path, &headers, body)
             };
@@ -314,6 +318,11 @@ mod tests {
             assert!(complaint(&other, &Method::POST, "/quotes", &headers, b"{}").is_some());
             headers.remove(SIGNATURE);
             assert!(complaint(&pair.public, &Method::POST, "/quotes", &headers, b"{}").is_some());
+            let path = "/participants/MSISDN/1?currency=USD";
+            signer.sign(&Method::DELETE, path, &mut headers, b"");
+            let check = |path: &str| complaint(&pair.public, &Method::DELETE, path, &headers, b"");
+            assert_eq!(check(path), None);
+            assert!(check("/participants/MSISDN/1").is_some());
         }
     }
 }

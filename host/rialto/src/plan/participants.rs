@@ -40,7 +40,7 @@ pub(super) fn tell(words: &mut Words, old: &Value, new: &Value) {
                 ));
                 if found(old, id).get(KEYS).is_some() {
                     words.went(format!(
-                        "participant {id}: {KEYS}: its messages are taken unsigned, unless the operator has a key of it"
+                        "participant {id}: {KEYS}: what it must sign is refused, unless the operator has a key of it"
                     ));
                 }
             }
@@ -60,7 +60,7 @@ pub(super) fn tell(words: &mut Words, old: &Value, new: &Value) {
         ));
         if went.with_keys > 0 {
             words.went(format!(
-                "{} of these {more}: {KEYS}: their messages are taken unsigned, unless the operator has keys of them",
+                "{} of these {more}: {KEYS}: what they must sign is refused, unless the operator has keys of them",
                 went.with_keys
             ));
         }

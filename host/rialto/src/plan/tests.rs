@@ -331,7 +331,7 @@ fn a_participant_that_comes_or_goes_is_one_line_and_what_has_no_effect_says_so()
 }
 
 #[test]
-fn keys_are_told_and_so_is_that_nothing_has_to_be_signed_any_more() {
+fn keys_are_told_and_so_is_that_nobody_can_sign_any_more() {
     let id = "id = \"payeefsp\"\n";
     let with = |content: &str| format!("{id}jws-public-keys = [{}]\n", key(content));
     let at = |text: &str, keys: &str| text.replacen(id, keys, 1);
@@ -359,7 +359,7 @@ fn keys_are_told_and_so_is_that_nothing_has_to_be_signed_any_more() {
     });
     assert_eq!(
         changes(Some(&before), &gone)[1],
-        "- participant payeefsp: jws-public-keys: its messages are taken unsigned, unless the operator has a key of it"
+        "- participant payeefsp: jws-public-keys: what it must sign is refused, unless the operator has a key of it"
     );
 }
 
@@ -399,7 +399,7 @@ fn of_more_participants_than_are_named_amounts_and_keys_are_told_all_the_same() 
         "{went:#?}"
     );
     assert!(
-        went[21].contains("their messages are taken unsigned"),
+        went[21].contains("what they must sign is refused"),
         "{went:#?}"
     );
 }

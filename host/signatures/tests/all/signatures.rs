@@ -187,8 +187,11 @@ fn keys_of_a_release_and_of_a_ring_count_together() {
     assert_eq!(signers.sign("{}", b""), Ok(None));
     let mut more = PublicKeys::default();
     more.add("payeefsp", public("p256"));
+    more.add("otherfsp", public("p256"));
     more.add("payerfsp", []);
     ring.set_public(more);
+    let names = ["otherfsp", "payeefsp"].map(str::to_owned);
+    assert_eq!(signers.names(), names.into());
     assert_eq!(judge("payeefsp", 0), Verdict::Valid);
     assert_eq!(judge("payeefsp", 3), Verdict::Valid);
     assert!(!signers.has_key("payerfsp"), "no keys are none");

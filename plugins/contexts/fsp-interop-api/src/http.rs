@@ -7,9 +7,11 @@ use crate::bindings::exports::rialto::host::http_handler::{
 use crate::bindings::exports::rialto::host::settings_handler;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_callback_info::get_participant_callback_info;
 use crate::jws::HostKeys;
+use crate::jws::memory::Documents;
 use crate::settings::Settings;
 use crate::{inbound, refusal};
 use rialto_sdk::bindings::rialto::host::clock;
+use rialto_sdk::documents::HostStore;
 use rialto_sdk::headers::{first, of_list};
 use rialto_sdk::logging;
 use rialto_sdk::scheme::{scheme, settings};
@@ -33,6 +35,7 @@ impl Guest for Component {
             scheme: scheme(),
             settings: settings(),
             keys: &HostKeys,
+            memory: &Documents::<HostStore>::default(),
             now: clock::now(),
         };
         let (subject, result) = inbound::read(request, headers, measure);

@@ -2,33 +2,37 @@
 //!
 //! The signature is over the body's octets and a protected header, which repeats what else matters: who
 //! says it, to whom, on which path. It is judged against the headers and against the request itself,
-//! so that what was signed for one path cannot be said on another one. The keys are the host's.
+//! so that what was signed for one path cannot be said on another one. A message that changes something
+//! and has no id that would make it idempotent is taken once: its `Date` is signed too, and it is
+//! remembered for as long as that counts as now. The keys are the host's.
+//!
+//! | To see | Read |
+//! |---|---|
+//! | what a protected header must have | `protected` |
+//! | what FSPIOP-URI must name | [`target`] |
+//! | what is remembered of signers and of signed messages | [`memory`] |
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::host::crypto::{self, Algorithm, Signed, Verdict};
-use crate::headers::spelt;
 use crate::media::Resource;
-use crate::settings::{Settings, UnsignedPutParties};
+use crate::settings::{Required, Settings, Unsigned};
+use memory::{Fingerprint, Memory};
+use protected::{Members, differs, only, same};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::canonical::decode_base64url;
 use rialto_sdk::errors::error;
-use rialto_sdk::headers::{each, first, push};
+use rialto_sdk::headers::{first, push};
 use rialto_sdk::time::parse_http_date;
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+pub mod memory;
+mod protected;
+pub mod target;
 
 const SIGNATURE: &str = "fspiop-signature";
 const URI: &str = "fspiop-uri";
 const METHOD: &str = "fspiop-http-method";
-
-/// Headers that a protected header repeats always, and that its sender has set.
-const REQUIRED: [&str; 3] = ["FSPIOP-URI", "FSPIOP-HTTP-Method", "FSPIOP-Source"];
-/// Headers that are protected if they are there.
-const PROTECTED_IF_THERE: [&str; 2] = ["FSPIOP-Destination", "FSPIOP-Encryption"];
-/// Members of a protected header that are no HTTP headers and say nothing about the message: what kind
-/// of thing this is, and which of the signer's keys was used. All of them are tried.
-const SAYING_NOTHING: [&str; 3] = ["typ", "cty", "kid"];
 
 /// Longest texts of FSPIOP-Signature.
 const SIGNATURE_MAX: usize = 512;
@@ -81,6 +85,8 @@ impl Keys for HostKeys {
 pub struct Judge<'a> {
     /// The keys.
     pub keys: &'a dyn Keys,
+    /// What is remembered of signers.
+    pub memory: &'a dyn Memory,
     /// The component's settings.
     pub settings: &'a Settings,
     /// The turn's instant, in milliseconds since 1970.
@@ -95,12 +101,20 @@ struct Flattened {
     protected_header: String,
 }
 
-/// The members of a protected header, in their order; each name once, each value a text.
-#[derive(Debug)]
-struct Members(Vec<(String, String)>);
+/// What is asked of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Duty {
+    /// Nothing: it is not verified.
+    None,
+    /// If it is signed, it must be signed well.
+    IfSigned,
+    /// It must be signed.
+    Signed,
+}
 
 impl Judge<'_> {
-    /// Accept a message of a participant: one that has a key has signed it.
+    /// Accept a message of a participant, signed as the scheme requires it. Answers what is to be given
+    /// to [`Self::take`] when the message is taken, if it must not be taken again.
     ///
     /// # Errors
     /// 3105, with what is wrong.
@@ -109,33 +123,189 @@ impl Judge<'_> {
         request: &Request,
         headers: &str,
         source: &str,
-    ) -> Result<(), ErrorInformation> {
-        // Without a body there is nothing that the signature of deployed clients could be over.
-        if matches!(request.method.as_str(), "GET" | "DELETE") || !self.keys.has_key(source) {
-            return Ok(());
-        }
+    ) -> Result<Option<Fingerprint>, ErrorInformation> {
         self.judge(request, headers, source)
             .map_err(|detail| error("3105", &detail))
     }
 
-    fn judge(&self, request: &Request, headers: &str, source: &str) -> Result<(), String> {
+    /// A message that [`Self::check`] has accepted is taken: it is not taken again.
+    pub fn take(&self, message: &Fingerprint, source: &str) {
+        let window = self.settings.signed_message_age_ms;
+        self.memory.take(message, source, self.now, window);
+    }
+
+    fn judge(
+        &self,
+        request: &Request,
+        headers: &str,
+        source: &str,
+    ) -> Result<Option<Fingerprint>, String> {
+        let duty = self.duty(request, source)?;
+        if duty == Duty::None {
+            return Ok(None);
+        }
         let Some(value) = only(headers, SIGNATURE)? else {
-            return if self.may_be_unsigned(request) {
-                Ok(())
-            } else {
-                Err(format!(
-                    "header FSPIOP-Signature: {source} has a key, so it must sign"
-                ))
+            return match duty {
+                Duty::Signed => Err(must_sign(request, source)),
+                Duty::IfSigned | Duty::None => Ok(None),
             };
         };
+        let value = Flattened::read(value)?;
+        let members = value.members()?;
+        let algorithm = members.algorithm()?;
+        members.compare(headers)?;
+        self.compare(request, headers)?;
+        let date = self.fresh(headers)?;
+        // What may come unsigned too gains nothing by this.
+        let only_once = duty == Duty::Signed && !is_idempotent(request);
+        if only_once && members.get("Date").is_none() {
+            return Err(
+                "header Date: is not protected, and this message must not be repeated".into(),
+            );
+        }
         let Flattened {
             signature,
             protected_header,
-        } = serde_json::from_str(value)
+        } = value;
+        let body = request.body.as_deref().unwrap_or_default();
+        match self
+            .keys
+            .verify(source, algorithm, &protected_header, body, &signature)
+        {
+            Verdict::Valid => {}
+            Verdict::Invalid => return Err(format!("no key of {source} has signed this body so")),
+            // None is there, or its last one went a moment ago.
+            Verdict::NoKey => return Err(format!("{source} has no key")),
+        }
+        if !only_once {
+            return Ok(None);
+        }
+        let message = Fingerprint::of(&protected_header, body, date);
+        match self.memory.taken_at(&message) {
+            None => Ok(Some(message)),
+            Some(at) if self.may_come_again(request, at) => Ok(None),
+            Some(_) => Err("this signed message was taken before".to_owned()),
+        }
+    }
+
+    /// What the scheme asks of a message of this sender.
+    fn duty(&self, request: &Request, source: &str) -> Result<Duty, String> {
+        // A query changes nothing, and deployed clients do not sign it.
+        if request.method == "GET" {
+            return Ok(Duty::None);
+        }
+        let has_key = self.keys.has_key(source);
+        let must = match self.settings.signatures.of(source) {
+            Required::None => false,
+            Required::All => true,
+            Required::WithKey => has_key || self.memory.has_had_key(source),
+        };
+        match (must, has_key) {
+            (true, _) if self.may_be_unsigned(request) => Ok(Duty::IfSigned),
+            (true, true) => Ok(Duty::Signed),
+            (true, false) => Err(format!("{source} must sign, and the hub has no key of it")),
+            (false, true) => Ok(Duty::IfSigned),
+            (false, false) => Ok(Duty::None),
+        }
+    }
+
+    /// Deployed clients sign neither DELETE nor, unless they are told to, PUT /parties: a scheme may
+    /// take both as they are.
+    fn may_be_unsigned(&self, request: &Request) -> bool {
+        let setting = match exemption(request) {
+            Some(Exemption::Delete) => self.settings.unsigned_delete,
+            Some(Exemption::PutParties) => self.settings.unsigned_put_parties,
+            None => Unsigned::Refuse,
+        };
+        setting == Unsigned::Accept
+    }
+
+    /// The request is what the signed headers name.
+    fn compare(&self, request: &Request, headers: &str) -> Result<(), String> {
+        // That it is there and as it is protected was seen before.
+        let uri = only(headers, URI)?.unwrap_or_default();
+        if !target::is_of(uri, request) {
+            return Err(differs("FSPIOP-URI"));
+        }
+        same(
+            "FSPIOP-HTTP-Method",
+            only(headers, METHOD)?,
+            &request.method,
+        )
+    }
+
+    /// A signed message is of now: one from long ago is said again by somebody who has kept it. Answers
+    /// its instant, in milliseconds since 1970.
+    fn fresh(&self, headers: &str) -> Result<u64, String> {
+        let date = only(headers, "date")?.unwrap_or_default();
+        let at = parse_http_date(date)
+            .ok_or("header Date: a signed message has it as Tue, 15 Nov 1994 08:12:31 GMT")?;
+        let (age, max) = (at.abs_diff(self.now), self.settings.signed_message_age_ms);
+        if age <= max {
+            return Ok(at);
+        }
+        let side = if at < self.now { "old" } else { "early" };
+        Err(format!(
+            "header Date: {} s too {side} for a signed message",
+            (age - max).div_ceil(1000)
+        ))
+    }
+
+    /// Two answers about one party to one FSP within a second are one signed message, for `Date` has
+    /// seconds. So an answer may come again for a moment; that it is as old as that changes nothing.
+    fn may_come_again(&self, request: &Request, taken_at: u64) -> bool {
+        exemption(request) == Some(Exemption::PutParties)
+            && self.now.saturating_sub(taken_at) < self.settings.repeated_put_parties_ms
+    }
+}
+
+/// Messages that have a setting of their own for those that are not signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exemption {
+    Delete,
+    PutParties,
+}
+
+fn exemption(request: &Request) -> Option<Exemption> {
+    let is_of_parties = || Resource::of_path(&request.path) == Some(Resource::Parties);
+    match request.method.as_str() {
+        "DELETE" => Some(Exemption::Delete),
+        "PUT" if is_of_parties() => Some(Exemption::PutParties),
+        _ => None,
+    }
+}
+
+/// Whether the message has an id by which a second one is known: a quote's or a transfer's. Associations
+/// have none, nor have answers about parties.
+fn is_idempotent(request: &Request) -> bool {
+    matches!(
+        Resource::of_path(&request.path),
+        Some(Resource::Quotes | Resource::Transfers)
+    )
+}
+
+/// Why a message without a signature is refused, with the setting by which a scheme takes it.
+fn must_sign(request: &Request, source: &str) -> String {
+    let see = match exemption(request) {
+        Some(Exemption::Delete) => "; see unsignedDelete",
+        Some(Exemption::PutParties) => "; see unsignedPutParties",
+        None => "",
+    };
+    format!("header FSPIOP-Signature: {source} has a key, so it must sign{see}")
+}
+
+impl Flattened {
+    /// Read the header's value.
+    fn read(value: &str) -> Result<Self, String> {
+        let value: Self = serde_json::from_str(value)
             .map_err(|problem| format!("header FSPIOP-Signature: {problem}"))?;
         for (name, text, max) in [
-            ("signature", &signature, SIGNATURE_MAX),
-            ("protectedHeader", &protected_header, PROTECTED_HEADER_MAX),
+            ("signature", &value.signature, SIGNATURE_MAX),
+            (
+                "protectedHeader",
+                &value.protected_header,
+                PROTECTED_HEADER_MAX,
+            ),
         ] {
             if text.is_empty() || text.len() > max {
                 return Err(format!(
@@ -144,148 +314,14 @@ impl Judge<'_> {
                 ));
             }
         }
-        let json = decode_base64url(&protected_header)
+        Ok(value)
+    }
+
+    /// The members of the protected header.
+    fn members(&self) -> Result<Members, String> {
+        let json = decode_base64url(&self.protected_header)
             .ok_or("protected header: not base64url without padding")?;
-        let members: Members = serde_json::from_slice(&json)
-            .map_err(|problem| format!("protected header: {problem}"))?;
-        let algorithm = members.algorithm()?;
-        members.compare(headers)?;
-        same("FSPIOP-URI", only(headers, URI)?, &request.path)?;
-        same(
-            "FSPIOP-HTTP-Method",
-            only(headers, METHOD)?,
-            &request.method,
-        )?;
-        self.fresh(headers)?;
-        let body = request.body.as_deref().unwrap_or_default();
-        match self
-            .keys
-            .verify(source, algorithm, &protected_header, body, &signature)
-        {
-            Verdict::Valid => Ok(()),
-            Verdict::Invalid => Err(format!("no key of {source} has signed this body so")),
-            // Its last key went a moment ago.
-            Verdict::NoKey => Err(format!("{source} has no key")),
-        }
-    }
-
-    /// Deployed clients sign PUT /parties only if they are told to; such a message moves no money.
-    fn may_be_unsigned(&self, request: &Request) -> bool {
-        request.method == "PUT"
-            && Resource::of_path(&request.path) == Some(Resource::Parties)
-            && self.settings.unsigned_put_parties == UnsignedPutParties::Accept
-    }
-
-    /// A signed message is of now: one from long ago is said again by somebody who has kept it.
-    fn fresh(&self, headers: &str) -> Result<(), String> {
-        let date = only(headers, "date")?.unwrap_or_default();
-        let at = parse_http_date(date)
-            .ok_or("header Date: a signed message has it as Tue, 15 Nov 1994 08:12:31 GMT")?;
-        let (age, max) = (at.abs_diff(self.now), self.settings.signed_message_age_ms);
-        if age <= max {
-            return Ok(());
-        }
-        let side = if at < self.now { "old" } else { "early" };
-        Err(format!(
-            "header Date: {} s too {side} for a signed message",
-            (age - max).div_ceil(1000)
-        ))
-    }
-}
-
-impl Members {
-    fn get(&self, name: &str) -> Option<&str> {
-        let member = self.0.iter().find(|(candidate, _)| candidate == name);
-        member.map(|(_, value)| value.as_str())
-    }
-
-    /// The algorithm, of those that are taken; `none` is not among them.
-    fn algorithm(&self) -> Result<Algorithm, String> {
-        match self.get("alg") {
-            Some("RS256") => Ok(Algorithm::Rs256),
-            Some("RS384") => Ok(Algorithm::Rs384),
-            Some("RS512") => Ok(Algorithm::Rs512),
-            Some("ES256") => Ok(Algorithm::Es256),
-            Some(other) => Err(format!(
-                "protected alg: {other:?}, and RS256, RS384, RS512 and ES256 are taken"
-            )),
-            None => Err("protected alg: is required".to_owned()),
-        }
-    }
-
-    /// What is protected is what the headers say, and what must be protected is.
-    fn compare(&self, headers: &str) -> Result<(), String> {
-        for name in REQUIRED {
-            if self.get(name).is_none() {
-                return Err(format!("protected {name}: is required"));
-            }
-        }
-        for name in PROTECTED_IF_THERE {
-            let header = name.to_ascii_lowercase();
-            // All of them: behind an empty one another reader may find one that says something.
-            let mut values = each(headers).filter(|(candidate, _)| *candidate == header);
-            let is_there = values.any(|(_, value)| !value.trim().is_empty());
-            if is_there && self.get(name).is_none() {
-                return Err(format!("header {name}: is not protected"));
-            }
-        }
-        for (name, value) in &self.0 {
-            if name != "alg" && !SAYING_NOTHING.contains(&name.as_str()) {
-                same(name, only(headers, &name.to_ascii_lowercase())?, value)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Whether a header says what it must.
-fn same(name: &str, header: Option<&str>, must: &str) -> Result<(), String> {
-    match header {
-        Some(value) if value == must => Ok(()),
-        Some(_) if REQUIRED.contains(&name) => Err(format!(
-            "header {name}: the header, its protected copy and the request differ"
-        )),
-        Some(_) => Err(format!("header {name}: is not as it is protected")),
-        None => Err(format!("header {name}: is protected and not there")),
-    }
-}
-
-/// The one header of this name (lower case), trimmed. With several of them, each reader could mean
-/// another one.
-fn only<'a>(headers: &'a str, name: &str) -> Result<Option<&'a str>, String> {
-    let mut values = each(headers).filter(|(candidate, _)| *candidate == name);
-    let value = values.next().map(|(_, value)| value.trim());
-    match values.next() {
-        None => Ok(value),
-        Some(_) => Err(format!(
-            "header {}: more than one in a signed message",
-            spelt(name)
-        )),
-    }
-}
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of texts")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members: Vec<(String, String)> = Vec::new();
-                while let Some((name, value)) = map.next_entry::<String, String>()? {
-                    if members.iter().any(|(known, _)| *known == name) {
-                        return Err(A::Error::custom(format_args!("{name} is there twice")));
-                    }
-                    members.push((name, value));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Reader)
+        serde_json::from_slice(&json).map_err(|problem| format!("protected header: {problem}"))
     }
 }
 

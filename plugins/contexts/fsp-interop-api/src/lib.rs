@@ -1,8 +1,9 @@
 //! The FSP Interop API: the bounded context through which participants reach the scheme.
 //!
 //! FSPIOP messages come in by HTTP and go on as events; outcomes of the other contexts come back as
-//! events and go out as callbacks. This context keeps no state: what it must remember about a
-//! message under way travels with the message (its correlation) or with the events (the cause).
+//! events and go out as callbacks. What this context must remember about a message under way travels
+//! with the message (its correlation) or with the events (the cause). It keeps documents for signatures
+//! alone: who has had a key, and which signed messages must not be taken again.
 //!
 //! | To see | Read |
 //! |---|---|
@@ -11,6 +12,7 @@
 //! | which outcome tells whom what | [`outcomes`] |
 //! | how a callback is built and handed on | [`notice`], [`headers`], [`delivery`] |
 //! | what a signature must say, and what the hub signs | [`jws`] |
+//! | how it is known who had a key | `signers` |
 //! | what a delivery report leads to | [`report`] |
 //! | how a refusal is worded | [`refusal`] |
 
@@ -28,6 +30,7 @@ pub mod outcomes;
 pub mod refusal;
 pub mod report;
 pub mod settings;
+mod signers;
 #[cfg(test)]
 mod versions;
 

@@ -2,6 +2,7 @@
 
 use rialto_sdk::settings::Problems;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// Settings of the scheme's manifest for this component.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -21,19 +22,60 @@ pub struct Settings {
     /// How far the `Date` of a signed message may be from the hub's clock, in milliseconds, to either
     /// side.
     pub signed_message_age_ms: u64,
-    /// What becomes of a PUT /parties that an FSP with a key has not signed.
-    pub unsigned_put_parties: UnsignedPutParties,
+    /// Who must sign.
+    pub signatures: Signatures,
+    /// What becomes of an unsigned PUT /parties of an FSP that must sign. Deployed clients do not sign
+    /// it unless they are told to.
+    pub unsigned_put_parties: Unsigned,
+    /// What becomes of an unsigned DELETE of an FSP that must sign. Deployed clients do not sign it.
+    pub unsigned_delete: Unsigned,
+    /// For how long after the first one the same signed PUT /parties is taken again, in milliseconds;
+    /// 0 for never. A sender's `Date` has seconds, so two answers about one party within a second are
+    /// one signed message.
+    pub repeated_put_parties_ms: u64,
 }
 
-/// See [`Settings::unsigned_put_parties`].
+/// See [`Settings::signatures`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Signatures {
+    /// Of participants that are not named below.
+    pub required: Required,
+    /// Of participants by their ids.
+    pub participants: BTreeMap<String, Required>,
+}
+
+impl Signatures {
+    /// What is required of a participant.
+    #[must_use]
+    pub fn of(&self, participant: &str) -> Required {
+        let named = self.participants.get(participant);
+        named.copied().unwrap_or(self.required)
+    }
+}
+
+/// Whose messages must be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum UnsignedPutParties {
-    /// It is taken, as deployed clients do not sign it unless they are told to. One that is signed
-    /// must be signed well.
+pub enum Required {
+    /// Everybody's: who has no key is refused.
+    All,
+    /// Those of participants that have a key, or ever had one: who had one and has none is refused.
     #[default]
+    WithKey,
+    /// Nobody's. What is signed by a participant with a key must be signed well.
+    None,
+}
+
+/// See [`Settings::unsigned_put_parties`] and [`Settings::unsigned_delete`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unsigned {
+    /// It is taken: whoever reaches the hub can send it in the FSP's name. One that is signed must be
+    /// signed well.
     Accept,
     /// It is refused as any other.
+    #[default]
     Refuse,
 }
 
@@ -46,7 +88,10 @@ impl Default for Settings {
             completed_timestamp_ahead_ms: 200,
             completed_timestamp_age_ms: 300_000,
             signed_message_age_ms: 300_000,
-            unsigned_put_parties: UnsignedPutParties::default(),
+            signatures: Signatures::default(),
+            unsigned_put_parties: Unsigned::default(),
+            unsigned_delete: Unsigned::default(),
+            repeated_put_parties_ms: 5_000,
         }
     }
 }
@@ -96,13 +141,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_required_of_a_participant_goes_before_what_is_of_all() {
+        let text = r#"{"required":"all","participants":{"a":"none","b":"with-key"}}"#;
+        let signatures: Signatures = serde_json::from_str(text).unwrap();
+        assert_eq!(signatures.of("a"), Required::None);
+        assert_eq!(signatures.of("b"), Required::WithKey);
+        assert_eq!(signatures.of("c"), Required::All);
+        assert_eq!(Signatures::default().of("a"), Required::WithKey);
+    }
+
+    #[test]
     fn settings_are_judged_before_they_are_used() {
         assert_eq!(judged("{}"), [""; 0]);
         let good =
             r#"{"deliveryDeadlineMs":1,"requestDeadlineMs":1,"completedTimestampAheadMs":0}"#;
         assert_eq!(judged(good), [""; 0]);
         assert_eq!(
-            judged(r#"{"signedMessageAgeMs":0,"unsignedPutParties":"refuse"}"#),
+            judged(r#"{"signedMessageAgeMs":0,"unsignedPutParties":"accept"}"#),
             ["/signedMessageAgeMs: it is 0: each signed message would be refused as too old"]
         );
         assert_eq!(
@@ -111,6 +166,13 @@ mod tests {
                 "/deliveryDeadlineMs: it is 0: no answer would be delivered",
                 "/requestDeadlineMs: it is 0: no query for a party and no request for a quote would be delivered",
             ]
+        );
+        let signatures = r#"{"signatures":{"required":"all","participants":{"a":"none"}}}"#;
+        assert_eq!(judged(signatures), [""; 0]);
+        let misspelt = judged(r#"{"signatures":{"required":"with-keys"}}"#);
+        assert!(
+            misspelt[0].contains("unknown variant `with-keys`, expected one of `all`, `with-key`"),
+            "{misspelt:?}"
         );
         let misspelt = judged(r#"{"deliveryDedlineMs":1}"#);
         assert!(

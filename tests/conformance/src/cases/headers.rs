@@ -98,7 +98,6 @@ async fn malformed(stage: &Stage) -> Result<()> {
         ("content-type", &two),
         ("fspiop-source", &long),
         ("fspiop-destination", &long),
-        ("fspiop-http-method", "STEAL"),
     ] {
         transfer(stage)
             .header(name, value)
@@ -236,8 +235,9 @@ async fn forwarded(stage: &Stage) -> Result<()> {
             "content-type",
             "application/vnd.interoperability.quotes+json;version=1.0",
         )
-        .header("fspiop-uri", "/quotes")
-        .header("fspiop-http-method", "POST")
+        // Nobody verifies what this one says, so these may say anything.
+        .header("fspiop-uri", "elsewhere")
+        .header("fspiop-http-method", "STEAL")
         .header("fspiop-encryption", "{\"encryptedFields\":[]}")
         .header("traceparent", &format!("00-{trace}-b7ad6b7169203331-01"))
         .header("tracestate", "vendor=1")

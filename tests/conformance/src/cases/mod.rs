@@ -1,6 +1,7 @@
 //! The cases, by subject.
 
 mod bodies;
+mod captured;
 mod defects;
 mod duplicates;
 mod fulfilment;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Case> {
         &paths::CASES,
         &headers::CASES,
         &signatures::CASES,
+        &captured::CASES,
         &bodies::CASES,
     ]
     .concat()

@@ -63,11 +63,11 @@ pub(super) const CASES: [Case; 10] = [
     ),
 ];
 
-fn path(party: &str) -> String {
+pub(super) fn path(party: &str) -> String {
     format!("/participants/{party}")
 }
 
-fn subject(party: &str) -> String {
+pub(super) fn subject(party: &str) -> String {
     format!("party:{party}")
 }
 
@@ -75,21 +75,21 @@ fn answered(asked: &'static str, outcome: &'static str) -> Vec<&'static str> {
     [&[asked, outcome][..], &events::told("")].concat()
 }
 
-fn association() -> Vec<&'static str> {
+pub(super) fn association() -> Vec<&'static str> {
     answered(
         "participant-association-request-received",
         "participant-association-created",
     )
 }
 
-fn disassociation() -> Vec<&'static str> {
+pub(super) fn disassociation() -> Vec<&'static str> {
     answered(
         "participant-disassociate-request-received",
         "participant-association-removed",
     )
 }
 
-fn failed(asked: &'static str) -> Vec<&'static str> {
+pub(super) fn failed(asked: &'static str) -> Vec<&'static str> {
     answered(asked, "account-lookup-failed")
 }
 
@@ -109,7 +109,7 @@ async fn associated(stage: &Stage, fsp: &str, party: &str) -> Result<()> {
 }
 
 /// An FSP asks for a party, and is told this FSP.
-async fn is_with(stage: &Stage, asks: &str, party: &str, fsp: &str) -> Result<()> {
+pub(super) async fn is_with(stage: &Stage, asks: &str, party: &str, fsp: &str) -> Result<()> {
     stage
         .sends(asks, Method::GET, &path(party))
         .accepted()
@@ -123,7 +123,7 @@ async fn is_with(stage: &Stage, asks: &str, party: &str, fsp: &str) -> Result<()
 }
 
 /// An FSP asks for a party, and is told that it is with nobody.
-async fn is_with_nobody(stage: &Stage, asks: &str, party: &str) -> Result<()> {
+pub(super) async fn is_with_nobody(stage: &Stage, asks: &str, party: &str) -> Result<()> {
     stage
         .sends(asks, Method::GET, &path(party))
         .accepted()

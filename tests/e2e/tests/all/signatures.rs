@@ -16,6 +16,7 @@ use rialto_simulator::ilp::{Secret, from_base64url, text32};
 use rialto_simulator::jws::{KeyKind, KeyPair, Signer};
 use rialto_simulator::{PaymentRequest, time};
 use rialto_tests::books::documents;
+use rialto_tests::metrics::Metrics;
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
 use rialto_tests::world::{PAYEE, PAYER};
@@ -95,13 +96,12 @@ impl Scene {
         payer.raw(Method::POST, "/transfers").to(PAYEE).body(body)
     }
 
-    /// A message that has no effect but its answer, signed with this key: how the host judges the key.
+    /// A message about a party of its own, signed with this key: how the host judges the key.
     async fn status_with(&self, signer: Option<&Signer>) -> u16 {
         let body = json!({ "fspId": PAYER }).to_string();
         let payer = self.world.payer();
-        let request = payer
-            .raw(Method::POST, "/participants/MSISDN/27719999999")
-            .body(body);
+        let path = format!("/participants/ALIAS/{}", payer.new_id());
+        let request = payer.raw(Method::POST, &path).body(body);
         let request = match signer {
             Some(signer) => request.signed_by(signer),
             None => request,
@@ -342,7 +342,7 @@ async fn a_fulfilment_that_is_not_signed_well_leaves_the_transfer_reserved() {
 
 #[tokio::test]
 async fn keys_change_while_the_host_runs_and_a_broken_file_changes_nothing() {
-    let scene = Scene::open().await;
+    let mut scene = Scene::open().await;
     let file = scene.key_file();
     let old = scene.payer();
     let pair = KeyPair::generate(KeyKind::P256).unwrap();
@@ -372,11 +372,166 @@ async fn keys_change_while_the_host_runs_and_a_broken_file_changes_nothing() {
     assert_eq!(scene.status_with(Some(&old)).await, 400);
     assert_eq!(scene.status_with(None).await, 400);
 
+    // Who loses its key is not taken for one without: it is refused, signed or not.
     fs::remove_file(&file).unwrap();
-    scene.until_status("no key", None, 202).await;
+    scene.until_status("no key", Some(&new), 400).await;
+    assert_eq!(scene.status_with(None).await, 400);
+    scene.world.host.kill().unwrap();
+    scene.world.host.restart().unwrap();
+    assert_eq!(scene.status_with(None).await, 400);
+    assert_eq!(scene.status_with(Some(&new)).await, 400);
     fs::write(&file, &scene.payer.public).unwrap();
-    scene.until_status("a key again", None, 400).await;
-    assert_eq!(scene.status_with(Some(&old)).await, 202);
+    scene.until_status("a key again", Some(&old), 202).await;
+    assert_eq!(scene.status_with(None).await, 400);
+}
+
+/// A component's documents of a collection, by their ids.
+fn ids(world: &World, collection: &str) -> Vec<String> {
+    let all: BTreeMap<String, Value> =
+        documents(&world.host, "fsp-interop-api", collection).unwrap();
+    all.into_keys().collect()
+}
+
+#[tokio::test]
+async fn a_key_that_is_lost_before_its_owner_said_a_word_is_missed() {
+    let mut scene = Scene::open().await;
+    let keys = scene.world.scheme.path().join("keys");
+    let pair = KeyPair::generate(KeyKind::P256).unwrap();
+    fs::write(keys.join(format!("{PLAIN}.pem")), &pair.public).unwrap();
+    until("it is remembered", KEYS_COUNT_WITHIN, async || {
+        let signers = ids(&scene.world, "signers");
+        let is_there = signers.iter().any(|signer| signer == PLAIN);
+        Ok(if is_there {
+            Ok(())
+        } else {
+            Err(format!("{signers:?}"))
+        })
+    })
+    .await
+    .unwrap();
+    scene.world.host.kill().unwrap();
+    fs::remove_file(keys.join(format!("{PLAIN}.pem"))).unwrap();
+    scene.world.host.restart().unwrap();
+    let plain = scene.world.fsp(PLAIN);
+    let body = json!({ "fspId": PLAIN }).to_string();
+    let path = "/participants/ALIAS/mine";
+    let post = || plain.raw(Method::POST, path).body(body.clone());
+    assert_eq!(
+        code(&post().send().await.unwrap()),
+        (400, "3105".to_owned())
+    );
+    let delete = plain.raw(Method::DELETE, path).send().await.unwrap();
+    assert_eq!(code(&delete), (400, "3105".to_owned()));
+    // The scheme may say that it need not sign.
+    let twin = scene.world.scheme.twin().unwrap();
+    let freed = format!("signatures = {{ participants = {{ {PLAIN} = \"none\" }} }}");
+    twin.set("fsp-interop-api", &freed).unwrap();
+    let folder = twin.path().to_str().unwrap();
+    let applied = scene.world.host.cli(&["release", "apply", folder]).unwrap();
+    applied.success().unwrap();
+    assert_eq!(code(&post().send().await.unwrap()).0, 202);
+}
+
+#[tokio::test]
+async fn a_file_of_keys_that_is_nobodys_is_told_and_counted() {
+    let scene = Scene::open().await;
+    let unknown = async || {
+        let metrics = Metrics::of(&scene.world.host).await.unwrap();
+        metrics.get("rialto_keys_unknown").unwrap()
+    };
+    assert_eq!(unknown().await, 0);
+    let file = scene.world.scheme.path().join("keys/plainfps.pem");
+    fs::write(&file, &scene.payer.public).unwrap();
+    let counted = async |what: &str, number: u64| {
+        until(what, KEYS_COUNT_WITHIN, async || {
+            let seen = unknown().await;
+            Ok(if seen == number {
+                Ok(())
+            } else {
+                Err(seen.to_string())
+            })
+        })
+        .await
+        .unwrap();
+    };
+    counted("it is counted", 1).await;
+    let log = scene.world.host.log();
+    assert!(
+        log.contains("plainfps") && log.contains("nobody is called so"),
+        "{log}"
+    );
+    assert_eq!(ids(&scene.world, "signers"), [PAYEE, PAYER]);
+    fs::remove_file(&file).unwrap();
+    counted("it is gone", 0).await;
+}
+
+#[tokio::test]
+async fn a_party_is_not_taken_over_in_spite_of_signatures() {
+    let scene = Scene::open().await;
+    let world = &scene.world;
+    let path = format!("/participants/{}", world.party(PAYER).path());
+    let (victim, thief) = (world.payer(), world.fsp(PLAIN));
+    // What a stranger sends in the victim's name; where it comes from, the host does not know.
+    let forged = victim.raw(Method::DELETE, &path).send().await.unwrap();
+    assert_eq!(code(&forged), (400, "3105".to_owned()));
+    let text = String::from_utf8_lossy(&forged.body).into_owned();
+    assert!(text.contains("unsignedDelete"), "{text}");
+    let body = json!({ "fspId": PLAIN }).to_string();
+    let taking = || thief.raw(Method::POST, &path).body(body.clone()).send();
+    assert_eq!(taking().await.unwrap().status.as_u16(), 202);
+    let refused = format!("{path}/error");
+    let told = thief.expect_callback(Method::PUT, &refused, SOON).await;
+    assert_eq!(
+        told.unwrap().json()["errorInformation"]["errorCode"],
+        "3003"
+    );
+    // The victim's own word ends it; said again it does not.
+    let date = victim.date();
+    let own = || {
+        let delete = victim.raw(Method::DELETE, &path).header("Date", &date);
+        delete.signed_by(&scene.payer()).send()
+    };
+    assert_eq!(own().await.unwrap().status.as_u16(), 202);
+    victim
+        .expect_callback(Method::PUT, &path, SOON)
+        .await
+        .unwrap();
+    assert_eq!(code(&own().await.unwrap()), (400, "3105".to_owned()));
+}
+
+/// A signed association of this `Date`: with RSA, the same message has the same signature.
+fn captured<'a>(scene: &'a Scene, date: &str) -> RawRequest<'a> {
+    let body = json!({ "fspId": PAYER }).to_string();
+    let payer = scene.world.payer();
+    let post = payer.raw(Method::POST, "/participants/ALIAS/captured");
+    post.header("Date", date)
+        .body(body)
+        .signed_by(&scene.payer())
+}
+
+#[tokio::test]
+async fn what_was_captured_is_not_taken_again_whatever_its_date_and_after_a_restart() {
+    let mut scene = Scene::open().await;
+    let date = scene.world.payer().date();
+    let refused = (400, "3105".to_owned());
+    let first = captured(&scene, &date).send().await.unwrap();
+    assert_eq!(first.status.as_u16(), 202);
+    assert_eq!(
+        code(&captured(&scene, &date).send().await.unwrap()),
+        refused
+    );
+    scene.world.host.kill().unwrap();
+    scene.world.host.restart().unwrap();
+    assert_eq!(
+        code(&captured(&scene, &date).send().await.unwrap()),
+        refused
+    );
+    let now = scene.world.payer().date();
+    for other in ["Tue, 15 Nov 1994 08:12:31 GMT", now.as_str()] {
+        let fresh = captured(&scene, &date).header("Date", other);
+        assert_eq!(code(&fresh.send().await.unwrap()), refused, "{other}");
+    }
+    assert!(!ids(&scene.world, "signed-messages").is_empty());
 }
 
 #[test]

@@ -111,6 +111,13 @@ impl RawRequest<'_> {
         self
     }
 
+    /// Sends it to another path than it was made for; all else stays as it is.
+    #[must_use]
+    pub fn onto(mut self, path: &str) -> Self {
+        path.clone_into(&mut self.message.path);
+        self
+    }
+
     /// Signs it as it is now. What is changed afterwards is not what was signed.
     #[must_use]
     pub fn signed_by(mut self, signer: &Signer) -> Self {

@@ -39,7 +39,7 @@ pub struct FspSettings {
     /// The secret of its fulfilments: base64url of 32 octets. The default follows from the id.
     #[serde(default)]
     pub secret: Option<String>,
-    /// The private key with which it signs what has a body: PKCS #8 as PEM. The default is not to sign.
+    /// The private key with which it signs what has a body, and DELETE: PKCS #8 as PEM. The default is not to sign.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing_key: Option<String>,
     /// Whose signatures it checks, with their public keys as PEM. What is wrong is a complaint of its

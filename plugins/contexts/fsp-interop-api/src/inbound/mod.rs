@@ -17,6 +17,7 @@ pub use publish::publish;
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::fsp_interop_api as events;
 use crate::headers::forwardable;
+use crate::jws::memory::Memory;
 use crate::jws::{Judge, Keys};
 use crate::settings::Settings;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
@@ -77,6 +78,8 @@ pub struct Measure<'a> {
     pub settings: &'a Settings,
     /// Who signs with what.
     pub keys: &'a dyn Keys,
+    /// What is remembered of signers.
+    pub memory: &'a dyn Memory,
     /// The turn's instant, in milliseconds since 1970.
     pub now: u64,
 }
@@ -116,16 +119,19 @@ pub fn read(
         scheme,
         settings,
         keys,
+        memory,
         now,
     } = measure;
     let judge = Judge {
         keys,
+        memory,
         settings,
         now,
     };
-    if let Err(refusal) = judge.check(&request, &headers, &source) {
-        return (subject, Err(refusal));
-    }
+    let signed = match judge.check(&request, &headers, &source) {
+        Ok(signed) => signed.map(|message| (message, source.clone())),
+        Err(refusal) => return (subject, Err(refusal)),
+    };
     let examined = Examined {
         request,
         headers,
@@ -136,6 +142,10 @@ pub fn read(
         body,
     };
     let result = examined.read();
+    // A message that is refused may come again, mended or not.
+    if let (Some((message, signer)), Ok(_)) = (signed, &result) {
+        judge.take(&message, &signer);
+    }
     (subject, result)
 }
 

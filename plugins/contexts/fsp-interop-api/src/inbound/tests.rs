@@ -3,6 +3,7 @@
 use super::*;
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::jws::fake::NoKeys;
+use crate::jws::memory::Documents;
 use rialto_sdk::headers::{each, of_list};
 use rialto_sdk::money::{minor_units, money};
 use serde_json::json;
@@ -64,6 +65,7 @@ impl Call {
             scheme: &scheme(),
             settings: &Settings::default(),
             keys: &NoKeys,
+            memory: &Documents::<rialto_sdk::documents::Memory>::default(),
             now: NOW,
         };
         let headers = of_list(&self.0.headers);

@@ -1,0 +1,220 @@
+//! Telling components who has a key, so that they remember it: who loses it must not be taken for somebody
+//! who never had one. They say in turn who is nobody to them: then a file of keys has a wrong name, and
+//! whoever it is meant for is not verified.
+//!
+//! All signers are told after a start and when another release is current, and those that come when they
+//! come. Those who are nobody are asked for again each minute, for they may be somebody by then.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, anyhow};
+use parking_lot::Mutex;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
+use rialto_components::outside::{Call, Called};
+use rialto_components::release::{Member, Release};
+use rialto_components::runtime::{Argument, Runtime};
+use rialto_engine::{Engine, Trace};
+use tokio::sync::watch;
+
+/// What a component exports that remembers who has a key.
+const HANDLER: &str = "rialto:host/signers-handler@0.1.0";
+/// Its function.
+const FUNCTION: &str = "signers-found";
+/// Signers in one call, as the contract has it.
+const TOLD_AT_ONCE: usize = 100;
+/// How often it is looked whether there is something to tell.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often those who are nobody are asked for again.
+const ASK_AGAIN: Duration = Duration::from_secs(60);
+/// How long a component may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// See the module's documentation.
+pub struct Telling {
+    engine: Engine,
+    runtime: Arc<Runtime>,
+    told: Mutex<Told>,
+    /// How many of those told are nobody: for the metric, which waits for no turn.
+    unknown: AtomicUsize,
+}
+
+/// What was told, and what came of it.
+#[derive(Default)]
+struct Told {
+    /// The release whose components were told.
+    release: Option<u64>,
+    signers: BTreeSet<String>,
+    /// Those of them who are nobody, and when they were asked for last.
+    unknown: BTreeSet<String>,
+    asked: Option<Instant>,
+    /// Why it could not be told, if so: it is logged once.
+    failed: Option<String>,
+}
+
+impl Telling {
+    /// For the components of a host. Nothing is told yet.
+    #[must_use]
+    pub fn new(engine: Engine, runtime: Arc<Runtime>) -> Self {
+        Self {
+            engine,
+            runtime,
+            told: Mutex::default(),
+            unknown: AtomicUsize::new(0),
+        }
+    }
+
+    /// Tell what is new, and wait until it is on disk. What fails is logged, and told at the next look.
+    pub fn look(&self) {
+        let mut told = self.told.lock();
+        let failed = self.tell(&mut told).err();
+        let failed = failed.map(|error| format!("{error:#}"));
+        if let Some(why) = failed
+            .as_ref()
+            .filter(|why| told.failed.as_ref() != Some(*why))
+        {
+            tracing::error!("keys: components could not be told who has one: {why}");
+        }
+        told.failed = failed;
+        self.unknown.store(told.unknown.len(), Ordering::Relaxed);
+    }
+
+    /// Look again and again until told to stop.
+    pub async fn follow(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
+        let mut due = tokio::time::interval(LOOK_EVERY);
+        due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = due.tick() => {}
+                _ = stop.wait_for(|stop| *stop) => return,
+            }
+            let telling = self.clone();
+            let looked = tokio::task::spawn_blocking(move || telling.look()).await;
+            if looked.is_err() {
+                tracing::error!("keys: components are not told any more who has one: that failed");
+                return;
+            }
+        }
+    }
+
+    fn tell(&self, told: &mut Told) -> anyhow::Result<()> {
+        let Some(release) = self.runtime.current() else {
+            return Ok(());
+        };
+        let members: Vec<&Member> = rememberers(&release).collect();
+        let Some(first) = members.first() else {
+            return Ok(());
+        };
+        // All components of a release have the same.
+        let signers = first.identity.signers.names();
+        let is_due = told.asked.is_none_or(|asked| asked.elapsed() >= ASK_AGAIN);
+        let is_new = |signer: &&String| {
+            told.release != Some(release.number)
+                || !told.signers.contains(*signer)
+                || (is_due && told.unknown.contains(*signer))
+        };
+        let news: Vec<String> = signers.iter().filter(is_new).cloned().collect();
+        let mut unknown: BTreeSet<String> = told.unknown.intersection(&signers).cloned().collect();
+        if !news.is_empty() {
+            let strangers = self.ask(&release, &members, &news)?;
+            for signer in &news {
+                unknown.remove(signer);
+            }
+            for stranger in strangers.difference(&told.unknown) {
+                tracing::warn!(
+                    "keys: there is a key of {stranger:?}, and nobody is called so; if its file has the wrong name, whoever it is meant for is not verified"
+                );
+            }
+            unknown.extend(strangers);
+            told.asked = Some(Instant::now());
+        }
+        told.unknown = unknown;
+        told.signers = signers;
+        told.release = Some(release.number);
+        Ok(())
+    }
+
+    /// Those of these signers who are nobody to any component.
+    fn ask(
+        &self,
+        release: &Release,
+        members: &[&Member],
+        signers: &[String],
+    ) -> anyhow::Result<BTreeSet<String>> {
+        let mut strangers: BTreeSet<String> = signers.iter().cloned().collect();
+        for member in members {
+            let mut of_member = BTreeSet::new();
+            for some in signers.chunks(TOLD_AT_ONCE) {
+                of_member.extend(self.ask_one(release, member, some)?);
+            }
+            strangers.retain(|signer| of_member.contains(signer));
+        }
+        Ok(strangers)
+    }
+
+    /// Call a component in a turn, and wait for it.
+    fn ask_one(
+        &self,
+        release: &Release,
+        member: &Member,
+        signers: &[String],
+    ) -> anyhow::Result<Vec<String>> {
+        let component = &member.identity.name;
+        let (sender, answered) = mpsc::sync_channel(1);
+        let call = Call {
+            interface: HANDLER.into(),
+            function: FUNCTION.into(),
+            arguments: vec![serde_json::json!(signers)],
+            release: release.number,
+        };
+        let submitted = self.engine.submit(
+            component.clone(),
+            FUNCTION.into(),
+            Arc::new(Argument::Call(call)),
+            Trace::default(),
+            Box::new(move |outcome| {
+                let _ = sender.send(outcome);
+            }),
+        );
+        submitted.map_err(|_| anyhow!("the host has more work than it can take"))?;
+        let outcome = answered.recv_timeout(ANSWER_WITHIN);
+        let outcome = outcome.with_context(|| format!("`{component}` gave no answer in time"))?;
+        let reply = outcome.with_context(|| format!("telling `{component}`"))?;
+        match reply.downcast::<Called>().map(|called| *called) {
+            Ok(Called::Gave(value)) => serde_json::from_value(value)
+                .with_context(|| format!("reading what `{component}` answers")),
+            Ok(Called::Gone) => Err(anyhow!("another release has become current meanwhile")),
+            Err(_) => Err(anyhow!("`{component}` gave no answer")),
+        }
+    }
+}
+
+/// The components that remember who has a key.
+fn rememberers(release: &Release) -> impl Iterator<Item = &Member> {
+    let members = release.members.iter();
+    members.filter(|member| member.export(HANDLER, FUNCTION).is_some())
+}
+
+/// Counts the signers who are nobody.
+pub struct SignersCollector(pub Arc<Telling>);
+
+impl std::fmt::Debug for SignersCollector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SignersCollector")
+    }
+}
+
+impl Collector for SignersCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let unknown = self.0.unknown.load(Ordering::Relaxed);
+        let help = "Names that have a key and that nobody is called by";
+        let metric = encoder.encode_descriptor("keys_unknown", help, None, MetricType::Gauge)?;
+        ConstGauge::new(i64::try_from(unknown).unwrap_or(i64::MAX)).encode(metric)
+    }
+}

@@ -1,0 +1,220 @@
+//! What signatures need remembered from one message to the next: who has had a key, and which signed
+//! messages were taken already. Each is a small document of its own, so that no two senders are in
+//! each other's way, and only messages that must not be repeated write any.
+//!
+//! - `signers`: one for each participant that had a key. It stays: a key that is lost must not open
+//!   its owner's name to everybody.
+//! - `signed-messages`: one for each message that no id makes idempotent. It is needed while the
+//!   message's `Date` is of now, and goes some time after that: who adds one takes out old ones.
+
+use rialto_sdk::canonical::sha256_hex;
+use rialto_sdk::documents::{Collection, Range, Store};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::fmt;
+
+/// Participants that had a key, by their ids.
+const SIGNERS: Collection<Signer> = Collection::new("signers");
+/// Signed messages that were taken, by [`Fingerprint`].
+const TAKEN: Collection<Taken> = Collection::new("signed-messages");
+
+/// A message is remembered for this many times as long as its `Date` counts as now: a clock that is set
+/// back, or a window that is made longer, brings it back into the window.
+const WINDOWS_KEPT: u64 = 2;
+/// One of so many messages takes out old ones, and then at most so many: twice as many as came in
+/// between, so that what is old does not pile up.
+const SWEPT_AT_ONCE: u32 = 32;
+
+/// A participant that had a key.
+#[derive(Debug, Serialize, Deserialize)]
+struct Signer {
+    /// When that was seen first, in milliseconds since 1970.
+    since: u64,
+}
+
+/// A signed message that was taken.
+#[derive(Debug, Serialize, Deserialize)]
+struct Taken {
+    /// When, in milliseconds since 1970.
+    at: u64,
+    /// Who had signed it.
+    signer: String,
+}
+
+/// What a signed message says, whatever its signature looks like: of one message there are many
+/// signatures on P-256, and from one that is known anybody can make another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// The protected `Date`, in milliseconds since 1970.
+    date: u64,
+    /// SHA-256 over the protected header, as it is encoded, and the body.
+    digest: String,
+}
+
+impl Fingerprint {
+    /// Of a message with this protected header (base64url), which protects this `Date`, and this body.
+    #[must_use]
+    pub fn of(protected_header: &str, body: &str, date: u64) -> Self {
+        // No dot is in base64url, so it is clear where the header ends.
+        let digest = sha256_hex(format!("{protected_header}.{body}").as_bytes());
+        Self { date, digest }
+    }
+
+    /// The id of its document: within its shard, in the order of `Date`.
+    fn id(&self) -> String {
+        let Self { date, digest } = self;
+        format!("{}/{}/{digest}", self.shard(), seconds(*date))
+    }
+
+    /// Who takes out old ones looks at one of sixteen shards, so that those who do it at the same time
+    /// are seldom in each other's way.
+    fn shard(&self) -> &str {
+        &self.digest[..1]
+    }
+
+    /// Whether its sender's message takes out old ones: one of sixteen.
+    fn sweeps(&self) -> bool {
+        self.digest[1..].starts_with('0')
+    }
+}
+
+/// Seconds since 1970 as text, in whose order they are.
+fn seconds(instant: u64) -> String {
+    format!("{:012}", instant / 1_000)
+}
+
+/// What is remembered. The component's documents have it.
+pub trait Memory: fmt::Debug {
+    /// Whether a participant is known to have had a key.
+    fn has_had_key(&self, signer: &str) -> bool;
+    /// A participant has a key.
+    fn note_key(&self, signer: &str, now: u64);
+    /// When this message was taken, in milliseconds since 1970; none if it never was.
+    fn taken_at(&self, message: &Fingerprint) -> Option<u64>;
+    /// This message of a signer is taken, whose `Date` was judged by a window of so many milliseconds
+    /// to either side of now.
+    fn take(&self, message: &Fingerprint, signer: &str, now: u64, window: u64);
+}
+
+/// The memory in documents.
+#[derive(Debug, Default)]
+pub struct Documents<S>(pub RefCell<S>);
+
+impl<S: Store + fmt::Debug> Memory for Documents<S> {
+    fn has_had_key(&self, signer: &str) -> bool {
+        let mut store = self.0.borrow_mut();
+        SIGNERS.within(&mut *store).get(signer).is_some()
+    }
+
+    fn note_key(&self, signer: &str, now: u64) {
+        let mut store = self.0.borrow_mut();
+        SIGNERS
+            .within(&mut *store)
+            .insert_if_absent(signer, &Signer { since: now });
+    }
+
+    fn taken_at(&self, message: &Fingerprint) -> Option<u64> {
+        let mut store = self.0.borrow_mut();
+        let taken = TAKEN.within(&mut *store).get(&message.id());
+        taken.map(|taken| taken.at)
+    }
+
+    fn take(&self, message: &Fingerprint, signer: &str, now: u64, window: u64) {
+        let mut store = self.0.borrow_mut();
+        if message.sweeps() {
+            let before = now.saturating_sub(window.saturating_mul(WINDOWS_KEPT));
+            sweep(&mut *store, message.shard(), before);
+        }
+        let taken = Taken {
+            at: now,
+            signer: signer.to_owned(),
+        };
+        // The same answer about a party again keeps when it was first.
+        TAKEN
+            .within(&mut *store)
+            .insert_if_absent(&message.id(), &taken);
+    }
+}
+
+/// Take out messages of a shard whose `Date` is before an instant.
+fn sweep(store: &mut impl Store, shard: &str, before: u64) {
+    let from = format!("{shard}/");
+    let to = format!("{shard}/{}", seconds(before));
+    let range = Range::Between((from, to));
+    let page = TAKEN.within(store).scan(&range, None, SWEPT_AT_ONCE);
+    for (id, _) in page.documents {
+        TAKEN.within(store).delete(&id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rialto_sdk::documents;
+
+    const WINDOW: u64 = 300_000;
+
+    fn memory() -> Documents<documents::Memory> {
+        Documents::default()
+    }
+
+    fn message(n: u64, date: u64) -> Fingerprint {
+        Fingerprint::of("AAAA", &n.to_string(), date)
+    }
+
+    #[test]
+    fn who_had_a_key_is_remembered_from_the_first_time_on() {
+        let memory = memory();
+        assert!(!memory.has_had_key("payerfsp"));
+        memory.note_key("payerfsp", 5);
+        memory.note_key("payerfsp", 7);
+        assert!(memory.has_had_key("payerfsp"));
+        assert!(!memory.has_had_key("payeefsp"));
+        let stored: Vec<String> = memory.0.borrow().0.values().cloned().collect();
+        assert_eq!(stored, [r#"{"since":5}"#]);
+    }
+
+    #[test]
+    fn a_message_is_known_by_its_header_its_body_and_its_date() {
+        let memory = memory();
+        let first = Fingerprint::of("AAAA", "{}", 1_000);
+        memory.take(&first, "payerfsp", 1_500, WINDOW);
+        memory.take(&first, "payerfsp", 2_500, WINDOW);
+        assert_eq!(memory.taken_at(&first), Some(1_500));
+        for other in [
+            Fingerprint::of("AAAB", "{}", 1_000),
+            Fingerprint::of("AAAA", "{ }", 1_000),
+            Fingerprint::of("AAA", "A.{}", 1_000),
+        ] {
+            assert_eq!(memory.taken_at(&other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_leaves_when_its_date_is_over_and_not_before() {
+        let memory = memory();
+        let start = 1_795_305_600_000;
+        let kept = WINDOW * WINDOWS_KEPT;
+        let mut most = 0;
+        // One a second for an hour.
+        for n in 0..3_600 {
+            let now = start + n * 1_000;
+            memory.take(&message(n, now), "payerfsp", now, WINDOW);
+            // Those whose `Date` counts are all known.
+            let oldest = n.saturating_sub(WINDOW / 1_000);
+            let known = memory.taken_at(&message(oldest, start + oldest * 1_000));
+            assert!(known.is_some(), "{n}");
+            most = most.max(memory.0.borrow().0.len());
+        }
+        // What counts, and as much again as is not yet swept at most.
+        let alive = usize::try_from(kept / 1_000).unwrap();
+        assert!(most < alive * 2, "{most}");
+    }
+
+    #[test]
+    fn ids_are_in_the_order_of_their_dates() {
+        let earlier = message(1, 999_999_999_000).id();
+        let later = message(1, 1_000_000_000_000).id();
+        assert!(earlier[1..] < later[1..], "{earlier} {later}");
+    }
+}

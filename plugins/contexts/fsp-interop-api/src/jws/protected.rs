@@ -1,0 +1,119 @@
+//! The protected header of a signed message, and that it says what the headers say.
+
+use crate::bindings::rialto::host::crypto::Algorithm;
+use crate::headers::spelt;
+use rialto_sdk::headers::each;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use std::fmt;
+
+/// Headers that a protected header repeats always, and that its sender has set.
+pub(super) const REQUIRED: [&str; 3] = ["FSPIOP-URI", "FSPIOP-HTTP-Method", "FSPIOP-Source"];
+/// Headers that are protected if they are there.
+const PROTECTED_IF_THERE: [&str; 2] = ["FSPIOP-Destination", "FSPIOP-Encryption"];
+/// Members of a protected header that are no HTTP headers and say nothing about the message: what kind
+/// of thing this is, and which of the signer's keys was used. All of them are tried.
+const SAYING_NOTHING: [&str; 3] = ["typ", "cty", "kid"];
+
+/// The members of a protected header, in their order; each name once, each value a text.
+#[derive(Debug)]
+pub(super) struct Members(Vec<(String, String)>);
+
+impl Members {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let member = self.0.iter().find(|(candidate, _)| candidate == name);
+        member.map(|(_, value)| value.as_str())
+    }
+
+    /// The algorithm, of those that are taken; `none` is not among them.
+    pub(super) fn algorithm(&self) -> Result<Algorithm, String> {
+        match self.get("alg") {
+            Some("RS256") => Ok(Algorithm::Rs256),
+            Some("RS384") => Ok(Algorithm::Rs384),
+            Some("RS512") => Ok(Algorithm::Rs512),
+            Some("ES256") => Ok(Algorithm::Es256),
+            Some(other) => Err(format!(
+                "protected alg: {other:?}, and RS256, RS384, RS512 and ES256 are taken"
+            )),
+            None => Err("protected alg: is required".to_owned()),
+        }
+    }
+
+    /// What is protected is what the headers say, and what must be protected is.
+    pub(super) fn compare(&self, headers: &str) -> Result<(), String> {
+        for name in REQUIRED {
+            if self.get(name).is_none() {
+                return Err(format!("protected {name}: is required"));
+            }
+        }
+        for name in PROTECTED_IF_THERE {
+            let header = name.to_ascii_lowercase();
+            // All of them: behind an empty one another reader may find one that says something.
+            let mut values = each(headers).filter(|(candidate, _)| *candidate == header);
+            let is_there = values.any(|(_, value)| !value.trim().is_empty());
+            if is_there && self.get(name).is_none() {
+                return Err(format!("header {name}: is not protected"));
+            }
+        }
+        for (name, value) in &self.0 {
+            if name != "alg" && !SAYING_NOTHING.contains(&name.as_str()) {
+                same(name, only(headers, &name.to_ascii_lowercase())?, value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a header says what it must.
+pub(super) fn same(name: &str, header: Option<&str>, must: &str) -> Result<(), String> {
+    match header {
+        Some(value) if value == must => Ok(()),
+        Some(_) if REQUIRED.contains(&name) => Err(differs(name)),
+        Some(_) => Err(format!("header {name}: is not as it is protected")),
+        None => Err(format!("header {name}: is protected and not there")),
+    }
+}
+
+/// Why a header is refused that does not say what the request is.
+pub(super) fn differs(name: &str) -> String {
+    format!("header {name}: the header, its protected copy and the request differ")
+}
+
+/// The one header of this name (lower case), trimmed. With several of them, each reader could mean
+/// another one.
+pub(super) fn only<'a>(headers: &'a str, name: &str) -> Result<Option<&'a str>, String> {
+    let mut values = each(headers).filter(|(candidate, _)| *candidate == name);
+    let value = values.next().map(|(_, value)| value.trim());
+    match values.next() {
+        None => Ok(value),
+        Some(_) => Err(format!(
+            "header {}: more than one in a signed message",
+            spelt(name)
+        )),
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of texts")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members: Vec<(String, String)> = Vec::new();
+                while let Some((name, value)) = map.next_entry::<String, String>()? {
+                    if members.iter().any(|(known, _)| *known == name) {
+                        return Err(A::Error::custom(format_args!("{name} is there twice")));
+                    }
+                    members.push((name, value));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
