@@ -25,6 +25,7 @@ impl Guest for Component {
         let status = if request.method == "PUT" { 200 } else { 202 };
         let headers = of_list(&request.headers);
         let content_type = refusal::content_type(&headers, &request.path);
+        let error_type = refusal::error_type(&headers, &request.path);
         let measure = inbound::Measure {
             scheme: scheme(),
             settings: settings(),
@@ -44,7 +45,7 @@ impl Guest for Component {
                     body: None,
                 }
             }
-            Err(error) => refusal::refuse(content_type, &error),
+            Err(error) => refusal::refuse(error_type, &error),
         }
     }
 
