@@ -21,13 +21,24 @@ struct ErrorBody<'a> {
     error_information: ErrorInformationBody<'a>,
 }
 
-#[derive(Serialize)]
+/// FSPIOP's ErrorInformation.
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ErrorInformationBody<'a> {
+pub struct ErrorInformationBody<'a> {
     error_code: &'a str,
     error_description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     extension_list: Option<ExtensionList<'a>>,
+}
+
+impl<'a> From<&'a ErrorInformation> for ErrorInformationBody<'a> {
+    fn from(error: &'a ErrorInformation) -> Self {
+        Self {
+            error_code: &error.code,
+            error_description: &error.description,
+            extension_list: None,
+        }
+    }
 }
 
 /// FSPIOP's ExtensionList.
@@ -55,9 +66,8 @@ pub fn error_body(error: &ErrorInformation) -> String {
 fn body(error: &ErrorInformation, extension_list: Option<ExtensionList<'_>>) -> String {
     let body = ErrorBody {
         error_information: ErrorInformationBody {
-            error_code: &error.code,
-            error_description: &error.description,
             extension_list,
+            ..ErrorInformationBody::from(error)
         },
     };
     serde_json::to_string(&body).expect("strings always have a JSON text")
