@@ -207,6 +207,7 @@ fn is_refusal(response: &Response) {
 fn message_of(inbound: &Inbound) -> &Message {
     match inbound {
         Inbound::AssociateParty(event) => &event.message,
+        Inbound::AssociateParties(event) => &event.message,
         Inbound::DisassociateParty(event) => &event.message,
         Inbound::QueryParticipant(event) => &event.message,
         Inbound::QueryParty(event) => &event.message,
@@ -274,12 +275,20 @@ fn is_allowed(inbound: &Inbound, body: &Value, sent: &Sent) {
         Inbound::DisassociateParty(event) => is_party(&event.party.identifier),
         Inbound::QueryParticipant(event) => is_party(&event.party.identifier),
         Inbound::QueryParty(event) => is_party(&event.party.identifier),
-        Inbound::AnswerParty(event) => is_party(&event.party.identifier),
+        Inbound::AssociateParties(event) => {
+            assert!(ID.is_match(&event.request_id) && event.request_id == text("/requestId"));
+            assert!((1..=1_000).contains(&event.parties.len()));
+            let sound = event.parties.iter().filter(|asked| asked.error.is_none());
+            sound.for_each(|asked| is_party(&asked.party.identifier));
+        }
+        Inbound::AnswerParty(event) => {
+            is_party(&event.party.identifier);
+            let named = text("/party/partyIdInfo/fspId");
+            assert!(event.error.is_some() || ["", source].contains(&named));
+        }
         Inbound::RefuseAnswer(event) => {
             is_party(&event.party.identifier);
-            assert_eq!(event.error.code, "3101");
-            let named = text("/party/partyIdInfo/fspId");
-            assert!(!named.is_empty() && named != event.requester_fsp);
+            assert!(!["", source].contains(&text("/party/partyIdInfo/fspId")));
         }
     }
 }

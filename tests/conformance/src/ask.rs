@@ -112,7 +112,7 @@ impl<'a> Ask<'a> {
             answer.status,
             String::from_utf8_lossy(&answer.body)
         );
-        media_type(&answer, &path)?;
+        media_type(&answer, &path, false)?;
         stage.took(&method, &path);
         let sent = stage.world.fsp(fsp).recorder().messages();
         let sent = sent.into_iter().rev().find(|message| {
@@ -127,6 +127,7 @@ impl<'a> Ask<'a> {
     /// When the host answers otherwise.
     pub async fn refused(self, status: u16, code: &str) -> Result<Answer> {
         let (method, path) = (self.method, self.path);
+        let takes_json = self.request.value_of("accept").is_none_or(lists_json);
         let answer = self.request.send().await?;
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let found = (
@@ -138,7 +139,7 @@ impl<'a> Ask<'a> {
             "{method} {path}: expected {status} {code}, got {} {body}",
             answer.status
         );
-        media_type(&answer, &path)?;
+        media_type(&answer, &path, takes_json)?;
         self.stage.told_code(code);
         self.stage.tally().refused += 1;
         let description = &body["errorInformation"]["errorDescription"];
@@ -147,14 +148,25 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// The answer to a message about a resource is of that resource's media type.
-fn media_type(answer: &Answer, path: &str) -> Result<()> {
+/// The media type of error bodies in the published document.
+const JSON: &str = "application/json";
+
+/// Whether an `Accept` takes JSON without a version.
+fn lists_json(accept: &str) -> bool {
+    let ranges = accept.split(',').map(|item| item.split(';').next());
+    let mut ranges = ranges.map(|range| range.unwrap_or_default().trim());
+    accept.is_empty() || ranges.any(|range| [JSON, "application/*", "*/*"].contains(&range))
+}
+
+/// The answer to a message about a resource is of that resource's media type, or in JSON if that is
+/// what its sender takes of a refusal.
+fn media_type(answer: &Answer, path: &str, is_json: bool) -> Result<()> {
     let resource = path.split(['/', '?']).nth(1).unwrap_or_default();
     let expected = match resource {
-        "participants" | "parties" | "quotes" | "transfers" => {
+        "participants" | "parties" | "quotes" | "transfers" if !is_json => {
             format!("application/vnd.interoperability.{resource}+json;version=1.")
         }
-        _ => "application/json".to_owned(),
+        _ => JSON.to_owned(),
     };
     let found = answer.headers.get("content-type");
     let found = found.and_then(|value| value.to_str().ok());

@@ -125,7 +125,10 @@ fn consumer(event: &str) -> &'static str {
         "notify-requested" => "notifications-and-alerts",
         "transfer-prepare-requested" => "settlements",
         "transfer-prepare-accounts-allocated" => "transfers",
-        _ if event.starts_with("participant-") || event.starts_with("party-") => {
+        _ if ["participant-", "participants-", "party-"]
+            .iter()
+            .any(|start| event.starts_with(start)) =>
+        {
             match event.rsplit('-').next() {
                 Some("received" | "available" | "refused") => "account-lookup",
                 _ => "fsp-interop-api",
@@ -172,6 +175,11 @@ mod tests {
             ("party-info-refused", "account-lookup"),
             ("party-info-requested", "fsp-interop-api"),
             ("participant-association-created", "fsp-interop-api"),
+            (
+                "participants-association-request-received",
+                "account-lookup",
+            ),
+            ("participants-association-processed", "fsp-interop-api"),
             ("quote-response-received", "quoting"),
             ("quote-request-undelivered", "quoting"),
             ("invalid-fsp-in-quote-request-callback-report", "quoting"),

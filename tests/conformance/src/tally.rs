@@ -306,10 +306,11 @@ async fn stories(office: &Office, id: &str) -> Result<Vec<Value>> {
     Ok(stories)
 }
 
-/// The id of a transfer or a quote, which stands for both; a party as it is.
+/// The id of a transfer, a quote or a request about many parties, which stands for all of them; a party
+/// as it is.
 fn id_of(subject: &str) -> &str {
     match subject.split_once(':') {
-        Some(("transfer" | "quote", id)) => id,
+        Some(("transfer" | "quote" | "parties", id)) => id,
         _ => subject,
     }
 }
@@ -321,6 +322,7 @@ pub fn subject_of_path(path: &str) -> Option<String> {
     let path = path.strip_suffix("/error").unwrap_or(path);
     let (resource, rest) = path.trim_start_matches('/').split_once('/')?;
     match resource {
+        "participants" if !rest.contains('/') => Some(format!("parties:{rest}")),
         "participants" | "parties" => Some(format!("party:{rest}")),
         "quotes" => Some(format!("quote:{rest}")),
         "transfers" => Some(format!("transfer:{rest}")),
@@ -341,6 +343,7 @@ mod tests {
             ("/quotes/q?x=1", Some("quote:q")),
             ("/parties/BUSINESS/a/b/error", Some("party:BUSINESS/a/b")),
             ("/participants/MSISDN/1", Some("party:MSISDN/1")),
+            ("/participants/b51ec534", Some("parties:b51ec534")),
             ("/transfers", None),
             ("/nothing/x", None),
         ] {

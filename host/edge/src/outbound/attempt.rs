@@ -68,8 +68,14 @@ pub(super) async fn attempt(
         kind: FailureKind::Refused,
         reason: format!("answered {status}"),
         response: Some(response),
-        worth_another: status >= 500 || [408, 425, 429].contains(&status),
+        worth_another: is_worth_another(status),
     })
+}
+
+/// Whether the same request may get another answer later. 501 says of the service itself that it is
+/// not there.
+fn is_worth_another(status: u16) -> bool {
+    (status >= 500 && status != 501) || [408, 425, 429].contains(&status)
 }
 
 fn miss(kind: FailureKind, reason: String) -> Miss {

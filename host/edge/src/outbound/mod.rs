@@ -2,7 +2,7 @@
 //!
 //! Each request is tried until a 2xx answer, until its policy's attempts are used up, or until its
 //! deadline has passed. Tried again is what may go well later: no connection, a broken one, no answer
-//! in time, 5xx, 408, 425 and 429. Other answers end it at once: sending the same again would give the
+//! in time, 5xx but 501, 408, 425 and 429. Other answers end it at once: sending the same again would give the
 //! same. Pauses double from the policy's first to its longest, each cut by a random part of up to a
 //! half so that many senders do not meet again. Each destination has its own connections, its own bound
 //! of requests under way and its own circuit (`breaker`), so one that is slow or dead holds up only

@@ -248,9 +248,8 @@ fn a_silent_destination_does_not_hold_up_another_one() {
     assert!(none_ended, "they wait for their destination");
 }
 
-#[test]
-fn a_refusal_is_a_sign_of_life() {
-    let world = world();
+/// An address where every request is answered with this status line.
+fn answering(world: &World, status: &'static str) -> SocketAddr {
     let listener = world.runtime.block_on(TcpListener::bind("127.0.0.1:0"));
     let listener = listener.unwrap();
     let address = listener.local_addr().unwrap();
@@ -259,17 +258,27 @@ fn a_refusal_is_a_sign_of_life() {
             let (mut stream, _) = listener.accept().await.unwrap();
             tokio::spawn(async move {
                 let mut buffer = [0; 4096];
+                let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
                 while stream.read(&mut buffer).await.is_ok_and(|n| n > 0) {
-                    let answer = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
-                    stream.write_all(answer).await.unwrap();
+                    stream.write_all(answer.as_bytes()).await.unwrap();
                 }
             });
         }
     });
-    for _ in 0..10 {
-        let report = world.send(address, WhileAway::Wait, 60_000);
-        let report = report.recv_timeout(PATIENCE).unwrap();
-        assert_eq!(failed(&report).0, FailureKind::Refused);
+    address
+}
+
+#[test]
+fn a_refusal_is_final_and_a_sign_of_life() {
+    let world = world();
+    for status in ["400 Bad Request", "501 Not Implemented"] {
+        let address = answering(&world, status);
+        for _ in 0..10 {
+            let report = world.send(address, WhileAway::Wait, 60_000);
+            let report = report.recv_timeout(PATIENCE).unwrap();
+            assert_eq!(failed(&report).0, FailureKind::Refused);
+            assert_eq!(report.attempts, 1, "{status}");
+        }
+        assert_eq!(world.standing(address).circuit, "closed");
     }
-    assert_eq!(world.standing(address).circuit, "closed");
 }

@@ -4,7 +4,9 @@ use crate::bindings::exports::rialto::fsp_interop_api as asked;
 use crate::bindings::rialto::account_lookup as events;
 use crate::documents::{Association, PartyAssociations, party_key};
 use crate::settings::Takeover;
-use crate::surroundings::{Outcome, Surroundings, check_requester};
+use crate::surroundings::{Outcome, Participant, Surroundings, check_requester};
+use asked::participants_association_request_received::RequestedParty;
+use events::participants_association_processed::ProcessedParty;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use rialto_sdk::errors::error;
 
@@ -30,38 +32,111 @@ fn try_associate(
     around: &mut impl Surroundings,
     event: &asked::participant_association_request_received::Event,
 ) -> Result<(), ErrorInformation> {
-    let requester = &event.requester_fsp;
-    let participant = check_requester(around, requester)?;
-    if event.fsp != *requester {
+    let requester = check_requester(around, &event.requester_fsp)?;
+    if event.fsp != event.requester_fsp {
         return Err(error("3003", "an FSP associates parties with itself only"));
     }
     let currency = event.currency.as_deref();
-    if let Some(currency) = currency
-        && !participant.currencies.iter().any(|own| own == currency)
-    {
-        return Err(error(
-            "3003",
-            &format!("{requester} has no account in {currency}"),
+    check_currency(&requester, &event.fsp, currency)?;
+    associate_one(around, &event.party, &event.fsp, currency)
+}
+
+/// A01 for many parties: each by itself, so that one that cannot be associated keeps no other out.
+pub fn associate_batch(
+    around: &mut impl Surroundings,
+    event: asked::participants_association_request_received::Event,
+) {
+    let asked::participants_association_request_received::Event {
+        requester_fsp,
+        request_id,
+        parties,
+        currency,
+        message,
+    } = event;
+    let may = check_requester(around, &requester_fsp)
+        .and_then(|requester| check_currency(&requester, &requester_fsp, currency.as_deref()));
+    if let Err(error) = may {
+        return around.publish(Outcome::BatchFailed(
+            events::participants_association_failed::Event {
+                requester_fsp,
+                request_id,
+                error,
+                message,
+            },
         ));
     }
-    let key = party_key(&event.party);
-    let mut whole = whole_of(&event.party).map(|whole| kept(around, &whole));
-    let mut document = kept(around, &event.party);
+    let mut associate = |asked: RequestedParty| {
+        let RequestedParty {
+            party,
+            fsp,
+            error: refusal,
+        } = asked;
+        let done = match refusal {
+            Some(refusal) => Err(refusal),
+            // As deployed switches have it; of a single party they say 3003.
+            None if fsp != requester_fsp => {
+                Err(error("3204", "an FSP associates parties with itself only"))
+            }
+            None => associate_one(around, &party, &fsp, currency.as_deref()),
+        };
+        ProcessedParty {
+            party,
+            fsp,
+            error: done.err(),
+        }
+    };
+    let parties = parties.into_iter().map(&mut associate).collect();
+    around.publish(Outcome::BatchAssociated(
+        events::participants_association_processed::Event {
+            requester_fsp,
+            request_id,
+            parties,
+            currency,
+            message,
+        },
+    ));
+}
+
+/// An FSP has parties in currencies in which it has an account.
+fn check_currency(
+    participant: &Participant,
+    fsp: &str,
+    currency: Option<&str>,
+) -> Result<(), ErrorInformation> {
+    match currency {
+        Some(currency) if !participant.currencies.iter().any(|own| own == currency) => {
+            let detail = format!("{fsp} has no account in {currency}");
+            Err(error("3003", &detail))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Associate a party with an FSP that may have it.
+fn associate_one(
+    around: &mut impl Surroundings,
+    party: &PartyId,
+    fsp: &str,
+    currency: Option<&str>,
+) -> Result<(), ErrorInformation> {
+    let key = party_key(party);
+    let mut whole = whole_of(party).map(|whole| kept(around, &whole));
+    let mut document = kept(around, party);
     if around.settings().takeover == Takeover::Refuse {
-        let taken = document.is_taken(requester, currency);
+        let taken = document.is_taken(fsp, currency);
         let whole_taken = whole.as_ref();
-        if taken || whole_taken.is_some_and(|whole| whole.is_taken(requester, currency)) {
+        if taken || whole_taken.is_some_and(|whole| whole.is_taken(fsp, currency)) {
             return Err(error("3003", "the party is associated with another FSP"));
         }
-        if document.has_parts_elsewhere(requester, currency) {
+        if document.has_parts_elsewhere(fsp, currency) {
             let why = "a part of the business is associated with another FSP";
             return Err(error("3003", why));
         }
     }
     let before = document.associations.clone();
     document.associate(Association {
-        fsp: event.fsp.clone(),
-        currency: event.currency.clone(),
+        fsp: fsp.to_owned(),
+        currency: currency.map(str::to_owned),
         associated_at: around.now(),
     });
     store(around, &key, &document, &before, whole.as_mut());

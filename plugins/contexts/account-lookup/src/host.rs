@@ -130,6 +130,14 @@ impl Surroundings for Host {
             Outcome::Disassociated(event) => {
                 events::participant_association_removed::participant_association_removed(&event);
             }
+            Outcome::BatchAssociated(event) => {
+                events::participants_association_processed::participants_association_processed(
+                    &event,
+                );
+            }
+            Outcome::BatchFailed(event) => {
+                events::participants_association_failed::participants_association_failed(&event);
+            }
             Outcome::Participant(event) => {
                 events::participant_query_response::participant_query_response(&event);
             }
@@ -154,6 +162,15 @@ impl asked::participant_association_request_received::Guest for Component {
     ) {
         about(&event.party);
         associations::associate(&mut Host, event);
+    }
+}
+
+impl asked::participants_association_request_received::Guest for Component {
+    fn participants_association_request_received(
+        event: asked::participants_association_request_received::Event,
+    ) {
+        logging::subject("parties", &event.request_id);
+        associations::associate_batch(&mut Host, event);
     }
 }
 

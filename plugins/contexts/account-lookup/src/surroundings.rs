@@ -14,6 +14,10 @@ pub enum Outcome {
     Associated(events::participant_association_created::Event),
     /// A party is no longer associated.
     Disassociated(events::participant_association_removed::Event),
+    /// What became of many parties that were to be associated.
+    BatchAssociated(events::participants_association_processed::Event),
+    /// Many parties cannot be associated at all.
+    BatchFailed(events::participants_association_failed::Event),
     /// The FSP that a party is with.
     Participant(events::participant_query_response::Event),
     /// The FSP that is to be asked for a party.

@@ -210,6 +210,19 @@ impl World {
     fn last(&self) -> String {
         match self.outcomes.last().expect("an outcome") {
             Outcome::Associated(event) => format!("{} associated", event.fsp),
+            Outcome::BatchAssociated(event) => {
+                let results = event.parties.iter().map(|done| {
+                    let code = done
+                        .error
+                        .as_ref()
+                        .map_or("ok", |error| error.code.as_str());
+                    format!("{} {code}", done.party.identifier)
+                });
+                results.collect::<Vec<_>>().join(", ")
+            }
+            Outcome::BatchFailed(event) => {
+                format!("{} for {}", event.error.code, event.requester_fsp)
+            }
             Outcome::Disassociated(event) => format!("{} disassociated", event.requester_fsp),
             Outcome::Participant(event) => format!("{} is with {}", event.requester_fsp, event.fsp),
             Outcome::Asked(event) => {
@@ -281,6 +294,65 @@ fn a_party_of_another_fsp_is_taken_over_only_where_the_scheme_allows_it() {
         "otherfsp associated"
     );
     assert_eq!(world.query("payerfsp", None), "payerfsp is with otherfsp");
+}
+
+#[test]
+fn of_many_parties_each_is_associated_or_has_its_error() {
+    use asked::participants_association_request_received::{Event, RequestedParty};
+    let asks = |identifier: &str, fsp: &str, refused: bool| RequestedParty {
+        party: PartyId {
+            identifier: identifier.to_owned(),
+            ..party()
+        },
+        fsp: fsp.to_owned(),
+        error: refused.then(|| error("3101", "")),
+    };
+    let batch = |requester: &str, currency: Option<&str>| Event {
+        requester_fsp: requester.to_owned(),
+        request_id: "r1".to_owned(),
+        parties: vec![
+            asks("1", requester, false),
+            asks("2", "otherfsp", false),
+            asks("3", requester, true),
+            asks("123", requester, false),
+            asks("+1", requester, false),
+            asks("4", requester, false),
+        ],
+        currency: currency.map(str::to_owned),
+        message: message("POST", requester),
+    };
+    let mut world = World::new();
+    world.associate("otherfsp", "otherfsp", None);
+    associations::associate_batch(&mut world, batch("payeefsp", Some("USD")));
+    let told = "1 ok, 2 3204, 3 3101, 123 3003, +1 ok, 4 ok";
+    assert_eq!(world.last(), told);
+    // The same again comes to the same.
+    let before = world.associations.clone();
+    associations::associate_batch(&mut world, batch("payeefsp", Some("USD")));
+    assert_eq!(world.last(), told);
+    assert_eq!(world.associations, before);
+    let has = |world: &World, identifier: &str| {
+        let party = PartyId {
+            identifier: identifier.to_owned(),
+            ..party()
+        };
+        associations::find_fsp(world, &party, Some("USD")).ok()
+    };
+    for identifier in ["1", "4"] {
+        assert_eq!(has(&world, identifier).as_deref(), Some("payeefsp"));
+    }
+    for identifier in ["2", "3"] {
+        assert_eq!(has(&world, identifier), None);
+    }
+    for (requester, currency, code) in [
+        ("stranger", None, "3200"),
+        ("barred", None, "3200"),
+        ("payeefsp", Some("EUR"), "3003"),
+    ] {
+        associations::associate_batch(&mut world, batch(requester, currency));
+        assert_eq!(world.last(), format!("{code} for {requester}"));
+        assert_eq!(world.associations, before);
+    }
 }
 
 #[test]

@@ -31,6 +31,7 @@ impl Guest for Component {
         let source = first(&headers, "fspiop-source")
             .unwrap_or_default()
             .to_owned();
+        let error_type = refusal::error_type(&headers, &request.path);
         let measure = inbound::Measure {
             scheme: scheme(),
             settings: settings(),
@@ -52,7 +53,7 @@ impl Guest for Component {
                     body: None,
                 }
             }
-            Err(error) => refusal::refuse(content_type, &error),
+            Err(error) => refusal::refuse(error_type, &error),
         }
     }
 

@@ -4,9 +4,9 @@ pub use crate::bindings::rialto::fsp_interop_api::notify_requested::Worth;
 use crate::headers::{forwarded, originated};
 use crate::jws::{Keys, signed};
 use crate::media::{Resource, Version, version_for_sender};
-use crate::refusal::{Extension, ExtensionList, error_body};
+use crate::refusal::{ErrorInformationBody, Extension, ExtensionList, error_body};
 use crate::report::{OnFailure, ReportKind};
-use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
+use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use rialto_sdk::errors::DESCRIPTION_MAX;
 use rialto_sdk::time::format_date_time;
 use serde::Serialize;
@@ -243,6 +243,70 @@ pub fn participant_body(fsp: Option<&str>) -> String {
     to_text(&Body { fsp_id: fsp })
 }
 
+/// What became of one party of a PUT /participants/{ID}.
+#[derive(Debug, Clone, Copy)]
+pub struct PartyDone<'a> {
+    /// The party.
+    pub party: &'a PartyId,
+    /// The FSP with which it was to be associated.
+    pub fsp: &'a str,
+    /// Why it is not.
+    pub error: Option<&'a ErrorInformation>,
+}
+
+/// FSPIOP's PartyIdInfo.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartyIdInfo<'a> {
+    fsp_id: &'a str,
+    party_id_type: &'a str,
+    party_identifier: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    party_sub_id_or_type: Option<&'a str>,
+}
+
+/// FSPIOP's PartyResult.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartyResult<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_information: Option<ErrorInformationBody<'a>>,
+    party_id: PartyIdInfo<'a>,
+}
+
+impl<'a> From<PartyDone<'a>> for PartyResult<'a> {
+    fn from(done: PartyDone<'a>) -> Self {
+        Self {
+            error_information: done.error.map(ErrorInformationBody::from),
+            party_id: PartyIdInfo {
+                fsp_id: done.fsp,
+                party_id_type: &done.party.id_type,
+                party_identifier: &done.party.identifier,
+                party_sub_id_or_type: done.party.sub_id_or_type.as_deref(),
+            },
+        }
+    }
+}
+
+/// The body of PUT /participants/{ID}.
+#[must_use]
+pub fn parties_body<'a>(
+    currency: Option<&str>,
+    parties: impl IntoIterator<Item = PartyDone<'a>>,
+) -> String {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Body<'a> {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        currency: Option<&'a str>,
+        party_list: Vec<PartyResult<'a>>,
+    }
+    to_text(&Body {
+        currency,
+        party_list: parties.into_iter().map(PartyResult::from).collect(),
+    })
+}
+
 fn to_text(body: &impl Serialize) -> String {
     serde_json::to_string(body).expect("a struct of strings always has a JSON text")
 }
@@ -266,6 +330,26 @@ mod tests {
             r#"{"fspId":"payeefsp"}"#
         );
         assert_eq!(participant_body(None), "{}");
+        let party = |sub_id: Option<&str>| PartyId {
+            id_type: "BUSINESS".to_owned(),
+            identifier: "acme".to_owned(),
+            sub_id_or_type: sub_id.map(str::to_owned),
+        };
+        let (one, other) = (party(None), party(Some("till1")));
+        let error = ErrorInformation {
+            code: "3003".to_owned(),
+            description: "no".to_owned(),
+        };
+        let done = |party, error| PartyDone {
+            party,
+            fsp: "payeefsp",
+            error,
+        };
+        assert_eq!(
+            parties_body(Some("USD"), [done(&one, None), done(&other, Some(&error))]),
+            r#"{"currency":"USD","partyList":[{"partyId":{"fspId":"payeefsp","partyIdType":"BUSINESS","partyIdentifier":"acme"}},{"errorInformation":{"errorCode":"3003","errorDescription":"no"},"partyId":{"fspId":"payeefsp","partyIdType":"BUSINESS","partyIdentifier":"acme","partySubIdOrType":"till1"}}]}"#
+        );
+        assert_eq!(parties_body(None, []), r#"{"partyList":[]}"#);
     }
 
     #[test]

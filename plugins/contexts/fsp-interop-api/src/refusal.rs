@@ -6,8 +6,11 @@ use crate::bindings::exports::rialto::host::http_handler::{
 use crate::media::{Resource, media_type, version_for_sender};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::errors;
-use rialto_sdk::headers::of_list;
+use rialto_sdk::headers::{each, of_list};
 use serde::Serialize;
+
+/// The media type of error bodies in the published document.
+const JSON: &str = "application/json";
 
 /// Seconds after which a client may try again when the host is overloaded.
 const RETRY_AFTER_SECONDS: &str = "1";
@@ -21,13 +24,24 @@ struct ErrorBody<'a> {
     error_information: ErrorInformationBody<'a>,
 }
 
-#[derive(Serialize)]
+/// FSPIOP's ErrorInformation.
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ErrorInformationBody<'a> {
+pub struct ErrorInformationBody<'a> {
     error_code: &'a str,
     error_description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     extension_list: Option<ExtensionList<'a>>,
+}
+
+impl<'a> From<&'a ErrorInformation> for ErrorInformationBody<'a> {
+    fn from(error: &'a ErrorInformation) -> Self {
+        Self {
+            error_code: &error.code,
+            error_description: &error.description,
+            extension_list: None,
+        }
+    }
 }
 
 /// FSPIOP's ExtensionList.
@@ -55,9 +69,8 @@ pub fn error_body(error: &ErrorInformation) -> String {
 fn body(error: &ErrorInformation, extension_list: Option<ExtensionList<'_>>) -> String {
     let body = ErrorBody {
         error_information: ErrorInformationBody {
-            error_code: &error.code,
-            error_description: &error.description,
             extension_list,
+            ..ErrorInformationBody::from(error)
         },
     };
     serde_json::to_string(&body).expect("strings always have a JSON text")
@@ -109,7 +122,7 @@ pub fn word(head: &RequestHead, violation: &Violation) -> Response {
         ViolationKind::Internal => "2001",
     };
     let error = errors::error(code, &detail(code, violation));
-    let mut headers = vec![content_type(&of_list(&head.headers), &head.path)];
+    let mut headers = vec![error_type(&of_list(&head.headers), &head.path)];
     let mut status = errors::http_status(code);
     let mut extension_list = None;
     match violation.kind {
@@ -174,12 +187,38 @@ fn versions(supported: &[String]) -> Option<ExtensionList<'_>> {
     (!extension.is_empty()).then_some(ExtensionList { extension })
 }
 
+/// The `Content-Type` of an error body: `application/json`, as the published document says, if the
+/// sender takes that; else as of any answer to the message. Who sends no `Accept` (of a PUT) takes
+/// everything.
+#[must_use]
+pub fn error_type(headers: &str, path: &str) -> (String, String) {
+    if takes_json(headers) {
+        ("content-type".to_owned(), JSON.to_owned())
+    } else {
+        content_type(headers, path)
+    }
+}
+
+/// Whether the sender takes JSON without a version as an answer.
+#[must_use]
+pub fn takes_json(headers: &str) -> bool {
+    let mut lists = each(headers)
+        .filter(|(name, value)| *name == "accept" && !value.trim().is_empty())
+        .peekable();
+    let is_json = |item: &str| {
+        let range = item.split(';').next().unwrap_or_default().trim();
+        let ranges = [JSON, "application/*", "*/*"];
+        ranges.iter().any(|one| range.eq_ignore_ascii_case(one))
+    };
+    lists.peek().is_none() || lists.any(|(_, list)| list.split(',').any(is_json))
+}
+
 /// The `Content-Type` of an answer to a message.
 #[must_use]
 pub fn content_type(headers: &str, path: &str) -> (String, String) {
     let value = match Resource::of_path(path) {
         Some(resource) => media_type(resource, version_for_sender(headers, resource)),
-        None => "application/json".to_owned(),
+        None => JSON.to_owned(),
     };
     ("content-type".to_owned(), value)
 }
@@ -188,11 +227,39 @@ pub fn content_type(headers: &str, path: &str) -> (String, String) {
 mod tests {
     use super::*;
 
+    const TRANSFERS: &str = "application/vnd.interoperability.transfers+json;version=1.1";
+
+    #[test]
+    fn a_refusal_is_json_to_whoever_takes_that() {
+        for (accept, json) in [
+            (&[][..], true),
+            (&[""], true),
+            (&[TRANSFERS], false),
+            (&[TRANSFERS, "application/json"], true),
+            (&["application/json;q=0.5 , x/y"], true),
+            (&["Application/JSON"], true),
+            (&["*/*"], true),
+            (&["application/*"], true),
+            (&["text/plain, application/jsonp"], false),
+        ] {
+            let headers = accept.iter().map(|value| format!("accept: {value}\n"));
+            let headers: String = headers.collect();
+            let (_, found) = error_type(&headers, "/transfers");
+            let expected = if json { JSON } else { TRANSFERS };
+            assert_eq!(found, expected, "{accept:?}");
+            let answer = content_type(&headers, "/transfers").1;
+            assert_eq!(
+                answer, TRANSFERS,
+                "what is no error has its resource's type"
+            );
+        }
+    }
+
     fn refused(kind: ViolationKind, location: &str, detail: &str, allowed: &[&str]) -> Response {
         let head = RequestHead {
             method: "POST".to_owned(),
             path: "/transfers".to_owned(),
-            headers: Vec::new(),
+            headers: vec![("accept".to_owned(), TRANSFERS.to_owned())],
         };
         let violation = Violation {
             kind,
@@ -278,10 +345,7 @@ mod tests {
         );
         assert_eq!(
             response.headers,
-            [(
-                "content-type".to_owned(),
-                "application/vnd.interoperability.transfers+json;version=1.1".to_owned()
-            )]
+            [("content-type".to_owned(), TRANSFERS.to_owned())]
         );
     }
 

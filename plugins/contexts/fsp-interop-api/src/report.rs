@@ -24,6 +24,8 @@ use serde::{Deserialize, Serialize};
 pub enum ReportKind {
     /// About lookups: no context is told.
     Lookup,
+    /// About a request to associate many parties: no context is told.
+    Parties,
     /// The answer to a query for a quote: no context is told.
     QuoteQuery,
     /// A refused quote: no context is told.
@@ -310,6 +312,7 @@ impl ReportKind {
     pub fn subject_kind(self) -> &'static str {
         match self {
             Self::Lookup => "party",
+            Self::Parties => "parties",
             Self::QuoteQuery
             | Self::QuoteReject
             | Self::Substitute

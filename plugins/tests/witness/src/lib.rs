@@ -73,6 +73,8 @@ mod component {
             account_lookup_failed,
             participant_association_created,
             participant_association_removed,
+            participants_association_failed,
+            participants_association_processed,
             participant_query_response,
             party_info_requested,
             party_query_response,
@@ -80,6 +82,7 @@ mod component {
         fsp_interop_api {
             notify_requested,
             participant_association_request_received,
+            participants_association_request_received,
             participant_disassociate_request_received,
             participant_query_received,
             party_info_available,

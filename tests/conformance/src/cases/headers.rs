@@ -13,7 +13,7 @@ use crate::case::Case;
 use crate::payment::{Payment, events};
 use crate::stage::Stage;
 
-pub(super) const CASES: [Case; 7] = [
+pub(super) const CASES: [Case; 8] = [
     case!(
         "headers/missing",
         "1.5 steps 4, 7, 9, 12: missing header, 3102",
@@ -34,6 +34,11 @@ pub(super) const CASES: [Case; 7] = [
         "headers/accept",
         "1.4: what Accept may list; the answer is in the version asked for",
         accept
+    ),
+    case!(
+        "headers/refusal-as-json",
+        "1.3: the body of a refusal is application/json to whoever takes that",
+        refusal_as_json
     ),
     case!(
         "headers/forwarded",
@@ -218,6 +223,32 @@ async fn accept(stage: &Stage) -> Result<()> {
         ensure!(
             found == format!("{MEDIA};version={spoken}"),
             "Accept: {accept} is answered in {found}"
+        );
+    }
+    Ok(())
+}
+
+async fn refusal_as_json(stage: &Stage) -> Result<()> {
+    let wrong = || transfer(stage).body(b"{".to_vec());
+    for (accept, found) in [
+        (
+            format!("{MEDIA};version=1.1"),
+            format!("{MEDIA};version=1.1"),
+        ),
+        (
+            format!("{MEDIA};version=1.1, application/json"),
+            "application/json".to_owned(),
+        ),
+    ] {
+        let answer = wrong()
+            .header("accept", &accept)
+            .refused(400, "3101")
+            .await?;
+        let told = answer.headers.get("content-type");
+        let told = told.and_then(|value| value.to_str().ok());
+        ensure!(
+            told == Some(&found),
+            "Accept: {accept} is refused in {told:?}"
         );
     }
     Ok(())

@@ -3,14 +3,15 @@
 use anyhow::Result;
 use http::Method;
 use rialto_tests::world::{PAYEE, PAYER};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::case;
 use crate::case::Case;
+use crate::compare::TEXT;
 use crate::payment::events;
 use crate::stage::{BARRED, HUB, NOBODY, STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 10] = [
+pub(super) const CASES: [Case; 12] = [
     case!(
         "participants/associate",
         "section A: POST /participants/{Type}/{ID}, answered by PUT",
@@ -50,6 +51,16 @@ pub(super) const CASES: [Case; 10] = [
         "participants/associate-anothers",
         "3.4: add failed, 3003",
         associate_anothers
+    ),
+    case!(
+        "participants/batch",
+        "2.4: POST /participants, answered by PUT /participants/{ID} with each party's error",
+        batch
+    ),
+    case!(
+        "participants/batch-refused",
+        "2.4: a batch with no party is refused at once, and one of a barred FSP by PUT …/error",
+        batch_refused
     ),
     case!(
         "participants/barred-source",
@@ -348,4 +359,73 @@ async fn unknown_source(stage: &Stage) -> Result<()> {
     }
     stage.no_events(&subject(&party))?;
     is_with_nobody(stage, PAYER, &party).await
+}
+
+async fn batch(stage: &Stage) -> Result<()> {
+    let (free, others, taken) = (stage.party(), stage.party(), stage.party());
+    associated(stage, STRANGER, &taken).await?;
+    let id = stage.id();
+    let party = |party: &str, fsp: &str| {
+        let (kind, identifier) = party.split_once('/').unwrap_or_default();
+        json!({ "partyIdType": kind, "partyIdentifier": identifier, "fspId": fsp })
+    };
+    let mut unnamed = party(&free, PAYEE);
+    if let Some(members) = unnamed.as_object_mut() {
+        members.remove("fspId");
+    }
+    let asked = json!({ "requestId": id, "currency": "USD", "partyList": [
+        unnamed,
+        party(&others, STRANGER),
+        party(&taken, PAYEE),
+        party("MSISDN/no-number", PAYEE),
+    ] });
+    let refused = |told: Value, code: &str| {
+        let error = json!({ "errorCode": code, "errorDescription": TEXT });
+        json!({ "partyId": told, "errorInformation": error })
+    };
+    let told = json!({ "currency": "USD", "partyList": [
+        { "partyId": party(&free, PAYEE) },
+        refused(party(&others, STRANGER), "3204"),
+        refused(party(&taken, PAYEE), "3003"),
+        refused(party("MSISDN/no-number", PAYEE), "3101"),
+    ] });
+    let batch = || {
+        stage
+            .sends(PAYEE, Method::POST, "/participants")
+            .json(&asked)
+    };
+    let answer = format!("/participants/{id}");
+    let once = answered(
+        "participants-association-request-received",
+        "participants-association-processed",
+    );
+    // Once more, which changes nothing and is answered alike.
+    for _ in 0..2 {
+        batch().accepted().await?;
+        stage.hub_tells(PAYEE, Method::PUT, &answer, &told).await?;
+    }
+    let events = [&once[..], &once].concat();
+    stage.events(&format!("parties:{id}"), &events).await?;
+    is_with(stage, PAYER, &free, PAYEE).await?;
+    is_with(stage, PAYER, &taken, STRANGER).await?;
+    is_with_nobody(stage, PAYER, &others).await
+}
+
+async fn batch_refused(stage: &Stage) -> Result<()> {
+    let id = stage.id();
+    let party = json!({ "partyIdType": "MSISDN", "partyIdentifier": "1" });
+    let body = |list: Value| json!({ "requestId": id, "partyList": list });
+    let sends = |fsp| stage.sends(fsp, Method::POST, "/participants");
+    let empty = sends(PAYEE).json(&body(json!([])));
+    empty.refused(400, "3102").await?;
+    let many = sends(PAYEE).json(&body(vec![party.clone(); 1_001].into()));
+    many.refused(400, "3103").await?;
+    sends(BARRED).json(&body(json!([party]))).accepted().await?;
+    let answer = format!("/participants/{id}");
+    stage.hub_refuses(BARRED, &answer, "3200").await?;
+    let events = answered(
+        "participants-association-request-received",
+        "participants-association-failed",
+    );
+    stage.events(&format!("parties:{id}"), &events).await
 }

@@ -98,6 +98,12 @@ impl RawRequest<'_> {
         self
     }
 
+    /// What a header says as it is now, if it is there and is text.
+    #[must_use]
+    pub fn value_of(&self, name: &str) -> Option<&str> {
+        self.message.headers.get(name)?.to_str().ok()
+    }
+
     /// Says whom it is for.
     #[must_use]
     pub fn to(self, destination: &str) -> Self {

@@ -1,8 +1,10 @@
 //! Messages about participants and parties.
 
+use super::quotes::PartyIdInfoBody;
 use super::values::{ErrorObject, check_identifier, check_segment};
 use super::{Examined, Inbound, events};
 use crate::headers::named_destination;
+use events::participants_association_request_received::RequestedParty;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
 use rialto_sdk::errors::error;
 use serde::Deserialize;
@@ -11,6 +13,15 @@ use serde::Deserialize;
 #[serde(rename_all = "camelCase")]
 struct Association<'a> {
     fsp_id: &'a str,
+    currency: Option<&'a str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Associations<'a> {
+    request_id: &'a str,
+    #[serde(borrow)]
+    party_list: Vec<PartyIdInfoBody<'a>>,
     currency: Option<&'a str>,
 }
 
@@ -43,6 +54,29 @@ impl Examined<'_> {
         Ok(events::participant_association_request_received::Event {
             party,
             fsp: fsp_id.to_owned(),
+            currency,
+            requester_fsp: self.source.clone(),
+            message: self.into_message(),
+        })
+    }
+
+    /// Many parties at once. One whose identifier is not of its form keeps no other out.
+    pub(super) fn associate_parties(
+        self,
+    ) -> Result<events::participants_association_request_received::Event, ErrorInformation> {
+        let body: Associations = self.members()?;
+        let currency = self.currency(body.currency, "body /currency")?;
+        let parties = body.party_list.iter().map(|asked| {
+            let party = asked.party_id();
+            RequestedParty {
+                error: check_party(&party).err(),
+                fsp: asked.fsp_id.unwrap_or(&self.source).to_owned(),
+                party,
+            }
+        });
+        Ok(events::participants_association_request_received::Event {
+            request_id: body.request_id.to_owned(),
+            parties: parties.collect(),
             currency,
             requester_fsp: self.source.clone(),
             message: self.into_message(),
@@ -128,7 +162,7 @@ impl Examined<'_> {
     fn party(&self) -> Result<PartyId, ErrorInformation> {
         let id_type = self.path_parameter("Type")?;
         let identifier = self.path_parameter("ID")?;
-        check_identifier(&id_type, &identifier)?;
+        check_identifier("path ID", &id_type, &identifier)?;
         let sub_id_or_type = self.path_parameter("SubId").ok();
         if let Some(sub_id) = &sub_id_or_type {
             check_segment("path SubId", sub_id)?;
@@ -164,4 +198,11 @@ impl Examined<'_> {
             code => Ok(code.map(str::to_owned)),
         }
     }
+}
+
+/// A party of a body must be one that a path can name.
+fn check_party(party: &PartyId) -> Result<(), ErrorInformation> {
+    check_identifier("partyIdentifier", &party.id_type, &party.identifier)?;
+    let sub_id = party.sub_id_or_type.as_deref();
+    sub_id.map_or(Ok(()), |sub_id| check_segment("partySubIdOrType", sub_id))
 }

@@ -32,6 +32,8 @@ use serde_json::Value;
 pub enum Inbound {
     /// POST /participants/{Type}/{ID}
     AssociateParty(events::participant_association_request_received::Event),
+    /// POST /participants
+    AssociateParties(events::participants_association_request_received::Event),
     /// DELETE /participants/{Type}/{ID}
     DisassociateParty(events::participant_disassociate_request_received::Event),
     /// GET /participants/{Type}/{ID}
@@ -63,9 +65,9 @@ pub enum Inbound {
 /// What a turn is about: a kind and an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// `transfer`, `quote` or `party`.
+    /// `transfer`, `quote`, `party`, or `parties` of a request that is about many.
     pub kind: &'static str,
-    /// The transfer's or quote's id, or the party's path.
+    /// The transfer's, quote's or request's id, or the party's path.
     pub id: String,
 }
 
@@ -176,6 +178,8 @@ fn subject(request: &Request, body: &Value) -> Option<Subject> {
             .map(|sub_id| format!("/{sub_id}"))
             .unwrap_or_default();
         ("party", format!("{id_type}/{}{sub_id}", in_path("ID")?))
+    } else if operation == "associateParties" {
+        ("parties", in_body("requestId")?.to_owned())
     } else if operation.ends_with("Quote") {
         (
             "quote",
@@ -204,6 +208,7 @@ impl<'a> Examined<'a> {
         let operation = operation.unwrap_or(&self.request.operation_id);
         match operation {
             "associateParty" => self.associate_party().map(Inbound::AssociateParty),
+            "associateParties" => self.associate_parties().map(Inbound::AssociateParties),
             "disassociateParty" => self.disassociate_party().map(Inbound::DisassociateParty),
             "queryParticipant" => self.query_participant().map(Inbound::QueryParticipant),
             "queryParty" => self.query_party().map(Inbound::QueryParty),

@@ -8,6 +8,9 @@ pub fn publish(inbound: &Inbound) {
         Inbound::AssociateParty(event) => {
             events::participant_association_request_received::participant_association_request_received(event);
         }
+        Inbound::AssociateParties(event) => {
+            events::participants_association_request_received::participants_association_request_received(event);
+        }
         Inbound::DisassociateParty(event) => {
             events::participant_disassociate_request_received::participant_disassociate_request_received(event);
         }

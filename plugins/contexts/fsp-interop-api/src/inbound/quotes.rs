@@ -40,11 +40,12 @@ struct PartyBody<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct PartyIdInfoBody<'a> {
+pub(super) struct PartyIdInfoBody<'a> {
     party_id_type: &'a str,
     party_identifier: &'a str,
     party_sub_id_or_type: Option<&'a str>,
-    fsp_id: Option<&'a str>,
+    /// The party's FSP.
+    pub(super) fsp_id: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +70,8 @@ struct QuoteResponseBody<'a> {
 }
 
 impl PartyIdInfoBody<'_> {
-    fn party_id(&self) -> PartyId {
+    /// The party.
+    pub(super) fn party_id(&self) -> PartyId {
         PartyId {
             id_type: self.party_id_type.to_owned(),
             identifier: self.party_identifier.to_owned(),

@@ -384,6 +384,48 @@ fn a_party_is_named_by_its_path() {
 }
 
 #[test]
+fn a_request_for_many_parties_names_each_with_its_fsp_and_its_own_error() {
+    let body = json!({"requestId": ID, "currency": "USD", "partyList": [
+        {"partyIdType": "MSISDN", "partyIdentifier": "123"},
+        {"partyIdType": "MSISDN", "partyIdentifier": "abc", "fspId": "payerfsp"},
+        {"partyIdType": "BUSINESS", "partyIdentifier": "acme", "partySubIdOrType": "a/b"},
+        {"partyIdType": "BUSINESS", "partyIdentifier": "acme", "partySubIdOrType": "a", "fspId": "payeefsp"},
+    ]});
+    let call = |body: &Value| {
+        Call::new("associateParties", "POST", "/participants", "payerfsp").body(body)
+    };
+    let (subject, inbound) = call(&body).read();
+    let expected = Subject {
+        kind: "parties",
+        id: ID.to_owned(),
+    };
+    assert_eq!(subject, Some(expected));
+    let Ok(Inbound::AssociateParties(event)) = inbound else {
+        panic!("{inbound:?}")
+    };
+    let told: Vec<_> = event
+        .parties
+        .iter()
+        .map(|asked| {
+            let code = asked.error.as_ref().map(|error| error.code.as_str());
+            (asked.fsp.as_str(), code)
+        })
+        .collect();
+    let expected = [
+        ("payerfsp", None),
+        ("payerfsp", Some("3101")),
+        ("payerfsp", Some("3101")),
+        ("payeefsp", None),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(event.request_id, ID);
+    assert_eq!(event.currency.as_deref(), Some("USD"));
+    let mut strange = body;
+    strange["currency"] = "EUR".into();
+    assert_eq!(call(&strange).code(), "3100");
+}
+
+#[test]
 fn the_answer_for_a_party_names_its_sender_or_no_fsp() {
     let answer = |fsp: Option<&str>| {
         let mut id = json!({"partyIdType": "MSISDN", "partyIdentifier": "123"});
@@ -556,7 +598,7 @@ fn every_operation_of_the_openapi_document_is_handled() {
         .lines()
         .filter_map(|line| line.trim().strip_prefix("operationId: "))
         .collect();
-    assert_eq!(operations.len(), 21);
+    assert_eq!(operations.len(), 22);
     for operation in operations {
         // An unknown operation panics; what is wrong with this empty message does not matter.
         let _ = Call::new(operation, "PUT", "/x", "fsp").read();

@@ -50,9 +50,14 @@ pub fn instant(text: &str, location: &str) -> Result<u64, ErrorInformation> {
     parse_date_time(text).map_err(|problem| error("3101", &format!("body {location}: {problem}")))
 }
 
-/// An identifier must have the form of its type, and be one segment of a path.
-pub fn check_identifier(id_type: &str, identifier: &str) -> Result<(), ErrorInformation> {
-    check_segment("path ID", identifier)?;
+/// An identifier must have the form of its type, and be one segment of a path. `location` is where it
+/// stands.
+pub fn check_identifier(
+    location: &str,
+    id_type: &str,
+    identifier: &str,
+) -> Result<(), ErrorInformation> {
+    check_segment(location, identifier)?;
     let fits = match id_type {
         "MSISDN" => is_msisdn(identifier),
         "EMAIL" => is_email(identifier),
@@ -64,7 +69,7 @@ pub fn check_identifier(id_type: &str, identifier: &str) -> Result<(), ErrorInfo
     } else {
         Err(error(
             "3101",
-            &format!("path ID: not of the form of type {id_type}"),
+            &format!("{location}: not of the form of type {id_type}"),
         ))
     }
 }
@@ -204,12 +209,12 @@ mod tests {
         ] {
             for identifier in good {
                 assert!(
-                    check_identifier(id_type, identifier).is_ok(),
+                    check_identifier("path ID", id_type, identifier).is_ok(),
                     "{id_type} {identifier}"
                 );
             }
             for identifier in bad {
-                let refused = check_identifier(id_type, identifier).unwrap_err();
+                let refused = check_identifier("path ID", id_type, identifier).unwrap_err();
                 assert_eq!(refused.code, "3101", "{id_type} {identifier}");
             }
         }

@@ -4,7 +4,7 @@ use super::tell;
 use crate::Component;
 use crate::bindings::exports::rialto::account_lookup as lookup;
 use crate::media::{Resource, shaping};
-use crate::notice::{Cause, Frame, Notice, Worth, participant_body};
+use crate::notice::{Cause, Frame, Notice, PartyDone, Worth, participant_body, parties_body};
 use crate::report::{OnFailure, ReportKind};
 use rialto_sdk::bindings::rialto::common::types::{Message, PartyId};
 use rialto_sdk::messages::{PartyDocument, party_path};
@@ -25,6 +25,41 @@ pub fn participant(
         participant_body(fsp),
         requester,
         (ReportKind::Lookup, &party_path(party)),
+    )
+}
+
+/// PUT /participants/{ID} to the one who asked: each party with its error, if it has one.
+#[must_use]
+pub fn batch_processed(
+    frame: &Frame<'_>,
+    event: &lookup::participants_association_processed::Event,
+) -> Notice {
+    let done = event.parties.iter().map(|one| PartyDone {
+        party: &one.party,
+        fsp: &one.fsp,
+        error: one.error.as_ref(),
+    });
+    frame.originate(
+        Cause::message(&event.message),
+        ("PUT", format!("/participants/{}", event.request_id)),
+        parties_body(event.currency.as_deref(), done),
+        &event.requester_fsp,
+        (ReportKind::Parties, &event.request_id),
+    )
+}
+
+/// PUT /participants/{ID}/error to the one who asked.
+#[must_use]
+pub fn batch_failed(
+    frame: &Frame<'_>,
+    event: &lookup::participants_association_failed::Event,
+) -> Notice {
+    frame.originate_error(
+        Cause::message(&event.message),
+        &format!("/participants/{}", event.request_id),
+        &event.error,
+        &event.requester_fsp,
+        (ReportKind::Parties, &event.request_id),
     )
 }
 
@@ -91,6 +126,24 @@ impl lookup::participant_association_created::Guest for Component {
                 fsp,
                 &event.message,
             )]
+        });
+    }
+}
+
+impl lookup::participants_association_processed::Guest for Component {
+    fn participants_association_processed(
+        event: lookup::participants_association_processed::Event,
+    ) {
+        tell("parties", &event.request_id, |frame| {
+            [batch_processed(frame, &event)]
+        });
+    }
+}
+
+impl lookup::participants_association_failed::Guest for Component {
+    fn participants_association_failed(event: lookup::participants_association_failed::Event) {
+        tell("parties", &event.request_id, |frame| {
+            [batch_failed(frame, &event)]
         });
     }
 }

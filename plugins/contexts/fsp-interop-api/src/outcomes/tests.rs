@@ -486,6 +486,42 @@ fn lookups_are_answered_on_the_path_that_was_asked() {
     assert_eq!(line(&failed), "PUT /parties/MSISDN/%2B1/error > payerfsp");
 }
 
+#[test]
+fn a_request_for_many_parties_is_answered_on_the_path_of_its_id() {
+    use lookup::participants_association_processed::{Event, ProcessedParty};
+    let cause = message("POST", "/participants", "payeefsp", "{}");
+    let processed = Event {
+        requester_fsp: "payeefsp".to_owned(),
+        request_id: "r".to_owned(),
+        parties: vec![ProcessedParty {
+            party: party(),
+            fsp: "payeefsp".to_owned(),
+            error: None,
+        }],
+        currency: None,
+        message: cause.clone(),
+    };
+    let told = lookups::batch_processed(&FRAME, &processed);
+    assert_eq!(line(&told), "PUT /participants/r > payeefsp");
+    assert_eq!(
+        told.body.as_deref(),
+        Some(
+            r#"{"partyList":[{"partyId":{"fspId":"payeefsp","partyIdType":"MSISDN","partyIdentifier":"+1"}}]}"#
+        )
+    );
+    assert_from_hub(&told, "1.0");
+    assert_eq!(told.report.subject_kind(), "parties");
+    let failed = lookup::participants_association_failed::Event {
+        requester_fsp: "payeefsp".to_owned(),
+        request_id: "r".to_owned(),
+        error: error(),
+        message: cause,
+    };
+    let told = lookups::batch_failed(&FRAME, &failed);
+    assert_eq!(line(&told), "PUT /participants/r/error > payeefsp");
+    assert_from_hub(&told, "1.0");
+}
+
 fn party_asked() -> Notice {
     let event = lookup::party_info_requested::Event {
         requester_fsp: "payerfsp".to_owned(),
