@@ -5,6 +5,7 @@ use crate::bindings::exports::rialto::host::http_handler::{
     Guest, Request, RequestHead, Response, Violation,
 };
 use crate::bindings::exports::rialto::host::settings_handler;
+use crate::bindings::rialto::transfers::get_fulfilment_hash::get_fulfilment_hash;
 use crate::jws::HostKeys;
 use crate::settings::Settings;
 use crate::{inbound, refusal};
@@ -14,6 +15,16 @@ use rialto_sdk::logging;
 use rialto_sdk::scheme::{scheme, settings};
 
 rialto_sdk::judges_settings!(settings_handler, Component, Settings);
+
+/// Asks Transfers, in the same turn.
+#[derive(Debug)]
+struct AskTransfers;
+
+impl inbound::Taken for AskTransfers {
+    fn hash(&self, transfer_id: &str, payee_fsp: &str) -> Option<String> {
+        get_fulfilment_hash(transfer_id, payee_fsp)
+    }
+}
 
 impl Guest for Component {
     fn openapi() -> String {
@@ -29,6 +40,7 @@ impl Guest for Component {
             scheme: scheme(),
             settings: settings(),
             keys: &HostKeys,
+            taken: &AskTransfers,
             now: clock::now(),
         };
         let (subject, result) = inbound::read(request, headers, measure);

@@ -12,6 +12,7 @@ mod transfers;
 mod values;
 
 pub use publish::publish;
+pub use transfers::Taken;
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::fsp_interop_api as events;
@@ -74,6 +75,8 @@ pub struct Measure<'a> {
     pub settings: &'a Settings,
     /// Who signs with what.
     pub keys: &'a dyn Keys,
+    /// Which commitments transfers have taken.
+    pub taken: &'a dyn Taken,
     /// The turn's instant, in milliseconds since 1970.
     pub now: u64,
 }
@@ -85,6 +88,7 @@ struct Examined<'a> {
     headers: String,
     scheme: &'a Scheme,
     settings: &'a Settings,
+    taken: &'a dyn Taken,
     now: u64,
     /// FSPIOP-Source.
     source: String,
@@ -113,6 +117,7 @@ pub fn read(
         scheme,
         settings,
         keys,
+        taken,
         now,
     } = measure;
     let judge = Judge {
@@ -128,6 +133,7 @@ pub fn read(
         headers,
         scheme,
         settings,
+        taken,
         now,
         source,
         body,
