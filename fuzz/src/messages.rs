@@ -10,7 +10,7 @@ use fsp_interop_api::bindings::exports::rialto::host::http_handler::{
 };
 use fsp_interop_api::bindings::rialto::host::crypto::{Algorithm, Signed, Verdict};
 use fsp_interop_api::headers::forwardable;
-use fsp_interop_api::inbound::{self, Inbound, Measure};
+use fsp_interop_api::inbound::{self, Inbound, Measure, Taken};
 use fsp_interop_api::jws::Keys;
 use fsp_interop_api::jws::memory::Documents;
 use fsp_interop_api::refusal;
@@ -72,6 +72,16 @@ impl Keys for NoKeys {
     }
 
     fn sign(&self, _: &str, _: &str) -> Option<Signed> {
+        None
+    }
+}
+
+/// No transfer has taken a commitment.
+#[derive(Debug)]
+struct NothingTaken;
+
+impl Taken for NothingTaken {
+    fn hash(&self, _: &str, _: &str) -> Option<String> {
         None
     }
 }
@@ -148,6 +158,7 @@ fn taken_by_the_document(sent: &Sent, request: Request) {
         settings: &settings,
         keys: &NoKeys,
         memory: &Documents::<rialto_sdk::documents::Memory>::default(),
+        taken: &NothingTaken,
         now: NOW,
     };
     let body: Value = match &request.body {

@@ -30,6 +30,14 @@ pub struct DeliveryDocument {
     pub reason: Option<String>,
     /// UTC, milliseconds since 1970.
     pub reported_at: u64,
+    /// Whether it surely never left the hub.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub never_sent: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl DeliveryDocument {
@@ -46,6 +54,7 @@ impl DeliveryDocument {
             attempts: report.attempts,
             reason: report.reason,
             reported_at: report.reported_at,
+            never_sent: report.not_sent.is_some(),
         }
     }
 }
@@ -76,6 +85,7 @@ mod tests {
                 attempts,
                 reason: None,
                 reported_at: 1,
+                not_sent: None,
             };
             record(
                 &mut deliveries,

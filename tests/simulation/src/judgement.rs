@@ -82,6 +82,10 @@ fn model(evidence: &Evidence, problems: &mut Vec<Problem>) -> Model {
             continue;
         };
         if &*record.function == "schedule-reminder-elapsed" {
+            if message.draft.saying == Saying::Query {
+                model.asked_again(message);
+                continue;
+            }
             model.reminded(&message.draft.subject, message.number, record.at.0);
             continue;
         }

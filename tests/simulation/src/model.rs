@@ -23,7 +23,12 @@ pub struct Model {
     pub books: BTreeMap<&'static str, Book>,
     /// What FSPs must be told, each with its cause.
     pub notices: Vec<Notice>,
+    /// By the numbers of queries that have found nothing, how often they are still asked again.
+    questions: BTreeMap<u64, u32>,
 }
+
+/// How often a query is asked again that finds nothing: what it asks for may be on its way.
+const ASKED_AGAIN: u32 = 2;
 
 impl Model {
     /// Before anything was said, but for the quotes.
@@ -45,6 +50,7 @@ impl Model {
                 (OTHER, book(OTHER_LIQUIDITY, None)),
             ]),
             notices: Vec::new(),
+            questions: BTreeMap::new(),
         }
     }
 
@@ -79,7 +85,10 @@ impl Model {
             Saying::Prepare(prepare) => self.prepare(message, prepare, at),
             Saying::Fulfil { .. } => self.answer(message, taken_at.min(at), at),
             Saying::Reject { code } => self.reject(message, code, at),
-            Saying::Query => self.query(message),
+            Saying::Query => {
+                self.questions.insert(message.number, ASKED_AGAIN);
+                self.query(message);
+            }
             Saying::AskQuote(_) | Saying::AnswerQuote(_) => {}
         }
     }
@@ -348,21 +357,29 @@ impl Model {
         }
     }
 
+    /// A query that has found nothing is asked again.
+    pub fn asked_again(&mut self, message: &Message) {
+        if let Some(again) = self.questions.get_mut(&message.number) {
+            *again = again.saturating_sub(1);
+            self.query(message);
+        }
+    }
+
     fn query(&mut self, message: &Message) {
         let (id, sender) = (&message.draft.subject, message.fsp());
         let transfer = self.transfers.get(id);
         let transfer = transfer.filter(|t| sender == t.prepare.payer || sender == t.prepare.payee);
-        let told = transfer.map_or_else(
-            || error("3208"),
-            |transfer| {
-                status(&transfer.state).unwrap_or(Told::State {
-                    method: "PUT",
-                    state: "RESERVED",
-                    fulfilment: None,
-                    completed: None,
-                })
-            },
-        );
+        let told = match transfer {
+            Some(transfer) => status(&transfer.state).unwrap_or(Told::State {
+                method: "PUT",
+                state: "RESERVED",
+                fulfilment: None,
+                completed: None,
+            }),
+            None if self.questions.get(&message.number) != Some(&0) => return,
+            None => error("3208"),
+        };
+        self.questions.remove(&message.number);
         self.tell(message.number, id, sender, told);
     }
 }

@@ -6,7 +6,7 @@ use crate::jws::HostKeys;
 use crate::notice::{Frame, Notice};
 use crate::report::{Correlation, OnFailure, ended};
 use crate::settings::Settings;
-use rialto_sdk::bindings::rialto::common::types::CallbackReport;
+use rialto_sdk::bindings::rialto::common::types::{CallbackReport, NotSent};
 use rialto_sdk::bindings::rialto::host::{clock, random};
 use rialto_sdk::errors::error;
 use rialto_sdk::messages::path_spelt_once;
@@ -67,6 +67,7 @@ fn undeliverable(frame: &Frame<'_>, notice: Notice) {
         status: 0,
         attempts: 0,
         reported_at: frame.now,
+        not_sent: Some(NotSent::NoAddress),
     };
     ended(frame, correlation, &report, error);
 }

@@ -6,6 +6,7 @@ use crate::bindings::exports::rialto::host::http_handler::{
 };
 use crate::bindings::exports::rialto::host::settings_handler;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_callback_info::get_participant_callback_info;
+use crate::bindings::rialto::transfers::get_fulfilment_hash::get_fulfilment_hash;
 use crate::jws::HostKeys;
 use crate::jws::memory::Documents;
 use crate::settings::Settings;
@@ -17,6 +18,16 @@ use rialto_sdk::logging;
 use rialto_sdk::scheme::{scheme, settings};
 
 rialto_sdk::judges_settings!(settings_handler, Component, Settings);
+
+/// Asks Transfers, in the same turn.
+#[derive(Debug)]
+struct AskTransfers;
+
+impl inbound::Taken for AskTransfers {
+    fn hash(&self, transfer_id: &str, payee_fsp: &str) -> Option<String> {
+        get_fulfilment_hash(transfer_id, payee_fsp)
+    }
+}
 
 impl Guest for Component {
     fn openapi() -> String {
@@ -37,6 +48,7 @@ impl Guest for Component {
             settings: settings(),
             keys: &HostKeys,
             memory: &Documents::<HostStore>::default(),
+            taken: &AskTransfers,
             now: clock::now(),
         };
         let (subject, result) = inbound::read(request, headers, measure);

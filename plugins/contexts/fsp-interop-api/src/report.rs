@@ -303,6 +303,7 @@ pub fn callback_report(event: notify_report::Event, correlation: &Correlation) -
         attempts: event.attempts,
         reason: event.reason,
         reported_at: event.reported_at,
+        not_sent: event.not_sent,
     }
 }
 

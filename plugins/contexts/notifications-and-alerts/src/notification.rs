@@ -2,6 +2,7 @@
 
 use crate::bindings::exports::rialto::fsp_interop_api::notify_requested;
 use crate::bindings::rialto::notifications_and_alerts::notify_report;
+use rialto_sdk::bindings::rialto::common::types::NotSent;
 use rialto_sdk::bindings::rialto::host::http::{
     DeliveryPolicy, DeliveryReport, FailureKind, OutboundRequest, Outcome,
 };
@@ -72,9 +73,12 @@ pub fn report(report: DeliveryReport, reported_at: u64) -> Ended {
             report.correlation
         )
     });
+    let mut not_sent = None;
     let (delivered, response, reason) = match report.outcome {
         Outcome::Delivered(response) => (true, Some(response), None),
         Outcome::Failed(failure) => {
+            // Where it may go was judged when it was staged: no attempt was made, also before a restart.
+            not_sent = (failure.kind == FailureKind::NotAllowed).then_some(NotSent::NotAllowed);
             let reason = format!("{}: {}", word(failure.kind), failure.reason);
             (false, failure.response, Some(reason))
         }
@@ -92,6 +96,7 @@ pub fn report(report: DeliveryReport, reported_at: u64) -> Ended {
         attempts: report.attempts,
         reason,
         reported_at,
+        not_sent,
     };
     Ended {
         event,
@@ -215,6 +220,14 @@ mod tests {
             };
             ended(Outcome::Failed(failure)).event
         };
+        for (kind, not_sent) in [
+            (FailureKind::NotAllowed, Some(NotSent::NotAllowed)),
+            (FailureKind::Unreachable, None),
+            (FailureKind::TimedOut, None),
+            (FailureKind::Broken, None),
+        ] {
+            assert_eq!(failed(kind, None).not_sent, not_sent, "{kind:?}");
+        }
         let event = failed(FailureKind::Unreachable, None);
         assert_eq!((event.delivered, event.status), (false, 0));
         assert_eq!(

@@ -126,6 +126,7 @@ mod tests {
                 attempts,
                 reason: None,
                 reported_at: 1_700_000_000_000,
+                not_sent: None,
             },
             subject: "transfer:t".to_owned(),
             answer: answer.to_owned(),

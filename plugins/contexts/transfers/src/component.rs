@@ -8,6 +8,7 @@ use crate::bindings::exports::rialto::participant_lifecycle_management::{
 };
 use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed;
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated;
+use crate::bindings::exports::rialto::transfers::get_fulfilment_hash;
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::bindings::rialto::accounts_and_balances::{
     process_transfer_fulfil, process_transfer_prepare, process_transfer_release,
@@ -23,6 +24,7 @@ use crate::bindings::rialto::scheduling::create_schedule_reminder::{
 };
 use crate::bindings::rialto::scheduling::delete_schedule_reminder::delete_schedule_reminder;
 use crate::bindings::rialto::transfers as events;
+use crate::query::Question;
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::timeout::CLIENT;
@@ -86,16 +88,13 @@ impl Surroundings for Host {
     }
 
     fn create_reminder(&mut self, id: &str, due: u64) {
-        let reminder = Reminder {
-            id: id.to_owned(),
-            client: CLIENT.to_owned(),
-            due,
-            payload: String::new(),
-        };
-        if let Err(error) = create_schedule_reminder(&reminder) {
-            // Without a reminder a reservation could live for ever.
-            panic!("no reminder for transfer {id}: {error:?}");
-        }
+        // Without a reminder a reservation could live for ever.
+        remind(id, due, String::new());
+    }
+
+    fn ask_again(&mut self, name: &str, question: &Question) {
+        let payload = serde_json::to_string(question).expect("texts always have a JSON text");
+        remind(name, clock::now(), payload);
     }
 
     fn delete_reminder(&mut self, id: &str) {
@@ -135,6 +134,22 @@ impl Surroundings for Host {
 
     fn log(&mut self, level: Level, line: &str) {
         logging::log(level, line);
+    }
+}
+
+/// Be reminded by Scheduling.
+///
+/// # Panics
+/// When Scheduling refuses: ids and payloads that are made here have the form that it asks for.
+fn remind(id: &str, due: u64, payload: String) {
+    let reminder = Reminder {
+        id: id.to_owned(),
+        client: CLIENT.to_owned(),
+        due,
+        payload,
+    };
+    if let Err(error) = create_schedule_reminder(&reminder) {
+        panic!("no reminder {id:?}: {error:?}");
     }
 }
 
@@ -183,6 +198,12 @@ impl retention_handler::Guest for Transfers {
     }
 }
 
+impl get_fulfilment_hash::Guest for Transfers {
+    fn get_fulfilment_hash(transfer_id: String, payee_fsp: String) -> Option<String> {
+        fulfil::taken(&mut Host, &transfer_id, &payee_fsp)
+    }
+}
+
 impl transfer_prepare_accounts_allocated::Guest for Transfers {
     fn transfer_prepare_accounts_allocated(event: transfer_prepare_accounts_allocated::Event) {
         subject("transfer", &event.transfer_id);
@@ -213,10 +234,15 @@ impl transfer_query_received::Guest for Transfers {
 
 impl schedule_reminder_elapsed::Guest for Transfers {
     fn schedule_reminder_elapsed(event: schedule_reminder_elapsed::Event) {
-        if event.client == CLIENT {
-            subject("transfer", &event.id);
-            timeout::reminder_elapsed(&mut Host, &event);
+        if event.client != CLIENT {
+            return;
         }
+        if let Some(question) = query::of_reminder(&event) {
+            subject("transfer", &question.transfer_id);
+            return query::ask_again(&mut Host, &event.id, question);
+        }
+        subject("transfer", &event.id);
+        timeout::reminder_elapsed(&mut Host, &event);
     }
 }
 
@@ -245,7 +271,7 @@ macro_rules! keep_reports {
 }
 
 keep_reports! {
-    transfer_prepare_callback_report as "transfer-prepare",
+    transfer_prepare_callback_report as "transfer-prepare", // `reports::PREPARE`
     transfer_fulfil_committed_callback_report as "transfer-fulfil-committed",
     transfer_query_response_callback_report as "transfer-query-response",
     transfer_reject_request_processed_callback_report as "transfer-reject-request-processed",

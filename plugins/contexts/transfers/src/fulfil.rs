@@ -46,6 +46,13 @@ pub fn fulfil(world: &mut impl Surroundings, event: requested::Event) {
     }
 }
 
+/// The hash of the commitment that a transfer of this payee FSP has taken, if it has. Changes nothing.
+pub fn taken(world: &mut impl Surroundings, transfer_id: &str, payee_fsp: &str) -> Option<String> {
+    let transfer = world.read_transfer(transfer_id);
+    let own = transfer.filter(|transfer| transfer.payee_fsp == payee_fsp);
+    own.and_then(|transfer| transfer.fulfil_hash)
+}
+
 /// A commitment to a transfer that has ended otherwise than by its expiry.
 fn repeat(world: &mut impl Surroundings, transfer: &Transfer, event: requested::Event) {
     match &transfer.fulfil_hash {

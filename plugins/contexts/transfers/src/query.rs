@@ -1,30 +1,103 @@
 //! An FSP asks for a transfer, and how a transfer's state is told. A query changes nothing.
+//!
+//! A query comes here by one delivery, the request for the transfer by two: under load a query may be here
+//! first, though the hub has taken the request before. So who finds nothing is asked to wait: a reminder, due
+//! at once, comes after the deliveries about the transfer that were under way. After as many reminders as the
+//! request has deliveries on its way, it is here if the hub took it before the query.
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_query_received as received;
+use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed as elapsed;
 use crate::bindings::rialto::transfers::transfer_query_response::{
     Answer, Event, TransferQueryResult, TransferStatus,
 };
 use crate::surroundings::{Publication, Surroundings};
 use crate::transfer::{State, Transfer};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
+use rialto_sdk::canonical::sha256_hex;
 use rialto_sdk::errors::error;
+use serde::{Deserialize, Serialize};
 
-/// Answer a query. Who is no party to the transfer is told what is told of an unknown id.
+/// Deliveries of a request for a transfer until it is here: to Settlements, and from there.
+const DELIVERIES: u32 = 2;
+
+/// A query that has found nothing yet: the payload of its reminder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// Which transfer.
+    pub transfer_id: String,
+    /// Who asks.
+    pub requester_fsp: String,
+    /// The version in which the answer is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_version: Option<String>,
+    /// How often it is still to be asked again.
+    pub again: u32,
+}
+
+/// Answer a query. Who is no party to the transfer is told what is told of an unknown id, and as late.
 pub fn query(world: &mut impl Surroundings, event: received::Event) {
-    let transfer = world
-        .read_transfer(&event.transfer_id)
-        .filter(|transfer| transfer.is_party(&event.requester_fsp));
-    let outcome = transfer.map_or_else(
-        || TransferQueryResult::Failed(not_found()),
-        |transfer| TransferQueryResult::Found(status(&transfer)),
-    );
-    world.publish(Publication::QueryResponse(Event {
+    let question = Question {
         transfer_id: event.transfer_id,
         requester_fsp: event.requester_fsp,
+        answer_version: event.answer_version,
+        again: DELIVERIES,
+    };
+    // Two queries of one FSP are told apart by their headers, which have a time and a trace.
+    let name = format!(
+        "query:{}:{}",
+        question.transfer_id,
+        &sha256_hex(event.message.headers.as_bytes())[..16]
+    );
+    answer_or_wait(world, &name, question, event.message);
+}
+
+/// The reminder of a query that has found nothing. None if it is of something else.
+#[must_use]
+pub fn of_reminder(event: &elapsed::Event) -> Option<Question> {
+    if event.payload.is_empty() {
+        return None;
+    }
+    let question = serde_json::from_str(&event.payload);
+    Some(question.unwrap_or_else(|problem| {
+        panic!(
+            "the reminder {:?} has a payload that nobody here wrote: {problem}",
+            event.id
+        )
+    }))
+}
+
+/// Look again for what a query has not found.
+pub fn ask_again(world: &mut impl Surroundings, name: &str, question: Question) {
+    let message = Message {
+        method: "GET".to_owned(),
+        path: format!("/transfers/{}", question.transfer_id),
+        headers: String::new(),
+        body: String::new(),
+    };
+    let question = Question {
+        again: question.again.saturating_sub(1),
+        ..question
+    };
+    answer_or_wait(world, name, question, message);
+}
+
+fn answer_or_wait(world: &mut impl Surroundings, name: &str, question: Question, message: Message) {
+    let transfer = world
+        .read_transfer(&question.transfer_id)
+        .filter(|transfer| transfer.is_party(&question.requester_fsp));
+    let outcome = match transfer {
+        Some(transfer) => TransferQueryResult::Found(status(&transfer)),
+        None if question.again > 0 => return world.ask_again(name, &question),
+        None => TransferQueryResult::Failed(not_found()),
+    };
+    world.publish(Publication::QueryResponse(Event {
+        transfer_id: question.transfer_id,
+        requester_fsp: question.requester_fsp,
         outcome,
         answer: Answer::Put,
-        message: event.message,
-        answer_version: event.answer_version,
+        message,
+        answer_version: question.answer_version,
     }));
 }
 

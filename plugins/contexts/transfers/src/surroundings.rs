@@ -16,6 +16,7 @@ use crate::bindings::rialto::transfers::{
     transfer_prepare_request_timedout, transfer_prepare_rule_check_failed, transfer_prepared,
     transfer_query_response, transfer_reject_request_processed,
 };
+use crate::query::Question;
 use crate::settings::Settings;
 use crate::transfer::Transfer;
 use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
@@ -72,6 +73,8 @@ pub trait Surroundings {
 
     /// Be reminded of a transfer at its expiry.
     fn create_reminder(&mut self, id: &str, due: u64);
+    /// Be reminded at once of a query that has found nothing, under this name.
+    fn ask_again(&mut self, name: &str, question: &Question);
     /// Forget the reminder of a transfer.
     fn delete_reminder(&mut self, id: &str);
 

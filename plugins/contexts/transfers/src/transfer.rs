@@ -83,6 +83,8 @@ pub enum RejectionKind {
     DeclinedByPayee,
     /// The scheme refused the payee FSP's fulfilment.
     FulfilmentRefused,
+    /// Its request surely never left the hub for the payee FSP.
+    NeverSent,
 }
 
 /// How the payee FSP committed.

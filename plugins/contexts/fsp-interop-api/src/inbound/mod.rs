@@ -13,6 +13,7 @@ mod transfers;
 mod values;
 
 pub use publish::publish;
+pub use transfers::Taken;
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::fsp_interop_api as events;
@@ -82,6 +83,8 @@ pub struct Measure<'a> {
     pub keys: &'a dyn Keys,
     /// What is remembered of signers.
     pub memory: &'a dyn Memory,
+    /// Which commitments transfers have taken.
+    pub taken: &'a dyn Taken,
     /// The turn's instant, in milliseconds since 1970.
     pub now: u64,
 }
@@ -93,6 +96,7 @@ struct Examined<'a> {
     headers: String,
     scheme: &'a Scheme,
     settings: &'a Settings,
+    taken: &'a dyn Taken,
     now: u64,
     /// FSPIOP-Source.
     source: String,
@@ -122,6 +126,7 @@ pub fn read(
         settings,
         keys,
         memory,
+        taken,
         now,
     } = measure;
     let judge = Judge {
@@ -139,6 +144,7 @@ pub fn read(
         headers,
         scheme,
         settings,
+        taken,
         now,
         source,
         body,

@@ -4,6 +4,7 @@ use super::*;
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::jws::fake::NoKeys;
 use crate::jws::memory::Documents;
+use rialto_sdk::canonical::request_hash;
 use rialto_sdk::headers::{each, of_list};
 use rialto_sdk::money::{minor_units, money};
 use serde_json::json;
@@ -20,11 +21,22 @@ const ID: &str = "b51ec534-ee48-4575-b6a9-ead2955b8069";
 const CONDITION: &str = "fH9pAYDQbmoZLPbvv3CSW2RfjU4jvM4ApG_fqGnR7Xs";
 const FULFILMENT: &str = "mhPUT9ZAwd-BXLfeSd7-YPh46rBWRNBiTCSWjpku90s";
 
-struct Call(Request);
+/// The commitment that each transfer of the payee FSP has taken, by its hash.
+#[derive(Debug)]
+struct Known(Option<String>);
+
+impl Taken for Known {
+    fn hash(&self, transfer_id: &str, payee_fsp: &str) -> Option<String> {
+        assert_eq!((transfer_id, payee_fsp), (ID, "payeefsp"));
+        self.0.clone()
+    }
+}
+
+struct Call(Request, Known);
 
 impl Call {
     fn new(operation: &str, method: &str, path: &str, source: &str) -> Self {
-        Self(Request {
+        let request = Request {
             operation_id: operation.to_owned(),
             method: method.to_owned(),
             path: path.to_owned(),
@@ -33,7 +45,8 @@ impl Call {
             headers: vec![("fspiop-source".to_owned(), source.to_owned())],
             body: None,
             caller: None,
-        })
+        };
+        Self(request, Known(None))
     }
 
     fn parameter(mut self, name: &str, value: &str) -> Self {
@@ -66,6 +79,7 @@ impl Call {
             settings: &Settings::default(),
             keys: &NoKeys,
             memory: &Documents::<rialto_sdk::documents::Memory>::default(),
+            taken: &self.1,
             now: NOW,
         };
         let headers = of_list(&self.0.headers);
@@ -289,6 +303,22 @@ fn a_time_of_completion_is_believed_as_far_as_clocks_differ() {
     for completed in [0, NOW - 300_001, NOW + 201, 4_000_000_000_000] {
         assert_eq!(at(completed).code(), "3100", "{completed}");
     }
+}
+
+#[test]
+fn a_repeat_of_what_was_taken_is_taken_however_old_its_time_of_completion_is() {
+    let body = json!({
+        "transferState": "COMMITTED", "fulfilment": FULFILMENT,
+        "completedTimestamp": rialto_sdk::time::format_date_time(NOW - 300_001)
+    });
+    let after = |hash: Option<String>| {
+        let mut call = fulfil(&body);
+        call.1 = Known(hash);
+        call
+    };
+    assert!(after(Some(request_hash(&body))).read().1.is_ok());
+    assert_eq!(after(Some("of another one".to_owned())).code(), "3100");
+    assert_eq!(after(None).code(), "3100");
 }
 
 #[test]

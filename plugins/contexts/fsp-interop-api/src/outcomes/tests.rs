@@ -297,6 +297,34 @@ fn a_rejection_for_another_fsp_is_not_forwarded_and_both_are_told_by_the_hub() {
 }
 
 #[test]
+fn a_transfer_whose_request_never_left_is_told_to_the_payer_alone() {
+    let notices = transfers::reject_processed(
+        &FRAME,
+        transfer_events::transfer_reject_request_processed::Event {
+            transfer_id: "t".to_owned(),
+            payer_fsp: "payerfsp".to_owned(),
+            payee_fsp: "payeefsp".to_owned(),
+            rejection: Rejection::NeverSent,
+            error: error(),
+            message: Message {
+                method: String::new(),
+                path: String::new(),
+                headers: String::new(),
+                body: String::new(),
+            },
+            completed_timestamp: Some(0),
+            payer_version: Some("1.0".to_owned()),
+        },
+    );
+    assert_eq!(
+        notices.iter().map(line).collect::<Vec<_>>(),
+        ["PUT /transfers/t/error > payerfsp"]
+    );
+    assert_from_hub(&notices[0], "1.0");
+    assert_eq!(notices[0].body.as_deref(), Some(ERROR_BODY));
+}
+
+#[test]
 fn an_expired_transfer_is_told_to_those_named() {
     let told = |destinations: &[Role], late_mode| -> Vec<String> {
         let event = transfer_events::transfer_fulfil_comit_request_timedout::Event {
@@ -638,6 +666,7 @@ fn reported(notice: Notice, status: u16, attempts: u32) -> (Correlation, Callbac
         attempts,
         reason: None,
         reported_at: 1,
+        not_sent: None,
     };
     let correlation = Correlation::of_text(&event.correlation);
     let report = callback_report(event, &correlation);

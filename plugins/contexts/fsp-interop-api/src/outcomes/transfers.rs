@@ -128,7 +128,7 @@ fn status_body(status: &TransferStatus, answer: Answer, now: u64) -> String {
 }
 
 /// The payee FSP's own words to the payer FSP, or if these are for another FSP, the same in the hub's words
-/// to both; when the scheme refused the fulfilment, an error of the hub to both, to the payee FSP in the way
+/// to both; when the payee FSP was never asked, an error to the payer FSP alone; when the scheme refused the fulfilment, an error of the hub to both, to the payee FSP in the way
 /// of its mode.
 #[must_use]
 pub fn reject_processed(
@@ -162,6 +162,11 @@ pub fn reject_processed(
                 on_failure,
                 ..notice
             }]
+        }
+        Rejection::NeverSent => {
+            let cause = Cause::none().in_version(payer_version);
+            let (id, reason) = (&event.transfer_id, &event.error);
+            vec![error(frame, report, id, &event.payer_fsp, reason, cause)]
         }
         Rejection::FulfilmentRefused(mode) => {
             let cause = Cause::message(&event.message);

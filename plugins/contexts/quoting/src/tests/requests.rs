@@ -349,6 +349,7 @@ fn delivery(subject: &str, destination: &str, delivered: bool) -> CallbackReport
         attempts: 1,
         reason: None,
         reported_at: 9,
+        not_sent: None,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::bindings::rialto::transfers::transfer_query_response::{
 };
 use crate::bindings::rialto::transfers::transfer_reject_request_processed::Rejection;
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
-use crate::fulfil::fulfil;
+use crate::fulfil::{fulfil, taken};
 use crate::prepare::prepare;
 use crate::query::query;
 use crate::reject::reject;
@@ -17,7 +17,7 @@ use crate::reports::report;
 use crate::surroundings::Publication;
 use crate::timeout::reminder_elapsed;
 use crate::transfer::{Mode, RejectionKind, State};
-use rialto_sdk::bindings::rialto::common::types::{CallbackReport, Role};
+use rialto_sdk::bindings::rialto::common::types::{CallbackReport, NotSent, Role};
 use rialto_sdk::bindings::rialto::rules::types::Violation;
 
 /// A prepared transfer `t1`, at instant 5.
@@ -395,6 +395,18 @@ fn the_same_commitment_again_is_answered_in_the_way_of_its_mode() {
 }
 
 #[test]
+fn only_the_payee_fsp_is_told_which_commitment_was_taken() {
+    let mut world = prepared();
+    assert_eq!(taken(&mut world, "t1", PAYEE), None, "none yet");
+    let event = commitment("t1", FulfilMode::Committed);
+    let hash = event.request_hash.clone();
+    fulfil(&mut world, event);
+    assert_eq!(taken(&mut world, "t1", PAYEE), Some(hash));
+    assert_eq!(taken(&mut world, "t1", PAYER), None);
+    assert_eq!(taken(&mut world, "t2", PAYEE), None);
+}
+
+#[test]
 fn a_refusal_releases_the_funds_and_is_forwarded() {
     let mut world = prepared();
     reject(&mut world, refusal("t1"));
@@ -439,10 +451,18 @@ fn only_the_two_fsps_of_a_transfer_are_told_of_it() {
     let mut world = prepared();
     for (requester, id) in [("otherfsp", "t1"), (PAYER, "t9")] {
         query(&mut world, question(id, requester));
+        for _ in 0..2 {
+            assert!(
+                world.published.is_empty(),
+                "what it asks for may be on its way"
+            );
+            world.remind_of_questions();
+        }
         assert_eq!(
             refused(&mut world),
             (requester.to_owned(), "3208".to_owned())
         );
+        assert!(world.questions.is_empty());
     }
     for requester in [PAYER, PAYEE] {
         query(&mut world, question("t1", requester));
@@ -467,6 +487,39 @@ fn only_the_two_fsps_of_a_transfer_are_told_of_it() {
 }
 
 #[test]
+fn a_query_that_overtakes_its_request_is_answered_when_that_has_come() {
+    for reminders in [1, 2] {
+        let mut world = Fake {
+            now: 5,
+            ..Fake::default()
+        };
+        query(&mut world, question("t1", PAYER));
+        query(&mut world, question("t1", PAYEE));
+        for _ in 1..reminders {
+            world.remind_of_questions();
+        }
+        assert!(world.published.is_empty());
+        prepare(&mut world, request("t1"));
+        world.published.clear();
+        world.remind_of_questions();
+        let mut told: Vec<String> = Vec::new();
+        for publication in world.published.drain(..) {
+            let Publication::QueryResponse(event) = publication else {
+                panic!("no answer: {publication:?}");
+            };
+            assert!(matches!(
+                event.outcome,
+                TransferQueryResult::Found(status) if status.state == TransferState::Reserved
+            ));
+            assert_eq!(event.answer_version.as_deref(), Some("1.1"));
+            told.push(event.requester_fsp);
+        }
+        assert_eq!(told, [PAYER, PAYEE]);
+        assert!(world.questions.is_empty());
+    }
+}
+
+#[test]
 fn reports_are_kept_beside_the_state() {
     let mut world = prepared();
     let about = |subject: &str, destination: &str| CallbackReport {
@@ -479,6 +532,7 @@ fn reports_are_kept_beside_the_state() {
         attempts: 5,
         reason: Some("unreachable".to_owned()),
         reported_at: 9,
+        not_sent: None,
     };
     report(&mut world, "transfer-prepare", about("t1", PAYEE));
     report(
@@ -493,4 +547,52 @@ fn reports_are_kept_beside_the_state() {
     assert_eq!(transfer.deliveries[0].kind, "transfer-prepare");
     assert!(!world.transfers.contains_key("t9"));
     assert_eq!(world.legs("t1"), (1, 0, 0));
+}
+
+#[test]
+fn a_transfer_whose_request_surely_never_left_ends_at_once() {
+    for (why, code) in [(NotSent::NoAddress, "3201"), (NotSent::NotAllowed, "1001")] {
+        let never_left = |destination: &str| CallbackReport {
+            subject: "t1".to_owned(),
+            destination: destination.to_owned(),
+            method: "POST".to_owned(),
+            path: "/transfers".to_owned(),
+            delivered: false,
+            status: 0,
+            attempts: 0,
+            reason: Some("not sent".to_owned()),
+            reported_at: 9,
+            not_sent: Some(why),
+        };
+        let mut world = prepared();
+        world.now = 9;
+        // What could not be told to the payer FSP, or in answer to something else, ends nothing.
+        report(&mut world, "transfer-prepare", never_left(PAYER));
+        report(&mut world, "transfer-query-response", never_left(PAYEE));
+        assert_eq!(world.state("t1"), Some(State::Prepared));
+        report(&mut world, "transfer-prepare", never_left(PAYEE));
+        let Publication::RejectRequestProcessed(rejected) = world.only() else {
+            panic!("not rejected");
+        };
+        assert_eq!(rejected.rejection, Rejection::NeverSent);
+        assert_eq!(rejected.error.code, code);
+        assert_eq!(rejected.completed_timestamp, Some(9));
+        assert_eq!(rejected.payer_version.as_deref(), Some("1.0"));
+        let transfer = &world.transfers["t1"];
+        assert_eq!(transfer.state, State::Rejected);
+        assert_eq!(transfer.rejection, Some(RejectionKind::NeverSent));
+        assert!(transfer.deliveries.iter().all(|one| one.never_sent));
+        assert_eq!(world.legs("t1"), (1, 0, 1));
+        assert!(world.reminders.is_empty());
+        // Once is enough.
+        report(&mut world, "transfer-prepare", never_left(PAYEE));
+        assert!(world.published.is_empty());
+        // One that is committed stays so.
+        let mut world = prepared();
+        fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+        world.published.clear();
+        report(&mut world, "transfer-prepare", never_left(PAYEE));
+        assert_eq!(world.state("t1"), Some(State::Committed));
+        assert!(world.published.is_empty());
+    }
 }

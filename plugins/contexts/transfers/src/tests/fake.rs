@@ -18,6 +18,7 @@ use crate::bindings::rialto::participant_lifecycle_management::liquidity_thresho
 use crate::bindings::rialto::participant_lifecycle_management::types::ParticipantState;
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::query::{self, Question};
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::transfer::{State, Transfer};
@@ -50,6 +51,8 @@ pub struct Fake {
     pub now: u64,
     pub transfers: BTreeMap<String, Transfer>,
     pub reminders: BTreeMap<String, u64>,
+    /// Reminders of queries that have found nothing.
+    pub questions: Vec<elapsed::Event>,
     pub legs: BTreeMap<String, Legs>,
     pub published: Vec<Publication>,
     pub log: Vec<String>,
@@ -152,6 +155,15 @@ impl Surroundings for Fake {
         self.reminders.insert(id.to_owned(), due);
     }
 
+    fn ask_again(&mut self, name: &str, question: &Question) {
+        self.questions.push(elapsed::Event {
+            id: name.to_owned(),
+            client: "transfers".to_owned(),
+            due: self.now,
+            payload: serde_json::to_string(question).unwrap(),
+        });
+    }
+
     fn delete_reminder(&mut self, id: &str) {
         self.reminders.remove(id);
     }
@@ -225,6 +237,14 @@ impl Fake {
     pub fn only(&mut self) -> Publication {
         assert_eq!(self.published.len(), 1, "{:?}", self.published);
         self.published.remove(0)
+    }
+
+    /// Have the reminders of queries come due, once.
+    pub fn remind_of_questions(&mut self) {
+        for event in std::mem::take(&mut self.questions) {
+            let question = query::of_reminder(&event).unwrap();
+            query::ask_again(self, &event.id, question);
+        }
     }
 
     pub fn state(&self, id: &str) -> Option<State> {
