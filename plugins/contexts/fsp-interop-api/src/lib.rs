@@ -6,7 +6,8 @@
 //!
 //! | To see | Read |
 //! |---|---|
-//! | which messages are taken | `openapi.yaml` |
+//! | which messages are taken | `openapi.yaml`, and [`document`] for what settings change in it |
+//! | how a message is brought into the API definition's form | [`usual`] |
 //! | how a message becomes an event | [`inbound`] |
 //! | which outcome tells whom what | [`outcomes`] |
 //! | how a callback is built and handed on | [`notice`], [`headers`], [`delivery`] |
@@ -19,6 +20,7 @@ pub mod callback_reports;
 #[cfg(test)]
 mod catalogue;
 pub mod delivery;
+pub mod document;
 pub mod headers;
 mod http;
 pub mod inbound;
@@ -29,6 +31,7 @@ pub mod outcomes;
 pub mod refusal;
 pub mod report;
 pub mod settings;
+pub mod usual;
 
 use bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 

@@ -23,6 +23,35 @@ pub struct Settings {
     pub signed_message_age_ms: u64,
     /// What becomes of a PUT /parties that an FSP with a key has not signed.
     pub unsigned_put_parties: UnsignedPutParties,
+    /// What ids of quotes, transactions and transfers look like: at least one.
+    pub id_formats: Vec<IdFormat>,
+    /// What becomes of a media type with `charset=utf-8`.
+    pub charset_parameter: Deviation,
+    /// What becomes of a path with a slash at its end.
+    pub trailing_slash: Deviation,
+}
+
+/// A form of ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdFormat {
+    /// A UUID of version 1 to 5 in lower case: the API definition's.
+    Uuid,
+    /// A UUID of version 1 to 8 (RFC 9562) in lower case.
+    UuidAny,
+    /// A ULID in upper case.
+    Ulid,
+}
+
+/// What becomes of what the API definition has otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deviation {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It is taken, and brought into the definition's form.
+    Accept,
 }
 
 /// See [`Settings::unsigned_put_parties`].
@@ -47,6 +76,9 @@ impl Default for Settings {
             completed_timestamp_age_ms: 300_000,
             signed_message_age_ms: 300_000,
             unsigned_put_parties: UnsignedPutParties::default(),
+            id_formats: vec![IdFormat::Uuid],
+            charset_parameter: Deviation::default(),
+            trailing_slash: Deviation::default(),
         }
     }
 }
@@ -81,6 +113,12 @@ impl Settings {
                 problems.note(pointer, format!("it is 0: {why}"));
             }
         }
+        if self.id_formats.is_empty() {
+            problems.note(
+                "/idFormats",
+                "it is empty: each id would be refused".to_owned(),
+            );
+        }
     }
 }
 
@@ -111,6 +149,14 @@ mod tests {
                 "/deliveryDeadlineMs: it is 0: no answer would be delivered",
                 "/requestDeadlineMs: it is 0: no query for a party and no request for a quote would be delivered",
             ]
+        );
+        assert_eq!(
+            judged(r#"{"idFormats":["uuid","uuid-any","ulid"],"trailingSlash":"accept"}"#),
+            [""; 0]
+        );
+        assert_eq!(
+            judged(r#"{"idFormats":[]}"#),
+            ["/idFormats: it is empty: each id would be refused"]
         );
         let misspelt = judged(r#"{"deliveryDedlineMs":1}"#);
         assert!(

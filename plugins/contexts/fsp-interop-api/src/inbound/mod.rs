@@ -19,6 +19,7 @@ use crate::bindings::rialto::fsp_interop_api as events;
 use crate::headers::forwardable;
 use crate::jws::{Judge, Keys};
 use crate::settings::Settings;
+use crate::usual;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 use rialto_sdk::errors::error;
 use rialto_sdk::headers::first;
@@ -124,8 +125,10 @@ pub fn read(
     if let Err(refusal) = judge.check(&request, &headers, &source) {
         return (subject, Err(refusal));
     }
+    // What is signed is the path as it was sent; what goes on has the path of the API definition.
+    let path = usual::path(request.path, settings);
     let examined = Examined {
-        request,
+        request: Request { path, ..request },
         headers,
         scheme,
         settings,
