@@ -1,6 +1,8 @@
 //! An OpenAPI 3.1 document, read into operations with compiled validators.
 //!
-//! Extensions of Rialto: `x-rialto-limits: {body, headers}` on the document (bytes), and
+//! Extensions of Rialto: `x-rialto-limits: {body, headers}` on the document (bytes);
+//! `x-rialto-trailing-slash: true` on the document, for which a path with one slash at its end is the path
+//! without; and
 //! `x-rialto-version: {supported, pattern}` on a header parameter whose value carries a version: a
 //! comma-separated list of items, or one item in `Content-Type`; and `x-rialto-begins: true` on an
 //! operation whose requests begin something: they are refused while there is too little disk space.
@@ -113,6 +115,8 @@ pub struct Document {
     pub body_bytes_max: usize,
     /// Header bytes that are taken.
     pub header_bytes_max: usize,
+    /// Whether a slash at a path's end is as good as none.
+    trailing_slash: bool,
     router: matchit::Router<HashMap<String, Arc<Operation>>>,
 }
 
@@ -160,6 +164,7 @@ impl Document {
                 .to_owned(),
             body_bytes_max: limit("body", BODY_BYTES),
             header_bytes_max: limit("headers", HEADER_BYTES),
+            trailing_slash: flag(&root, "x-rialto-trailing-slash", "")?,
             router: matchit::Router::new(),
             root: Value::Null,
         };
@@ -182,6 +187,10 @@ impl Document {
 
     /// What a path leads to.
     pub fn find<'a>(&'a self, path: &'a str) -> Option<Found<'a>> {
+        let without_slash = path.strip_suffix('/').filter(|rest| !rest.is_empty());
+        let path = without_slash
+            .filter(|_| self.trailing_slash)
+            .unwrap_or(path);
         let found = self.router.at(path).ok()?;
         Some(Found {
             operations: found.value,
@@ -202,14 +211,7 @@ fn operation_of(
         .as_str()
         .ok_or_else(|| bad(at, "has no operationId"))?;
     let listed = |value: &Value| value["parameters"].as_array().cloned().unwrap_or_default();
-    let begins = match operation.get("x-rialto-begins") {
-        None => false,
-        Some(Value::Bool(begins)) => *begins,
-        Some(other) => {
-            let what = format!("x-rialto-begins is {other}; it is true or false");
-            return Err(bad(at, what));
-        }
-    };
+    let begins = flag(operation, "x-rialto-begins", at)?;
     let mut parameters = Vec::new();
     for parameter in listed(item).iter().chain(&listed(operation)) {
         parameters.push(parameter_of(root, resolve(root, parameter, at)?, at)?);
@@ -226,6 +228,15 @@ fn operation_of(
         body,
         begins,
     })
+}
+
+/// An extension that is true or false; false if it is not there.
+fn flag(value: &Value, name: &str, at: &str) -> Result<bool, BadDocument> {
+    match value.get(name) {
+        None => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(other) => Err(bad(at, format!("{name} is {other}; it is true or false"))),
+    }
 }
 
 /// Follow local references.
@@ -342,6 +353,30 @@ mod tests {
         }
         let document = Document::parse("openapi: 3.1.0\npaths:\n  /{a}: {}\n").unwrap();
         assert_eq!(document.path_within(&[]), None);
+    }
+
+    #[test]
+    fn a_slash_at_a_paths_end_is_none_where_the_document_says_so() {
+        let document = |said: &str| {
+            let paths = "paths:\n  /a/{b}: {get: {operationId: a}}\n  /: {get: {operationId: r}}\n";
+            Document::parse(&format!("openapi: 3.1.0\n{said}{paths}"))
+        };
+        let parameters = |document: &Document, path: &str| {
+            let found = document.find(path)?;
+            Some(format!("{:?}", found.parameters))
+        };
+        let strict = document("").unwrap();
+        assert_eq!(parameters(&strict, "/a/c/"), None);
+        let lenient = document("x-rialto-trailing-slash: true\n").unwrap();
+        let same = Some(r#"[("b", "c")]"#.to_owned());
+        assert_eq!(parameters(&lenient, "/a/c/"), same);
+        assert_eq!(parameters(&lenient, "/a/c"), same);
+        for other in ["/a/c//", "/a/"] {
+            assert_eq!(parameters(&lenient, other), None, "{other}");
+        }
+        assert!(lenient.find("/").is_some());
+        let wrong = document("x-rialto-trailing-slash: 1\n").err().unwrap();
+        assert!(wrong.what.contains("true or false"), "{wrong}");
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::bindings::rialto::transfers::get_fulfilment_hash::get_fulfilment_hash
 use crate::jws::HostKeys;
 use crate::jws::memory::Documents;
 use crate::settings::Settings;
-use crate::{inbound, refusal};
-use rialto_sdk::bindings::rialto::host::clock;
+use crate::{document, inbound, refusal, usual};
+use rialto_sdk::bindings::rialto::host::{clock, configuration};
 use rialto_sdk::documents::HostStore;
 use rialto_sdk::headers::{first, of_list};
 use rialto_sdk::logging;
@@ -31,13 +31,16 @@ impl inbound::Taken for AskTransfers {
 
 impl Guest for Component {
     fn openapi() -> String {
-        include_str!("../openapi.yaml").to_owned()
+        // Settings that cannot be used are told when they are judged, with all that is wrong with them.
+        let settings = serde_json::from_str(&configuration::settings());
+        document::of(&settings.unwrap_or_default())
     }
 
     fn handle(request: Request) -> Response {
         // Messages that need an answer of their own are acknowledged 200, requests 202.
         let status = if request.method == "PUT" { 200 } else { 202 };
-        let headers = of_list(&request.headers);
+        let settings: &Settings = settings();
+        let headers = usual::headers(of_list(&request.headers), settings);
         let content_type = refusal::content_type(&headers, &request.path);
         let source = first(&headers, "fspiop-source")
             .unwrap_or_default()
@@ -45,7 +48,7 @@ impl Guest for Component {
         let error_type = refusal::error_type(&headers, &request.path);
         let measure = inbound::Measure {
             scheme: scheme(),
-            settings: settings(),
+            settings,
             keys: &HostKeys,
             memory: &Documents::<HostStore>::default(),
             taken: &AskTransfers,

@@ -7,7 +7,8 @@
 //!
 //! | To see | Read |
 //! |---|---|
-//! | which messages are taken | `openapi.yaml` |
+//! | which messages are taken | `openapi.yaml`, and [`document`] for what settings change in it |
+//! | how a message is brought into the API definition's form | [`usual`] |
 //! | how a message becomes an event | [`inbound`] |
 //! | which outcome tells whom what | [`outcomes`] |
 //! | how a callback is built and handed on | [`notice`], [`headers`], [`delivery`] |
@@ -21,6 +22,7 @@ pub mod callback_reports;
 #[cfg(test)]
 mod catalogue;
 pub mod delivery;
+pub mod document;
 pub mod headers;
 mod http;
 pub mod inbound;
@@ -31,6 +33,7 @@ pub mod refusal;
 pub mod report;
 pub mod settings;
 mod signers;
+pub mod usual;
 #[cfg(test)]
 mod versions;
 

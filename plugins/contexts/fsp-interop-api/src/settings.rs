@@ -33,6 +33,35 @@ pub struct Settings {
     /// 0 for never. A sender's `Date` has seconds, so two answers about one party within a second are
     /// one signed message.
     pub repeated_put_parties_ms: u64,
+    /// What ids of quotes, transactions and transfers look like: at least one.
+    pub id_formats: Vec<IdFormat>,
+    /// What becomes of a media type with `charset=utf-8`.
+    pub charset_parameter: Deviation,
+    /// What becomes of a path with a slash at its end.
+    pub trailing_slash: Deviation,
+}
+
+/// A form of ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdFormat {
+    /// A UUID of version 1 to 5 in lower case: the API definition's.
+    Uuid,
+    /// A UUID of version 1 to 8 (RFC 9562) in lower case.
+    UuidAny,
+    /// A ULID in upper case.
+    Ulid,
+}
+
+/// What becomes of what the API definition has otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deviation {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It is taken, and brought into the definition's form.
+    Accept,
 }
 
 /// See [`Settings::signatures`].
@@ -92,6 +121,9 @@ impl Default for Settings {
             unsigned_put_parties: Unsigned::default(),
             unsigned_delete: Unsigned::default(),
             repeated_put_parties_ms: 5_000,
+            id_formats: vec![IdFormat::Uuid],
+            charset_parameter: Deviation::default(),
+            trailing_slash: Deviation::default(),
         }
     }
 }
@@ -125,6 +157,12 @@ impl Settings {
             if time == 0 {
                 problems.note(pointer, format!("it is 0: {why}"));
             }
+        }
+        if self.id_formats.is_empty() {
+            problems.note(
+                "/idFormats",
+                "it is empty: each id would be refused".to_owned(),
+            );
         }
     }
 }
@@ -173,6 +211,14 @@ mod tests {
         assert!(
             misspelt[0].contains("unknown variant `with-keys`, expected one of `all`, `with-key`"),
             "{misspelt:?}"
+        );
+        assert_eq!(
+            judged(r#"{"idFormats":["uuid","uuid-any","ulid"],"trailingSlash":"accept"}"#),
+            [""; 0]
+        );
+        assert_eq!(
+            judged(r#"{"idFormats":[]}"#),
+            ["/idFormats: it is empty: each id would be refused"]
         );
         let misspelt = judged(r#"{"deliveryDedlineMs":1}"#);
         assert!(

@@ -21,6 +21,7 @@ use crate::headers::forwardable;
 use crate::jws::memory::Memory;
 use crate::jws::{Judge, Keys};
 use crate::settings::Settings;
+use crate::usual;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 use rialto_sdk::errors::error;
 use rialto_sdk::headers::first;
@@ -139,8 +140,10 @@ pub fn read(
         Ok(signed) => signed.map(|message| (message, source.clone())),
         Err(refusal) => return (subject, Err(refusal)),
     };
+    // What is signed is the path as it was sent; what goes on has the path of the API definition.
+    let path = usual::path(request.path, settings);
     let examined = Examined {
-        request,
+        request: Request { path, ..request },
         headers,
         scheme,
         settings,

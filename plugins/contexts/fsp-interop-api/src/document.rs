@@ -1,0 +1,129 @@
+//! The OpenAPI document that this component serves, as its settings have it.
+//!
+//! The host routes and judges by this document alone, so a setting that lets more messages in is a change
+//! of the document, made where the document is given to the host; what the host then lets through is
+//! brought into its usual form before it is read ([`crate::usual`]). The file itself is the document of the
+//! settings' defaults, which is the API definition's.
+
+use crate::settings::{Deviation, IdFormat, Settings};
+
+/// The document of the defaults.
+const DOCUMENT: &str = include_str!("../openapi.yaml");
+
+/// What an id matches in the document of the defaults, without its anchors.
+const UUID: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
+/// A UUID of any version that RFC 9562 has.
+const UUID_ANY: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
+/// A ULID in its canonical spelling: 26 characters of Crockford's base 32. The first is at most 7, for
+/// there are 128 bits.
+const ULID: &str = "[0-7][0-9A-HJKMNP-TV-Z]{25}";
+
+/// What lines with a media type's pattern have.
+const MEDIA: &str = "'^application/vnd\\.interoperability\\.";
+/// The end of the media type in such a pattern, before its version.
+const SUFFIX: &str = "\\+json";
+/// A parameter that says what is so anyway: JSON is UTF-8.
+const CHARSET: &str = "(?:\\s?;\\s?[Cc][Hh][Aa][Rr][Ss][Ee][Tt]=\"?[Uu][Tt][Ff]-8\"?)?";
+
+/// The line before which the document says that a slash at a path's end is none.
+const PATHS: &str = "\npaths:\n";
+
+/// The document of these settings.
+#[must_use]
+pub fn of(settings: &Settings) -> String {
+    let mut document = DOCUMENT.to_owned();
+    if settings.id_formats != [IdFormat::Uuid] {
+        document = document.replace(&format!("'^{UUID}$'"), &format!("'{}'", ids(settings)));
+    }
+    if settings.charset_parameter == Deviation::Accept {
+        document = with_charset(&document);
+    }
+    if settings.trailing_slash == Deviation::Accept {
+        document = document.replacen(PATHS, &format!("\nx-rialto-trailing-slash: true{PATHS}"), 1);
+    }
+    document
+}
+
+/// What an id matches.
+fn ids(settings: &Settings) -> String {
+    let formats = settings.id_formats.iter();
+    let patterns: Vec<&str> = formats
+        .map(|format| match format {
+            IdFormat::Uuid => UUID,
+            IdFormat::UuidAny => UUID_ANY,
+            IdFormat::Ulid => ULID,
+        })
+        .collect();
+    format!("^(?:{})$", patterns.join("|"))
+}
+
+/// The document with a charset in each media type, before or after the version.
+fn with_charset(document: &str) -> String {
+    let mut changed = String::with_capacity(document.len() + 8_192);
+    for line in document.split_inclusive('\n') {
+        if line.contains(MEDIA) {
+            let line = line.replace(SUFFIX, &format!("{SUFFIX}{CHARSET}"));
+            changed.push_str(&line.replace("$'", &format!("{CHARSET}$'")));
+        } else {
+            changed.push_str(line);
+        }
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_with<'a>(document: &'a str, what: &str) -> Vec<&'a str> {
+        document.lines().filter(|l| l.contains(what)).collect()
+    }
+
+    #[test]
+    fn the_document_of_the_defaults_is_the_file() {
+        assert_eq!(of(&Settings::default()), DOCUMENT);
+    }
+
+    #[test]
+    fn ids_are_of_the_formats_that_are_set() {
+        let document = of(&Settings {
+            id_formats: vec![IdFormat::Uuid, IdFormat::Ulid],
+            ..Settings::default()
+        });
+        let expected = format!("      pattern: '^(?:{UUID}|{ULID})$'");
+        assert_eq!(lines_with(&document, UUID), [expected]);
+        assert_eq!(document.lines().count(), DOCUMENT.lines().count());
+        let ulids = of(&Settings {
+            id_formats: vec![IdFormat::Ulid],
+            ..Settings::default()
+        });
+        assert!(!ulids.contains(UUID) && ulids.contains(ULID));
+    }
+
+    #[test]
+    fn each_media_type_may_have_a_charset_when_that_is_set() {
+        let document = of(&Settings {
+            charset_parameter: Deviation::Accept,
+            ..Settings::default()
+        });
+        let before = lines_with(DOCUMENT, MEDIA);
+        let after = lines_with(&document, MEDIA);
+        // Accept and Content-Type of four resources, each in its schema and for the host.
+        assert_eq!((before.len(), after.len()), (16, 16));
+        for (before, after) in before.iter().zip(after) {
+            assert_eq!(after.matches(CHARSET).count(), 2, "{after}");
+            assert_eq!(after.replace(CHARSET, ""), **before);
+            assert!(after.contains(&format!("{CHARSET}$'}}")), "{after}");
+        }
+    }
+
+    #[test]
+    fn a_slash_at_the_end_is_allowed_when_that_is_set() {
+        let document = of(&Settings {
+            trailing_slash: Deviation::Accept,
+            ..Settings::default()
+        });
+        assert!(document.contains("\nx-rialto-trailing-slash: true\npaths:\n"));
+        assert_eq!(document.lines().count(), DOCUMENT.lines().count() + 1);
+    }
+}

@@ -1,0 +1,110 @@
+//! Messages that the settings let in although the API definition has them otherwise, brought into its form:
+//! what is read and forwarded afterwards is as any other FSP's, and no receiver has to take what this scheme
+//! takes.
+
+use crate::settings::{Deviation, Settings};
+use rialto_sdk::headers::{each, push};
+
+/// A message's header section without the charset in its media types.
+#[must_use]
+pub fn headers(section: String, settings: &Settings) -> String {
+    let has_any = || {
+        each(&section).any(|(name, value)| is_media_type(name) && without_charset(value) != value)
+    };
+    if settings.charset_parameter == Deviation::Refuse || !has_any() {
+        return section;
+    }
+    let mut usual = String::with_capacity(section.len());
+    for (name, value) in each(&section) {
+        if is_media_type(name) {
+            push(&mut usual, name, &without_charset(value));
+        } else {
+            push(&mut usual, name, value);
+        }
+    }
+    usual
+}
+
+/// A message's path without a slash at its end.
+#[must_use]
+pub fn path(mut path: String, settings: &Settings) -> String {
+    if settings.trailing_slash == Deviation::Accept && path.len() > 1 && path.ends_with('/') {
+        path.pop();
+    }
+    path
+}
+
+fn is_media_type(name: &str) -> bool {
+    matches!(name, "accept" | "content-type")
+}
+
+/// A media type, or a list of them, without `charset=utf-8`.
+fn without_charset(value: &str) -> String {
+    let parts = value.split(',').map(|item| {
+        let parameters = item.split(';').filter(|part| !is_charset(part.trim()));
+        parameters.collect::<Vec<_>>().join(";")
+    });
+    parts.collect::<Vec<_>>().join(",")
+}
+
+fn is_charset(parameter: &str) -> bool {
+    let Some((name, value)) = parameter.split_once('=') else {
+        return false;
+    };
+    let value = value.strip_prefix('"').unwrap_or(value);
+    let value = value.strip_suffix('"').unwrap_or(value);
+    name.eq_ignore_ascii_case("charset") && value.eq_ignore_ascii_case("utf-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEDIA: &str = "application/vnd.interoperability.transfers+json";
+
+    fn lenient() -> Settings {
+        Settings {
+            charset_parameter: Deviation::Accept,
+            trailing_slash: Deviation::Accept,
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn a_charset_is_taken_out_of_media_types_and_of_nothing_else() {
+        let usual = |value: &str| {
+            let section = format!("date: a;charset=utf-8\naccept: {value}\n");
+            headers(section, &lenient())
+                .strip_prefix("date: a;charset=utf-8\naccept: ")
+                .map(|value| value.trim_end_matches('\n').to_owned())
+        };
+        for (sent, expected) in [
+            (";version=1.1;charset=utf-8", ";version=1.1"),
+            (";version=1.1; charset=\"UTF-8\"", ";version=1.1"),
+            ("; Charset=utf-8; version=1.1", "; version=1.1"),
+            (";charset=utf-8", ""),
+            (";version=1.1;charset=latin1", ";version=1.1;charset=latin1"),
+            (" ; version=1.1", " ; version=1.1"),
+        ] {
+            let (sent, expected) = (format!("{MEDIA}{sent}"), format!("{MEDIA}{expected}"));
+            assert_eq!(usual(&sent), Some(expected.clone()));
+            let twice = usual(&format!("{sent}, {sent}"));
+            assert_eq!(twice, Some(format!("{expected}, {expected}")));
+        }
+    }
+
+    #[test]
+    fn without_the_settings_a_message_stays_as_it_is() {
+        let section = format!("accept: {MEDIA};charset=utf-8\n");
+        let strict = Settings::default();
+        assert_eq!(headers(section.clone(), &strict), section);
+        assert_eq!(path("/quotes/".to_owned(), &strict), "/quotes/");
+    }
+
+    #[test]
+    fn one_slash_at_the_end_is_taken_off() {
+        for (sent, expected) in [("/quotes/", "/quotes"), ("/quotes", "/quotes"), ("/", "/")] {
+            assert_eq!(path(sent.to_owned(), &lenient()), expected);
+        }
+    }
+}

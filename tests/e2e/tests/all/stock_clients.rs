@@ -1,0 +1,118 @@
+//! What stock clients do otherwise than the API definition has it, and a scheme may let in: ULIDs and newer
+//! UUIDs as ids, a charset in media types, a slash at a path's end. By default none of it is taken; where it
+//! is, other FSPs see the definition's form.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::time::Duration;
+
+use http::Method;
+use rialto_simulator::fsp::RawRequest;
+use rialto_tests::messages;
+use rialto_tests::world::{PAYEE, PAYER};
+use rialto_tests::{TestScheme, World, WorldOptions};
+
+/// Longer than any message takes.
+const SOON: Duration = Duration::from_secs(30);
+const SETTINGS: &str = "idFormats = [\"uuid-any\", \"ulid\"]\ncharsetParameter = \"accept\"\ntrailingSlash = \"accept\"";
+const ULIDS: [&str; 3] = [
+    "01JDAZZ5V8QKZ3M7W9N4T2R6XA",
+    "01JDAZZ5V8QKZ3M7W9N4T2R6XB",
+    "01JDAZZ5V8QKZ3M7W9N4T2R6XC",
+];
+/// A UUID of version 7.
+const UUID_7: &str = "01935bff-9768-7a5c-8b9d-0123456789ab";
+
+fn media(resource: &str) -> String {
+    format!("application/vnd.interoperability.{resource}+json;version=1.1")
+}
+
+/// Messages that the API definition has otherwise, one way each.
+fn deviations(world: &World) -> Vec<(&'static str, RawRequest<'_>)> {
+    let payer = world.payer();
+    let id = payer.new_id();
+    let query = |path: &str| payer.raw(Method::GET, path);
+    let with_charset = format!("{}; charset=utf-8", media("transfers"));
+    vec![
+        ("a ULID", query(&format!("/transfers/{}", ULIDS[0]))),
+        (
+            "a UUID of version 7",
+            query(&format!("/transfers/{UUID_7}")),
+        ),
+        ("a slash at the end", query(&format!("/transfers/{id}/"))),
+        (
+            "a charset of the content",
+            query(&format!("/transfers/{id}")).header("content-type", &with_charset),
+        ),
+        (
+            "a charset that is accepted",
+            query(&format!("/transfers/{id}")).header("accept", &with_charset),
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn by_default_what_the_definition_has_otherwise_is_refused() {
+    let world = World::demo().await.unwrap();
+    for (what, request) in deviations(&world) {
+        let answer = request.send().await.unwrap();
+        let expected = if what == "a slash at the end" {
+            404
+        } else {
+            400
+        };
+        assert_eq!(answer.status, expected, "{what}: {answer:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scheme_may_let_in_what_stock_clients_do_and_others_see_nothing_of_it() {
+    let scheme = TestScheme::demo().unwrap();
+    scheme.set("fsp-interop-api", SETTINGS).unwrap();
+    let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+    for (what, request) in deviations(&world) {
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status, 202, "{what}: {answer:?}");
+    }
+    let payer = world.payer();
+
+    // A whole payment whose ids are ULIDs.
+    let (found, _) = payer.lookup(world.party(PAYEE)).await.unwrap();
+    let mut order = payer
+        .quote_order(&world.request("10", "USD"), &found)
+        .unwrap();
+    order.quote_id = ULIDS[0].to_owned();
+    order.transaction_id = ULIDS[1].to_owned();
+    let (quote, _) = payer.quote(&order).await.unwrap();
+    let mut order = payer.transfer_order(&quote);
+    order.transfer_id = ULIDS[2].to_owned();
+    let (result, _) = payer.transfer(&order).await.unwrap();
+    assert_eq!(result.state, "COMMITTED");
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.problems().unwrap(), [""; 0]);
+    assert_eq!(books.state(ULIDS[2]), "COMMITTED");
+
+    // What is forwarded has the definition's path and media type.
+    let id = payer.new_id();
+    let with_charset = format!("{};charset=UTF-8", media("quotes"));
+    let request = payer.raw(Method::POST, "/quotes/").to(PAYEE);
+    let request = request
+        .header("content-type", &with_charset)
+        .header("accept", &with_charset)
+        .body(messages::quote(&id, |_| ()).to_string());
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.status, 202, "{answer:?}");
+    let payee = world.payee();
+    let asked = payee.expect_callback(Method::POST, "/quotes", SOON).await;
+    let mut asked = asked.unwrap();
+    while asked.json()["quoteId"] != id.as_str() {
+        let next = payee.expect_callback(Method::POST, "/quotes", SOON).await;
+        asked = next.unwrap();
+    }
+    assert_eq!(asked.path, "/quotes");
+    assert_eq!(asked.header("content-type"), media("quotes"));
+    assert_eq!(asked.header("accept"), media("quotes"));
+    assert_eq!(asked.header("fspiop-source"), PAYER);
+    world.no_complaints().unwrap();
+    world.host.nothing_failed().await.unwrap();
+}
