@@ -247,7 +247,7 @@ async fn refusal_as_json(stage: &Stage) -> Result<()> {
         let told = answer.headers.get("content-type");
         let told = told.and_then(|value| value.to_str().ok());
         ensure!(
-            told == Some(&found),
+            told == Some(found.as_str()),
             "Accept: {accept} is refused in {told:?}"
         );
     }
