@@ -9,6 +9,7 @@ mod in_flight;
 mod limits;
 mod outside;
 mod refusals;
+mod rollback;
 mod surfaces;
 mod values;
 mod wasi;

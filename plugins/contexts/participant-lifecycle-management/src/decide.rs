@@ -268,7 +268,7 @@ pub fn end(
             release: None,
         },
         request: Some(request.id.clone()),
-        asked: Some(request.told()),
+        asked: Some(request.told(world)),
         before,
         after,
     };

@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 
 /// Requests by id.
 pub const REQUESTS: Collection<Request> = Collection::new("requests").of_lenient_documents();
+/// The same as they are written: a newer release that was rolled back may have asked for more.
+const WRITTEN: Collection<Value> = Collection::new("requests");
 /// What waits for approval, by kind and time.
 pub const PENDING: Collection<Pending> = Collection::new("pending");
 /// What is asked for and not decided, by what it is about.
@@ -176,11 +178,17 @@ impl Request {
         version::tag_of('r', self.version)
     }
 
-    /// What histories keep of it, so that nobody changes it unseen.
+    /// What histories keep of it, so that nobody changes it unseen: all that its document says, and will
+    /// say, of what is asked for.
     #[must_use]
-    pub fn told(&self) -> Value {
+    pub fn told(&self, store: &mut (impl Store + ?Sized)) -> Value {
         let asked = serde_json::to_value(&self.asked).unwrap_or_default();
-        let mut told = json!({ "payload": asked["payload"], "reason": self.reason });
+        let known = REQUESTS.within(store).get(&self.id);
+        let written = known
+            .filter(|known| known.asked == self.asked)
+            .and_then(|_| WRITTEN.within(store).get(&self.id));
+        let payload = &written.as_ref().unwrap_or(&asked)["payload"];
+        let mut told = json!({ "payload": payload, "reason": self.reason });
         for (name, words) in [("note", &self.note), ("failure", &self.failure)] {
             if let Some(words) = words {
                 told[name] = json!(words);

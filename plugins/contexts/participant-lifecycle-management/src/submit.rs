@@ -133,7 +133,7 @@ fn keep(
                 state: State::Pending.name().to_owned(),
                 by,
                 request: Some(request.id.clone()),
-                asked: Some(request.told()),
+                asked: Some(request.told(world)),
                 before: Value::Null,
                 after: json!(participant.state),
             };

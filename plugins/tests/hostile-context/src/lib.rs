@@ -1,12 +1,13 @@
 //! A context that does what a request tells it, good or bad: what the host's tests and benchmarks
 //! drive.
 //!
-//! An order is words: `nothing`, `write ID BODY`, `trap`, `loop`, `eat-memory`, `recurse`,
+//! An order is words: `nothing`, `write ID BODY`, `count ID` (add one to each count of a document), `trap`, `loop`, `eat-memory`, `recurse`,
 //! `prepare UNITS` and `quote UNITS` (ask the rules of a step about an amount), `call ORDER` (have
 //! hostile-friend do it), `calls COUNT ORDER` (so many times in one turn), `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A
 //! request's body is an order, the response's body what came of it. GET tells the request as the context was given it: a line with
 //! its caller, then one for each header.
 
+pub mod counted;
 pub mod orders;
 #[cfg(target_arch = "wasm32")]
 mod payments;
@@ -35,6 +36,7 @@ mod component {
     use crate::bindings::exports::rialto::host::{activation_handler, http_handler};
     use crate::bindings::exports::rialto::hostile_context::happened;
     use crate::bindings::rialto::hostile_context as own;
+    use crate::counted::COUNTED;
     use crate::orders::{Order, eat_memory, endless, recurse};
     use crate::payments;
     use rialto_sdk::bindings::rialto::host::storage;
@@ -51,6 +53,12 @@ mod component {
             Order::Write { id, body } => {
                 storage::put(COLLECTION, id, body);
                 "done".to_owned()
+            }
+            Order::Count(id) => {
+                let mut counted = COUNTED.get_for_update(id).unwrap_or_default();
+                counted.add_one();
+                COUNTED.put(id, &counted);
+                storage::get(COLLECTION, id).unwrap_or_default()
             }
             Order::WriteThen(next) => {
                 storage::put(COLLECTION, "written", "{}");

@@ -17,6 +17,8 @@ pub enum Order<'a> {
         /// Its body.
         body: &'a str,
     },
+    /// Add one to each count in a document of [`Counted`](crate::counted::Counted), and answer its body.
+    Count(&'a str),
     /// Write the document `written`, then obey.
     WriteThen(&'a str),
     /// Panic.
@@ -49,6 +51,7 @@ impl<'a> Order<'a> {
                 let (id, body) = rest.split_once(' ')?;
                 return Some(Self::Write { id, body });
             }
+            "count" => return Some(Self::Count(rest)),
             "write-then" => return Some(Self::WriteThen(rest)),
             "prepare" => return rest.parse().ok().map(Self::Prepare),
             "quote" => return rest.parse().ok().map(Self::Quote),
@@ -115,6 +118,7 @@ mod tests {
             Order::read("call publish trap"),
             Some(Order::Call("publish trap"))
         );
+        assert_eq!(Order::read("count a"), Some(Order::Count("a")));
         assert_eq!(Order::read("prepare 12"), Some(Order::Prepare(12)));
         assert_eq!(
             Order::read("calls 3 nothing"),

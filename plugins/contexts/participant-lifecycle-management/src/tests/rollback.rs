@@ -4,7 +4,7 @@ use crate::activation::{ACTIVATIONS, PISPS, facts};
 use crate::history::{CHANGES, broken};
 use crate::kinds::funds;
 use crate::participants::PARTICIPANTS;
-use crate::requests::{OPEN, PENDING, REQUESTS};
+use crate::requests::{OPEN, PENDING, REQUESTS, State};
 use crate::warnings::WARNINGS;
 use rialto_sdk::canonical::request_hash;
 use rialto_sdk::documents::{Collection, Memory, Store as _};
@@ -104,6 +104,32 @@ fn requests_of_every_kind_keep_what_a_newer_release_has_added() {
             ),
         );
     }
+}
+
+#[test]
+fn a_history_tells_all_that_a_request_of_a_newer_release_has_asked_for() {
+    let request = json!({
+        "id": "r", "kind": "funds", "participant": "p", "target": "t", "basedOn": null,
+        "payload": { "type": "DEPOSIT", "accountId": "USD", "amount": { "amount": "1", "currency": "USD" } },
+        "state": "PENDING", "reason": "w", "maker": "anna", "madeAt": 1, "version": 1,
+    });
+    let newer = of_a_newer_release(&request, &[]);
+    let mut store = Memory::default();
+    store.put("requests", "r", &newer.to_string());
+    let mut read = REQUESTS.within(&mut store).get_for_update("r").unwrap();
+    let told = read.told(&mut store);
+    assert_eq!(told["payload"], newer["payload"]);
+    assert_eq!(added_in(&told), 2);
+    read.stand(&mut store, State::Approved);
+    let stored: Value = serde_json::from_str(&store.get("requests", "r").unwrap()).unwrap();
+    assert_eq!(
+        stored["payload"], told["payload"],
+        "the ledger's check compares them"
+    );
+    assert_eq!(stored["state"], "APPROVED");
+    // One that is not written yet tells what it asks for.
+    let known = read.told(&mut Memory::default());
+    assert_eq!(known["payload"], request["payload"]);
 }
 
 #[test]
