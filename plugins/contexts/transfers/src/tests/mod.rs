@@ -4,5 +4,6 @@ mod after_prepare;
 mod agreements;
 mod fake;
 mod one_outcome;
+mod operators;
 mod preparing;
 mod retention;
