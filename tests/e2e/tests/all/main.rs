@@ -40,5 +40,6 @@ mod signatures;
 mod telemetry;
 mod torment;
 mod transfers;
+mod transfers_for_operators;
 mod two_hundred_prepares;
 mod wire;
