@@ -8,6 +8,7 @@
 //! | PREPARED | RESERVED | the payee FSP commits and wants to be told when the transfer is done |
 //! | PREPARED, RESERVED | COMMITTED | the funds are the payee's |
 //! | PREPARED, RESERVED | REJECTED | the payee FSP declines, the fulfilment is refused, or it is too late |
+//! | PREPARED | REJECTED | its request surely never left the hub, or two operators end it |
 //!
 //! COMMITTED, REJECTED and FAILED are final. RECEIVED and RESERVED last no longer than a turn; the
 //! history shows them.
