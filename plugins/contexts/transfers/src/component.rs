@@ -2,7 +2,7 @@
 
 use crate::agreement_use::AgreementUse;
 use crate::bindings::exports::rialto::fsp_interop_api::*;
-use crate::bindings::exports::rialto::host::{retention_handler, settings_handler};
+use crate::bindings::exports::rialto::host::{http_handler, retention_handler, settings_handler};
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
     participant_endpoints_updated, participant_state_updated,
 };
@@ -22,20 +22,23 @@ use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_che
 use crate::bindings::rialto::scheduling::create_schedule_reminder::{
     Reminder, create_schedule_reminder,
 };
-use crate::bindings::rialto::scheduling::delete_schedule_reminder::delete_schedule_reminder;
+use crate::bindings::rialto::scheduling::delete_schedule_reminder::{
+    Deletion, delete_schedule_reminder,
+};
 use crate::bindings::rialto::transfers as events;
 use crate::query::Question;
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::timeout::CLIENT;
 use crate::transfer::Transfer;
-use crate::{fulfil, prepare, query, reject, reports, retention, timeout};
+use crate::{api, fulfil, index, prepare, query, reject, reports, retention, timeout};
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
-use rialto_sdk::documents::{Collection, HostStore};
+use rialto_sdk::documents::{Collection, HostStore, Range, Store, StoredPage};
 use rialto_sdk::logging::{self, Level, subject};
-use rialto_sdk::scheme::settings;
+use rialto_sdk::operators::parameter;
+use rialto_sdk::scheme::{scheme, settings};
 
 const TRANSFERS: Collection<Transfer> = Collection::new(retention::TRANSFERS);
 const AGREEMENT_USES: Collection<AgreementUse> = Collection::new("agreement-uses");
@@ -61,6 +64,11 @@ impl Surroundings for Host {
 
     fn put_transfer(&mut self, transfer: &Transfer) {
         TRANSFERS.put(&transfer.transfer_id, transfer);
+    }
+
+    fn note(&mut self, transfer: &Transfer, at: u64) {
+        let (id, entry) = index::entry(transfer, at);
+        index::BY_TIME.put(&id, &entry);
     }
 
     fn agreement_use(&mut self, condition: &str) -> Option<AgreementUse> {
@@ -97,9 +105,9 @@ impl Surroundings for Host {
         remind(name, clock::now(), payload);
     }
 
-    fn delete_reminder(&mut self, id: &str) {
+    fn delete_reminder(&mut self, id: &str) -> bool {
         // One that has elapsed already finds the transfer ended.
-        delete_schedule_reminder(CLIENT, id);
+        delete_schedule_reminder(CLIENT, id) == Deletion::Deleted
     }
 
     fn ledger_prepare(
@@ -134,6 +142,38 @@ impl Surroundings for Host {
 
     fn log(&mut self, level: Level, line: &str) {
         logging::log(level, line);
+    }
+}
+
+impl Store for Host {
+    fn get(&mut self, collection: &str, id: &str) -> Option<String> {
+        HostStore.get(collection, id)
+    }
+
+    fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String> {
+        HostStore.get_for_update(collection, id)
+    }
+
+    fn put(&mut self, collection: &str, id: &str, body: &str) {
+        HostStore.put(collection, id, body);
+    }
+
+    fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool {
+        HostStore.insert_if_absent(collection, id, body)
+    }
+
+    fn delete(&mut self, collection: &str, id: &str) -> bool {
+        HostStore.delete(collection, id)
+    }
+
+    fn scan(
+        &mut self,
+        collection: &str,
+        range: &Range,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> StoredPage {
+        HostStore.scan(collection, range, cursor, limit)
     }
 }
 
@@ -179,6 +219,29 @@ fn publish(publication: &Publication) {
 struct Transfers;
 
 rialto_sdk::judges_settings!(settings_handler, Transfers, Settings);
+rialto_sdk::serves_operators!(http_handler);
+
+impl http_handler::Guest for Transfers {
+    fn openapi() -> String {
+        include_str!("../openapi.yaml").to_owned()
+    }
+
+    fn handle(request: http_handler::Request) -> http_handler::Response {
+        let changes = request.method != "GET";
+        if let Some(id) = parameter(&request.path_parameters, "id").filter(|_| changes) {
+            subject("transfer", id);
+        }
+        let caller = caller_of(request.caller.as_ref());
+        told(api::answer(&mut Host, scheme(), &caller, &request))
+    }
+
+    fn refuse(
+        _: http_handler::RequestHead,
+        violation: http_handler::Violation,
+    ) -> http_handler::Response {
+        worded(violation)
+    }
+}
 
 impl retention_handler::Guest for Transfers {
     fn kept() -> Vec<retention_handler::KeptDocuments> {

@@ -12,6 +12,10 @@
 //! | [`timeout`] | a transfer expires |
 //! | [`query`] | an FSP asks for a transfer, and how a state is told |
 //! | [`reports`] | what became of the messages to participants |
+//! | [`index`] | which transfers there are, by time |
+//! | [`sweep`] | what is reserved past its expiry without a reminder |
+//! | [`endings`] | operators have a stuck transfer ended |
+//! | [`api`], [`views`] | transfers for operators, over HTTP |
 //! | [`retention`] | what goes to an archive when it is over, and what stays of it |
 //!
 //! Every message about a transfer is one turn that begins by taking the transfer's document, so
@@ -24,7 +28,10 @@
 )]
 
 pub mod agreement_use;
+pub mod api;
+pub mod endings;
 pub mod fulfil;
+pub mod index;
 pub mod prepare;
 pub mod query;
 pub mod reject;
@@ -32,8 +39,10 @@ pub mod reports;
 pub mod retention;
 pub mod settings;
 pub mod surroundings;
+pub mod sweep;
 pub mod timeout;
 pub mod transfer;
+pub mod views;
 
 mod component;
 #[cfg(test)]

@@ -75,6 +75,7 @@ pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
                 world.put_agreement_use(&event.condition, &agreement_use);
             }
             keep(world, &transfer);
+            world.note(&transfer, now);
             world.publish(Publication::Prepared(prepared::Event {
                 transfer_id: event.transfer_id,
                 payer_fsp: event.payer_fsp,
@@ -101,6 +102,7 @@ pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
                 | Refusal::Liquidity(error, _) => transfer.fail(error, now),
             }
             keep(world, &transfer);
+            world.note(&transfer, now);
             world.publish(refused(event, refusal));
         }
     }

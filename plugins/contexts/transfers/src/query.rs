@@ -43,12 +43,10 @@ pub fn query(world: &mut impl Surroundings, event: received::Event) {
         answer_version: event.answer_version,
         again: DELIVERIES,
     };
-    // Two queries of one FSP are told apart by their headers, which have a time and a trace.
-    let name = format!(
-        "query:{}:{}",
-        question.transfer_id,
-        &sha256_hex(event.message.headers.as_bytes())[..16]
-    );
+    // Two queries of one FSP are told apart by their headers, which have a time and a trace. The name ends
+    // with the transfer's id, as that of its own reminder does: the history is found by it.
+    let told_apart = &sha256_hex(event.message.headers.as_bytes())[..16];
+    let name = format!("query/{told_apart}/{}", question.transfer_id);
     answer_or_wait(world, &name, question, event.message);
 }
 

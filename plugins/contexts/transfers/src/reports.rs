@@ -48,10 +48,19 @@ pub(crate) fn end_never_sent(
     transfer: &mut Transfer,
     error: ErrorInformation,
 ) {
-    let now = world.now();
     world.delete_reminder(&transfer.transfer_id);
-    transfer.reject(RejectionKind::NeverSent, &error, now);
     release(world, &transfer.transfer_id);
+    conclude_never_sent(world, transfer, error);
+}
+
+/// The rest of [`end_never_sent`], when the funds have been given back.
+pub(crate) fn conclude_never_sent(
+    world: &mut impl Surroundings,
+    transfer: &mut Transfer,
+    error: ErrorInformation,
+) {
+    let now = world.now();
+    transfer.reject(RejectionKind::NeverSent, &error, now);
     keep(world, transfer);
     world.publish(Publication::RejectRequestProcessed(processed::Event {
         transfer_id: transfer.transfer_id.clone(),

@@ -1,5 +1,5 @@
 //! Transfers that are over go to an archive. Of each stays what a repeat of it and a query need: its id is
-//! never another transfer's.
+//! never another transfer's. Its entry by time stays too, so that it is listed as before.
 
 use crate::bindings::exports::rialto::host::retention_handler::{
     Archive, ArchivedBundle, Bundle, DocumentKey, Judged, KeptDocuments,

@@ -57,6 +57,9 @@ pub trait Surroundings {
     /// Write a transfer.
     fn put_transfer(&mut self, transfer: &Transfer);
 
+    /// Note that a transfer came at an instant, for those who look for transfers by time.
+    fn note(&mut self, transfer: &Transfer, at: u64);
+
     /// The transfer that was prepared last with this condition, held for this turn.
     fn agreement_use(&mut self, condition: &str) -> Option<AgreementUse>;
     /// Write which transfer was prepared last with this condition.
@@ -75,8 +78,8 @@ pub trait Surroundings {
     fn create_reminder(&mut self, id: &str, due: u64);
     /// Be reminded at once of a query that has found nothing, under this name.
     fn ask_again(&mut self, name: &str, question: &Question);
-    /// Forget the reminder of a transfer.
-    fn delete_reminder(&mut self, id: &str);
+    /// Forget the reminder of a transfer. Answers whether it was still waiting.
+    fn delete_reminder(&mut self, id: &str) -> bool;
 
     /// Reserve the payer's funds.
     ///

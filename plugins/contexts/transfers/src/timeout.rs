@@ -53,9 +53,18 @@ pub(crate) fn time_out(
         transfer.transfer_id,
         transfer.expiration
     );
-    let error = expired();
-    transfer.reject(RejectionKind::TimedOut, &error, now);
     release(world, &transfer.transfer_id);
+    conclude_timeout(world, transfer, (late_mode, payee_version), now);
+}
+
+/// The rest of [`time_out`], when the funds have been given back.
+pub(crate) fn conclude_timeout(
+    world: &mut impl Surroundings,
+    transfer: &mut Transfer,
+    (late_mode, payee_version): (Option<FulfilMode>, Option<String>),
+    now: u64,
+) {
+    transfer.reject(RejectionKind::TimedOut, &expired(), now);
     keep(world, transfer);
     let both = vec![Role::Payer, Role::Payee];
     tell(world, transfer, both, (late_mode, payee_version));

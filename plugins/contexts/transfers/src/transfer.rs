@@ -8,6 +8,7 @@
 //! | PREPARED | RESERVED | the payee FSP commits and wants to be told when the transfer is done |
 //! | PREPARED, RESERVED | COMMITTED | the funds are the payee's |
 //! | PREPARED, RESERVED | REJECTED | the payee FSP declines, the fulfilment is refused, or it is too late |
+//! | PREPARED | REJECTED | its request surely never left the hub, or two operators end it |
 //!
 //! COMMITTED, REJECTED and FAILED are final. RECEIVED and RESERVED last no longer than a turn; the
 //! history shows them.
@@ -61,6 +62,19 @@ impl State {
         )
     }
 
+    /// As in documents and to operators.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Received => "RECEIVED",
+            Self::Prepared => "PREPARED",
+            Self::Reserved => "RESERVED",
+            Self::Committed => "COMMITTED",
+            Self::Rejected => "REJECTED",
+            Self::Failed => "FAILED",
+        }
+    }
+
     /// The state as FSPIOP names it.
     #[must_use]
     pub const fn external(self) -> TransferState {
@@ -85,6 +99,18 @@ pub enum RejectionKind {
     FulfilmentRefused,
     /// Its request surely never left the hub for the payee FSP.
     NeverSent,
+}
+
+/// The operators who had a transfer ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EndedBy {
+    /// Who asked for it.
+    pub maker: String,
+    /// Who approved it.
+    pub checker: String,
+    /// Why, in the maker's words.
+    pub reason: String,
 }
 
 /// How the payee FSP committed.
@@ -244,6 +270,9 @@ pub struct Transfer {
     /// Why it is rejected or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<ErrorDocument>,
+    /// Who had it ended, if it was not its FSPs or the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<EndedBy>,
     /// When its expiry was rejected because it was committed already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_commit_timeout: Option<u64>,
@@ -283,6 +312,7 @@ impl Transfer {
             completed_timestamp: None,
             rejection: None,
             reason: None,
+            ended_by: None,
             post_commit_timeout: None,
             deliveries: Vec::new(),
             archived: None,
@@ -343,6 +373,11 @@ impl Transfer {
             self.reason.is_some() == matches!(state, State::Rejected | State::Failed),
             "transfer {id} is {state:?} with the reason {:?}",
             self.reason
+        );
+        assert!(
+            self.ended_by.is_none() || state == State::Rejected,
+            "transfer {id} is {state:?} and was ended by {:?}",
+            self.ended_by
         );
         assert!(
             self.mode.is_some() == self.fulfil_hash.is_some(),

@@ -47,6 +47,8 @@ kinds! {
     AccountUnknown 404 "account-unknown",
     /// No such request.
     RequestUnknown 404 "request-unknown",
+    /// No such transfer.
+    TransferUnknown 404 "transfer-unknown",
     /// No such settlement batch.
     BatchUnknown 404 "batch-unknown",
     /// No such settlement.
@@ -71,6 +73,8 @@ kinds! {
     AccountDisabled 409 "account-disabled",
     /// The account is closed.
     AccountClosed 409 "account-closed",
+    /// The transfer's state does not allow it, or not yet.
+    TransferState 409 "transfer-state",
     /// The batch's state does not allow it.
     BatchState 409 "batch-state",
     /// The settlement's state does not allow it.

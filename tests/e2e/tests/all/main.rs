@@ -42,5 +42,6 @@ mod stock_clients;
 mod telemetry;
 mod torment;
 mod transfers;
+mod transfers_for_operators;
 mod two_hundred_prepares;
 mod wire;

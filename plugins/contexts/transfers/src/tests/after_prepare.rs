@@ -495,6 +495,8 @@ fn a_query_that_overtakes_its_request_is_answered_when_that_has_come() {
         };
         query(&mut world, question("t1", PAYER));
         query(&mut world, question("t1", PAYEE));
+        let names: Vec<&String> = world.questions.iter().map(|event| &event.id).collect();
+        assert!(names.iter().all(|name| name.ends_with("/t1")), "{names:?}");
         for _ in 1..reminders {
             world.remind_of_questions();
         }

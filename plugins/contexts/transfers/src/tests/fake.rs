@@ -18,12 +18,14 @@ use crate::bindings::rialto::participant_lifecycle_management::liquidity_thresho
 use crate::bindings::rialto::participant_lifecycle_management::types::ParticipantState;
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::index;
 use crate::query::{self, Question};
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::transfer::{State, Transfer};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, Agreement, Verdict, Violation};
+use rialto_sdk::documents::{Memory, Range, Store, StoredPage};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
 use rialto_sdk::money::{minor_units, money};
@@ -55,6 +57,10 @@ pub struct Fake {
     pub questions: Vec<elapsed::Event>,
     pub legs: BTreeMap<String, Legs>,
     pub published: Vec<Publication>,
+    /// Documents of operators, and the index by time.
+    pub store: Memory,
+    /// Whether the ledger does not give funds back.
+    pub release_fails: bool,
     pub log: Vec<String>,
     /// What the ledger answers to the next reservation, if it refuses.
     pub ledger_refuses: Option<LedgerError>,
@@ -107,6 +113,11 @@ impl Surroundings for Fake {
         let read: Transfer = serde_json::from_str(&json).unwrap();
         assert_eq!(&read, transfer);
         self.transfers.insert(transfer.transfer_id.clone(), read);
+    }
+
+    fn note(&mut self, transfer: &Transfer, at: u64) {
+        let (id, entry) = index::entry(transfer, at);
+        index::BY_TIME.within(&mut self.store).put(&id, &entry);
     }
 
     fn agreement_use(&mut self, condition: &str) -> Option<AgreementUse> {
@@ -164,8 +175,8 @@ impl Surroundings for Fake {
         });
     }
 
-    fn delete_reminder(&mut self, id: &str) {
-        self.reminders.remove(id);
+    fn delete_reminder(&mut self, id: &str) -> bool {
+        self.reminders.remove(id).is_some()
     }
 
     fn ledger_prepare(
@@ -204,6 +215,9 @@ impl Surroundings for Fake {
     }
 
     fn ledger_release(&mut self, transfer_id: &str) -> Result<(), LedgerError> {
+        if self.release_fails {
+            return Err(LedgerError::WrongState("it is FULFILLED".to_owned()));
+        }
         self.leg(transfer_id, |legs| legs.released += 1);
         Ok(())
     }
@@ -214,6 +228,38 @@ impl Surroundings for Fake {
 
     fn log(&mut self, _level: Level, line: &str) {
         self.log.push(line.to_owned());
+    }
+}
+
+impl Store for Fake {
+    fn get(&mut self, collection: &str, id: &str) -> Option<String> {
+        self.store.get(collection, id)
+    }
+
+    fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String> {
+        self.store.get_for_update(collection, id)
+    }
+
+    fn put(&mut self, collection: &str, id: &str, body: &str) {
+        self.store.put(collection, id, body);
+    }
+
+    fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool {
+        self.store.insert_if_absent(collection, id, body)
+    }
+
+    fn delete(&mut self, collection: &str, id: &str) -> bool {
+        self.store.delete(collection, id)
+    }
+
+    fn scan(
+        &mut self,
+        collection: &str,
+        range: &Range,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> StoredPage {
+        self.store.scan(collection, range, cursor, limit)
     }
 }
 

@@ -4,6 +4,7 @@ mod after_prepare;
 mod agreements;
 mod fake;
 mod one_outcome;
+mod operators;
 mod preparing;
 mod retention;
 mod rollback;

@@ -2,7 +2,7 @@
 //! does, and however often the ledger or a rule refuses.
 
 use super::fake::{
-    EXPIRATION, Fake, PAYER, commitment, position, question, refusal, reminder, request,
+    EXPIRATION, Fake, PAYEE, PAYER, commitment, position, question, refusal, reminder, request,
 };
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::bindings::rialto::transfers::types::FulfilMode;
@@ -10,10 +10,11 @@ use crate::fulfil::fulfil;
 use crate::prepare::prepare;
 use crate::query::query;
 use crate::reject::reject;
+use crate::reports::report;
 use crate::surroundings::Publication;
 use crate::timeout::reminder_elapsed;
 use crate::transfer::{State, Transfer};
-use rialto_sdk::bindings::rialto::common::types::Role;
+use rialto_sdk::bindings::rialto::common::types::{CallbackReport, NotSent, Role};
 use rialto_sdk::bindings::rialto::rules::types::Violation;
 use rialto_sdk::testing::Dice;
 use std::collections::BTreeMap;
@@ -52,7 +53,7 @@ fn step(dice: &mut Dice, world: &mut Fake) {
     world.ledger_refuses = dice
         .chance(15)
         .then(|| LedgerError::ExceedsLimits(position("payer-L")));
-    match dice.below(10) {
+    match dice.below(12) {
         0..=2 => {
             let mut event = request(id);
             if dice.chance(20) {
@@ -76,6 +77,16 @@ fn step(dice: &mut Dice, world: &mut Fake) {
                 event.fulfilment = None;
                 event.request_hash = "fulfil-nothing".to_owned();
             }
+            if dice.chance(10) {
+                event.destination_fsp = Some("otherfsp".to_owned());
+            }
+            // As the hub took it: a while ago, or by a clock that has been set back since.
+            let ago = dice.below(EXPIRATION / 2);
+            event.arrived_at = match dice.below(3) {
+                0 => None,
+                1 => Some(world.now.saturating_sub(ago)),
+                _ => Some(world.now + ago),
+            };
             fulfil(world, event);
         }
         5 => {
@@ -92,6 +103,24 @@ fn step(dice: &mut Dice, world: &mut Fake) {
             reminder_elapsed(world, &reminder(id));
         }
         8 => fire_due(world),
+        9 => world.remind_of_questions(),
+        10 => {
+            let not_sent = dice.chance(30).then_some(NotSent::NotAllowed);
+            let about = CallbackReport {
+                subject: id.to_owned(),
+                destination: (*dice.pick(&[PAYER, PAYEE])).to_owned(),
+                method: "POST".to_owned(),
+                path: "/transfers".to_owned(),
+                delivered: false,
+                status: 0,
+                attempts: 0,
+                reason: None,
+                reported_at: world.now,
+                not_sent,
+            };
+            let kind = *dice.pick(&["transfer-prepare", "transfer-query-response"]);
+            report(world, kind, about);
+        }
         _ => world.now += dice.below(EXPIRATION / 4),
     }
 }
@@ -140,6 +169,7 @@ fn check(world: &Fake, before: &BTreeMap<String, Transfer>, context: &str) {
         if let Some(before) = before.get(id).filter(|before| before.state.is_final()) {
             let mut marked = before.clone();
             marked.post_commit_timeout = transfer.post_commit_timeout;
+            marked.deliveries = transfer.deliveries.clone();
             assert_eq!(transfer, &marked, "{context}: final is final");
         }
         assert_eq!(
@@ -172,5 +202,5 @@ fn whatever_arrives_each_transfer_has_one_outcome_and_its_funds_go_one_way() {
                 .or_insert(0) += 1;
         }
     }
-    assert!(seen.len() >= 5, "every way to end must be met: {seen:?}");
+    assert!(seen.len() >= 6, "every way to end must be met: {seen:?}");
 }

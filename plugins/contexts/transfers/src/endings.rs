@@ -1,0 +1,204 @@
+//! An operator has a transfer ended that is stuck: one asks, another one decides.
+//!
+//! A transfer is ended as rejected, never otherwise, only while nothing is committed, and only when it has
+//! expired or its payee FSP was surely never asked. Both FSPs are told as its expiry would have told them.
+
+use crate::reports::{PREPARE, conclude_never_sent};
+use crate::surroundings::Surroundings;
+use crate::timeout::conclude_timeout;
+use crate::transfer::{EndedBy, State, Transfer};
+use rialto_sdk::documents::{Collection, Store};
+use rialto_sdk::errors::error;
+use rialto_sdk::operators::{Caller, Kind, Problem};
+use serde::{Deserialize, Serialize};
+
+/// The latest request to end each transfer.
+pub const ENDINGS: Collection<Ending> = Collection::new("endings");
+
+/// Where a request to end a transfer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Standing {
+    /// It waits for another operator.
+    Pending,
+    /// The transfer was ended.
+    Approved,
+    /// It was not.
+    Rejected,
+}
+
+/// A document of the collection `endings`, whose id is the transfer's: the latest request to end it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ending {
+    /// The transfer.
+    pub transfer_id: String,
+    /// Where the request is.
+    pub state: Standing,
+    /// Who asks.
+    pub maker: String,
+    /// Why, in the maker's words.
+    pub reason: String,
+    /// UTC, milliseconds since 1970.
+    pub asked_at: u64,
+    /// Who has decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checker: Option<String>,
+    /// UTC, milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<u64>,
+    /// In the checker's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What the checker says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// End it.
+    Approve,
+    /// Do not.
+    Reject,
+}
+
+/// Ask for a transfer to be ended.
+///
+/// # Errors
+/// When there is no such transfer, it may not be ended, or the same waits for a decision already.
+pub fn ask<W: Surroundings + Store>(
+    world: &mut W,
+    caller: &Caller,
+    transfer_id: &str,
+    reason: &str,
+) -> Result<Ending, Problem> {
+    let transfer = known(world.transfer(transfer_id), transfer_id)?;
+    may_end(&transfer, world.now())?;
+    let latest = ENDINGS.within(world).get_for_update(transfer_id);
+    if latest.is_some_and(|latest| latest.state == Standing::Pending) {
+        let detail = format!("that transfer {transfer_id} is ended waits for a decision already");
+        return Err(
+            Problem::new(Kind::DuplicateRequest, detail).with("pendingRequest", transfer_id)
+        );
+    }
+    let ending = Ending {
+        transfer_id: transfer_id.to_owned(),
+        state: Standing::Pending,
+        maker: caller.name.clone(),
+        reason: reason.to_owned(),
+        asked_at: world.now(),
+        checker: None,
+        decided_at: None,
+        note: None,
+    };
+    ENDINGS.within(world).put(transfer_id, &ending);
+    Ok(ending)
+}
+
+/// Decide whether a transfer is ended. All is judged again, and what is approved becomes true in this turn.
+///
+/// # Errors
+/// When nothing waits for a decision, who decides is who asked, the transfer may not be ended any more, or
+/// the ledger does not give the funds back. Then nothing was changed.
+pub fn decide<W: Surroundings + Store>(
+    world: &mut W,
+    caller: &Caller,
+    transfer_id: &str,
+    (verdict, note): (Verdict, Option<String>),
+) -> Result<Ending, Problem> {
+    let mut transfer = known(world.transfer(transfer_id), transfer_id)?;
+    let latest = ENDINGS.within(world).get_for_update(transfer_id);
+    let mut ending = latest.ok_or_else(|| {
+        let detail = format!("nobody has asked for transfer {transfer_id} to be ended");
+        Problem::new(Kind::RequestUnknown, detail)
+    })?;
+    if ending.state != Standing::Pending {
+        let detail = format!("it is decided whether transfer {transfer_id} is ended");
+        return Err(Problem::new(Kind::AlreadyDecided, detail));
+    }
+    if ending.maker == caller.name {
+        let detail = format!(
+            "{} asked for it: another operator has to decide it",
+            caller.name
+        );
+        return Err(Problem::new(Kind::MakerIsChecker, detail));
+    }
+    let now = world.now();
+    ending.checker = Some(caller.name.clone());
+    ending.decided_at = Some(now);
+    ending.note = note;
+    ending.state = match verdict {
+        Verdict::Reject => Standing::Rejected,
+        Verdict::Approve => {
+            end(world, &mut transfer, &ending, now)?;
+            Standing::Approved
+        }
+    };
+    ENDINGS.within(world).put(transfer_id, &ending);
+    Ok(ending)
+}
+
+fn end(
+    world: &mut impl Surroundings,
+    transfer: &mut Transfer,
+    ending: &Ending,
+    now: u64,
+) -> Result<(), Problem> {
+    may_end(transfer, now)?;
+    if let Err(error) = world.ledger_release(&transfer.transfer_id) {
+        let detail = format!(
+            "the ledger does not give the funds of transfer {} back: {error:?}",
+            transfer.transfer_id
+        );
+        return Err(Problem::new(Kind::TransferState, detail));
+    }
+    transfer.ended_by = Some(EndedBy {
+        maker: ending.maker.clone(),
+        checker: ending.checker.clone().unwrap_or_default(),
+        reason: ending.reason.clone(),
+    });
+    world.delete_reminder(&transfer.transfer_id);
+    if transfer.is_expired(now) {
+        conclude_timeout(world, transfer, (None, None), now);
+    } else {
+        let error = error("1001", &format!("{} was never asked", transfer.payee_fsp));
+        conclude_never_sent(world, transfer, error);
+    }
+    Ok(())
+}
+
+fn may_end(transfer: &Transfer, now: u64) -> Result<(), Problem> {
+    let refused = |detail: String| Err(Problem::new(Kind::TransferState, detail));
+    let id = &transfer.transfer_id;
+    if transfer.state != State::Prepared {
+        return refused(format!(
+            "transfer {id} is {}: only one that is PREPARED can be ended",
+            transfer.state.name()
+        ));
+    }
+    let was_sent = !transfer.deliveries.iter().any(|delivery| {
+        delivery.kind == PREPARE
+            && delivery.never_sent
+            && delivery.destination == transfer.payee_fsp
+    });
+    if was_sent && !transfer.is_expired(now) {
+        return refused(format!(
+            "transfer {id} expires at {}: until then its payee FSP may commit it",
+            transfer.expiration
+        ));
+    }
+    Ok(())
+}
+
+/// The transfer, if there is one.
+///
+/// # Errors
+/// When there is none.
+pub fn known(transfer: Option<Transfer>, id: &str) -> Result<Transfer, Problem> {
+    transfer.ok_or_else(|| {
+        Problem::new(
+            Kind::TransferUnknown,
+            format!("there is no transfer {id:?}"),
+        )
+    })
+}

@@ -1,0 +1,347 @@
+//! Transfers for operators: lists, searches, one with its story, the end of one that is stuck, the sweep.
+
+use super::fake::{EXPIRATION, Fake, PAYEE, PAYER, agreement, commitment, request};
+use crate::api::answer;
+use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::fulfil::fulfil;
+use crate::prepare::prepare;
+use crate::reports::report;
+use crate::surroundings::Publication;
+use crate::timeout::reminder_elapsed;
+use crate::transfer::State;
+use rialto_sdk::bindings::rialto::common::types::{CallbackReport, Role};
+use rialto_sdk::operators::Caller;
+use rialto_sdk::scheme::Scheme;
+use serde_json::{Value, json};
+
+fn scheme() -> Scheme {
+    serde_json::from_value(json!({
+        "name": "t", "hub": "Hub", "currencies": [{ "code": "USD", "scale": 2 }],
+    }))
+    .unwrap()
+}
+
+/// What an operator asks: who, with which roles, the operation, the transfer, the query or the body.
+fn ask(
+    world: &mut Fake,
+    (who, roles): (&str, &[&str]),
+    operation: &str,
+    id: &str,
+    query: &[(&str, &str)],
+    body: Option<Value>,
+) -> (u16, Value) {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let request = Request {
+        operation_id: operation.to_owned(),
+        method: if body.is_some() { "POST" } else { "GET" }.to_owned(),
+        path: format!("/transfers/{id}"),
+        path_parameters: vec![("id".to_owned(), id.to_owned())],
+        query_parameters: query.iter().map(owned).collect(),
+        headers: Vec::new(),
+        body: body.map(|body| body.to_string()),
+        caller: None,
+    };
+    let caller = Caller {
+        name: who.to_owned(),
+        roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+    };
+    let answer = answer(world, &scheme(), &caller, &request);
+    let said = answer.body.as_deref().unwrap_or("null");
+    (answer.status, serde_json::from_str(said).unwrap())
+}
+
+const ANNA: (&str, &[&str]) = ("anna", &["reader", "maker"]);
+const BEN: (&str, &[&str]) = ("ben", &["reader", "checker"]);
+
+fn list(world: &mut Fake, query: &[(&str, &str)]) -> Vec<String> {
+    let (status, page) = ask(world, ANNA, "listTransfers", "", query, None);
+    assert_eq!(status, 200, "{page}");
+    ids(&page)
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    let items = page["items"].as_array().unwrap().iter();
+    let id = |item: &Value| item["transferId"].as_str().unwrap().to_owned();
+    items.map(id).collect()
+}
+
+fn kind(problem: &Value) -> String {
+    let kind = problem["type"].as_str().unwrap();
+    kind.rsplit(':').next().unwrap().to_owned()
+}
+
+/// Three transfers: `a` at 10, committed; `b` at 20, prepared; `c` at 30, of another payer, failed.
+fn three() -> Fake {
+    let mut world = Fake {
+        now: 10,
+        agreement: Some(agreement("q1")),
+        ..Fake::default()
+    };
+    world.settings.agreement_serves = crate::settings::AgreementServes::ManyTransfers;
+    prepare(&mut world, request("a"));
+    fulfil(&mut world, commitment("a", FulfilMode::Committed));
+    world.now = 20;
+    prepare(&mut world, request("b"));
+    world.now = 30;
+    world.barred = vec!["otherfsp"];
+    let mut other = request("c");
+    other.payer_fsp = "otherfsp".to_owned();
+    other.requester_fsp = "otherfsp".to_owned();
+    prepare(&mut world, other);
+    assert_eq!(world.state("c"), Some(State::Failed));
+    world.published.clear();
+    world.now = 100;
+    world
+}
+
+#[test]
+fn transfers_are_listed_by_time_and_found_by_what_they_are() {
+    let mut world = three();
+    let all: &[&str] = &["a", "b", "c"];
+    for (query, found) in [
+        (&[][..], all),
+        (&[("from", "20")], &["b", "c"]),
+        (&[("to", "20")], &["a"]),
+        (&[("from", "11"), ("to", "20")], &[]),
+        (&[("from", "30"), ("to", "20")], &[]),
+        (&[("participant", PAYER)], &["a", "b"]),
+        (&[("participant", PAYEE)], all),
+        (&[("participant", "nobody")], &[]),
+        (&[("state", "PREPARED")], &["b"]),
+        (&[("state", "FAILED"), ("participant", "otherfsp")], &["c"]),
+        (&[("currency", "USD")], all),
+        (&[("currency", "USD"), ("amountAtLeast", "10.5")], all),
+        (&[("currency", "USD"), ("amountAtLeast", "10.51")], &[]),
+        (&[("currency", "USD"), ("amountAtMost", "10.49")], &[]),
+        (&[("party", "MSISDN/1")], all),
+        (&[("party", "MSISDN/2")], &[]),
+    ] {
+        assert_eq!(list(&mut world, query), found, "{query:?}");
+    }
+    let (status, problem) = ask(
+        &mut world,
+        ANNA,
+        "listTransfers",
+        "",
+        &[("amountAtLeast", "1")],
+        None,
+    );
+    assert_eq!((status, kind(&problem).as_str()), (400, "malformed"));
+    let (status, _) = ask(
+        &mut world,
+        ("x", &["maker"]),
+        "listTransfers",
+        "",
+        &[],
+        None,
+    );
+    assert_eq!(status, 403);
+}
+
+#[test]
+fn pages_hold_every_transfer_once_and_a_request_looks_at_so_many_at_most() {
+    let mut world = Fake {
+        now: 1,
+        ..Fake::default()
+    };
+    for n in 0..1_500_u64 {
+        world.now = 1 + n / 3;
+        prepare(&mut world, request(&format!("t{n:04}")));
+    }
+    world.now = 900;
+    for limit in ["7", "100", "1000"] {
+        let (mut found, mut cursor) = (Vec::new(), None::<String>);
+        loop {
+            let mut query = vec![("limit", limit)];
+            query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+            let (_, page) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
+            found.extend(ids(&page));
+            let Some(next) = page["nextCursor"].as_str() else {
+                break;
+            };
+            cursor = Some(next.to_owned());
+        }
+        assert_eq!(found.len(), 1_500, "{limit}");
+        assert!(found.is_sorted());
+    }
+    // What fits nothing is looked for in bounded steps.
+    let query = [("participant", "nobody")];
+    let (_, page) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
+    assert!(ids(&page).is_empty());
+    let cursor = page["nextCursor"].as_str().unwrap().to_owned();
+    let query = [("participant", "nobody"), ("cursor", cursor.as_str())];
+    let (_, page) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
+    assert!(ids(&page).is_empty() && page["nextCursor"].is_null());
+    let query = [("cursor", "nonsense")];
+    let (status, _) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
+    assert_eq!(status, 400);
+}
+
+fn never_left() -> CallbackReport {
+    CallbackReport {
+        subject: "b".to_owned(),
+        destination: PAYEE.to_owned(),
+        method: "POST".to_owned(),
+        path: "/transfers".to_owned(),
+        delivered: false,
+        status: 0,
+        attempts: 4,
+        reason: Some("unreachable".to_owned()),
+        reported_at: 40,
+        not_sent: None,
+    }
+}
+
+#[test]
+fn a_transfer_is_shown_with_its_story_in_the_order_of_time() {
+    let mut world = three();
+    report(&mut world, "transfer-prepare", never_left());
+    let (status, told) = ask(&mut world, ANNA, "getTransfer", "b", &[], None);
+    assert_eq!(status, 200);
+    assert_eq!(
+        told["amount"],
+        json!({ "currency": "USD", "amount": "10.5" })
+    );
+    assert_eq!(
+        (&told["state"], &told["endedAt"]),
+        (&json!("PREPARED"), &Value::Null)
+    );
+    let story: Vec<(u64, &str)> = told["story"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| (step["at"].as_u64().unwrap(), step["what"].as_str().unwrap()))
+        .collect();
+    assert_eq!(story, [(20, "state"), (20, "state"), (40, "not-delivered")]);
+    assert!(
+        told.get("fulfilment").is_none(),
+        "a reader is no party to it"
+    );
+    let (status, problem) = ask(&mut world, ANNA, "getTransfer", "x", &[], None);
+    assert_eq!((status, kind(&problem).as_str()), (404, "transfer-unknown"));
+}
+
+fn end(world: &mut Fake, who: (&str, &[&str])) -> (u16, Value) {
+    let body = json!({ "reason": "its reminder is gone" });
+    ask(world, who, "endTransfer", "b", &[], Some(body))
+}
+
+fn decide(world: &mut Fake, who: (&str, &[&str]), decision: &str) -> (u16, Value) {
+    let body = json!({ "decision": decision });
+    ask(world, who, "decideTransferEnding", "b", &[], Some(body))
+}
+
+#[test]
+fn a_stuck_transfer_is_ended_as_rejected_by_two_operators_and_both_fsps_are_told() {
+    let mut world = three();
+    world.now = EXPIRATION;
+    let (status, ending) = end(&mut world, ANNA);
+    assert_eq!((status, &ending["state"]), (202, &json!("PENDING")));
+    let (status, problem) = end(&mut world, ANNA);
+    assert_eq!(
+        (status, kind(&problem).as_str()),
+        (409, "duplicate-request")
+    );
+    assert_eq!(
+        world.state("b"),
+        Some(State::Prepared),
+        "nothing is done yet"
+    );
+    let (_, page) = ask(&mut world, BEN, "listPendingTransferEndings", "", &[], None);
+    assert_eq!(ids(&page), ["b"]);
+    let both: (&str, &[&str]) = ("anna", &["checker"]);
+    let (status, problem) = decide(&mut world, both, "APPROVE");
+    assert_eq!((status, kind(&problem).as_str()), (403, "maker-is-checker"));
+    let (status, _) = decide(&mut world, ("carl", &["maker"]), "APPROVE");
+    assert_eq!(status, 403);
+    assert!(world.published.is_empty() && world.legs("b") == (1, 0, 0));
+
+    let (status, ending) = decide(&mut world, BEN, "APPROVE");
+    assert_eq!((status, &ending["state"]), (200, &json!("APPROVED")));
+    let Publication::FulfilComitRequestTimedout(event) = world.only() else {
+        panic!("nobody is told");
+    };
+    assert_eq!(event.destinations, [Role::Payer, Role::Payee]);
+    assert_eq!(world.state("b"), Some(State::Rejected));
+    assert_eq!(world.legs("b"), (1, 0, 1));
+    assert!(!world.reminders.contains_key("b"));
+    let (_, told) = ask(&mut world, ANNA, "getTransfer", "b", &[], None);
+    let by = json!({ "maker": "anna", "checker": "ben", "reason": "its reminder is gone" });
+    assert_eq!(told["endedBy"], by);
+    let (_, page) = ask(&mut world, BEN, "listPendingTransferEndings", "", &[], None);
+    assert!(ids(&page).is_empty());
+    let (status, problem) = decide(&mut world, BEN, "APPROVE");
+    assert_eq!((status, kind(&problem).as_str()), (409, "already-decided"));
+}
+
+#[test]
+fn what_may_still_be_committed_or_is_over_is_not_ended() {
+    let mut world = three();
+    for (id, now) in [("a", EXPIRATION), ("c", EXPIRATION), ("b", EXPIRATION - 1)] {
+        world.now = now;
+        let body = json!({ "reason": "r" });
+        let (status, problem) = ask(&mut world, ANNA, "endTransfer", id, &[], Some(body));
+        assert_eq!(
+            (status, kind(&problem).as_str()),
+            (409, "transfer-state"),
+            "{id}"
+        );
+    }
+    let (status, problem) = decide(&mut world, BEN, "APPROVE");
+    assert_eq!((status, kind(&problem).as_str()), (404, "request-unknown"));
+
+    // It is judged again when it is decided: the payee FSP's word was first.
+    world.now = EXPIRATION;
+    assert_eq!(end(&mut world, ANNA).0, 202);
+    let mut in_time = commitment("b", FulfilMode::Committed);
+    in_time.arrived_at = Some(EXPIRATION - 1);
+    fulfil(&mut world, in_time);
+    world.published.clear();
+    let (status, problem) = decide(&mut world, BEN, "APPROVE");
+    assert_eq!((status, kind(&problem).as_str()), (409, "transfer-state"));
+    assert_eq!(world.state("b"), Some(State::Committed));
+    assert!(world.published.is_empty());
+    assert_eq!(decide(&mut world, BEN, "REJECT").1["state"], "REJECTED");
+}
+
+#[test]
+fn a_transfer_whose_funds_the_ledger_does_not_give_back_stays_as_it_is() {
+    let mut world = three();
+    world.now = EXPIRATION;
+    assert_eq!(end(&mut world, ANNA).0, 202);
+    let before = (world.transfers.clone(), world.store.clone());
+    world.release_fails = true;
+    let (status, problem) = decide(&mut world, BEN, "APPROVE");
+    assert_eq!((status, kind(&problem).as_str()), (409, "transfer-state"));
+    assert_eq!((world.transfers.clone(), world.store.clone()), before);
+    assert!(world.published.is_empty() && world.reminders.contains_key("b"));
+}
+
+#[test]
+fn the_sweep_finds_what_is_reserved_past_its_expiry_without_a_reminder() {
+    let sweep = |world: &mut Fake| {
+        let (status, page) = ask(world, ANNA, "sweepTransfers", "", &[], Some(json!({})));
+        assert_eq!(status, 200, "{page}");
+        page["items"].clone()
+    };
+    let mut world = three();
+    assert_eq!(sweep(&mut world), json!([]), "it has not expired");
+    world.now = EXPIRATION;
+    assert_eq!(sweep(&mut world), json!([]), "its reminder waits");
+    assert_eq!(world.reminders.get("b"), Some(&EXPIRATION));
+    world.reminders.clear();
+    assert_eq!(sweep(&mut world), json!(["b"]));
+    assert_eq!(
+        world.log,
+        ["transfer b was reserved past its expiry without a reminder"]
+    );
+    // It is the timeout that ends it, as always.
+    assert_eq!(world.state("b"), Some(State::Prepared));
+    assert_eq!(world.reminders.remove("b"), Some(EXPIRATION));
+    reminder_elapsed(&mut world, &super::fake::reminder("b"));
+    assert_eq!(world.state("b"), Some(State::Rejected));
+    assert_eq!(sweep(&mut world), json!([]));
+    let (status, _) = ask(&mut world, BEN, "sweepTransfers", "", &[], Some(json!({})));
+    assert_eq!(status, 403);
+}
