@@ -7,6 +7,7 @@ pub mod body;
 pub mod contained;
 mod documents;
 pub mod exporter;
+mod handed;
 pub mod outbound;
 pub mod pace;
 mod page;

@@ -27,6 +27,7 @@ use tracing::Instrument as _;
 use crate::api::{Api, Served};
 use crate::body::{Inbound, Memory, Room, too_large};
 use crate::documents;
+use crate::handed::Awaited;
 use crate::pace::Pace;
 use crate::peers::{Client, PeerAddress};
 use crate::spans::{Open, trace_of};
@@ -317,7 +318,7 @@ impl Service {
     ) -> Turned {
         let label = format!("{} {}", request.method, request.path);
         let (sender, receiver) = oneshot::channel();
-        let submitted = self.engine.submit_for(
+        let submitted = self.engine.submit_answered(
             asker(head, request, within),
             served.component.clone(),
             label.into(),
@@ -331,11 +332,11 @@ impl Service {
                 let _ = sender.send((outcome, room));
             }),
         );
-        if submitted.is_err() {
+        let Ok(answering) = submitted else {
             return Turned::Answered(self.overloaded(served, head).await);
-        }
+        };
         let ended = tokio::time::timeout(within + END_WITHIN, receiver).await;
-        let response = match ended {
+        let mut response = match ended {
             Ok(Ok((Ok(reply), room))) => match reply.downcast::<wit::Response>() {
                 Ok(response) => answered(*response),
                 Err(other) if other.is::<Moved>() => return Turned::Moved(room),
@@ -353,6 +354,8 @@ impl Service {
             Ok(Ok((Err(Failure::Store(_)), _))) | Err(_) => self.unknown(served, head).await,
             Ok(Ok((Err(Failure::Handler { .. }), _)) | Err(_)) => self.internal(served, head).await,
         };
+        // What the request causes to be sent leaves after this answer.
+        response.extensions_mut().insert(Awaited::new(answering));
         Turned::Answered(response)
     }
 
