@@ -457,12 +457,15 @@ fn warn_of_restored(store: &SqliteStore) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The folder of compiled components in the folder of a store.
+pub(crate) const COMPILED: &str = "compiled";
+
 fn components(
     operator: &Operator,
     folder: &Path,
     entropy: &dyn Entropy,
 ) -> anyhow::Result<Runtime> {
-    let cache = Cache::open(&folder.join("compiled"), |bytes| entropy.fill(bytes))
+    let cache = Cache::open(&folder.join(COMPILED), |bytes| entropy.fill(bytes))
         .context("opening the folder of compiled components")?;
     let ceilings = &operator.ceilings;
     // While one release takes the place of another, both have theirs; and each worker may ask a rule.
@@ -473,6 +476,7 @@ fn components(
             .saturating_add(workers)
             .saturating_add(INSTANCES_BESIDE),
         memory_bytes_max: bytes(ceilings.memory),
+        core_modules: ceilings.core_modules,
     };
     Runtime::new(cache, pool).map_err(|error| anyhow::anyhow!("starting wasmtime: {error:?}"))
 }
