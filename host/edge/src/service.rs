@@ -30,6 +30,7 @@ use crate::documents;
 use crate::handed::Awaited;
 use crate::pace::Pace;
 use crate::peers::{Client, PeerAddress};
+use crate::refusals::{Refusals, Refused, is_of_the_request};
 use crate::spans::{Open, trace_of};
 use crate::violation::{found, violation};
 
@@ -75,12 +76,13 @@ pub struct Service {
     metrics: Arc<Metrics>,
     spans: Option<Spans>,
     limits: ServiceLimits,
+    refusals: Arc<Refusals>,
     wording: Semaphore,
 }
 
 impl Service {
     /// A service over the APIs in `api`, which may be replaced at any time, with a span for each
-    /// request where there are spans.
+    /// request where there are spans. What is refused is kept in `refusals`.
     pub fn new(
         engine: Engine,
         runtime: Arc<Runtime>,
@@ -88,6 +90,7 @@ impl Service {
         metrics: Arc<Metrics>,
         spans: Option<Spans>,
         limits: ServiceLimits,
+        refusals: Arc<Refusals>,
     ) -> Self {
         Self {
             engine,
@@ -96,6 +99,7 @@ impl Service {
             metrics,
             spans,
             limits,
+            refusals,
             wording: Semaphore::new(WORDED_AT_A_TIME),
         }
     }
@@ -380,8 +384,24 @@ impl Service {
         self.refuse(served, head, violation).await
     }
 
-    /// Have the component word a refusal; away from the threads that serve, since it is its code.
+    /// Refuse a request, and keep why.
     async fn refuse(
+        &self,
+        served: &Served,
+        head: &Parts,
+        violation: wit::Violation,
+    ) -> Response<Full<Bytes>> {
+        let kept = is_of_the_request(violation.kind).then(|| violation.clone());
+        let response = self.worded(served, head, violation).await;
+        if let Some(violation) = kept {
+            let status = response.status().as_u16();
+            self.refusals.keep(Refused::of(head, &violation, status));
+        }
+        response
+    }
+
+    /// Have the component word a refusal; away from the threads that serve, since it is its code.
+    async fn worded(
         &self,
         served: &Served,
         head: &Parts,

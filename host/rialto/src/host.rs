@@ -11,7 +11,8 @@ use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{
-    BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, ServerLimits, Service, ServiceLimits,
+    BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, Refusals, ServerLimits, Service,
+    ServiceLimits,
 };
 use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
@@ -93,6 +94,8 @@ pub struct Shared {
     pub reads: Arc<Semaphore>,
     /// Places for what operators change, so that a release on its way keeps nobody from reading.
     pub changes: Arc<Semaphore>,
+    /// What was refused to clients.
+    pub refusals: Arc<Refusals>,
 }
 
 /// A running host. Dropping it without `stop` ends it as a crash would.
@@ -195,6 +198,7 @@ impl Host {
             bodies,
             reads: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
             changes: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
+            refusals: Arc::default(),
         });
         let exporting = match (telemetry, &shared.spans) {
             (Some(wanted), Some(spans)) => Some(Exporting::start(wanted, spans.clone(), handle)?),
@@ -347,6 +351,7 @@ impl Host {
             shared.metrics.clone(),
             shared.spans.clone(),
             limits,
+            shared.refusals.clone(),
         )
     }
 }

@@ -46,7 +46,7 @@ const BODY_BYTES_MAX: usize = 64 << 20;
 type Host = State<Arc<Shared>>;
 
 /// First segments of the paths below. On the operators' listener no component may serve others like them.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "archives",
     "audit-log",
     "components",
@@ -58,6 +58,7 @@ const OWN: [&str; 13] = [
     "metrics",
     "openapi",
     "receipts",
+    "refusals",
     "releases",
     "rules",
 ];
@@ -78,6 +79,7 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .route("/components/{digest}", put(releases::component))
         .route("/archives", get(archives::list))
         .route("/events/{id}", get(inspect::events))
+        .route("/refusals", get(inspect::refusals))
         .route("/receipts/{id}", get(inspect::receipts))
         .route(
             "/documents/{component}/{collection}",
