@@ -229,7 +229,7 @@ impl Engine {
         let suspects = suspects.filter(|(_, _, starts)| *starts > starts_max);
         deliveries.extend(suspects.filter_map(|(component, id, starts)| {
             let reminder = self.shared.reminders.lock().take(&component, &id)?;
-            if self.is_held(&reminder) {
+            if self.hold_back(&reminder) {
                 return None;
             }
             let delivery = reminder_delivery(&self.shared, &reminder);
@@ -423,7 +423,7 @@ impl Engine {
         let room = shared.queue.room();
         let fired = shared.reminders.lock().fire(until, room);
         for reminder in fired {
-            if !self.is_held(&reminder) {
+            if !self.hold_back(&reminder) {
                 self.enqueue_delivery(Arc::new(reminder_delivery(shared, &reminder)));
             }
         }
