@@ -40,7 +40,15 @@ pub enum CacheError {
     },
 }
 
+/// The file of a cache's key.
+const KEY: &str = "key";
+
 impl Cache {
+    /// Whether somebody has used this folder before.
+    pub fn is_at(folder: &Path) -> bool {
+        folder.join(KEY).is_file()
+    }
+
     /// Use this folder; it and the key are made if they are not there.
     ///
     /// # Errors
@@ -50,7 +58,7 @@ impl Cache {
         let owner = rialto_files::folder(folder)?;
         Ok(Self {
             folder: folder.to_owned(),
-            key: MacKey::new(&key(&folder.join("key"), owner, fill)?),
+            key: MacKey::new(&key(&folder.join(KEY), owner, fill)?),
         })
     }
 

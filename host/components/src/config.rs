@@ -16,8 +16,9 @@ const KEEP_RESIDENT_BYTES: usize = 128 << 10;
 /// interrupt every core that runs a thread of the host.
 const SCANNED_RESIDENT_BYTES: usize = 4 << 20;
 
-/// Core instances that one component may consist of.
-const CORE_INSTANCES_MAX: u32 = 16;
+/// Bytes that the host itself needs for a component's instance: for each of its core modules, and at least.
+const INSTANCE_BYTES_EACH: usize = 64 << 10;
+const INSTANCE_BYTES_LEAST: usize = 1 << 20;
 
 /// Whether a component's instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +36,8 @@ pub struct PoolSize {
     pub instances: u32,
     /// Bytes of one linear memory.
     pub memory_bytes_max: usize,
+    /// Core modules that one component may consist of. Those that languages with a runtime make have dozens.
+    pub core_modules: u32,
 }
 
 impl Default for PoolSize {
@@ -42,6 +45,7 @@ impl Default for PoolSize {
         Self {
             instances: 256,
             memory_bytes_max: 64 << 20,
+            core_modules: 64,
         }
     }
 }
@@ -67,14 +71,16 @@ pub fn engine(metering: Metering, pool: PoolSize) -> wasmtime::Result<Engine> {
 
 fn pooling(pool: PoolSize) -> PoolingAllocationConfig {
     let mut pooling = PoolingAllocationConfig::default();
+    let modules = usize::try_from(pool.core_modules).unwrap_or(usize::MAX);
+    let instance_bytes = modules.saturating_mul(INSTANCE_BYTES_EACH);
     pooling
         .total_component_instances(pool.instances)
         // Numbers to compare with only: nothing is reserved for them, unlike for memories and tables.
-        .total_core_instances(pool.instances.saturating_mul(CORE_INSTANCES_MAX))
+        .total_core_instances(pool.instances.saturating_mul(pool.core_modules))
         .total_memories(pool.instances)
         .total_tables(pool.instances * 2)
-        .max_component_instance_size(1 << 20)
-        .max_core_instances_per_component(CORE_INSTANCES_MAX)
+        .max_component_instance_size(instance_bytes.max(INSTANCE_BYTES_LEAST))
+        .max_core_instances_per_component(pool.core_modules)
         .max_memories_per_component(1)
         .max_tables_per_component(2)
         .max_memory_size(pool.memory_bytes_max)

@@ -44,11 +44,14 @@ pub struct Identity {
     pub signers: Signers,
 }
 
+/// What is said of a component that wants more memory than it may have.
+pub(crate) const SHORT_OF_MEMORY: &str = "bytes of memory and may have";
+
 /// A component wanted more than it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Overrun {
     /// Of memory.
-    #[error("wants {desired} bytes of memory and may have {may_have}")]
+    #[error("wants {desired} {SHORT_OF_MEMORY} {may_have}")]
     Memory {
         /// Bytes in all.
         desired: usize,

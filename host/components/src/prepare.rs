@@ -11,7 +11,7 @@ use wasmtime::component::{Component, InstancePre};
 
 use crate::bindings::exports::rialto::host as handlers;
 use crate::digest::Digest;
-use crate::guest::{Guest, Identity};
+use crate::guest::{Guest, Identity, SHORT_OF_MEMORY};
 use crate::instance::{Instance, Pool};
 use crate::introspect::Shape;
 use crate::link;
@@ -246,7 +246,7 @@ fn look_inside(member: &mut Member) -> Option<Problem> {
                 "fails-to-start",
                 Place::Component(member.identity.name.to_string()),
                 format!("fails when it is started: {why}"),
-                "",
+                of_memory(&why),
             ))
         }
     }
@@ -320,15 +320,11 @@ fn judge_own_settings(member: &Member) -> Vec<Problem> {
             });
             problems.collect()
         }
-        Err(error) => vec![problem(
-            "fails-to-judge",
-            "",
-            format!(
-                "fails when it judges its settings: {}",
-                member.explain(&error).reason
-            ),
-            "",
-        )],
+        Err(error) => {
+            let why = member.explain(&error).reason;
+            let what = format!("fails when it judges its settings: {why}");
+            vec![problem("fails-to-judge", "", what, of_memory(&why))]
+        }
     }
 }
 
@@ -440,13 +436,33 @@ fn error_line(error: &wasmtime::Error) -> String {
 
 /// What is wrong with bytes that cannot be compiled. What the compiler says of bytes that are no
 /// WebAssembly is about the text format, which nobody meant.
+/// What to do about a component that wants more memory than it may have; nothing for other failures.
+fn of_memory(why: &str) -> &'static str {
+    if why.contains(SHORT_OF_MEMORY) {
+        "give it more by its `limits.memory` in scheme.toml; the most that it can get is `ceilings.memory` of rialto.toml"
+    } else {
+        ""
+    }
+}
+
+/// What to do about a component that does not fit into the pools, if that is why it cannot be run.
+fn of_the_pools(why: &str) -> &'static str {
+    if why.contains("core module instances") {
+        "it has more core modules than `ceilings.core-modules` of rialto.toml lets it have; raise that and start the host again"
+    } else if why.contains("minimum byte size") {
+        "its memory is longer from the beginning than `ceilings.memory` of rialto.toml; raise that and its `limits.memory` in scheme.toml, and start the host again"
+    } else {
+        ""
+    }
+}
+
 fn not_a_component(c: &ComponentSpec, error: &wasmtime::Error) -> Problem {
     let (why, help) = match &*c.bytes {
         [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => (
             first_line(error),
             "it is a core module: wrap it into a component, for example with cargo-component",
         ),
-        [0, b'a', b's', b'm', ..] => (first_line(error), ""),
+        [0, b'a', b's', b'm', ..] => (first_line(error), of_the_pools(&format!("{error:#}"))),
         _ => (
             "it is no WebAssembly at all".to_owned(),
             "a component begins with the bytes `\\0asm`; name the file that the build made",

@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::contained;
+use crate::handed::{Handed, Taken, Telling};
 use crate::pace::{Pace, Paced};
 use crate::peers::{Client, Peer, PeerAddress, Peers};
 
@@ -77,6 +78,7 @@ impl Listener {
         F: Future<Output = Response<B>> + Send + 'static,
         B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
             + Send
+            + Unpin
             + 'static,
     {
         let graceful = GracefulShutdown::new();
@@ -92,11 +94,13 @@ impl Listener {
         while let Some((stream, admitted)) = accepting.next(&mut stop).await {
             let answer = answer.clone();
             let (client, peer) = (admitted.client(), PeerAddress(admitted.address()));
+            let taken = Taken::default();
+            let stream = Telling::new(stream, taken.clone());
             let service = service_fn(move |mut request: Request<Incoming>| {
                 request.extensions_mut().insert(client.clone());
                 request.extensions_mut().insert(peer);
-                let answered = answer(request);
-                async move { Ok::<_, Infallible>(answered.await) }
+                let (answered, taken) = (answer(request), taken.clone());
+                async move { Ok::<_, Infallible>(Handed::of(answered.await, taken)) }
             });
             let connection = http.serve_connection(TokioIo::new(stream), service);
             let connection = graceful.watch(connection);

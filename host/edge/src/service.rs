@@ -27,8 +27,10 @@ use tracing::Instrument as _;
 use crate::api::{Api, Served};
 use crate::body::{Inbound, Memory, Room, too_large};
 use crate::documents;
+use crate::handed::Awaited;
 use crate::pace::Pace;
 use crate::peers::{Client, PeerAddress};
+use crate::refusals::{Refusals, Refused, is_of_the_request};
 use crate::spans::{Open, trace_of};
 use crate::violation::{found, violation};
 
@@ -74,12 +76,13 @@ pub struct Service {
     metrics: Arc<Metrics>,
     spans: Option<Spans>,
     limits: ServiceLimits,
+    refusals: Arc<Refusals>,
     wording: Semaphore,
 }
 
 impl Service {
     /// A service over the APIs in `api`, which may be replaced at any time, with a span for each
-    /// request where there are spans.
+    /// request where there are spans. What is refused is kept in `refusals`.
     pub fn new(
         engine: Engine,
         runtime: Arc<Runtime>,
@@ -87,6 +90,7 @@ impl Service {
         metrics: Arc<Metrics>,
         spans: Option<Spans>,
         limits: ServiceLimits,
+        refusals: Arc<Refusals>,
     ) -> Self {
         Self {
             engine,
@@ -95,6 +99,7 @@ impl Service {
             metrics,
             spans,
             limits,
+            refusals,
             wording: Semaphore::new(WORDED_AT_A_TIME),
         }
     }
@@ -317,7 +322,7 @@ impl Service {
     ) -> Turned {
         let label = format!("{} {}", request.method, request.path);
         let (sender, receiver) = oneshot::channel();
-        let submitted = self.engine.submit_for(
+        let submitted = self.engine.submit_answered(
             asker(head, request, within),
             served.component.clone(),
             label.into(),
@@ -331,11 +336,11 @@ impl Service {
                 let _ = sender.send((outcome, room));
             }),
         );
-        if submitted.is_err() {
+        let Ok(answering) = submitted else {
             return Turned::Answered(self.overloaded(served, head).await);
-        }
+        };
         let ended = tokio::time::timeout(within + END_WITHIN, receiver).await;
-        let response = match ended {
+        let mut response = match ended {
             Ok(Ok((Ok(reply), room))) => match reply.downcast::<wit::Response>() {
                 Ok(response) => answered(*response),
                 Err(other) if other.is::<Moved>() => return Turned::Moved(room),
@@ -353,6 +358,8 @@ impl Service {
             Ok(Ok((Err(Failure::Store(_)), _))) | Err(_) => self.unknown(served, head).await,
             Ok(Ok((Err(Failure::Handler { .. }), _)) | Err(_)) => self.internal(served, head).await,
         };
+        // What the request causes to be sent leaves after this answer.
+        response.extensions_mut().insert(Awaited::new(answering));
         Turned::Answered(response)
     }
 
@@ -377,8 +384,24 @@ impl Service {
         self.refuse(served, head, violation).await
     }
 
-    /// Have the component word a refusal; away from the threads that serve, since it is its code.
+    /// Refuse a request, and keep why.
     async fn refuse(
+        &self,
+        served: &Served,
+        head: &Parts,
+        violation: wit::Violation,
+    ) -> Response<Full<Bytes>> {
+        let kept = is_of_the_request(violation.kind).then(|| violation.clone());
+        let response = self.worded(served, head, violation).await;
+        if let Some(violation) = kept {
+            let status = response.status().as_u16();
+            self.refusals.keep(Refused::of(head, &violation, status));
+        }
+        response
+    }
+
+    /// Have the component word a refusal; away from the threads that serve, since it is its code.
+    async fn worded(
         &self,
         served: &Served,
         head: &Parts,

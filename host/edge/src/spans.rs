@@ -127,15 +127,17 @@ impl<'s> Open<'s> {
     /// The end of a request to the outside.
     pub(crate) fn reported(self, request: &OutboundRequest, report: &Report) {
         let server = destination(&request.url);
+        let (address, port) = address_and_port(server, &request.url);
         let mut attributes: Vec<(&'static str, Value)> = vec![
             ("http.request.method", request.method.as_str().into()),
             ("url.full", request.url.as_str().into()),
-            ("server.address", server.into()),
+            ("server.address", address.into()),
             ("rialto.request", request.id.into()),
             ("rialto.component", request.component.clone().into()),
             ("rialto.subjects", Value::Texts(request.subjects.clone())),
             ("rialto.attempts", u64::from(report.attempts).into()),
         ];
+        attributes.extend(port.map(|port| ("server.port", u64::from(port).into())));
         let (response, error) = match &report.outcome {
             Outcome::Delivered(response) => (Some(response), None),
             Outcome::Failed {
@@ -146,5 +148,40 @@ impl<'s> Open<'s> {
         attributes.extend(status.map(|status| ("http.response.status_code", status.into())));
         let name = format!("{} {server}", request.method);
         self.end(name, Kind::Client, attributes, error);
+    }
+}
+
+/// The host of a destination, without the brackets of an IPv6 address, and its port: the scheme's own if it
+/// names none.
+fn address_and_port<'a>(destination: &'a str, url: &str) -> (&'a str, Option<u16>) {
+    let bare = |host: &'a str| {
+        let inside = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
+        inside.unwrap_or(host)
+    };
+    let usual = if url.starts_with("https:") { 443 } else { 80 };
+    match destination.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (bare(host), port.parse().ok()),
+        _ => (bare(destination), Some(usual)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_an_address_and_a_port() {
+        for (url, expected) in [
+            ("http://fsp.example:4100/x", ("fsp.example", Some(4100))),
+            ("http://fsp.example/x", ("fsp.example", Some(80))),
+            ("https://fsp.example", ("fsp.example", Some(443))),
+            ("http://[2001:db8::1]:4100/x", ("2001:db8::1", Some(4100))),
+            ("http://[2001:db8::1]/x", ("2001:db8::1", Some(80))),
+            ("http://fsp:port/x", ("fsp", None)),
+        ] {
+            assert_eq!(address_and_port(destination(url), url), expected, "{url}");
+        }
     }
 }

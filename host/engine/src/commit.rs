@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::answers::Unanswered;
 use crate::history::Record;
 use crate::ids::{CollectionId, DocumentKey, Lsn, Name};
 use crate::limits;
@@ -31,6 +32,8 @@ pub(crate) struct Executed {
     pub deliveries: Vec<Arc<Delivery>>,
     pub reminders: Vec<ReminderChange>,
     pub outbound: Vec<Arc<OutboundRequest>>,
+    /// The answer for which `outbound` waits, if it does.
+    pub answer: Option<Arc<Unanswered>>,
     pub receipts: Vec<Receipt>,
     pub dead_letters: Vec<DeadLetter>,
     pub dead_letters_removed: Vec<u64>,

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use crate::answers::{Answering, Answers, Unanswered};
 use crate::collections::Collections;
 use crate::commit::Log;
 use crate::documents::Documents;
@@ -19,7 +20,9 @@ use crate::ids::{Name, TurnId};
 use crate::limits::Limits;
 use crate::network::{Network, OutboundRequest};
 use crate::operate::Counters;
+use crate::origin::Origin;
 use crate::outlets::Outlets;
+use crate::pending::Pending;
 use crate::queue::{Bounds, Job, Offered, Queue};
 use crate::reminders::Reminders;
 use crate::spans::Spans;
@@ -33,6 +36,9 @@ use crate::waiting::Room;
 
 /// Ids are below this: a store may keep them as signed numbers.
 const IDS_END: u64 = i64::MAX as u64;
+
+/// The component that is asked, what to call it in the history, and what only the handler knows.
+type Asked = (Name, Name, Arc<dyn std::any::Any + Send + Sync>);
 
 /// What the engine stands on.
 #[derive(Clone)]
@@ -79,6 +85,8 @@ pub(crate) struct Shared {
     pub documents: Documents,
     pub collections: Collections,
     pub reminders: Mutex<Reminders>,
+    /// What reminders wait for.
+    pub pending: Pending,
     pub queue: Queue,
     /// Deliveries that wait.
     pub room: Room,
@@ -87,6 +95,8 @@ pub(crate) struct Shared {
     /// Ids below this one are from before this start.
     pub first_id: u64,
     pub outlets: Outlets,
+    /// What waits for answers to leave.
+    pub answers: Answers,
     pub counters: Counters,
     /// Dead letters that are being settled, by the delivery's id.
     pub settling: Mutex<HashSet<u64>>,
@@ -158,11 +168,18 @@ impl Engine {
         for reminder in recovered.reminders {
             reminders.set(Arc::new(reminder));
         }
+        let pending = Pending::default();
+        for delivery in &recovered.deliveries {
+            pending.add(delivery);
+        }
+        for letter in store.dead_letters()? {
+            pending.add_parked(&letter.delivery, recovered.next_id.max(1));
+        }
         let begun_max = (limits.turns_waiting_max / 2).max(1);
         let first_id = recovered.next_id.max(1);
-        let pending = recovered.deliveries.iter().map(|delivery| delivery.id);
+        let undelivered = recovered.deliveries.iter().map(|delivery| delivery.id);
         let unanswered = recovered.outbound.iter().map(|request| request.id);
-        let highest = pending.chain(unanswered).max().unwrap_or_default();
+        let highest = undelivered.chain(unanswered).max().unwrap_or_default();
         assert!(
             highest < first_id,
             "the store gives back something with the id {highest}, and the next id is {first_id}"
@@ -172,9 +189,11 @@ impl Engine {
             documents: Documents::new(limits.cache_bytes_max),
             queue: Queue::new(begun_max, &limits.client_weights),
             outlets: Outlets::new(&limits),
+            answers: Answers::new(limits.requests_waiting_max),
             limits,
             collections: Collections::recovered(recovered.collections),
             reminders: Mutex::new(reminders),
+            pending,
             room: Room::default(),
             log: Log::recovered(recovered.lsn),
             next_id: AtomicU64::new(first_id),
@@ -210,6 +229,9 @@ impl Engine {
         let suspects = suspects.filter(|(_, _, starts)| *starts > starts_max);
         deliveries.extend(suspects.filter_map(|(component, id, starts)| {
             let reminder = self.shared.reminders.lock().take(&component, &id)?;
+            if self.hold_back(&reminder) {
+                return None;
+            }
             let delivery = reminder_delivery(&self.shared, &reminder);
             Some(Delivery { starts, ..delivery })
         }));
@@ -247,6 +269,35 @@ impl Engine {
         trace: Trace,
         waiter: Waiter,
     ) -> Result<(), Busy> {
+        self.offer(asker, None, (component, function, argument), trace, waiter)
+    }
+
+    /// As [`Engine::submit_for`], where the answer's leaving is told: by dropping what this gives. Until then
+    /// what the request causes to be sent waits, but no longer than [`crate::limits::ANSWER_LEAVES_MS_MAX`].
+    pub fn submit_answered(
+        &self,
+        asker: Asker,
+        component: Name,
+        function: Name,
+        argument: Arc<dyn std::any::Any + Send + Sync>,
+        trace: Trace,
+        waiter: Waiter,
+    ) -> Result<Answering, Busy> {
+        let request = Arc::new(Unanswered::default());
+        let answering = Answering::new(self.weak(), request.clone());
+        let asked = (component, function, argument);
+        self.offer(asker, Some(request), asked, trace, waiter)?;
+        Ok(answering)
+    }
+
+    fn offer(
+        &self,
+        asker: Asker,
+        answer: Option<Arc<Unanswered>>,
+        (component, function, argument): Asked,
+        trace: Trace,
+        waiter: Waiter,
+    ) -> Result<(), Busy> {
         let _critical = Critical::begin();
         let shared = &self.shared;
         let refused = || {
@@ -277,7 +328,11 @@ impl Engine {
         };
         let turn = TurnId(shared.fresh_id());
         let queue = &shared.queue;
-        match queue.offer(&asker.name, bounds, turn, stimulus, expires_us, waiter) {
+        let origin = Origin {
+            answer,
+            ..Origin::of(asker.name)
+        };
+        match queue.offer(origin, bounds, turn, stimulus, expires_us, waiter) {
             Offered::Taken => {}
             Offered::Instead(mut job) => {
                 refused();
@@ -363,11 +418,17 @@ impl Engine {
     /// Start the turns of reminders and of deliveries that waited, as far as they are due and there is room.
     pub fn fire_due(&self) {
         let shared = &self.shared;
-        let now = shared.environment.clock.now();
+        let clock = &*shared.environment.clock;
+        let until = shared.pending.logged_until(clock);
         let room = shared.queue.room();
-        let fired = shared.reminders.lock().fire(now, room);
+        let fired = shared.reminders.lock().fire(until, room);
         for reminder in fired {
-            self.enqueue_delivery(Arc::new(reminder_delivery(shared, &reminder)));
+            if !self.hold_back(&reminder) {
+                self.enqueue_delivery(Arc::new(reminder_delivery(shared, &reminder)));
+            }
+        }
+        for request in shared.answers.overdue(clock.monotonic_us()) {
+            self.send_out(request);
         }
         self.release_waiting();
         if shared.outlets.read_again_us().is_some() {
@@ -380,7 +441,11 @@ impl Engine {
         let shared = &self.shared;
         let clock = &shared.environment.clock;
         let now_us = clock.monotonic_us();
-        let waiting = [shared.room.next_due_us(), shared.outlets.read_again_us()];
+        let waiting = [
+            shared.room.next_due_us(),
+            shared.outlets.read_again_us(),
+            shared.answers.next_due_us(),
+        ];
         let waiting = waiting.into_iter().flatten().min();
         let waiting =
             waiting.map(|due_us| clock.now() + due_us.saturating_sub(now_us).div_ceil(1_000));
@@ -410,9 +475,9 @@ impl Engine {
         for released in &mut released {
             let waiting = &mut released.waiting;
             let delivery = waiting.delivery.take().or_else(|| {
-                let sender = waiting.sender.clone();
+                let origin = waiting.origin.clone();
                 let read = read.remove(&released.id)?;
-                Some(Arc::new(Delivery { sender, ..read }))
+                Some(Arc::new(Delivery { origin, ..read }))
             });
             let delivery = delivery.unwrap_or_else(|| {
                 panic!(
@@ -503,6 +568,6 @@ fn reminder_delivery(shared: &Shared, reminder: &Arc<StoredReminder>) -> Deliver
         subjects: reminder.subjects.clone(),
         hops: 0,
         starts: 0,
-        sender: None,
+        origin: Origin::default(),
     }
 }

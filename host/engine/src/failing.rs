@@ -13,11 +13,13 @@ use crate::engine::{Engine, Shared};
 use crate::footprint::release_all;
 use crate::history::Ended;
 use crate::ids::Lsn;
+use crate::origin::Origin;
 use crate::queue::Job;
 use crate::standing::{handled_reminder, is_current, is_reminder};
 use crate::stimulus::{Cause, Delivery, Failure, Stimulus};
 use crate::store::DeadLetter;
 use crate::subscriber::{Fallen, Waiting};
+use crate::time::Timestamp;
 use crate::turn::Turn;
 
 impl Engine {
@@ -119,13 +121,18 @@ impl Engine {
             return Some(job);
         }
         let mut executed = Executed::default();
-        let delivery = durable(delivery, &mut executed);
+        let now = shared.environment.clock.now();
+        let delivery = durable(delivery, now, &mut executed);
+        let logged = executed.deliveries.clone();
         let lsn = if executed.deliveries.is_empty() {
             shared.log.last()
         } else {
             let now_us = shared.environment.clock.monotonic_us();
             match shared.log.append(executed, None, now_us) {
-                Ok(lsn) => lsn,
+                Ok(lsn) => {
+                    shared.logged(&logged);
+                    lsn
+                }
                 Err(refused) => {
                     refused.tell();
                     return None;
@@ -147,7 +154,8 @@ impl Engine {
         );
         release_all(shared, &mut job);
         let (id, component) = (delivery.id, delivery.component.clone());
-        let mut waiting = Waiting::new(delivery, job.sender.clone(), job.turn, lsn);
+        let origin = delivery.origin.clone();
+        let mut waiting = Waiting::new(delivery, origin, job.turn, lsn);
         waiting.attempts = job.attempts;
         waiting.failing_since_us = job.failing_since_us;
         let limits = &shared.limits;
@@ -193,9 +201,12 @@ impl Engine {
         }
         let mut executed = Executed::default();
         let again = match &job.stimulus {
-            Stimulus::Delivery(delivery) if !last => Some(durable(delivery, &mut executed)),
+            Stimulus::Delivery(delivery) if !last => {
+                Some(durable(delivery, probe.now(), &mut executed))
+            }
             _ => None,
         };
+        let logged = executed.deliveries.clone();
         let mut reminders = is_reminder(&job.stimulus).then(|| shared.reminders.lock());
         let wanted = reminders
             .as_ref()
@@ -210,19 +221,25 @@ impl Engine {
         };
         let record = self.record(&probe, &job.stimulus, &mut staged, took_us, ended);
         let record = Arc::new(record);
-        if let Some(delivery) = parked {
+        if let Some(delivery) = &parked {
             // It is wanted, so its reminder, if it is of one, is the current one.
             executed.reminders.extend(handled_reminder(&job.stimulus));
             if let Some(reminders) = &mut reminders {
                 reminders.apply(&executed.reminders);
             }
-            self.park(delivery, job.attempts, reason, &mut executed);
+            self.park(delivery.clone(), job.attempts, reason, &mut executed);
         }
         let now_us = shared.environment.clock.monotonic_us();
         executed.span = shared.span(job.stimulus.trace(), &record, now_us);
         executed.history = Some(record);
         let appended = shared.log.append(executed, None, now_us);
         drop(reminders);
+        if appended.is_ok() {
+            shared.logged(&logged);
+            if let Some(delivery) = &parked {
+                shared.parked(delivery);
+            }
+        }
         match (appended, again) {
             (Ok(lsn), Some(delivery)) => {
                 let pause_us = self.pause_ms(job.attempts).saturating_mul(1_000);
@@ -279,12 +296,20 @@ impl Engine {
 
 /// A delivery that waits longer, as it is on disk. What a request to the outside came to is only in memory:
 /// from now on its report is a delivery that stands for itself, and the request is over.
-pub(crate) fn durable(delivery: &Arc<Delivery>, executed: &mut Executed) -> Arc<Delivery> {
+pub(crate) fn durable(
+    delivery: &Arc<Delivery>,
+    now: Timestamp,
+    executed: &mut Executed,
+) -> Arc<Delivery> {
     if !matches!(delivery.cause, Cause::Report { .. }) {
         return delivery.clone();
     }
     let kept = Arc::new(Delivery {
         cause: Cause::Event,
+        origin: Origin {
+            since: Some(now),
+            ..delivery.origin.clone()
+        },
         ..(**delivery).clone()
     });
     assert!(

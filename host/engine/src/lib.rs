@@ -8,6 +8,7 @@
 //! Start reading at [`engine::Engine`], then [`turn::Turn`] (what a handler may do) and
 //! [`commit`] (how executed turns reach the disk).
 
+mod answers;
 mod budget;
 mod clients;
 mod collections;
@@ -24,8 +25,10 @@ mod interleavings;
 pub mod limits;
 pub mod network;
 pub mod operate;
+mod origin;
 mod outlets;
 mod outputs;
+mod pending;
 pub mod queue;
 pub mod reminders;
 mod run;
@@ -43,10 +46,12 @@ pub mod turn;
 mod validate;
 mod waiting;
 
+pub use answers::Answering;
 pub use engine::{Asker, Busy, Engine, Environment, Handled, Handler, Recovery};
 pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
 pub use limits::Limits;
 pub use operate::{Counters, Decision, Letters, Load, SETTLED_MAX, Settled};
+pub use origin::Origin;
 pub use spans::{Spans, TurnSpan};
 pub use stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace};
 pub use subscriber::Paused;

@@ -88,6 +88,9 @@ impl Default for Limits {
     }
 }
 
+/// How long what a request causes to be sent waits for the request's answer to leave, in milliseconds, from
+/// the commit of the first of it.
+pub const ANSWER_LEAVES_MS_MAX: u64 = 1_000;
 /// The longest document body, in bytes.
 pub const BODY_BYTES_MAX: usize = 1 << 20;
 /// The longest document id, in bytes.

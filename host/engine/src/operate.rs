@@ -9,6 +9,7 @@ use crate::commit::Executed;
 use crate::engine::Engine;
 use crate::fatal::Critical;
 use crate::ids::{Lsn, Name, TurnId};
+use crate::origin::Origin;
 use crate::stimulus::{Cause, Delivery, Failure, Waiter};
 use crate::store::{DeadLetter, StoreError};
 use crate::subscriber::{Paused, Waiting};
@@ -61,8 +62,14 @@ pub struct Load {
     pub turns_uncommitted: usize,
     /// Reminders that wait.
     pub reminders: usize,
+    /// Reminders that are due and wait for deliveries about the same that came before them.
+    pub reminders_held: usize,
+    /// Those that wait for a dead letter.
+    pub reminders_held_by_letters: usize,
     /// Requests on their way to the outside, in memory.
     pub outbound: usize,
+    /// Those of them that wait for the answer to what caused them to leave.
+    pub outbound_behind_answers: usize,
     /// Requests to the outside that wait on disk, each for room at its destination.
     pub outbound_on_disk: usize,
     /// Bytes of documents in memory.
@@ -165,6 +172,8 @@ impl Engine {
         let reply = Box::new(Settled::Done);
         match shared.log.append(executed, Some((told, reply)), now_us) {
             Ok(_) => {
+                shared.logged(delivery.as_slice());
+                shared.over(&letter.delivery);
                 if let Some(delivery) = delivery {
                     self.enqueue_delivery(delivery);
                 }
@@ -228,10 +237,14 @@ impl Engine {
         match shared.log.append(executed, Some((told, reply)), now_us) {
             // Let go in order, as there is room.
             Ok(lsn) => {
+                shared.logged(&deliveries);
+                for letter in &letters {
+                    shared.over(&letter.delivery);
+                }
                 for delivery in deliveries {
                     let (id, component) = (delivery.id, delivery.component.clone());
                     let turn = TurnId(shared.fresh_id());
-                    let waiting = Waiting::new(delivery, None, turn, lsn);
+                    let waiting = Waiting::new(delivery, Origin::default(), turn, lsn);
                     shared.room.keep(&component, id, waiting, &shared.limits);
                 }
             }
@@ -276,6 +289,11 @@ impl Engine {
     pub fn load(&self) -> Load {
         let shared = &self.shared;
         let waiting = shared.room.counts();
+        let held = shared.pending.counts(|held| {
+            let reminders = shared.reminders.lock();
+            reminders.is_current(&held.component, &held.id, held.generation)
+        });
+        let behind_answers = shared.answers.waiting();
         let all_waiting = waiting.delayed + waiting.kept;
         Load {
             turns_active: shared.queue.active(),
@@ -286,7 +304,10 @@ impl Engine {
             components_paused: waiting.paused,
             turns_uncommitted: shared.log.uncommitted(),
             reminders: shared.reminders.lock().waiting(),
-            outbound: shared.outlets.in_memory(),
+            reminders_held: held.all,
+            reminders_held_by_letters: held.parked,
+            outbound: shared.outlets.in_memory() + behind_answers,
+            outbound_behind_answers: behind_answers,
             outbound_on_disk: shared.outlets.on_disk(),
             document_bytes: shared.documents.bytes(),
         }

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::commit::{Executed, group};
+use crate::commit::{Batch, Executed, group};
 use crate::engine::Engine;
 use crate::failing::durable;
 use crate::network::{OutboundRequest, Report};
+use crate::origin::Origin;
 use crate::outlets::destination;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Trace, Waiter};
 use crate::store::{Group, StoreError};
@@ -60,9 +61,7 @@ impl Engine {
         shared.collections.stored(&group.collections);
         shared.log.written(batch.lsn);
         self.count_commit(&group, started_us);
-        for request in &group.outbound_added {
-            self.send_out(request.clone());
-        }
+        self.leave(&batch, shared.environment.clock.monotonic_us());
         for (waiter, reply) in batch.answers {
             waiter(Ok(reply));
         }
@@ -73,6 +72,19 @@ impl Engine {
         }
         shared.documents.trim(batch.lsn);
         Ok(group.turns)
+    }
+
+    /// What turns that are on disk send leaves, unless it waits for an answer.
+    fn leave(&self, batch: &Batch, now_us: u64) {
+        for turn in batch.turns.iter() {
+            for request in &turn.outbound {
+                let answers = &self.shared.answers;
+                let answer = turn.answer.as_ref();
+                if !answer.is_some_and(|answer| answers.keeps(answer, request, now_us)) {
+                    self.send_out(request.clone());
+                }
+            }
+        }
     }
 
     fn count_commit(&self, group: &Group, started_us: u64) {
@@ -167,7 +179,7 @@ impl Engine {
             subjects: request.subjects.clone(),
             hops: 0,
             starts: 0,
-            sender: Some(destination(&request.url).into()),
+            origin: Origin::of(destination(&request.url).into()),
         });
         if request.id < shared.first_id {
             self.report_by_the_store(&report);
@@ -181,7 +193,9 @@ impl Engine {
     fn report_by_the_store(&self, report: &Arc<Delivery>) {
         let shared = &self.shared;
         let mut executed = Executed::default();
-        let delivery = durable(report, &mut executed);
+        let delivery = durable(report, shared.environment.clock.now(), &mut executed);
+        // Whoever commits may have it handled at once.
+        shared.logged(&executed.deliveries);
         let engine = self.weak();
         let written: Waiter = Box::new(move |outcome| {
             // Otherwise the request is in the store still, and is sent again by the next start.

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use crate::clients::{Clients, Place};
 use crate::documents::Cell;
 use crate::ids::{Name, TurnId};
+use crate::origin::Origin;
 use crate::stimulus::{Stimulus, Waiter};
 use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex};
 
@@ -23,8 +24,8 @@ pub(crate) struct Job {
     pub turn: TurnId,
     pub stimulus: Stimulus,
     pub waiter: Option<Waiter>,
-    /// Who asked for what this turn belongs to, if that is known.
-    pub sender: Option<Name>,
+    /// What this turn belongs to, as far as that is known.
+    pub origin: Origin,
     /// When nobody waits any more, on the engine's monotonic clock.
     pub expires_us: Option<u64>,
     /// Failures so far.
@@ -146,15 +147,15 @@ impl Queue {
     /// A job, not yet in the queue.
     pub fn job(&self, turn: TurnId, stimulus: Stimulus, waiter: Option<Waiter>) -> Box<Job> {
         self.alive.fetch_add(1, Ordering::AcqRel);
-        let sender = match &stimulus {
-            Stimulus::Delivery(delivery) => delivery.sender.clone(),
-            Stimulus::Request { .. } => None,
+        let origin = match &stimulus {
+            Stimulus::Delivery(delivery) => delivery.origin.clone(),
+            Stimulus::Request { .. } => Origin::default(),
         };
         Box::new(Job {
             turn,
             stimulus,
             waiter,
-            sender,
+            origin,
             expires_us: None,
             attempts: 0,
             failing_since_us: 0,
@@ -196,13 +197,14 @@ impl Queue {
     /// A request of a client, if there is room for it.
     pub fn offer(
         &self,
-        client: &Name,
+        origin: Origin,
         bounds: Bounds,
         turn: TurnId,
         stimulus: Stimulus,
         expires_us: Option<u64>,
         waiter: Waiter,
     ) -> Offered {
+        let client = &origin.sender.clone().unwrap_or_default();
         let mut ready = self.ready.lock();
         if ready.closed {
             return Offered::Closed(waiter);
@@ -221,7 +223,7 @@ impl Queue {
         }
         let mut job = self.job(turn, stimulus, Some(waiter));
         job.expires_us = expires_us;
-        job.sender = Some(client.clone());
+        job.origin = origin;
         job.place = Some(place);
         job.arrival = ready.next_arrival;
         ready.next_arrival += 1;

@@ -132,6 +132,16 @@ impl Reminders {
         Some(reminder)
     }
 
+    /// One that has fired and was not handled is due again, if it is still wanted.
+    pub fn again(&mut self, component: &Name, id: &Name, generation: u64) {
+        let key = (component.clone(), id.clone());
+        let wanted = self.entries.get(&key);
+        if let Some(reminder) = wanted.filter(|reminder| reminder.generation == generation) {
+            self.due.insert((reminder.due, key.0, key.1));
+            self.assert_all_there();
+        }
+    }
+
     /// When the next one is due.
     pub fn next_due(&self) -> Option<Timestamp> {
         self.due.first().map(|first| first.0)

@@ -72,7 +72,7 @@ impl Engine {
         let started_us = shared.environment.clock.monotonic_us();
         let mut turn = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
         turn.expires_us = job.expires_us;
-        turn.sender.clone_from(&job.sender);
+        turn.belongs(&job.origin, &job.stimulus);
         adopt_footprint(&mut turn, &mut job);
         assert!(
             job.held == 0 && job.footprint.is_empty(),
@@ -201,6 +201,7 @@ impl Engine {
             deliveries: staged.deliveries,
             reminders: staged.reminders,
             outbound: staged.outbound,
+            answer: turn.origin.answer.clone(),
             receipts: staged.receipts,
             ..Executed::default()
         };
@@ -239,9 +240,12 @@ impl Engine {
             }
         };
         install(shared, &mut turn, lsn);
+        // What it has left is known before it is over itself, and before what it has handled is.
+        shared.logged(&deliveries);
         drop(turn);
         shared.counters.executed.fetch_add(1, Ordering::Relaxed);
         if let Stimulus::Delivery(delivery) = &job.stimulus {
+            shared.over(delivery);
             self.succeeded(delivery);
         }
         let mut deliveries = deliveries.into_iter();

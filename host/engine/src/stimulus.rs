@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::history::Kind;
 use crate::ids::{Name, TurnId};
+use crate::origin::Origin;
 
 /// W3C trace context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,8 +146,8 @@ pub struct Delivery {
     pub hops: u32,
     /// How often a store has given it back after a restart. The store counts.
     pub starts: u32,
-    /// Who asked for what it belongs to. Only in memory: after a restart nobody knows.
-    pub sender: Option<Name>,
+    /// What it belongs to. Only in memory: after a restart nobody knows.
+    pub origin: Origin,
 }
 
 /// What a handler answers to a request.

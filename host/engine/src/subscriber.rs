@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use crate::ids::{Lsn, Name, TurnId};
 use crate::limits::Limits;
+use crate::origin::Origin;
 use crate::stimulus::{Cause, Delivery};
 use crate::time::Timestamp;
 
@@ -25,8 +26,8 @@ pub(crate) struct Waiting {
     pub failing_since_us: u64,
     /// When the log is committed up to here, the delivery is on disk.
     pub lsn: Lsn,
-    /// Who asked for what it belongs to, if that is known.
-    pub sender: Option<Name>,
+    /// What it belongs to, as far as that is known.
+    pub origin: Origin,
     from: u64,
     about: u64,
     /// None if it is read back from the store when its time comes.
@@ -34,7 +35,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub fn new(delivery: Arc<Delivery>, sender: Option<Name>, turn: TurnId, lsn: Lsn) -> Self {
+    pub fn new(delivery: Arc<Delivery>, origin: Origin, turn: TurnId, lsn: Lsn) -> Self {
         Self {
             turn,
             attempts: 0,
@@ -42,7 +43,7 @@ impl Waiting {
             lsn,
             from: from(&delivery),
             about: about(&delivery),
-            sender,
+            origin,
             delivery: Some(delivery),
         }
     }
@@ -63,7 +64,7 @@ fn hash(value: impl Hash) -> u64 {
 
 /// Stands for whoever caused a delivery: the client, or else the trace.
 fn from(delivery: &Delivery) -> u64 {
-    match &delivery.sender {
+    match &delivery.origin.sender {
         Some(sender) => hash(sender),
         None => hash(delivery.trace.id),
     }

@@ -11,9 +11,10 @@ use crate::history::Step;
 use crate::ids::{DocumentKey, Name, TurnId};
 use crate::limits;
 use crate::network::{DeliveryPolicy, OutboundRequest};
+use crate::origin::Origin;
 use crate::reminders::ReminderChange;
 use crate::scan::{Page, Scans, check_limit};
-use crate::stimulus::{Cause, Delivery, Payload, Trace};
+use crate::stimulus::{Cause, Delivery, Payload, Stimulus, Trace};
 use crate::store::{Receipt, ScanRange, StoredReminder};
 use crate::time::Timestamp;
 
@@ -94,8 +95,10 @@ pub struct Turn {
     pub(crate) staged: Staged,
     /// The document that another turn was in the way of.
     pub(crate) blocked: Option<Arc<Cell>>,
-    /// Who asked for what the turn belongs to, if that is known.
-    pub(crate) sender: Option<Name>,
+    /// What the turn belongs to, as far as that is known.
+    pub(crate) origin: Origin,
+    /// Whether the turn is counted among those that begin something.
+    begins: bool,
     /// Events in a row that led to this turn.
     pub(crate) hops: u32,
     /// The generation of the reminder that this turn handles, if it handles one.
@@ -117,12 +120,33 @@ impl Turn {
             scans: None,
             staged: Staged::default(),
             blocked: None,
-            sender: None,
+            origin: Origin::default(),
+            begins: false,
             hops: 0,
             reminder: None,
             expires_us: None,
             budget: Budget::default(),
         }
+    }
+
+    /// Take over from what the turn belongs to, and say when that began: what is in the log already
+    /// is as old as it is there, anything else begins with this turn.
+    pub(crate) fn belongs(&mut self, origin: &Origin, stimulus: &Stimulus) {
+        assert!(!self.begins, "turn {} begins once", self.id);
+        self.origin.clone_from(origin);
+        let in_the_log = match stimulus {
+            Stimulus::Delivery(delivery) => delivery.cause == Cause::Event,
+            Stimulus::Request { .. } => false,
+        };
+        let since = if in_the_log {
+            origin.logged()
+        } else {
+            let clock = &*self.shared.environment.clock;
+            self.now = self.shared.pending.begins(self.id, clock);
+            self.begins = true;
+            self.now
+        };
+        self.origin.since = Some(since);
     }
 
     /// Take over from the delivery that the turn handles what it goes on with.
@@ -434,7 +458,7 @@ impl Turn {
             subjects: self.staged.subjects.clone(),
             hops: self.hops.saturating_add(1),
             starts: 0,
-            sender: self.sender.clone(),
+            origin: self.origin.clone(),
         };
         self.staged.deliveries.push(Arc::new(delivery));
         Ok(())
@@ -546,6 +570,9 @@ impl Drop for Turn {
             if let Some(job) = touch.cell.release(self.id) {
                 self.shared.queue.push_first(job);
             }
+        }
+        if self.begins {
+            self.shared.pending.has_begun(self.id);
         }
         let dropped = self.budget.lines_dropped;
         if dropped > 0 {

@@ -329,7 +329,11 @@ fn package(short: &str) -> &str {
 /// Reflection over the files; none if they are none that reflection takes.
 fn reflection(files: &[File]) -> Option<Reflection> {
     let set = descriptors(files);
-    let builder = || Builder::configure().register_file_descriptor_set(set.clone());
+    let builder = || {
+        Builder::configure()
+            .register_file_descriptor_set(set.clone())
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
     let v1 = builder().build_v1().ok()?;
     let v1alpha = builder().build_v1alpha().ok()?;
     Some(Reflection {

@@ -433,6 +433,9 @@ pub struct Ceilings {
     /// Instances of all contexts in use at a time: the sum of what the scheme gives each. The host makes room for twice as many, since while one release takes the place of another both have theirs.
     #[schemars(range(min = 1, max = 2_048))]
     pub instances_in_all: u32,
+    /// Core modules that one component may consist of. Components of languages with a runtime, such as Python, have dozens.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub core_modules: u32,
 }
 
 impl Default for Ceilings {
@@ -443,6 +446,7 @@ impl Default for Ceilings {
             fuel: 10_000_000_000,
             instances: 64,
             instances_in_all: 512,
+            core_modules: 64,
         }
     }
 }

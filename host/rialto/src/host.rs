@@ -11,7 +11,8 @@ use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{
-    BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, ServerLimits, Service, ServiceLimits,
+    BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, Refusals, ServerLimits, Service,
+    ServiceLimits,
 };
 use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
@@ -94,6 +95,8 @@ pub struct Shared {
     pub reads: Arc<Semaphore>,
     /// Places for what operators change, so that a release on its way keeps nobody from reading.
     pub changes: Arc<Semaphore>,
+    /// What was refused to clients.
+    pub refusals: Arc<Refusals>,
 }
 
 /// A running host. Dropping it without `stop` ends it as a crash would.
@@ -198,6 +201,7 @@ impl Host {
             bodies,
             reads: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
             changes: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
+            refusals: Arc::default(),
         });
         let exporting = match (telemetry, &shared.spans) {
             (Some(wanted), Some(spans)) => Some(Exporting::start(wanted, spans.clone(), handle)?),
@@ -352,6 +356,7 @@ impl Host {
             shared.metrics.clone(),
             shared.spans.clone(),
             limits,
+            shared.refusals.clone(),
         )
     }
 }
@@ -462,12 +467,15 @@ fn warn_of_restored(store: &SqliteStore) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The folder of compiled components in the folder of a store.
+pub(crate) const COMPILED: &str = "compiled";
+
 fn components(
     operator: &Operator,
     folder: &Path,
     entropy: &dyn Entropy,
 ) -> anyhow::Result<Runtime> {
-    let cache = Cache::open(&folder.join("compiled"), |bytes| entropy.fill(bytes))
+    let cache = Cache::open(&folder.join(COMPILED), |bytes| entropy.fill(bytes))
         .context("opening the folder of compiled components")?;
     let ceilings = &operator.ceilings;
     // While one release takes the place of another, both have theirs; and each worker may ask a rule.
@@ -478,6 +486,7 @@ fn components(
             .saturating_add(workers)
             .saturating_add(INSTANCES_BESIDE),
         memory_bytes_max: bytes(ceilings.memory),
+        core_modules: ceilings.core_modules,
     };
     Runtime::new(cache, pool).map_err(|error| anyhow::anyhow!("starting wasmtime: {error:?}"))
 }

@@ -113,6 +113,16 @@ impl Collector for EngineCollector {
             ),
             ("reminders_waiting", "Reminders that wait", load.reminders),
             (
+                "reminders_held",
+                "Reminders that are due and wait for deliveries that came before them",
+                load.reminders_held,
+            ),
+            (
+                "reminders_held_by_dead_letters",
+                "Reminders that are due and wait for dead letters to be settled",
+                load.reminders_held_by_letters,
+            ),
+            (
                 "requests_outbound",
                 "Requests on their way to the outside, in memory",
                 load.outbound,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{Collection, DeadLetter, StoreError, StoredDocument, StoredReminder};
-use rialto_engine::{Cause, Delivery, Name, Payload, Timestamp, Trace, TurnId};
+use rialto_engine::{Cause, Delivery, Name, Origin, Payload, Timestamp, Trace, TurnId};
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
@@ -61,7 +61,7 @@ impl Stored {
             subjects: self.head.subjects,
             hops: self.head.hops,
             starts: 0,
-            sender: None,
+            origin: Origin::default(),
         }
     }
 }

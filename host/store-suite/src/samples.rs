@@ -6,7 +6,9 @@ use std::sync::Arc;
 use rialto_engine::network::{DeliveryPolicy, OutboundRequest, WhileAway};
 use rialto_engine::stimulus::LivePayload;
 use rialto_engine::store::{Collection, DeadLetter, DocumentWrite, Group, StoredReminder};
-use rialto_engine::{Cause, CollectionId, Delivery, Lsn, Name, Payload, Timestamp, Trace, TurnId};
+use rialto_engine::{
+    Cause, CollectionId, Delivery, Lsn, Name, Origin, Payload, Timestamp, Trace, TurnId,
+};
 
 /// A text that breaks what is careless about texts: quotes, a comment, scripts, planes.
 pub const AWKWARD: &str = "it's \"50 %\"; -- drop\\ \u{0} é e\u{301} 漢 \u{1f600} \u{10ffff}";
@@ -110,7 +112,7 @@ pub fn delivery(id: u64) -> Arc<Delivery> {
         subjects: subjects(id),
         hops: u32::MAX - id as u32,
         starts: 0,
-        sender: None,
+        origin: Origin::default(),
     })
 }
 

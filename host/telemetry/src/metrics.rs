@@ -1,5 +1,6 @@
 //! Metrics in the OpenMetrics text form. Their names are a contract: a test compares the list.
 
+use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
@@ -185,9 +186,52 @@ impl Metrics {
     }
 }
 
+/// The same in Prometheus' own text format, for readers that know no other: a counter there has the name
+/// of its samples, and nothing marks the end.
+pub fn in_text_format(openmetrics: &str) -> String {
+    let lines: Vec<&str> = openmetrics.lines().collect();
+    let counters: HashSet<&str> = lines
+        .iter()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"))
+        .collect();
+    let mut text = String::with_capacity(openmetrics.len());
+    for line in lines {
+        if line == "# EOF" || line.starts_with("# UNIT ") {
+            continue;
+        }
+        let about = ["# HELP ", "# TYPE "]
+            .into_iter()
+            .find_map(|mark| Some((mark, line.strip_prefix(mark)?.split_once(' ')?)));
+        match about {
+            Some((mark, (name, rest))) if counters.contains(name) => {
+                text.extend([mark, name, "_total ", rest]);
+            }
+            _ => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn in_the_text_format_a_counter_has_the_name_of_its_samples() {
+        let openmetrics = "# HELP a_things Things.\n# TYPE a_things counter\na_things_total{b=\"c\"} 1\n\
+                           # HELP a_depth Depth.\n# TYPE a_depth gauge\n# UNIT a_depth bytes\na_depth 2\n# EOF\n";
+        let expected = "# HELP a_things_total Things.\n# TYPE a_things_total counter\na_things_total{b=\"c\"} 1\n\
+                        # HELP a_depth Depth.\n# TYPE a_depth gauge\na_depth 2\n";
+        assert_eq!(in_text_format(openmetrics), expected);
+        let all = in_text_format(&Metrics::default().render(true));
+        assert!(
+            all.lines()
+                .all(|line| !line.ends_with(" counter") || line.ends_with("_total counter")),
+            "{all}"
+        );
+        assert!(!all.contains("# EOF"));
+    }
 
     #[test]
     fn destinations_are_named_only_to_whom_they_may_be() {

@@ -7,9 +7,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::world::{Ready, World, asker, built, hostile, problems, release, rule_of, wide};
+use crate::world::{
+    Ready, World, asker, built, hostile, problems, release, rule_of, runtime, wide,
+};
 use rialto_components::rules::{Outcome, Unjudged, Violation};
-use rialto_components::{Failing, Limits};
+use rialto_components::{ComponentSpec, Failing, Limits};
 
 /// The hostile rule under these limits, at the step for transfers with each behaviour.
 fn ready(limits: Limits, behaviours: &[&str]) -> Ready {
@@ -86,6 +88,37 @@ fn a_component_that_needs_more_memory_to_start_than_it_may_have_does_not_go_live
             && what.ends_with("bytes of memory and may have 65536"),
         "{what}"
     );
+    let help = &found[0].help;
+    assert!(help.contains("`limits.memory`"), "{help}");
+}
+
+/// A component of so many core modules, each with its instance, and nothing else.
+fn of_core_modules(count: usize) -> ComponentSpec {
+    let instances = "(core instance (instantiate $m))".repeat(count);
+    let text = format!("(component (core module $m) {instances})");
+    let bytes: std::sync::Arc<[u8]> = wat::parse_str(text).unwrap().into();
+    let mut context = asker();
+    context.digest = rialto_components::Digest::of(&bytes);
+    context.bytes = bytes;
+    context
+}
+
+#[test]
+fn a_component_of_many_core_modules_is_refused_by_the_ceiling_that_can_be_raised() {
+    let refused = |count| -> Vec<String> {
+        let spec = release(vec![of_core_modules(count)], Vec::new());
+        let found = match runtime(16).prepare(&spec) {
+            Ok(_) => Vec::new(),
+            Err(found) => found,
+        };
+        let of_modules = found.into_iter().filter(|p| p.code == "no-component");
+        of_modules.map(|p| p.help).collect()
+    };
+    assert!(refused(38).is_empty(), "as many as Python's have");
+    assert!(refused(64).is_empty());
+    let help = refused(65);
+    assert_eq!(help.len(), 1, "{help:?}");
+    assert!(help[0].contains("`ceilings.core-modules`"), "{help:?}");
 }
 
 #[test]

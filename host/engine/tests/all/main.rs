@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+mod answers;
+mod arrivals;
 mod bounds;
 mod expiry;
 mod fairness;

@@ -552,6 +552,8 @@ fn an_hour_of_a_failing_subscriber_loses_nothing_and_holds_up_nobody() {
         until_well_ms += 10;
         assert!(until_well_ms < 600_000, "{:?}", world.engine.load());
     }
+    // Reminders come after what came before them.
+    live(&world, 10, 10);
     let mut noted: Vec<String> = {
         let noted = world.bank.noted.lock();
         let mirror = noted.iter().filter(|(component, _)| component == MIRROR);

@@ -2,7 +2,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use rialto_components::cache::Cache;
@@ -15,9 +15,11 @@ use rialto_grpc::Calls;
 use rialto_manifest::operator::GRPC;
 use rialto_manifest::{Diagnostics, Manifest};
 use serde_json::json;
+use tempfile::TempDir;
 
 use super::show;
 use crate::calls::{self, Offering};
+use crate::host::{COMPILED, bytes};
 use crate::located::{located, of_all};
 use crate::ops::reserved;
 use crate::out;
@@ -113,8 +115,18 @@ fn refusal(problems: &Diagnostics) -> serde_json::Value {
     json!({ "fits": false, "problems": problems.collect::<Vec<_>>() })
 }
 
-/// Everything that `serve` would do with a scheme short of serving it.
-fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> {
+/// The store's compiled components, where a host has served the scheme as this user; else a folder of
+/// their own, which is removed with the value beside them.
+fn compiled(store: &Path) -> anyhow::Result<(Cache, Option<TempDir>)> {
+    let folder = store.join(COMPILED);
+    if Cache::is_at(&folder) {
+        match Cache::open(&folder, |bytes| SystemEntropy.fill(bytes)) {
+            Ok(cache) => return Ok((cache, None)),
+            Err(error) => {
+                tracing::debug!(%error, "the store's compiled components cannot be used");
+            }
+        }
+    }
     // Of a name that nobody can foresee: native code is loaded from it.
     let folder = tempfile::Builder::new()
         .prefix("rialto-check-")
@@ -123,9 +135,17 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
         .context("making a folder for compiled components")?;
     let cache = Cache::open(folder.path(), |bytes| SystemEntropy.fill(bytes))
         .context("making a folder for compiled components")?;
+    Ok((cache, Some(folder)))
+}
+
+/// Everything that `serve` would do with a scheme short of serving it.
+fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> {
+    let (cache, _folder) = compiled(&manifest.store_path())?;
+    let ceilings = &manifest.operator().ceilings;
     let pool = PoolSize {
         instances: 32,
-        ..PoolSize::default()
+        memory_bytes_max: bytes(ceilings.memory),
+        core_modules: ceilings.core_modules,
     };
     if let Err(error) = OperatorKeys::read(manifest) {
         return Ok(Err(of_all("bad-key", format!("{error:#}"))));

@@ -8,12 +8,17 @@ use crate::ops::{
 };
 use crate::out;
 use crate::words;
+use rialto_edge::Refused;
 use rialto_manifest::values::Duration;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Events {
     /// The id of a transfer or a quote, or a whole subject such as `party:MSISDN/123`.
-    id: String,
+    #[arg(required_unless_present = "refused", conflicts_with = "refused")]
+    id: Option<String>,
+    /// The last requests that were refused before they began anything, each with the reason
+    #[arg(long)]
+    refused: bool,
     /// Print one JSON object a turn.
     #[arg(long)]
     json: bool,
@@ -109,12 +114,15 @@ enum Verb {
 
 impl Events {
     pub fn run(self) -> anyhow::Result<u8> {
-        let path = format!("/events/{}?last={}", path(&self.id), self.last);
+        let Some(id) = &self.id else {
+            return self.refused();
+        };
+        let path = format!("/events/{}?last={}", path(id), self.last);
         let client = self.at.client()?;
         let stories: Vec<Story> = client.get(&path)?;
         note_missing(&client, "history")?;
         if stories.is_empty() {
-            out::note(format_args!("nothing is known of {}", self.id));
+            out::note(format_args!("nothing is known of {id}"));
             return Ok(1);
         }
         for story in &stories {
@@ -136,6 +144,38 @@ impl Events {
         }
         Ok(0)
     }
+
+    /// Requests that were refused, the oldest first.
+    fn refused(&self) -> anyhow::Result<u8> {
+        let path = format!("/refusals?last={}", self.last);
+        let refused: Vec<Refused> = self.at.client()?.get(&path)?;
+        for one in &refused {
+            if self.json {
+                out::json(one)?;
+            } else {
+                out::line(refusal_in_a_line(one))?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// `2026-01-31T09:00:00.000Z address 192.0.2.1 POST /transfers 400 missing at header Date: …`
+fn refusal_in_a_line(refused: &Refused) -> String {
+    let at = match refused.location.as_str() {
+        "" => String::new(),
+        location => format!(" at {location}"),
+    };
+    format!(
+        "{} {} {} {} {} {}{at}: {}",
+        words::instant(refused.at),
+        refused.client,
+        refused.method,
+        refused.path,
+        refused.status,
+        refused.kind,
+        refused.detail
+    )
 }
 
 impl Receipts {

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use rialto_components::rules::Receipt;
-use rialto_edge::Standing;
+use rialto_edge::{Refused, Standing};
 use rialto_engine::history::Record;
 use rialto_engine::store::{Receipt as StoredReceipt, ScanRange};
 use rialto_engine::{Decision, Engine, Failure, Reply, Settled};
@@ -133,6 +133,14 @@ pub(super) async fn events(
         Ok(Json(stories))
     })
     .await
+}
+
+/// The last requests that were refused before a component saw them, the oldest first.
+pub(super) async fn refusals(
+    State(shared): Host,
+    Asked(wanted): Asked<Latest>,
+) -> Result<Json<Vec<Refused>>, Problem> {
+    Ok(Json(shared.refusals.last(wanted.last.unwrap_or(TURNS_MAX))))
 }
 
 /// The receipts about an id, oldest first: those under each subject that the id may stand for, and

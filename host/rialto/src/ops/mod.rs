@@ -25,6 +25,7 @@ use rialto_edge::Service;
 use rialto_edge::pace::Arriving;
 use rialto_manifest::operator::Role;
 use rialto_store_sqlite::Outcome;
+use rialto_telemetry::metrics::in_text_format;
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
@@ -47,7 +48,7 @@ const BODY_BYTES_MAX: usize = 64 << 20;
 type Host = State<Arc<Shared>>;
 
 /// First segments of the paths below. On the operators' listener no component may serve others like them.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "archives",
     "audit-log",
     "components",
@@ -59,6 +60,7 @@ const OWN: [&str; 13] = [
     "metrics",
     "openapi",
     "receipts",
+    "refusals",
     "releases",
     "rules",
 ];
@@ -79,6 +81,7 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .route("/components/{digest}", put(releases::component))
         .route("/archives", get(archives::list))
         .route("/events/{id}", get(inspect::events))
+        .route("/refusals", get(inspect::refusals))
         .route("/receipts/{id}", get(inspect::receipts))
         .route(
             "/documents/{component}/{collection}",
@@ -233,9 +236,26 @@ async fn metrics(State(shared): Host, headers: HeaderMap) -> Response {
     } else {
         shared.open_metrics
     };
-    let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let text = shared.metrics.render(named);
+    let (media_type, text) = if wants_text_format(&headers) {
+        let media_type = "text/plain; version=0.0.4; charset=utf-8";
+        (media_type, in_text_format(&text))
+    } else {
+        let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+        (media_type, text)
+    };
     ([(header::CONTENT_TYPE, media_type)], text).into_response()
+}
+
+/// Whether metrics are asked for as plain text, and not as OpenMetrics.
+fn wants_text_format(headers: &HeaderMap) -> bool {
+    let accepts = headers.get_all(header::ACCEPT).iter();
+    let accepts = accepts.filter_map(|value| value.to_str().ok());
+    let ranges = accepts.flat_map(|value| value.split(','));
+    let types = ranges.map(|range| range.split(';').next().unwrap_or_default().trim());
+    let wanted: Vec<&str> = types.collect();
+    let has = |media_type: &str| wanted.iter().any(|w| w.eq_ignore_ascii_case(media_type));
+    has("text/plain") && !has("application/openmetrics-text")
 }
 
 /// Run what blocks away from the threads that serve, only so much at a time: the rest waits for its place.

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use rialto_tests::text::without_digests;
-use rialto_tests::{CliOutput, TestScheme};
+use rialto_tests::{CliOutput, RunningHost, TestScheme};
 
 fn check(scheme: &TestScheme) -> CliOutput {
     scheme.rialto(&["check"]).unwrap()
@@ -255,4 +258,23 @@ fn a_folder_that_is_not_there_is_named_once_by_every_command_that_takes_one() {
         let said = output.stderr.matches("not/there: there is no such folder");
         assert_eq!(said.count(), 1, "{command}: {output}");
     }
+}
+
+/// Compiling is most of what a check costs: what a host has compiled for the same scheme is not compiled again,
+/// and what it has not is there for the host.
+#[test]
+fn a_check_uses_the_compiled_components_of_the_store() {
+    let scheme = TestScheme::demo().unwrap();
+    let mut host = RunningHost::start(&scheme).unwrap();
+    host.kill().unwrap();
+    let folder = scheme.state().join("compiled");
+    let compiled = || -> BTreeSet<PathBuf> {
+        let files = std::fs::read_dir(&folder).unwrap();
+        files.map(|file| file.unwrap().path()).collect()
+    };
+    let before = compiled();
+    let mut components = before.iter().filter(|p| p.extension().is_some());
+    std::fs::remove_file(components.next().unwrap()).unwrap();
+    assert_eq!(check(&scheme).code, 0);
+    assert_eq!(compiled(), before, "compiled once more, and kept");
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 use http::{Method, StatusCode};
-use rialto_tests::{World, binaries};
+use rialto_tests::{RunningHost, TestScheme, World, binaries};
 
 /// The documents that name commands.
 const DOCUMENTS: [&str; 3] = ["README.md", "docs/operators.md", "docs/plugin-authors.md"];
@@ -134,6 +134,45 @@ async fn the_metrics_have_the_names_that_they_had() {
     let described = answer.lines().filter(|line| line.starts_with("# "));
     let described: Vec<&str> = described.filter(|line| *line != "# EOF").collect();
     insta::assert_snapshot!(described.join("\n"));
+}
+
+/// Readers that know no OpenMetrics ask for plain text, and stop at what is not of it.
+#[test]
+fn metrics_are_in_the_text_format_for_who_asks_for_it() {
+    let scheme = TestScheme::demo().unwrap();
+    let host = RunningHost::start(&scheme).unwrap();
+    let asked = |accept: &str| {
+        let address = host.url("operators").unwrap();
+        let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
+        let request = format!(
+            "GET /metrics HTTP/1.1\r\nhost: hub\r\naccept: {accept}\r\nconnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let text = asked("text/plain");
+    assert!(
+        text.contains("content-type: text/plain; version=0.0.4"),
+        "{text}"
+    );
+    assert!(
+        text.contains("# TYPE rialto_commits_total counter"),
+        "{text}"
+    );
+    assert!(!text.contains("# EOF"), "{text}");
+    for accept in [
+        "*/*",
+        "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5",
+    ] {
+        let text = asked(accept);
+        assert!(
+            text.contains("content-type: application/openmetrics-text"),
+            "{text}"
+        );
+        assert!(text.contains("# TYPE rialto_commits counter"), "{text}");
+    }
 }
 
 /// Commands that a document tells people to run: indented lines that begin with `rialto`, and

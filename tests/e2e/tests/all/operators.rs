@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rialto_tests::{RunningHost, TestScheme};
 
 /// Every kind of thing that is not for everyone.
-const CLOSED: [(&str, &str); 19] = [
+const CLOSED: [(&str, &str); 20] = [
     ("GET", "/audit-log"),
     ("POST", "/releases/1/approve"),
     ("GET", "/releases"),
@@ -20,6 +20,7 @@ const CLOSED: [(&str, &str); 19] = [
     ("PUT", "/components/sha256:00"),
     ("GET", "/events/x"),
     ("GET", "/receipts/x"),
+    ("GET", "/refusals"),
     ("GET", "/documents/accounts-and-balances/accounts"),
     ("GET", "/destinations"),
     // What a component serves there.
@@ -283,4 +284,40 @@ fn a_component_is_told_by_the_host_who_asks_whatever_the_request_says_and_sees_n
             assert!(refused.starts_with("HTTP/1.1 401 "), "{refused}");
         }
     }
+}
+
+#[test]
+fn what_was_refused_to_a_client_is_told_with_its_reason() {
+    let scheme = TestScheme::demo().unwrap();
+    let host = RunningHost::start(&scheme).unwrap();
+    let told = || {
+        let output = host.cli(&["events", "--refused", "--json"]).unwrap();
+        let text = output.success().unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.collect::<Vec<serde_json::Value>>()
+    };
+    assert!(told().is_empty());
+    // Without any of its headers.
+    let path = "/participants/MSISDN/123456789";
+    let answer = ask_at(&host, "fsps", "GET", path, "");
+    let status = answer.split_whitespace().nth(1).unwrap();
+    assert!(status.starts_with('4'), "{answer}");
+    let told = told();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let refused = &told[0];
+    assert_eq!(
+        (&refused["method"], &refused["path"]),
+        (&"GET".into(), &path.into())
+    );
+    assert_eq!(refused["status"].to_string(), status);
+    assert_eq!(refused["client"], "address 127.0.0.1");
+    for said in ["kind", "location", "detail"] {
+        assert_ne!(refused[said], "", "{refused}");
+    }
+    let text = host
+        .cli(&["events", "--refused"])
+        .unwrap()
+        .success()
+        .unwrap();
+    assert!(text.contains(&format!("GET {path} {status}")), "{text}");
 }

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+use std::io::{Read as _, Write as _};
+use std::net::Ipv4Addr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -17,8 +19,8 @@ use rialto_tests::scheme::TestScheme;
 use rialto_tests::waiting::until;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedReadHalf;
+use tokio::net::{TcpListener, TcpStream};
 
 /// How long anything here may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -439,4 +441,39 @@ async fn one_address_has_a_part_of_the_room_for_bodies_and_others_have_theirs() 
     assert_eq!(said.code, "3102", "who has room is served");
     to.write_all(end).await.unwrap();
     assert_eq!(answer(&mut from).await.unwrap().code, "3102");
+}
+
+/// Both leave after the same commit; a client that correlates what it is sent with what it was answered
+/// must have the answer first.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_there_before_the_callback_that_its_request_causes() {
+    let (host, scheme) = host("");
+    let port = scheme.callbacks()["payerfsp"];
+    let callbacks = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+    let callbacks = callbacks.unwrap();
+    let lines: String = HEADERS
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    for n in 0..30 {
+        let mut client = std::net::TcpStream::connect(address(&host)).unwrap();
+        // Nobody knows this transfer: the hub itself answers, with a callback to who asks.
+        let asked = format!("/transfers/{n:08x}-0000-4000-8000-000000000000");
+        let request = format!("GET {asked} HTTP/1.1\r\n{lines}\r\n");
+        client.write_all(request.as_bytes()).unwrap();
+        let accepted = tokio::time::timeout(PATIENCE, callbacks.accept()).await;
+        let (mut callback, _) = accepted.unwrap().unwrap();
+        // What is not there now comes after the callback.
+        client.set_nonblocking(true).unwrap();
+        let mut answer = [0; 1 << 12];
+        let length = client.read(&mut answer).unwrap();
+        let answer = String::from_utf8_lossy(&answer[..length]);
+        assert!(answer.starts_with("HTTP/1.1 202 "), "{answer}");
+        let mut said = [0; 1 << 12];
+        let length = callback.read(&mut said).await.unwrap();
+        let said = String::from_utf8_lossy(&said[..length]);
+        assert!(said.starts_with(&format!("PUT {asked}/error ")), "{said}");
+        let thanks = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        callback.write_all(thanks).await.unwrap();
+    }
 }

@@ -78,6 +78,8 @@ pub struct Bank {
     pub broken: Mutex<HashSet<String>>,
     /// What was told in events `noted`, and to which component, in this order.
     pub noted: Mutex<Vec<(String, String)>>,
+    /// What reminders that came due had as payload, in this order beside what was noted before.
+    pub reminded: Mutex<Vec<(String, usize)>>,
 }
 
 pub const BANK: &str = "bank";
@@ -151,6 +153,11 @@ impl Bank {
                 if what.starts_with("poison") {
                     return Err(Interrupt::Misuse("it is poison".into()));
                 }
+                if let Some(next) = what.strip_prefix("then ") {
+                    let next = Payload::Stored(next.as_bytes().to_vec().into());
+                    let (component, interface) = (&delivery.component, &delivery.interface);
+                    turn.deliver(component, interface, &delivery.function, next)?;
+                }
                 add(turn, "noted", &format!("{}/{what}", delivery.component), 1)?;
                 let noted = (delivery.component.to_string(), what);
                 self.noted.lock().push(noted);
@@ -194,6 +201,8 @@ impl Bank {
                     amid();
                 }
                 add(turn, "reminded", &reminder.payload, 1)?;
+                let noted = self.noted.lock().len();
+                self.reminded.lock().push((reminder.payload, noted));
             }
             "spin" => {
                 spin(turn)?;

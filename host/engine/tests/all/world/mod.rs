@@ -30,7 +30,8 @@ use parking_lot::Mutex;
 use rialto_engine::engine::{Handled, Handler};
 use rialto_engine::store::ScanRange;
 use rialto_engine::{
-    Asker, Engine, Environment, Failure, Limits, Name, Reply, Spans, Stimulus, Trace, Turn,
+    Answering, Asker, Engine, Environment, Failure, Limits, Name, Reply, Spans, Stimulus, Trace,
+    Turn,
 };
 
 pub use bank::{Ask, BANK, Bank, Doing, Pay, doing, note, spin};
@@ -165,6 +166,25 @@ impl World {
             }),
         );
         submitted.is_ok().then_some(answer)
+    }
+
+    /// As [`World::ask`], with what is to be dropped when the answer has left.
+    pub fn ask_answered(&self, ask: Ask) -> (Answer, Answering) {
+        let answer = Answer::default();
+        let told = answer.clone();
+        let submitted = self.engine.submit_answered(
+            Asker::default(),
+            BANK.into(),
+            "ask".into(),
+            Arc::new(ask),
+            Trace::default(),
+            Box::new(move |outcome| {
+                let outcome = outcome.map(|reply| *reply.downcast::<bool>().unwrap());
+                let before = told.lock().replace(outcome);
+                assert!(before.is_none(), "an answer comes once");
+            }),
+        );
+        (answer, submitted.unwrap())
     }
 
     /// Let time go on, and start what is due.

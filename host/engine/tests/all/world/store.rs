@@ -10,7 +10,7 @@ use rialto_engine::store::{
     Collection, DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
     StoredReminder,
 };
-use rialto_engine::{CollectionId, Delivery, Lsn, Name, Payload, Timestamp};
+use rialto_engine::{CollectionId, Delivery, Lsn, Name, Origin, Payload, Timestamp};
 
 /// What the store has on disk, and what is to go wrong.
 #[derive(Default)]
@@ -221,6 +221,12 @@ fn apply(disk: &mut Disk, group: &Group) {
         // As a real store would keep it: encoded.
         let stored = Delivery {
             payload: Payload::Stored(delivery.payload.encode().into()),
+            // A real one keeps none; there the traces tell senders apart, which are all the same here.
+            origin: delivery
+                .origin
+                .sender
+                .clone()
+                .map_or_else(Origin::default, Origin::of),
             ..(**delivery).clone()
         };
         disk.deliveries.insert(delivery.id, stored);

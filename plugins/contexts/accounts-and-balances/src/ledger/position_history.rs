@@ -5,7 +5,7 @@
 //! instants with some slack, and each entry is then compared.
 
 use super::Ledger;
-use super::views::to_posting;
+use super::views::{page_limit, to_posting};
 use crate::accounts::{Account, Units};
 use crate::bindings::exports::rialto::accounts_and_balances::request_account_position_history::{
     Request, Response,
@@ -34,7 +34,7 @@ impl<S: Store> Ledger<'_, S> {
             Some(cursor) => read_cursor(cursor)?.min(account.tail.count),
             None => self.end_for(&account, request.to),
         };
-        let limit = usize::try_from(request.limit.clamp(1, 1000)).unwrap_or(1000);
+        let limit = usize::try_from(page_limit(request.limit)).unwrap_or(1);
         let mut postings = Vec::new();
         for _ in 0..PAGES_MAX {
             if end == 0 {

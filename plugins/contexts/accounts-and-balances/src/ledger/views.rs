@@ -16,6 +16,18 @@ use rialto_sdk::money::money;
 /// Most settlement models of one participant and currency that are looked for.
 const MODELS_MAX: u32 = 100;
 
+/// Most entries of one answer.
+const PAGE_MAX: u32 = 1_000;
+
+/// So many entries has an answer at most, where so many are asked for: 0 is said by callers who say
+/// nothing.
+pub(super) fn page_limit(asked: u32) -> u32 {
+    match asked {
+        0 => PAGE_MAX,
+        asked => asked.min(PAGE_MAX),
+    }
+}
+
 impl<S: Store> Ledger<'_, S> {
     /// What a participant has, uses and may still use in one currency.
     ///
@@ -115,7 +127,7 @@ impl<S: Store> Ledger<'_, S> {
 
     /// The entries of one cause.
     pub fn entries_of(&mut self, request: &journal::Request) -> journal::Response {
-        let limit = request.limit.clamp(1, 1000);
+        let limit = page_limit(request.limit);
         let after = request.cursor.as_deref();
         let (entries, more) = self.store.entries_of(&request.cause, after, limit);
         let cursor = entries
@@ -181,5 +193,23 @@ pub(super) fn to_posting(entry: &Entry) -> Posting {
         balances_after: None,
         correlation_id: entry.correlation_id.clone(),
         posted_at: entry.posted_at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_says_nothing_of_a_page_gets_the_longest() {
+        for (asked, given) in [
+            (0, 1_000),
+            (1, 1),
+            (999, 999),
+            (1_000, 1_000),
+            (u32::MAX, 1_000),
+        ] {
+            assert_eq!(page_limit(asked), given, "{asked}");
+        }
     }
 }

@@ -87,6 +87,10 @@ async fn the_files_of_a_scheme_have_what_reflection_tells_and_the_context_of_oth
     let host = RunningHost::start(&scheme).unwrap();
     let clients = Clients::of(&host, &scheme).await;
     let listed = reflected::methods(clients.connection).await.unwrap();
+    for method in ["Check", "Watch"] {
+        let health = format!("grpc.health.v1.Health/{method}");
+        assert!(listed.iter().any(|listed| *listed == health), "{listed:?}");
+    }
     let ours: BTreeSet<String> = listed
         .into_iter()
         .filter(|m| m.starts_with("rialto."))

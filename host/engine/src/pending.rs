@@ -1,0 +1,372 @@
+//! Deliveries that are in the log and not handled, by what they are about: reminders wait for them.
+//!
+//! A reminder's turn comes after every delivery about one of its subjects that was logged before it fell due:
+//! what arrived in time is not judged by a clock that ran on while it waited. A delivery counts as logged
+//! at the instant of the turn with which its events in a row began ([`Origin`](crate::origin::Origin)). It
+//! may be ready, running, delayed or kept for a paused component, and also parked: then the reminder waits
+//! until an operator has settled the dead letter, and the log says so. A dead letter does not hold what was set
+//! after it had been parked: whoever set that knew how things stood without it.
+//!
+//! Nothing is polled: a delivery that ends lets go of the reminders that wait for it, and each of them looks
+//! again. Turns that begin something are counted while they run, for nobody knows yet what they are about.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Place;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
+
+use crate::engine::{Engine, Shared};
+use crate::ids::{Name, TurnId};
+use crate::stimulus::{Cause, Delivery};
+use crate::store::StoredReminder;
+use crate::sync::Mutex;
+use crate::time::{Clock, Timestamp};
+
+const SHARDS: usize = 16;
+
+/// A delivery about a subject.
+struct Entry {
+    id: u64,
+    /// When it was logged, or what it belongs to.
+    since: Timestamp,
+    /// The next id when it became a dead letter, if it is one.
+    parked: Option<u64>,
+    /// Reminders that wait for it.
+    holds: Vec<Held>,
+}
+
+impl Entry {
+    fn is_before(&self, reminder: &StoredReminder) -> bool {
+        let known = self.parked.is_some_and(|next| reminder.generation >= next);
+        self.since < reminder.due && !known
+    }
+}
+
+/// A reminder that waits for a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub component: Name,
+    pub id: Name,
+    pub generation: u64,
+}
+
+/// What a reminder waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Holder {
+    id: u64,
+    is_parked: bool,
+}
+
+/// How many reminders wait for deliveries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub all: usize,
+    /// Those that wait for a dead letter.
+    pub parked: usize,
+}
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Pending {
+    shards: [Mutex<HashMap<Name, Vec<Entry>>>; SHARDS],
+    /// Turns that run and begin something, each with its instant.
+    beginning: Mutex<Vec<(TurnId, Timestamp)>>,
+}
+
+impl Pending {
+    fn shard(&self, subject: &Name) -> &Mutex<HashMap<Name, Vec<Entry>>> {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(subject);
+        &self.shards[usize::try_from(hash % SHARDS as u64).unwrap_or(0)]
+    }
+
+    /// A turn begins that nothing in the log has caused. Answers its instant.
+    pub fn begins(&self, turn: TurnId, clock: &dyn Clock) -> Timestamp {
+        // Under the lock: whoever asks later knows of this turn, or its clock is later.
+        let mut beginning = self.beginning.lock();
+        let now = clock.now();
+        beginning.push((turn, now));
+        now
+    }
+
+    /// Such a turn has ended: what it has left is in the log.
+    pub fn has_begun(&self, turn: TurnId) {
+        let mut beginning = self.beginning.lock();
+        let place = beginning.iter().position(|(one, _)| *one == turn);
+        let place = place.unwrap_or_else(|| panic!("turn {turn} ends and has not begun"));
+        beginning.swap_remove(place);
+    }
+
+    /// The instant until which everything that has arrived is in the log: now, or the instant of the first
+    /// turn that runs.
+    pub fn logged_until(&self, clock: &dyn Clock) -> Timestamp {
+        let beginning = self.beginning.lock();
+        let now = clock.now();
+        let running = beginning.iter().map(|(_, at)| *at);
+        running.chain([now]).min().unwrap_or(now)
+    }
+
+    /// A delivery is to be in the log.
+    pub fn add(&self, delivery: &Delivery) {
+        self.add_entry(delivery, None);
+    }
+
+    fn add_entry(&self, delivery: &Delivery, parked: Option<u64>) {
+        if delivery.cause != Cause::Event {
+            return;
+        }
+        for subject in &delivery.subjects {
+            let mut shard = self.shard(subject).lock();
+            shard.entry(subject.clone()).or_default().push(Entry {
+                id: delivery.id,
+                since: delivery.origin.logged(),
+                parked,
+                holds: Vec::new(),
+            });
+        }
+    }
+
+    /// A dead letter from before this start, where the next id is this one.
+    pub fn add_parked(&self, delivery: &Delivery, next_id: u64) {
+        self.add_entry(delivery, Some(next_id));
+    }
+
+    /// A delivery has become a dead letter, while the next id is this one. Answers how many reminders wait
+    /// for it.
+    fn park(&self, delivery: &Delivery, next_id: u64) -> usize {
+        if delivery.cause != Cause::Event {
+            return 0;
+        }
+        let mut waiting = 0;
+        for subject in &delivery.subjects {
+            let mut shard = self.shard(subject).lock();
+            let entries = shard.get_mut(subject);
+            let entry = entries.and_then(|all| all.iter_mut().find(|e| e.id == delivery.id));
+            // An operator who is quick has settled it already.
+            let Some(entry) = entry else { continue };
+            entry.parked = Some(next_id);
+            waiting += entry.holds.len();
+        }
+        waiting
+    }
+
+    /// A delivery is over. Answers the reminders that have waited for it.
+    fn remove(&self, delivery: &Delivery) -> Vec<Held> {
+        if delivery.cause != Cause::Event {
+            return Vec::new();
+        }
+        let mut held = Vec::new();
+        for subject in &delivery.subjects {
+            let mut shard = self.shard(subject).lock();
+            let Place::Occupied(mut entries) = shard.entry(subject.clone()) else {
+                panic!("delivery {} is over and was not pending", delivery.id);
+            };
+            let place = entries.get().iter().position(|e| e.id == delivery.id);
+            let place =
+                place.unwrap_or_else(|| panic!("delivery {} is over, and was before", delivery.id));
+            held.append(&mut entries.get_mut().swap_remove(place).holds);
+            if entries.get().is_empty() {
+                entries.remove();
+            }
+        }
+        held
+    }
+
+    /// Have a reminder wait for a delivery that comes before it, if there is one.
+    fn hold(&self, reminder: &StoredReminder) -> Option<Holder> {
+        reminder.subjects.iter().find_map(|subject| {
+            let mut shard = self.shard(subject).lock();
+            let entries = shard.get_mut(subject)?;
+            let entry = entries.iter_mut().find(|e| e.is_before(reminder))?;
+            entry.holds.push(Held {
+                component: reminder.component.clone(),
+                id: reminder.id.clone(),
+                generation: reminder.generation,
+            });
+            Some(Holder {
+                id: entry.id,
+                is_parked: entry.parked.is_some(),
+            })
+        })
+    }
+
+    /// How many reminders wait, of those that are wanted.
+    pub fn counts(&self, is_wanted: impl Fn(&Held) -> bool) -> Counts {
+        let mut counts = Counts::default();
+        for shard in &self.shards {
+            let shard = shard.lock();
+            for entry in shard.values().flatten() {
+                let held = entry.holds.iter().filter(|held| is_wanted(held)).count();
+                counts.all += held;
+                counts.parked += if entry.parked.is_some() { held } else { 0 };
+            }
+        }
+        counts
+    }
+}
+
+impl Shared {
+    /// Deliveries are in the log from now on. To be told before anybody can handle them, and before what
+    /// has caused them is over.
+    pub fn logged(&self, deliveries: &[Arc<Delivery>]) {
+        for delivery in deliveries {
+            self.pending.add(delivery);
+        }
+    }
+
+    /// A delivery is over: its reminders look again.
+    pub fn over(&self, delivery: &Delivery) {
+        let held = self.pending.remove(delivery);
+        if held.is_empty() {
+            return;
+        }
+        let mut reminders = self.reminders.lock();
+        for held in held {
+            reminders.again(&held.component, &held.id, held.generation);
+        }
+    }
+
+    /// A delivery has become a dead letter.
+    pub fn parked(&self, delivery: &Delivery) {
+        let next_id = self.next_id.load(std::sync::atomic::Ordering::Relaxed);
+        let reminders = self.pending.park(delivery, next_id);
+        if reminders > 0 {
+            tracing::error!(
+                letter = delivery.id, subjects = ?delivery.subjects, reminders,
+                "reminders wait for a delivery that came before them and is a dead letter now; they wait \
+                 until it is retried or dropped: see `rialto dead-letters`"
+            );
+        }
+    }
+}
+
+impl Engine {
+    /// Have a reminder that is due wait for a delivery, if one comes before it. Answers whether it waits.
+    pub(crate) fn hold_back(&self, reminder: &StoredReminder) -> bool {
+        let Some(holder) = self.shared.pending.hold(reminder) else {
+            return false;
+        };
+        let (component, id) = (&reminder.component, &reminder.id);
+        if holder.is_parked {
+            tracing::error!(
+                %component, reminder = %id, letter = holder.id, subjects = ?reminder.subjects,
+                "a reminder is due and waits for a delivery that came before it and is a dead letter; it \
+                 waits until that is retried or dropped: see `rialto dead-letters`"
+            );
+        } else {
+            tracing::debug!(%component, reminder = %id, delivery = holder.id, "a reminder waits for a delivery that came before it");
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::origin::Origin;
+    use crate::stimulus::{Payload, Trace};
+
+    fn delivery(id: u64, since: Option<u64>, subjects: &[&str]) -> Delivery {
+        Delivery {
+            id,
+            cause: Cause::Event,
+            component: "c".into(),
+            interface: "events".into(),
+            function: "f".into(),
+            payload: Payload::Stored(Arc::from([])),
+            by: None,
+            trace: Trace::default(),
+            subjects: subjects.iter().map(|s| Name::from(*s)).collect(),
+            hops: 1,
+            starts: 0,
+            origin: Origin {
+                since: since.map(Timestamp),
+                ..Origin::default()
+            },
+        }
+    }
+
+    fn reminder(due: u64, generation: u64, subjects: &[&str]) -> StoredReminder {
+        StoredReminder {
+            component: "c".into(),
+            id: "r".into(),
+            due: Timestamp(due),
+            generation,
+            payload: String::new(),
+            subjects: subjects.iter().map(|s| Name::from(*s)).collect(),
+            trace: Trace::default(),
+        }
+    }
+
+    #[test]
+    fn a_reminder_waits_for_what_is_about_the_same_and_came_before_it_was_due() {
+        shuttle::check_random(
+            || {
+                let pending = Pending::default();
+                pending.add(&delivery(7, Some(10), &["a", "b"]));
+                let holder = |id| {
+                    Some(Holder {
+                        id,
+                        is_parked: false,
+                    })
+                };
+                assert_eq!(pending.hold(&reminder(11, 1, &["a"])), holder(7));
+                assert_eq!(pending.hold(&reminder(11, 1, &["x", "b"])), holder(7));
+                assert_eq!(pending.hold(&reminder(10, 1, &["a"])), None, "not before");
+                assert_eq!(pending.hold(&reminder(11, 1, &["x"])), None, "of another");
+                assert_eq!(pending.hold(&reminder(11, 1, &[])), None, "of nothing");
+                // From before a restart: nobody knows when it came.
+                pending.add(&delivery(8, None, &["old"]));
+                assert_eq!(pending.hold(&reminder(1, 1, &["old"])), holder(8));
+            },
+            1,
+        );
+    }
+
+    #[test]
+    fn whoever_waits_is_let_go_by_the_end_of_what_it_waits_for_and_by_nothing_else() {
+        shuttle::check_random(
+            || {
+                let pending = Pending::default();
+                let (first, second) = (
+                    delivery(7, Some(10), &["a", "b"]),
+                    delivery(8, Some(12), &["a"]),
+                );
+                pending.add(&first);
+                pending.add(&second);
+                let waits = reminder(20, 1, &["b"]);
+                assert!(pending.hold(&waits).is_some());
+                assert!(pending.remove(&second).is_empty());
+                assert_eq!(pending.remove(&first).len(), 1);
+                assert_eq!(pending.hold(&waits), None);
+                assert_eq!(pending.counts(|_| true), Counts::default());
+                let empty = pending.shards.iter().all(|shard| shard.lock().is_empty());
+                assert!(empty, "nothing is remembered of what is over");
+            },
+            1,
+        );
+    }
+
+    #[test]
+    fn a_dead_letter_holds_what_was_set_before_it_was_parked() {
+        shuttle::check_random(
+            || {
+                let pending = Pending::default();
+                let parked = delivery(7, Some(10), &["a"]);
+                pending.add(&parked);
+                assert!(pending.hold(&reminder(20, 5, &["a"])).is_some());
+                assert_eq!(pending.park(&parked, 100), 1);
+                let later = pending.hold(&reminder(20, 99, &["a"]));
+                let expected = Holder {
+                    id: 7,
+                    is_parked: true,
+                };
+                assert_eq!(later, Some(expected));
+                assert_eq!(pending.hold(&reminder(20, 100, &["a"])), None);
+                let counts = pending.counts(|_| true);
+                assert_eq!((counts.all, counts.parked), (2, 2));
+                assert_eq!(pending.remove(&parked).len(), 2);
+            },
+            1,
+        );
+    }
+}

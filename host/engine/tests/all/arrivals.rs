@@ -1,0 +1,285 @@
+//! Reminders come after what was logged before they fell due: what arrived in time is not late because it
+//! waited.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::sync::Arc;
+
+use crate::world::{Answer, BANK, World, doing, limits, note};
+use rialto_engine::{Decision, Limits};
+
+const SUBJECT: &str = "payment:1";
+const DUE_MS: u64 = 50;
+
+/// A world with a reminder about a subject, which falls due after so many milliseconds.
+fn reminded_of(subject: &'static str) -> World {
+    let world = World::new();
+    remind(&world, "r", subject);
+    world
+}
+
+fn remind(world: &World, id: &'static str, subject: &'static str) {
+    let _ = world.ask(doing(move |turn| {
+        turn.subject(subject)?;
+        let due = turn.now() + DUE_MS;
+        turn.set_reminder(&BANK.into(), id, due, id.to_owned())?;
+        Ok(true)
+    }));
+    world.settle();
+}
+
+/// Something arrives for a component: its event is logged and nobody has handled it.
+fn arrive(world: &World, component: &'static str, what: &'static str) -> Answer {
+    let answer = world.ask(doing(move |turn| {
+        note(turn, component, SUBJECT, what).map(|()| true)
+    }));
+    assert!(world.engine.run(0));
+    world.engine.commit().unwrap();
+    answer
+}
+
+/// The reminders that were handled, each with how much had been noted before.
+fn reminded(world: &World) -> Vec<(String, usize)> {
+    world.bank.reminded.lock().clone()
+}
+
+fn fire(world: &World) {
+    world.engine.fire_due();
+    world.settle();
+}
+
+#[test]
+fn a_reminder_waits_for_what_was_logged_before_it_fell_due() {
+    let world = reminded_of(SUBJECT);
+    world.pass(DUE_MS - 1);
+    let _ = arrive(&world, "ledger", "in time");
+    world.pass(100);
+    assert_eq!(world.engine.ready(), 1, "the event alone");
+    assert_eq!(world.engine.load().reminders_held, 1);
+    assert_eq!(world.engine.load().reminders_held_by_letters, 0);
+    world.settle();
+    assert_eq!(world.bank.noted.lock().len(), 1);
+    fire(&world);
+    assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
+    assert_eq!(world.engine.load().reminders_held, 0);
+    world.finish();
+    assert_eq!(world.all("reminded")["r"], "1", "it is handled once");
+}
+
+#[test]
+fn what_comes_when_a_reminder_has_fallen_due_or_is_about_something_else_does_not_hold_it() {
+    let world = reminded_of(SUBJECT);
+    world
+        .clock
+        .0
+        .fetch_add(DUE_MS, std::sync::atomic::Ordering::Relaxed);
+    let _ = arrive(&world, "ledger", "too late");
+    world.engine.fire_due();
+    assert_eq!(world.engine.ready(), 2, "the event and the reminder");
+
+    let world = reminded_of("payment:2");
+    let _ = arrive(&world, "ledger", "about another");
+    world.pass(100);
+    assert_eq!(world.engine.ready(), 2);
+}
+
+#[test]
+fn events_in_a_row_are_as_old_as_the_first_of_them() {
+    let world = reminded_of(SUBJECT);
+    let _ = arrive(&world, "ledger", "then then done");
+    world.pass(100);
+    for _ in 0..3 {
+        assert!(world.engine.run(0));
+        world.engine.commit().unwrap();
+        assert!(reminded(&world).is_empty());
+        world.engine.fire_due();
+    }
+    world.settle();
+    assert_eq!(reminded(&world), [("r".to_owned(), 3)]);
+}
+
+#[test]
+fn a_turn_that_began_before_a_reminder_fell_due_comes_before_it() {
+    let world = reminded_of(SUBJECT);
+    let (engine, clock) = (world.engine.clone(), world.clock.clone());
+    let _ = world.ask(doing(move |turn| {
+        // It takes long, and its clock stands still.
+        clock.0.fetch_add(100, std::sync::atomic::Ordering::Relaxed);
+        engine.fire_due();
+        assert_eq!(engine.ready(), 0, "nobody knows what this turn will leave");
+        note(turn, "ledger", SUBJECT, "in time").map(|()| true)
+    }));
+    assert!(world.engine.run(0));
+    world.engine.fire_due();
+    assert_eq!(world.engine.ready(), 1, "the event alone");
+    world.settle();
+    fire(&world);
+    assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
+}
+
+#[test]
+fn a_reminder_waits_for_a_delivery_that_is_tried_again() {
+    let world = reminded_of(SUBJECT);
+    world.bank.broken.lock().insert("ledger".to_owned());
+    let _ = arrive(&world, "ledger", "in time");
+    world.settle();
+    assert_eq!(world.engine.load().turns_delayed, 1);
+    for _ in 0..3 {
+        world.pass(DUE_MS);
+        world.settle();
+    }
+    assert!(world.engine.dead_letters().unwrap().is_empty());
+    assert!(reminded(&world).is_empty());
+    world.bank.broken.lock().clear();
+    world.pass(1_000);
+    world.settle();
+    fire(&world);
+    assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
+}
+
+#[test]
+fn a_reminder_waits_for_a_delivery_that_is_kept_for_a_paused_component() {
+    let world = World::on(
+        Arc::default(),
+        Arc::default(),
+        Limits {
+            pause_subjects: 1,
+            pause_senders: 1,
+            deliveries_waiting_in_memory_max: 0,
+            ..limits()
+        },
+    );
+    remind(&world, "r", SUBJECT);
+    world.bank.broken.lock().insert("ledger".to_owned());
+    let _ = arrive(&world, "ledger", "first");
+    world.settle();
+    assert_eq!(world.engine.load().components_paused, 1);
+    let _ = arrive(&world, "ledger", "second");
+    world.settle();
+    for _ in 0..20 {
+        world.pass(DUE_MS);
+        world.settle();
+    }
+    assert!(reminded(&world).is_empty());
+    assert_eq!(world.engine.load().reminders_held, 1);
+    world.bank.broken.lock().clear();
+    world.finish();
+    assert_eq!(reminded(&world), [("r".to_owned(), 2)]);
+}
+
+/// A world in which a delivery about the subject has become a dead letter, and the reminder is due.
+fn with_letter() -> (World, u64) {
+    let world = reminded_of(SUBJECT);
+    world.bank.broken.lock().insert("ledger".to_owned());
+    let _ = arrive(&world, "ledger", "in time");
+    world.finish();
+    let id = world.engine.dead_letters().unwrap()[0].delivery.id;
+    assert!(reminded(&world).is_empty(), "the dead letter holds it");
+    let load = world.engine.load();
+    assert_eq!(
+        (load.reminders_held, load.reminders_held_by_letters),
+        (1, 1)
+    );
+    world.bank.broken.lock().clear();
+    (world, id)
+}
+
+fn decide(world: &World, id: u64, decision: Decision) {
+    world
+        .engine
+        .settle_dead_letter(id, decision, Box::new(|outcome| assert!(outcome.is_ok())));
+    world.finish();
+}
+
+#[test]
+fn a_dead_letter_holds_reminders_until_it_is_settled() {
+    let (world, id) = with_letter();
+    decide(&world, id, Decision::Retry);
+    assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
+
+    let (world, id) = with_letter();
+    decide(&world, id, Decision::Drop);
+    assert_eq!(reminded(&world), [("r".to_owned(), 0)]);
+
+    let (world, _) = with_letter();
+    world.engine.settle_dead_letters(
+        &rialto_engine::Letters::default(),
+        Decision::Retry,
+        Box::new(|outcome| assert!(outcome.is_ok())),
+    );
+    world.finish();
+    assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
+    assert_eq!(world.engine.load().reminders_held, 0);
+}
+
+#[test]
+fn a_dead_letter_does_not_hold_a_reminder_that_was_set_when_it_lay_there() {
+    let (world, _) = with_letter();
+    remind(&world, "later", SUBJECT);
+    world.finish();
+    let later = reminded(&world);
+    assert_eq!(later, [("later".to_owned(), 0)]);
+    assert_eq!(world.engine.load().reminders_held, 1, "the one before");
+}
+
+#[test]
+fn a_restart_lets_no_reminder_come_before_what_it_waits_for() {
+    // A delivery that nobody has handled.
+    let world = reminded_of(SUBJECT);
+    let _ = arrive(&world, "ledger", "in time");
+    world
+        .clock
+        .0
+        .fetch_add(100, std::sync::atomic::Ordering::Relaxed);
+    let world = world.crashed();
+    world.engine.fire_due();
+    assert_eq!(world.engine.ready(), 1, "the event alone");
+    world.finish();
+    assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
+
+    // A dead letter.
+    let (world, id) = with_letter();
+    let world = world.crashed();
+    world.finish();
+    assert!(reminded(&world).is_empty());
+    assert_eq!(world.engine.load().reminders_held_by_letters, 1);
+    decide(&world, id, Decision::Retry);
+    assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
+}
+
+#[test]
+fn a_reminder_that_is_cancelled_or_replaced_while_it_waits_is_not_handled() {
+    let (world, id) = with_letter();
+    let cancelled = world.ask(doing(|turn| turn.cancel_reminder(&BANK.into(), "r")));
+    world.settle();
+    assert_eq!(cancelled.lock().take(), Some(Ok(true)), "it was waiting");
+    assert_eq!(world.engine.load().reminders_held, 0);
+    decide(&world, id, Decision::Drop);
+    assert!(reminded(&world).is_empty());
+
+    let (world, id) = with_letter();
+    remind(&world, "r", SUBJECT);
+    world.finish();
+    assert_eq!(reminded(&world), [("r".to_owned(), 0)], "the new one");
+    decide(&world, id, Decision::Drop);
+    assert_eq!(reminded(&world).len(), 1);
+}
+
+#[test]
+fn a_suspect_reminder_that_waits_does_not_keep_the_other_suspects_waiting() {
+    let (world, id) = with_letter();
+    remind(&world, "other", "payment:2");
+    world
+        .clock
+        .0
+        .fetch_add(100, std::sync::atomic::Ordering::Relaxed);
+    // Both were due in more starts than there may be.
+    let suspicious = world.crashed_with(Limits {
+        starts_max: 0,
+        ..limits()
+    });
+    suspicious.finish();
+    assert_eq!(reminded(&suspicious), [("other".to_owned(), 0)]);
+    decide(&suspicious, id, Decision::Drop);
+    assert_eq!(reminded(&suspicious).len(), 2);
+}
