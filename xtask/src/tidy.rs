@@ -11,6 +11,7 @@ mod edges;
 mod files;
 mod frozen;
 mod grants;
+mod named;
 mod protos;
 mod sources;
 mod words;
@@ -60,6 +61,7 @@ pub fn tidy(accept_wit: bool) -> Result<()> {
     findings.extend(protos::findings(&root));
     findings.extend(edges::findings(&root)?);
     findings.extend(grants::findings(&files)?);
+    findings.extend(named::findings(&files));
     for finding in &findings {
         eprintln!("{finding}");
     }

@@ -16,8 +16,9 @@ fn count(world: &World) -> Value {
 #[test]
 fn a_component_keeps_what_a_newer_release_has_added_to_its_documents() {
     let mut spec = release(vec![asker()], Vec::new());
-    // One instance, which has read the document before the newer release wrote it.
-    let world = World::new(&spec, 1);
+    // Orders come one after the other: one instance takes them all, and has read the document before the
+    // newer release wrote it.
+    let world = World::new(&spec, 16);
     assert_eq!(count(&world), json!({ "count": 1, "each": [] }));
     let newer = |more: u64| {
         json!({
