@@ -164,7 +164,10 @@ impl Store for HostStore {
 pub struct Memory(pub BTreeMap<(String, String), String>);
 
 impl Memory {
+    /// The host's ids have 1 to 256 bytes and no control characters; others fail the turn.
     fn key(collection: &str, id: &str) -> (String, String) {
+        let is_id = (1..=256).contains(&id.len()) && !id.chars().any(char::is_control);
+        assert!(is_id, "{id:?} is no id");
         (collection.to_owned(), id.to_owned())
     }
 }

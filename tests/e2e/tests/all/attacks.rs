@@ -126,9 +126,9 @@ async fn identifiers_that_are_no_identifiers_are_refused_at_once() {
     for (what, member, value) in [
         ("a control character", "payeeFsp", "\u{85}".to_owned()),
         (
-            "another text of a condition",
+            "a condition in another alphabet",
             "condition",
-            format!("{}B", "A".repeat(42)),
+            format!("{}+", "A".repeat(42)),
         ),
     ] {
         let mut order = order.clone();
@@ -210,14 +210,6 @@ async fn a_payee_cannot_answer_past_the_payer() {
         let request = payee.raw(Method::PUT, &error_path).to(to);
         request.body(declined.to_string())
     };
-    refused_later(
-        "a refusal gone astray",
-        payee,
-        decline(THIEF),
-        &path,
-        "3100",
-    )
-    .await;
     for (what, completed) in [
         ("long ago", "2001-01-01T00:00:00.000Z"),
         ("to come", "2099-01-01T00:00:00.000Z"),
@@ -238,8 +230,9 @@ async fn a_payee_cannot_answer_past_the_payer() {
 
     // Nothing of this has ended the transfer.
     assert_eq!(world.books().unwrap().state(&order.transfer_id), "PREPARED");
-    let answer = sent("the refusal", decline(PAYER)).await;
-    assert_eq!(answer.status, 200, "{answer:?}");
+    // Its payee FSP's refusal does, wherever it says that it goes: the thief learns nothing of it.
+    let astray = "a refusal gone astray";
+    refused_later(astray, payee, decline(THIEF), &path, "3100").await;
     let failure = paying.await.unwrap().unwrap_err();
     assert_eq!(failure.error_code.as_deref(), Some("5104"), "{failure:?}");
     world.settled_books().await.unwrap();

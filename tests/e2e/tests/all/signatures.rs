@@ -340,7 +340,8 @@ async fn a_fulfilment_that_is_not_signed_well_leaves_the_transfer_reserved() {
     world.no_complaints().unwrap();
 }
 
-#[tokio::test]
+// A thread of its own sees that the connections to the killed host are gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_change_while_the_host_runs_and_a_broken_file_changes_nothing() {
     let mut scene = Scene::open().await;
     let file = scene.key_file();
@@ -392,7 +393,8 @@ fn ids(world: &World, collection: &str) -> Vec<String> {
     all.into_keys().collect()
 }
 
-#[tokio::test]
+// A thread of its own sees that the connections to the killed host are gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_that_is_lost_before_its_owner_said_a_word_is_missed() {
     let mut scene = Scene::open().await;
     let keys = scene.world.scheme.path().join("keys");
@@ -509,7 +511,8 @@ fn captured<'a>(scene: &'a Scene, date: &str) -> RawRequest<'a> {
         .signed_by(&scene.payer())
 }
 
-#[tokio::test]
+// A thread of its own sees that the connections to the killed host are gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_captured_is_not_taken_again_whatever_its_date_and_after_a_restart() {
     let mut scene = Scene::open().await;
     let date = scene.world.payer().date();

@@ -105,6 +105,9 @@ struct Examined<'a> {
     body: Value,
 }
 
+/// The operation of the definition that only the switch sends.
+const NOT_TAKEN: &str = "patchTransfer";
+
 /// Read a message, of which `headers` is the header section. The subject is told also of a message that is refused.
 pub fn read(
     request: Request,
@@ -119,6 +122,10 @@ pub fn read(
         }
     };
     let subject = subject(&request, &body);
+    // The document asks no header of it, not who sends it either.
+    if request.operation_id == NOT_TAKEN {
+        return (subject, Err(not_taken()));
+    }
     let source = first(&headers, "fspiop-source")
         .unwrap_or_default()
         .to_owned();
@@ -158,6 +165,10 @@ pub fn read(
         judge.take(&message, &signer);
     }
     (subject, result)
+}
+
+fn not_taken() -> ErrorInformation {
+    error("2002", "the switch sends this message, it does not take it")
 }
 
 /// Let pass what a participant says. Whoever is none could be told nothing later, so it is told at once.
@@ -231,10 +242,8 @@ impl<'a> Examined<'a> {
             "fulfilTransfer" => self.fulfil_transfer().map(Inbound::FulfilTransfer),
             "rejectTransfer" => self.reject_transfer().map(Inbound::RejectTransfer),
             "queryTransfer" => self.query_transfer().map(Inbound::QueryTransfer),
-            "patchTransfer" => Err(error(
-                "2002",
-                "the switch sends this message, it does not take it",
-            )),
+            // Refused before: nothing is known of its sender.
+            NOT_TAKEN => Err(not_taken()),
             other => panic!("the OpenAPI document has the operation {other:?}, the code has not"),
         }
     }
