@@ -23,6 +23,7 @@ use crate::facts::Facts;
 use crate::history::{consumers, published, warnings};
 use crate::interfaces::{Row, row_of_event};
 use crate::keys::Keys;
+use crate::payment::Payment;
 use crate::tally::{Before, Entry, Problems, Tally, entries};
 
 /// The hub as participants know it.
@@ -52,6 +53,8 @@ const ALL: [&str; 10] = [
 ];
 /// Longer than any message takes.
 const SOON: Duration = Duration::from_secs(30);
+/// How long the transfer to [`GONE`] waits: nobody will answer.
+const GONE_EXPIRES_IN: Duration = Duration::from_secs(2);
 /// FSPs that leave all answers to the cases.
 const SILENT: &str =
     r#"{"lookup":{"silent":"100%"},"quote":{"silent":"100%"},"transfer":{"silent":"100%"}}"#;
@@ -67,6 +70,8 @@ pub struct Stage {
     before: Mutex<Before>,
     codes: Mutex<BTreeSet<String>>,
     next_party: AtomicU64,
+    /// A payment whose quote [`GONE`] has agreed upon before it was gone.
+    pub(crate) agreed_with_gone: Option<Payment>,
 }
 
 impl Stage {
@@ -111,8 +116,7 @@ impl Stage {
         world.host.kill()?;
         bar(&world.scheme, BARRED).await?;
         world.host.restart()?;
-        world.fsp(GONE).stop().await;
-        let stage = Self {
+        let mut stage = Self {
             office: Office::of(&world.scheme, &world.host, &[])?,
             world,
             keys,
@@ -121,10 +125,15 @@ impl Stage {
             before: Mutex::default(),
             codes: Mutex::default(),
             next_party: AtomicU64::new(1),
+            agreed_with_gone: None,
         };
         for fsp in ALL {
             stage.behaves(fsp, SILENT)?;
         }
+        let payment = Payment::between(&stage, PAYER, GONE).expiring_in(GONE_EXPIRES_IN);
+        payment.agree(&stage).await?;
+        stage.agreed_with_gone = Some(payment);
+        stage.world.fsp(GONE).stop().await;
         Ok(stage)
     }
 

@@ -75,13 +75,22 @@ pub async fn effects(world: &World, subjects: Vec<String>) -> Result<(usize, Vec
             for record in store.history(&subject)? {
                 turns += 1;
                 let steps = record.steps.iter();
-                let done = steps.filter(|step| !matches!(step, Step::Answered { .. }));
+                let done = steps.filter(|step| !is_no_effect(step));
                 effects.extend(done.map(|step| format!("{subject}: {step:?}")));
             }
         }
         Ok((turns, effects))
     })
     .await
+}
+
+/// An answer, or a question to another component: what that did would be a step of its own.
+fn is_no_effect(step: &Step) -> bool {
+    match step {
+        Step::Answered { .. } => true,
+        Step::Called { function, .. } => function.contains("/get-"),
+        _ => false,
+    }
 }
 
 async fn with_store<T: Send + 'static>(

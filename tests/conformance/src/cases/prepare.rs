@@ -1,6 +1,6 @@
 //! Requests for a transfer that the scheme refuses before the payee FSP is asked.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use http::Method;
 use rialto_tests::world::{PAYEE, PAYER};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::case;
 use crate::case::Case;
 use crate::payment::{Leg, Payment, events};
-use crate::stage::{BARRED, CAPPED, GONE, NOBODY, POOR, Stage, fsp_error};
+use crate::stage::{BARRED, CAPPED, NOBODY, POOR, Stage, fsp_error};
 
 pub(super) const CASES: [Case; 12] = [
     case!(
@@ -230,28 +230,12 @@ async fn other_terms(stage: &Stage) -> Result<()> {
 }
 
 async fn unreachable_payee(stage: &Stage) -> Result<()> {
-    // Nobody answers for the one that is gone: it agrees, and then its server is gone.
-    let payment =
-        Payment::between(stage, PAYER, GONE).expiring_in(std::time::Duration::from_secs(2));
-    // A quote needs an FSP that can be asked: this one is agreed with a payee that answers.
-    stage
-        .sends(PAYER, Method::POST, "/quotes")
-        .to(GONE)
-        .json(&payment.quote())
-        .accepted()
-        .await?;
-    let terms = stage
-        .sends(PAYEE, Method::PUT, &payment.quote_path())
-        .header("fspiop-source", GONE);
-    let sent = terms.to(PAYER).json(&payment.terms()).accepted().await?;
-    stage.forwarded(&sent, PAYER).await?;
+    // It has agreed to the quote, and then its server was gone.
+    let payment = stage.agreed_with_gone.clone();
+    let payment = payment.context("the stage has agreed with it")?;
     payment.post(stage, &payment.transfer()).await?;
     stage.hub_refuses(PAYER, &payment.path(), "3303").await?;
     let events = [events::prepared(), events::timed_out()].concat();
     let legs = [Leg::Prepare, Leg::Release];
-    payment.ends(stage, "REJECTED", &legs, &[&events]).await?;
-    // The quote's own request could not be delivered either. The payer FSP is not told: the quote is
-    // accepted.
-    let events = [events::agreed(), vec!["quote-request-undelivered"]].concat();
-    stage.events(&payment.quote_subject(), &events).await
+    payment.ends(stage, "REJECTED", &legs, &[&events]).await
 }

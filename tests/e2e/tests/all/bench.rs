@@ -76,7 +76,7 @@ fn two_seconds_of_payments_have_every_figure() {
 #[test]
 fn signed_payments_are_shown_beside_those_that_are_not() {
     let scheme = TestScheme::demo().unwrap();
-    let options = ["--seconds", "1", "--warm-up", "1", "--concurrency", "4"];
+    let options = ["--seconds", "4", "--warm-up", "1", "--concurrency", "4"];
     let output = rialto_tests::CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |c| {
         c.arg("bench")
             .arg(scheme.path())
