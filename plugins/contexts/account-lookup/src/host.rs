@@ -10,7 +10,7 @@ use crate::bindings::rialto::participant_lifecycle_management::get_participant_i
 use crate::documents::PartyAssociations;
 use crate::settings::Settings;
 use crate::surroundings::{Outcome, Participant, Surroundings};
-use crate::waiting::{Waiting, WaitingTogether, waiting_key, waiting_prefix};
+use crate::waiting::{Pair, Waiting, WaitingTogether, waiting_key, waiting_prefix};
 use crate::{associations, queries};
 use rialto_sdk::bindings::rialto::common::types::PartyId;
 use rialto_sdk::bindings::rialto::host::{clock, scheduling};
@@ -35,6 +35,8 @@ struct Host;
 struct Reminder {
     party_key: String,
     requester: String,
+    #[serde(default)]
+    responder: String,
 }
 
 impl Surroundings for Host {
@@ -71,8 +73,8 @@ impl Surroundings for Host {
         }
     }
 
-    fn waiting_for_update(&self, party_key: &str, requester: &str) -> Option<Waiting> {
-        WAITING.get_for_update(&waiting_key(party_key, requester))
+    fn waiting_for_update(&self, party_key: &str, pair: Pair<'_>) -> Option<Waiting> {
+        WAITING.get_for_update(&waiting_key(party_key, pair))
     }
 
     fn all_waiting(&self, party_key: &str) -> Vec<Waiting> {
@@ -82,7 +84,7 @@ impl Surroundings for Host {
             let page = WAITING.scan(&range, cursor.as_deref(), PAGE);
             all.extend(page.documents.into_iter().map(|(_, waiting)| waiting));
             cursor = page.cursor;
-            // At most one for each participant.
+            // At most one for each two participants, and each waits for a moment.
             if cursor.is_none() {
                 return all;
             }
@@ -90,11 +92,11 @@ impl Surroundings for Host {
     }
 
     fn store_waiting(&mut self, party_key: &str, waiting: &Waiting) {
-        WAITING.put(&waiting_key(party_key, &waiting.requester), waiting);
+        WAITING.put(&waiting_key(party_key, waiting.pair()), waiting);
     }
 
-    fn end_waiting(&mut self, party_key: &str, requester: &str) {
-        WAITING.delete(&waiting_key(party_key, requester));
+    fn end_waiting(&mut self, party_key: &str, pair: Pair<'_>) {
+        WAITING.delete(&waiting_key(party_key, pair));
     }
 
     fn waiting_together_for_update(&self, party_key: &str) -> Option<WaitingTogether> {
@@ -109,17 +111,18 @@ impl Surroundings for Host {
         }
     }
 
-    fn remind(&mut self, party_key: &str, requester: &str, due: u64) {
+    fn remind(&mut self, party_key: &str, pair: Pair<'_>, due: u64) {
         let reminder = Reminder {
             party_key: party_key.to_owned(),
-            requester: requester.to_owned(),
+            requester: pair.requester.to_owned(),
+            responder: pair.responder.to_owned(),
         };
         let payload = serde_json::to_string(&reminder).expect("strings always have a JSON text");
-        scheduling::set_reminder(&waiting_key(party_key, requester), due, &payload);
+        scheduling::set_reminder(&waiting_key(party_key, pair), due, &payload);
     }
 
-    fn forget(&mut self, party_key: &str, requester: &str) {
-        scheduling::cancel_reminder(&waiting_key(party_key, requester));
+    fn forget(&mut self, party_key: &str, pair: Pair<'_>) {
+        scheduling::cancel_reminder(&waiting_key(party_key, pair));
     }
 
     fn publish(&mut self, outcome: Outcome) {
@@ -230,9 +233,14 @@ impl reminder_handler::Guest for Component {
         let Reminder {
             party_key,
             requester,
+            responder,
         } = rialto_sdk::documents::read(&payload)
             .unwrap_or_else(|problem| panic!("the reminder {id:?} cannot be read: {problem}"));
-        if let Some(party) = queries::elapse(&mut Host, &party_key, &requester) {
+        let pair = Pair {
+            requester: &requester,
+            responder: &responder,
+        };
+        if let Some(party) = queries::elapse(&mut Host, &party_key, pair) {
             about(&party);
         }
     }

@@ -5,7 +5,7 @@ use crate::bindings::exports::rialto::fsp_interop_api as asked;
 use crate::bindings::rialto::account_lookup as events;
 use crate::documents::party_key;
 use crate::surroundings::{Outcome, Surroundings, check_requester};
-use crate::waiting::{Waiting, remembered};
+use crate::waiting::{Pair, Waiting, remembered};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
 use rialto_sdk::errors::error;
 use rialto_sdk::messages::{MessageDocument, PartyDocument, party_path};
@@ -46,7 +46,7 @@ fn find_responder(
     }
 }
 
-/// Keep the query in its requester's place, until its FSP answers or the time is over.
+/// Keep the query in the place of its requester and its FSP, until that answers or the time is over.
 fn wait(
     around: &mut impl Surroundings,
     event: &asked::party_query_received::Event,
@@ -64,7 +64,7 @@ fn wait(
         answers: 1,
         message: remembered(&event.message),
     };
-    match around.waiting_for_update(&key, &event.requester_fsp) {
+    match around.waiting_for_update(&key, query.pair()) {
         // The reminder that is set comes first; it is set anew when it finds that it is too early.
         Some(mut waiting) => {
             waiting.replace(query);
@@ -72,7 +72,7 @@ fn wait(
         }
         None => {
             around.store_waiting(&key, &query);
-            around.remind(&key, &event.requester_fsp, due);
+            around.remind(&key, query.pair(), due);
         }
     }
 }
@@ -138,8 +138,11 @@ fn answered(
         None => longest_waiting(around, &party_key, responder),
     };
     let waiting = requester.and_then(|requester| {
-        let waiting = around.waiting_for_update(&party_key, &requester);
-        waiting.filter(|waiting| waiting.responder == responder)
+        let pair = Pair {
+            requester: &requester,
+            responder,
+        };
+        around.waiting_for_update(&party_key, pair)
     });
     let Some(mut waiting) = waiting else {
         return answered_together(around, &party_key, responder, named);
@@ -147,8 +150,8 @@ fn answered(
     if waiting.is_answered_and_waits_on() {
         around.store_waiting(&party_key, &waiting);
     } else {
-        around.end_waiting(&party_key, &waiting.requester);
-        around.forget(&party_key, &waiting.requester);
+        around.end_waiting(&party_key, waiting.pair());
+        around.forget(&party_key, waiting.pair());
     }
     Some(Answered {
         requester: waiting.requester,
@@ -183,16 +186,17 @@ fn answered_together(
 
 /// A requester's query may have waited long enough: tell it. Answers the party, for the turn's
 /// history.
-pub fn elapse(around: &mut impl Surroundings, party_key: &str, requester: &str) -> Option<PartyId> {
+pub fn elapse(around: &mut impl Surroundings, party_key: &str, pair: Pair<'_>) -> Option<PartyId> {
+    let requester = pair.requester;
     let (mut party, mut next) = (None, None);
     let mut elapsed = Vec::new();
     // What the reminder was set for may have been answered meanwhile, or asked again.
-    if let Some(waiting) = around.waiting_for_update(party_key, requester) {
+    if let Some(waiting) = around.waiting_for_update(party_key, pair) {
         party = Some(waiting.party.clone());
         if waiting.due > around.now() {
             next = Some(waiting.due);
         } else {
-            around.end_waiting(party_key, requester);
+            around.end_waiting(party_key, pair);
             elapsed.push((waiting.responder, waiting.message));
         }
     }
@@ -208,7 +212,7 @@ pub fn elapse(around: &mut impl Surroundings, party_key: &str, requester: &str) 
         party = Some(together.party);
     }
     if let Some(due) = next {
-        around.remind(party_key, requester, due);
+        around.remind(party_key, pair, due);
     }
     let party = PartyId::from(party?);
     for (responder, query) in elapsed {

@@ -3,7 +3,7 @@
 use crate::bindings::rialto::account_lookup as events;
 use crate::documents::PartyAssociations;
 use crate::settings::Settings;
-use crate::waiting::{Waiting, WaitingTogether};
+use crate::waiting::{Pair, Waiting, WaitingTogether};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::errors::error;
 
@@ -53,22 +53,22 @@ pub trait Surroundings {
     /// forgotten.
     fn store_associations(&mut self, party_key: &str, associations: &PartyAssociations);
     /// A requester's query that waits for a party, in order to change it.
-    fn waiting_for_update(&self, party_key: &str, requester: &str) -> Option<Waiting>;
-    /// All queries that wait for a party, by requester.
+    fn waiting_for_update(&self, party_key: &str, pair: Pair<'_>) -> Option<Waiting>;
+    /// All queries that wait for a party.
     fn all_waiting(&self, party_key: &str) -> Vec<Waiting>;
     /// Store a query that waits.
     fn store_waiting(&mut self, party_key: &str, waiting: &Waiting);
     /// A requester no longer waits for a party.
-    fn end_waiting(&mut self, party_key: &str, requester: &str);
+    fn end_waiting(&mut self, party_key: &str, pair: Pair<'_>);
     /// The queries for a party that waited before each had a document of its own, in order to change
     /// them.
     fn waiting_together_for_update(&self, party_key: &str) -> Option<WaitingTogether>;
     /// Store them; nothing is kept when none waits.
     fn store_waiting_together(&mut self, party_key: &str, waiting: &WaitingTogether);
     /// Be reminded of what a requester waits for, in place of an earlier reminder of it.
-    fn remind(&mut self, party_key: &str, requester: &str, due: u64);
+    fn remind(&mut self, party_key: &str, pair: Pair<'_>, due: u64);
     /// No longer be reminded of it.
-    fn forget(&mut self, party_key: &str, requester: &str);
+    fn forget(&mut self, party_key: &str, pair: Pair<'_>);
     /// Publish an outcome.
     fn publish(&mut self, outcome: Outcome);
     /// Tell the operator of an answer that nobody waits for.

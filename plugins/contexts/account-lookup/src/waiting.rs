@@ -1,21 +1,37 @@
-//! What this context stores of queries that wait for an answer: a document for each party and
-//! requester, which nobody but that requester can make grow or go.
+//! What this context stores of queries that wait for an answer: a document for each party, requester and
+//! FSP that was asked. A query is not signed: who asks in another's name, of another FSP, takes nothing from
+//! what waits already.
 
-use crate::documents::escape;
 use rialto_sdk::bindings::rialto::common::types::Message;
+use rialto_sdk::canonical::sha256_hex;
 use rialto_sdk::media::{Resource, shaping};
 use rialto_sdk::messages::{MessageDocument, PartyDocument};
 use serde::{Deserialize, Serialize};
 
-/// What stands between a party's key and a requester's id. Neither of them has three slashes in a row,
-/// begins or ends with one: a party's identifier and sub-id are never empty.
+/// What stands between a party's key and the rest. No key has three slashes in a row or ends with one: a
+/// party's identifier and sub-id are never empty.
 const BETWEEN: &str = "///";
 
-/// The id under which a requester's query for a party waits, and that of its reminder: at most 251
+/// Who waits for whose answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pair<'a> {
+    /// Who asked.
+    pub requester: &'a str,
+    /// Who was asked; empty in a reminder that was set before this was part of it.
+    pub responder: &'a str,
+}
+
+/// The id under which a requester's query for a party waits, and that of its reminder: at most 187
 /// bytes, of the 256 that the host allows.
 #[must_use]
-pub fn waiting_key(party_key: &str, requester: &str) -> String {
-    format!("{}{}", waiting_prefix(party_key), escape(requester))
+pub fn waiting_key(party_key: &str, pair: Pair<'_>) -> String {
+    let text = serde_json::to_string(&[pair.requester, pair.responder]);
+    let text = text.expect("strings always have a JSON text");
+    format!(
+        "{}{}",
+        waiting_prefix(party_key),
+        sha256_hex(text.as_bytes())
+    )
 }
 
 /// How the ids of all queries for one party begin.
@@ -24,9 +40,9 @@ pub fn waiting_prefix(party_key: &str) -> String {
     format!("{party_key}{BETWEEN}")
 }
 
-/// A requester's query for a party. Asking again takes its place: who was asked, until when, and in
+/// A requester's query for a party, of one FSP. Asking that FSP again takes its place: until when, and in
 /// which version the requester is told of a failure are those of the latest query. What is counted
-/// is how many answers its FSP still owes, for each query was passed on.
+/// is how many answers the FSP still owes, for each query was passed on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waiting {
@@ -45,14 +61,19 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Take the place of what waited here. What another FSP was asked before is not waited for any
-    /// longer.
+    /// Who waits for whom.
+    #[must_use]
+    pub fn pair(&self) -> Pair<'_> {
+        Pair {
+            requester: &self.requester,
+            responder: &self.responder,
+        }
+    }
+
+    /// Take the place of what waited here.
     pub fn replace(&mut self, query: Self) {
-        let before = if self.responder == query.responder {
-            self.answers
-        } else {
-            0
-        };
+        assert_eq!(self.pair(), query.pair(), "another's place is taken");
+        let before = self.answers;
         *self = query;
         self.answers = self.answers.saturating_add(before);
     }
@@ -146,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn each_party_and_requester_has_a_place_of_its_own() {
+    fn each_party_requester_and_responder_has_a_place_of_its_own() {
         let long = "ü".repeat(128);
         let parties = [
             party("a", None),
@@ -167,8 +188,15 @@ mod tests {
         ];
         let mut keys = std::collections::BTreeSet::new();
         for party in &parties {
-            for requester in requesters {
-                let key = waiting_key(&party_key(party), requester);
+            for (requester, responder) in requesters
+                .iter()
+                .flat_map(|one| requesters.iter().map(move |two| (one, two)))
+            {
+                let pair = Pair {
+                    requester,
+                    responder,
+                };
+                let key = waiting_key(&party_key(party), pair);
                 assert!(key.len() <= 256, "{key}");
                 for other in &parties {
                     let is_its = key.starts_with(&waiting_prefix(&party_key(other)));
@@ -177,6 +205,9 @@ mod tests {
                 keys.insert(key);
             }
         }
-        assert_eq!(keys.len(), parties.len() * requesters.len());
+        assert_eq!(
+            keys.len(),
+            parties.len() * requesters.len() * requesters.len()
+        );
     }
 }

@@ -13,7 +13,7 @@
 //! | [`query`] | an FSP asks for a transfer, and how a state is told |
 //! | [`reports`] | what became of the messages to participants |
 //! | [`index`] | which transfers there are, by time |
-//! | [`sweep`] | what is reserved past its expiry without a reminder |
+//! | [`sweep`] | what is reserved past its expiry |
 //! | [`endings`] | operators have a stuck transfer ended |
 //! | [`api`], [`views`] | transfers for operators, over HTTP |
 //! | [`retention`] | what goes to an archive when it is over, and what stays of it |

@@ -1,6 +1,5 @@
-//! The sweep: transfers that are reserved past their expiry and of which nobody will be reminded. Each is
-//! reported and gets its reminder again, due at once; what the reminder then does is the timeout's matter, so
-//! that a fulfilment that came in time and still waits is not overtaken.
+//! The sweep: transfers that are reserved past their expiry. Each is reported, and nothing is done to it: its
+//! timeout may wait for a fulfilment that came in time, and what would end it must not overtake that.
 
 use crate::index::{self, Entry, Span};
 use crate::surroundings::Surroundings;
@@ -10,7 +9,7 @@ use rialto_sdk::logging::Level;
 use rialto_sdk::operators::paging::Items;
 use rialto_sdk::operators::{Paging, Problem};
 
-/// Sweep a part of the order of time: answers the transfers that were put right, and where to go on.
+/// Sweep a part of the order of time: answers the transfers that were found, and where to go on.
 ///
 /// # Errors
 /// When the cursor is not of this list.
@@ -24,19 +23,16 @@ pub fn sweep<W: Surroundings + Store>(
         if now < entry.expires {
             return None;
         }
-        let is_stuck = world
+        let is_reserved = world
             .read_transfer(id)
             .is_some_and(|transfer| transfer.state == State::Prepared);
-        if !is_stuck {
+        if !is_reserved {
             return None;
         }
-        let was_waiting = world.delete_reminder(id);
-        world.create_reminder(id, entry.expires);
-        if was_waiting {
-            return None;
-        }
-        let line = format!("transfer {id} was reserved past its expiry without a reminder");
-        world.log(Level::Error, &line);
+        world.log(
+            Level::Error,
+            &format!("transfer {id} is reserved past its expiry"),
+        );
         Some(id.to_owned())
     })
 }

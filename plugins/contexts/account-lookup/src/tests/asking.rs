@@ -137,15 +137,13 @@ fn a_query_asked_again_takes_the_place_of_the_one_before() {
     };
     world.ask_with("payerfsp", Some("payeefsp"), &version("1.1"));
     world.pass(20_000);
-    world.ask_with("payerfsp", Some("otherfsp"), &version("1.0"));
+    world.ask_with("payerfsp", Some("payeefsp"), &version("1.0"));
     assert_eq!((world.waiting.len(), world.reminders.len()), (1, 1));
-    // Who was asked before is not waited for.
-    assert_eq!(world.answer("payeefsp", Some("payerfsp")), None);
     // The reminder of the first one ends nothing.
     world.pass(10_000);
-    assert_eq!(world.last(), "payerfsp asks otherfsp");
+    assert_eq!(world.last(), "payerfsp asks payeefsp");
     world.pass(19_999);
-    assert_eq!(world.last(), "payerfsp asks otherfsp");
+    assert_eq!(world.last(), "payerfsp asks payeefsp");
     world.pass(1);
     assert_eq!(world.last(), "2004 for payerfsp");
     assert_eq!(world.outcomes.len(), 3, "it is told once");
@@ -156,7 +154,22 @@ fn a_query_asked_again_takes_the_place_of_the_one_before() {
         event.message.headers,
         "content-type: application/vnd.interoperability.parties+json;version=1.0\n"
     );
-    assert!(event.error.description.contains("otherfsp"));
+    assert!(event.error.description.contains("payeefsp"));
+    assert!(world.waiting.is_empty() && world.reminders.is_empty());
+}
+
+/// A query is not signed: anybody can ask in another FSP's name.
+#[test]
+fn who_asks_another_fsp_in_a_requesters_name_takes_no_answer_from_it() {
+    let mut world = World::new();
+    world.ask("payerfsp", Some("payeefsp"));
+    world.ask("payerfsp", Some("otherfsp"));
+    assert_eq!(
+        world.answer("payeefsp", Some("payerfsp")).as_deref(),
+        Some("payeefsp answers payerfsp")
+    );
+    world.pass(60_000);
+    assert_eq!(world.last(), "2004 for payerfsp");
     assert!(world.waiting.is_empty() && world.reminders.is_empty());
 }
 
@@ -194,7 +207,11 @@ fn what_waited_before_each_query_had_a_document_of_its_own_still_ends() {
     let stored = serde_json::from_str(stored).unwrap();
     world.together.insert("MSISDN/123".to_owned(), stored);
     for (requester, due) in [("payerfsp", 31_000), ("otherfsp", 32_000)] {
-        world.remind("MSISDN/123", requester, due);
+        let pair = Pair {
+            requester,
+            responder: "",
+        };
+        world.remind("MSISDN/123", pair, due);
     }
     assert_eq!(world.answer("otherfsp", Some("payerfsp")), None);
     let answer = world.answer("payeefsp", Some("payerfsp"));
@@ -220,19 +237,15 @@ fn every_requester_that_waits_is_told_and_nobody_is_told_too_much() {
         let mut dice = Dice::new(seed);
         let mut world = World::new();
         let fsps = ["payerfsp", "payeefsp", "otherfsp"];
-        // Of each requester: whom it asked last, and how many answers that FSP owes.
-        let mut open: BTreeMap<String, (String, u32)> = BTreeMap::new();
+        // Of each requester and each FSP that it asked: how many answers are owed.
+        let mut open: BTreeMap<(String, String), u32> = BTreeMap::new();
         for _ in 0..60 {
             let (one, two) = (*dice.pick(&fsps), *dice.pick(&fsps));
             let before = world.outcomes.len();
             match dice.below(4) {
                 0 => {
                     world.ask(one, Some(two));
-                    let place = open.entry(one.to_owned()).or_default();
-                    if place.0 != two {
-                        *place = (two.to_owned(), 0);
-                    }
-                    place.1 += 1;
+                    *open.entry((one.to_owned(), two.to_owned())).or_default() += 1;
                 }
                 1 => drop(world.answer(one, Some(two))),
                 2 => drop(world.answer(one, None)),
@@ -241,18 +254,21 @@ fn every_requester_that_waits_is_told_and_nobody_is_told_too_much() {
             for outcome in &world.outcomes[before..] {
                 match outcome {
                     Outcome::Answered(event) => {
-                        let place = open.get_mut(&event.requester_fsp).unwrap();
-                        assert_eq!(place.0, event.responder_fsp, "seed {seed}");
-                        place.1 = place.1.checked_sub(1).expect("an answer too many");
+                        let pair = (event.requester_fsp.clone(), event.responder_fsp.clone());
+                        let owed = open.get_mut(&pair).unwrap();
+                        *owed = owed.checked_sub(1).expect("an answer too many");
                     }
                     Outcome::Failed(event) => {
-                        let place = open.remove(&event.requester_fsp).unwrap();
-                        assert!(place.1 > 0, "seed {seed}: told of nothing");
+                        let text = &event.error.description;
+                        let responder = text.rsplit(' ').next().unwrap().to_owned();
+                        let pair = (event.requester_fsp.clone(), responder);
+                        let owed = open.remove(&pair).unwrap();
+                        assert!(owed > 0, "seed {seed}: told of nothing");
                     }
                     _ => {}
                 }
             }
-            open.retain(|_, place| place.1 > 0);
+            open.retain(|_, owed| *owed > 0);
             assert_eq!(world.reminders.len(), open.len(), "seed {seed}");
             assert_eq!(world.waiting.len(), open.len(), "seed {seed}");
         }

@@ -7,7 +7,7 @@ use crate::bindings::exports::rialto::fsp_interop_api as asked;
 use crate::documents::PartyAssociations;
 use crate::settings::{Settings, Takeover};
 use crate::surroundings::{Outcome, Participant, Surroundings};
-use crate::waiting::{Waiting, WaitingTogether, waiting_key, waiting_prefix};
+use crate::waiting::{Pair, Waiting, WaitingTogether, waiting_key, waiting_prefix};
 use crate::{associations, queries};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use rialto_sdk::errors::error;
@@ -21,7 +21,7 @@ struct World {
     associations: BTreeMap<String, PartyAssociations>,
     waiting: BTreeMap<String, String>,
     together: BTreeMap<String, WaitingTogether>,
-    reminders: BTreeMap<(String, String), u64>,
+    reminders: BTreeMap<(String, String, String), u64>,
     outcomes: Vec<Outcome>,
     notes: std::cell::RefCell<Vec<String>>,
 }
@@ -50,8 +50,8 @@ impl Surroundings for World {
                 .insert(party_key.to_owned(), associations.clone());
         }
     }
-    fn waiting_for_update(&self, party_key: &str, requester: &str) -> Option<Waiting> {
-        let body = self.waiting.get(&waiting_key(party_key, requester))?;
+    fn waiting_for_update(&self, party_key: &str, pair: Pair<'_>) -> Option<Waiting> {
+        let body = self.waiting.get(&waiting_key(party_key, pair))?;
         Some(serde_json::from_str(body).unwrap())
     }
     fn all_waiting(&self, party_key: &str) -> Vec<Waiting> {
@@ -66,10 +66,10 @@ impl Surroundings for World {
     fn store_waiting(&mut self, party_key: &str, waiting: &Waiting) {
         let body = serde_json::to_string(waiting).unwrap();
         self.waiting
-            .insert(waiting_key(party_key, &waiting.requester), body);
+            .insert(waiting_key(party_key, waiting.pair()), body);
     }
-    fn end_waiting(&mut self, party_key: &str, requester: &str) {
-        self.waiting.remove(&waiting_key(party_key, requester));
+    fn end_waiting(&mut self, party_key: &str, pair: Pair<'_>) {
+        self.waiting.remove(&waiting_key(party_key, pair));
     }
     fn waiting_together_for_update(&self, party_key: &str) -> Option<WaitingTogether> {
         self.together.get(party_key).cloned()
@@ -81,13 +81,15 @@ impl Surroundings for World {
             self.together.insert(party_key.to_owned(), waiting.clone());
         }
     }
-    fn remind(&mut self, party_key: &str, requester: &str, due: u64) {
+    fn remind(&mut self, party_key: &str, pair: Pair<'_>, due: u64) {
+        let (requester, responder) = (pair.requester.to_owned(), pair.responder.to_owned());
         self.reminders
-            .insert((party_key.to_owned(), requester.to_owned()), due);
+            .insert((party_key.to_owned(), requester, responder), due);
     }
-    fn forget(&mut self, party_key: &str, requester: &str) {
+    fn forget(&mut self, party_key: &str, pair: Pair<'_>) {
+        let (requester, responder) = (pair.requester.to_owned(), pair.responder.to_owned());
         self.reminders
-            .remove(&(party_key.to_owned(), requester.to_owned()));
+            .remove(&(party_key.to_owned(), requester, responder));
     }
     fn publish(&mut self, outcome: Outcome) {
         self.outcomes.push(outcome);
@@ -204,7 +206,11 @@ impl World {
             .collect();
         for id in due {
             self.reminders.remove(&id);
-            queries::elapse(self, &id.0, &id.1);
+            let pair = Pair {
+                requester: &id.1,
+                responder: &id.2,
+            };
+            queries::elapse(self, &id.0, pair);
         }
     }
 
