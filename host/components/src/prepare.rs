@@ -434,8 +434,6 @@ fn error_line(error: &wasmtime::Error) -> String {
     causes.join(": ")
 }
 
-/// What is wrong with bytes that cannot be compiled. What the compiler says of bytes that are no
-/// WebAssembly is about the text format, which nobody meant.
 /// What to do about a component that wants more memory than it may have; nothing for other failures.
 fn of_memory(why: &str) -> &'static str {
     if why.contains(SHORT_OF_MEMORY) {
@@ -456,6 +454,8 @@ fn of_the_pools(why: &str) -> &'static str {
     }
 }
 
+/// What is wrong with bytes that cannot be compiled. What the compiler says of bytes that are no
+/// WebAssembly is about the text format, which nobody meant.
 fn not_a_component(c: &ComponentSpec, error: &wasmtime::Error) -> Problem {
     let (why, help) = match &*c.bytes {
         [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => (

@@ -121,13 +121,15 @@ impl Refusals {
     }
 }
 
-/// The beginning of a text, with a sign where it is cut.
+/// The beginning of a text, with a sign where it is cut. What a stranger has written must not steer the
+/// terminal of who reads it, nor look like another's line.
 fn cut(text: &str) -> String {
-    if text.len() <= TEXT_BYTES_MAX {
-        return text.to_owned();
-    }
     let end = text.floor_char_boundary(TEXT_BYTES_MAX);
-    format!("{}…", &text[..end])
+    let mut shown = text[..end].replace(char::is_control, " ");
+    if end < text.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 fn kind_of(kind: ViolationKind) -> &'static str {
@@ -189,6 +191,13 @@ mod tests {
         let kept = refusals.0.lock();
         assert_eq!(kept.of_each.values().sum::<usize>(), ALL_MAX);
         assert_eq!(kept.of_each.len(), ALL_MAX, "nothing of who is gone");
+    }
+
+    #[test]
+    fn a_text_that_would_steer_a_terminal_is_shown_without_it() {
+        let shown = cut("a\u{1b}[2J\nb\u{9b}1m");
+        assert_eq!(shown, "a [2J b 1m");
+        assert_eq!(cut(&"ü".repeat(600)).chars().count(), 513);
     }
 
     #[test]
