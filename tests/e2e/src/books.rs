@@ -39,7 +39,7 @@ impl Account {
     }
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
     debit_account: String,
@@ -49,7 +49,7 @@ struct Entry {
     correlation_id: String,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Reservation {
     amount: String,
@@ -57,7 +57,7 @@ struct Reservation {
     state: String,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ReservationAccounts {
     payer_position: String,
@@ -65,7 +65,7 @@ struct ReservationAccounts {
 }
 
 /// A transfer's document, as far as the tests look at it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Transfer {
     /// `PREPARED`, `COMMITTED` and so on.
@@ -82,7 +82,7 @@ impl Transfer {
 }
 
 /// See the module's documentation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Books {
     accounts: BTreeMap<String, Account>,
     entries: BTreeMap<String, Entry>,

@@ -187,12 +187,15 @@ impl World {
     /// When that does not come in time.
     pub async fn settled_books(&self) -> anyhow::Result<Books> {
         until("the transfers end", SETTLED_WITHIN, async || {
-            let books = self.books()?;
+            // The books are read in parts: a payment may end between two of them.
+            let (before, books) = (self.books()?, self.books()?);
             let open = books.open();
-            Ok(if open.is_empty() {
-                Ok(books)
-            } else {
+            Ok(if !open.is_empty() {
                 Err(open.join("; "))
+            } else if before != books {
+                Err("something is booked just now".to_owned())
+            } else {
+                Ok(books)
             })
         })
         .await
