@@ -78,12 +78,14 @@ impl Health {
         }
     }
 
+    /// Who watches is told of what is otherwise than before, and of nothing else.
     async fn tell(&self, told: &mut BTreeMap<String, bool>, now: BTreeMap<String, bool>) {
         let mut reporter = self.reporter.clone();
         for name in told.keys().filter(|name| !now.contains_key(*name)) {
             reporter.clear_service_status(name).await;
         }
-        for (name, whole) in &now {
+        let changed = |(name, whole): &(&String, &bool)| told.get(*name) != Some(*whole);
+        for (name, whole) in now.iter().filter(changed) {
             let status = if *whole {
                 ServingStatus::Serving
             } else {
@@ -97,8 +99,11 @@ impl Health {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+    use std::task::Poll;
     use std::time::Duration;
 
+    use tokio_stream::{Stream as _, StreamExt as _};
     use tonic::Request;
     use tonic_health::pb::HealthCheckRequest;
     use tonic_health::pb::health_server::Health as _;
@@ -119,6 +124,25 @@ mod tests {
         };
         let reached = tokio::time::timeout(Duration::from_secs(60), reached).await;
         assert!(reached.is_ok(), "it never says {wanted}");
+    }
+
+    #[tokio::test]
+    async fn who_watches_is_told_only_of_changes() {
+        let health = Health::new(watch::channel(Arc::default()).1);
+        let mut told = BTreeMap::new();
+        let is = |whole| BTreeMap::from([(ALL.to_owned(), whole)]);
+        health.tell(&mut told, is(true)).await;
+        let service = HealthService::from_health_reporter(health.reporter.clone());
+        let asked = Request::new(HealthCheckRequest::default());
+        let mut watched = Box::pin(service.watch(asked).await.unwrap().into_inner());
+        let first = watched.next().await.unwrap().unwrap();
+        assert_eq!(first.status, ServingStatus::Serving as i32);
+        health.tell(&mut told, is(true)).await;
+        let is_told = poll_fn(|cx| Poll::Ready(watched.as_mut().poll_next(cx).is_ready()));
+        assert!(!is_told.await, "told again");
+        health.tell(&mut told, is(false)).await;
+        let next = watched.next().await.unwrap().unwrap();
+        assert_eq!(next.status, ServingStatus::NotServing as i32);
     }
 
     #[tokio::test]
