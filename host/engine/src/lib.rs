@@ -45,6 +45,7 @@ pub mod time;
 pub mod turn;
 mod validate;
 mod waiting;
+mod workers;
 
 pub use answers::Answering;
 pub use engine::{Asker, Busy, Engine, Environment, Handled, Handler, Recovery};

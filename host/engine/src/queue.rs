@@ -14,7 +14,8 @@ use crate::documents::Cell;
 use crate::ids::{Name, TurnId};
 use crate::origin::Origin;
 use crate::stimulus::{Stimulus, Waiter};
-use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard};
+use crate::workers::{Worker, Workers};
 
 /// Jobs of work begun before that are taken one after the other while requests wait.
 const WORK_IN_A_ROW_MAX: u32 = 8;
@@ -66,6 +67,7 @@ struct Ready {
     /// The place of the next job that comes, and the one before the first that was put first.
     next_arrival: i64,
     next_first: i64,
+    workers: Workers,
     closed: bool,
 }
 
@@ -118,7 +120,6 @@ pub(crate) enum Offered {
 #[derive(Default)]
 pub(crate) struct Queue {
     ready: Mutex<Ready>,
-    signal: Condvar,
     /// Jobs that are ready or running: while it is 0 nothing more is coming for the next group.
     active: AtomicUsize,
     /// Jobs that are not done: also those that queue for a document.
@@ -171,8 +172,9 @@ impl Queue {
 
     /// A job that is new to the queue.
     pub fn push(&self, job: Box<Job>) {
-        self.ready_now(&mut self.ready.lock(), job);
-        self.signal.notify_one();
+        let mut ready = self.ready.lock();
+        self.ready_now(&mut ready, job);
+        call(ready);
     }
 
     /// A job from outside: given back when the queue is closed, for nobody would take it.
@@ -182,8 +184,7 @@ impl Queue {
             return Err(job);
         }
         self.ready_now(&mut ready, job);
-        drop(ready);
-        self.signal.notify_one();
+        call(ready);
         Ok(())
     }
 
@@ -229,8 +230,7 @@ impl Queue {
         ready.next_arrival += 1;
         self.active.fetch_add(1, Ordering::AcqRel);
         ready.clients.push(client, job);
-        drop(ready);
-        self.signal.notify_one();
+        call(ready);
         instead.map_or(Offered::Taken, Offered::Instead)
     }
 
@@ -247,8 +247,7 @@ impl Queue {
         job.arrival = ready.next_first;
         ready.next_first -= 1;
         ready.work.push_front(job);
-        drop(ready);
-        self.signal.notify_one();
+        call(ready);
     }
 
     /// A job that was taken is done, or waits somewhere else now. Answers whether all are.
@@ -258,18 +257,48 @@ impl Queue {
         before == 1
     }
 
-    /// The next job; waits for one. None when the queue is closed.
-    pub fn pop_wait(&self) -> Option<Box<Job>> {
+    /// So many workers run jobs at once as long as none of them is slow.
+    pub fn set_at_once(&self, at_once: usize) {
+        self.ready.lock().workers.set_at_once(at_once);
+    }
+
+    /// A thread that is to take jobs.
+    pub fn worker(&self) -> Worker {
+        self.ready.lock().workers.join()
+    }
+
+    /// The next job for a worker, which is through with whatever it had; waits for one. None when the queue
+    /// is closed.
+    pub fn pop_wait(&self, worker: &Worker) -> Option<Box<Job>> {
         let mut ready = self.ready.lock();
+        ready.workers.returned(worker);
         loop {
             if ready.closed {
                 return None;
             }
-            let full = self.is_full(&ready);
-            if let Some(job) = ready.next(full) {
-                return Some(job);
+            if ready.workers.may_take() {
+                let full = self.is_full(&ready);
+                if let Some(job) = ready.next(full) {
+                    ready.workers.took(worker);
+                    return Some(job);
+                }
             }
-            self.signal.wait(&mut ready);
+            ready.workers.waits(worker);
+            worker.signal.wait(&mut ready);
+            ready.workers.woke(worker);
+        }
+    }
+
+    /// Look which workers are slow, and have others take the jobs that wait behind them.
+    pub fn look_at_workers(&self) {
+        let mut ready = self.ready.lock();
+        ready.workers.look();
+        let called: Vec<_> = (0..ready.len())
+            .map_while(|_| ready.workers.call())
+            .collect();
+        drop(ready);
+        for signal in called {
+            signal.notify_one();
         }
     }
 
@@ -336,9 +365,18 @@ impl Queue {
         let mut ready = self.ready.lock();
         ready.closed = true;
         self.closed.store(true, Ordering::Release);
-        self.signal.notify_all();
+        ready.workers.dismiss();
         let mut jobs = std::mem::take(&mut ready.work);
         jobs.extend(ready.clients.drain());
         jobs
+    }
+}
+
+/// Call a worker for a job that is ready, if one waits and may run.
+fn call(mut ready: MutexGuard<'_, Ready>) {
+    let signal = ready.workers.call();
+    drop(ready);
+    if let Some(signal) = signal {
+        signal.notify_one();
     }
 }

@@ -12,7 +12,7 @@ mod real {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
     pub(crate) use std::thread::yield_now;
 
-    pub(crate) use parking_lot::{Condvar, Mutex, RwLock};
+    pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 }
 
 /// shuttle's primitives with parking_lot's interface.

@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::engine::Engine;
 
 /// The longest time between two looks at the clock, in milliseconds: reminders that are set for
-/// earlier than what the timer waits for are late by at most this.
+/// earlier than what the timer waits for are late by at most this. A turn that is there at two looks is slow.
 const TIMER_PERIOD_MS: u64 = 10;
 
 /// Stack of a thread: components that call each other are nested on it. Only what is used is taken.
@@ -27,11 +27,24 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Start them.
+    /// Start them: so many workers, all of which may run turns at once.
     ///
     /// # Errors
     /// When the operating system gives no more threads.
     pub fn start(engine: &Engine, workers: usize) -> std::io::Result<Self> {
+        Self::start_with_spares(engine, workers, workers)
+    }
+
+    /// Start them: so many workers, of which so many run turns at once, and one more for each turn that takes
+    /// longer than 10 ms.
+    ///
+    /// # Errors
+    /// When the operating system gives no more threads.
+    pub fn start_with_spares(
+        engine: &Engine,
+        workers: usize,
+        at_once: usize,
+    ) -> std::io::Result<Self> {
         let stopping = Arc::new((AtomicBool::new(false), Mutex::new(()), Condvar::new()));
         let mut threads = Self {
             engine: engine.clone(),
@@ -40,9 +53,12 @@ impl Threads {
             committer: None,
             others: Vec::new(),
         };
+        engine.shared.queue.set_at_once(at_once);
         for n in 0..workers.max(1) {
             let worker = spawn(engine, &format!("turn-{n}"), |engine| {
-                while let Some(job) = engine.shared.queue.pop_wait() {
+                let queue = &engine.shared.queue;
+                let worker = queue.worker();
+                while let Some(job) = queue.pop_wait(&worker) {
                     engine.run_on(job);
                 }
             })?;
@@ -54,6 +70,7 @@ impl Threads {
             let mut guard = lock.lock();
             while !stop.load(Ordering::Acquire) {
                 engine.fire_due();
+                engine.shared.queue.look_at_workers();
                 signal.wait_for(&mut guard, Duration::from_millis(TIMER_PERIOD_MS));
             }
         })?;

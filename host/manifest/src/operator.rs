@@ -469,7 +469,7 @@ pub struct Signatures {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Engine {
-    /// Threads that run turns; four for each core unless said, because some wait for a document or run a slow component while others go on.
+    /// Threads that run turns. Unless said there are four for each core, because some wait for the disk or run a slow component while others go on; as many turns run at once as there are cores (two at least), and one more for each turn that takes longer than 10 ms. If it is said, all of them may run turns at once.
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,

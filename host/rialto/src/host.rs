@@ -44,7 +44,8 @@ use crate::store_metrics::StoreCollector;
 
 /// Turn workers for each core, unless the operator says: a turn that meets a document of another
 /// one, or reads one from the disk, holds its thread meanwhile, and one that runs a slow component
-/// holds it for long. With one worker a core, cores would idle. rialto.toml's schema says the same.
+/// holds it for long. With one worker a core, cores would idle. As many run at once as there are cores, and one
+/// more for each that is slow: more would only share the caches. rialto.toml's schema says the same.
 const WORKERS_PER_CORE: usize = 4;
 /// How long a client may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -209,8 +210,9 @@ impl Host {
         };
         // A release before threads: what is overdue fires with the timer's first look.
         let resumed = shared.releases.resume()?;
-        let threads =
-            Threads::start(&shared.engine, workers(operator)).context("starting threads")?;
+        let (workers, at_once) = (workers(operator), turns_at_once(operator));
+        let threads = Threads::start_with_spares(&shared.engine, workers, at_once);
+        let threads = threads.context("starting threads")?;
         releases_at_start(&shared, manifest, resumed)?;
         resume(&shared, recovery);
         let (stop, _) = watch::channel(false);
@@ -540,11 +542,20 @@ pub(crate) fn bytes(size: Size) -> usize {
 fn workers(operator: &Operator) -> usize {
     match operator.engine.workers {
         Some(workers) => workers as usize,
-        None => {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            cores * WORKERS_PER_CORE
-        }
+        None => cores() * WORKERS_PER_CORE,
     }
+}
+
+/// How many turns run at once as long as none of them is slow.
+fn turns_at_once(operator: &Operator) -> usize {
+    match operator.engine.workers {
+        Some(workers) => workers as usize,
+        None => cores().max(2),
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn outbound_limits(operator: &Operator) -> OutboundLimits {

@@ -98,6 +98,18 @@ fn a_slow_turn_holds_up_no_other() {
 }
 
 #[test]
+fn a_slow_turn_does_not_take_the_place_of_those_that_run_at_once() {
+    let world = World::new().in_real_time();
+    let threads = Threads::start_with_spares(&world.engine, 2, 1).unwrap();
+    open(&world, 4);
+    let slow = world.ask(Ask::Slow(Duration::from_secs(2)));
+    payments(&world, 4, 100);
+    assert!(slow.lock().is_none(), "the others have waited for it");
+    wait_until("the slow turn", || slow.lock().is_some());
+    threads.stop();
+}
+
+#[test]
 fn many_more_turns_than_workers_that_wait_for_one_document_do_not_block_the_workers() {
     let world = World::new().in_real_time();
     let threads = Threads::start(&world.engine, 3).unwrap();

@@ -1,0 +1,220 @@
+//! Which workers run jobs: as many at once as is good for the machine's caches, one more for each that is slow,
+//! and of those that wait the last one first, whose memory is warm.
+//!
+//! A turn that reads from the disk or calls a slow component holds its thread meanwhile, so there are more
+//! threads than cores. If all of them ran jobs whenever there are enough, each core would go round among
+//! several stacks and heaps, which costs more than a tenth of its time.
+
+use std::sync::Arc;
+
+use crate::sync::Condvar;
+
+/// A thread that takes jobs.
+pub(crate) struct Worker {
+    number: usize,
+    /// Where it waits for a job.
+    pub signal: Arc<Condvar>,
+}
+
+/// All workers of an engine. Before any has come, none is called.
+#[derive(Default)]
+pub(crate) struct Workers {
+    /// So many run jobs at once, as long as none of them is slow.
+    at_once: usize,
+    /// Of each worker, the look before which it took the job that it runs.
+    took: Vec<Option<u64>>,
+    /// Those that run a job.
+    running: usize,
+    /// Those that were called and have not woken up.
+    called: usize,
+    /// Of those that ran a job at the last look, so many had it at the look before.
+    slow: usize,
+    /// Looks so far.
+    looks: u64,
+    /// Those that wait for a job, in the order in which they began to.
+    idle: Vec<(usize, Arc<Condvar>)>,
+}
+
+impl Workers {
+    /// How many run jobs at once.
+    pub fn set_at_once(&mut self, at_once: usize) {
+        self.at_once = at_once.max(1);
+    }
+
+    /// One more.
+    pub fn join(&mut self) -> Worker {
+        self.took.push(None);
+        Worker {
+            number: self.took.len() - 1,
+            signal: Arc::default(),
+        }
+    }
+
+    /// Whether one more may run a job.
+    fn has_room(&self) -> bool {
+        self.running + self.called < self.at_once + self.slow
+    }
+
+    /// The worker asks for a job. Whatever it ran is done.
+    pub fn returned(&mut self, worker: &Worker) {
+        if self.took[worker.number].take().is_some() {
+            let before = self.running;
+            assert!(before > 0, "a worker returns, and none runs a job");
+            self.running -= 1;
+        }
+    }
+
+    /// Whether the worker may take a job. It has one when it says that it [`took`](Self::took) it.
+    pub fn may_take(&self) -> bool {
+        self.has_room()
+    }
+
+    /// The worker has taken a job.
+    pub fn took(&mut self, worker: &Worker) {
+        let before = self.took[worker.number].replace(self.looks);
+        assert!(
+            before.is_none(),
+            "worker {} takes a job and runs one",
+            worker.number
+        );
+        self.running += 1;
+    }
+
+    /// The worker begins to wait for its signal.
+    pub fn waits(&mut self, worker: &Worker) {
+        self.idle.push((worker.number, worker.signal.clone()));
+    }
+
+    /// The worker has woken up, whether it was called or not.
+    pub fn woke(&mut self, worker: &Worker) {
+        let waiting = self.idle.iter().position(|(n, _)| *n == worker.number);
+        match waiting {
+            Some(at) => {
+                self.idle.remove(at);
+            }
+            None => {
+                assert!(
+                    self.called > 0,
+                    "worker {} was called, and nobody is known to be",
+                    worker.number
+                );
+                self.called -= 1;
+            }
+        }
+    }
+
+    /// The worker to call for a job that is ready now, if one waits and may run.
+    pub fn call(&mut self) -> Option<Arc<Condvar>> {
+        if !self.has_room() {
+            return None;
+        }
+        let (_, signal) = self.idle.pop()?;
+        self.called += 1;
+        Some(signal)
+    }
+
+    /// Look who has been slow: who runs the job that it ran at the last look.
+    pub fn look(&mut self) {
+        let last = self.looks;
+        let slow = |took: &&Option<u64>| took.is_some_and(|took| took < last);
+        self.slow = self.took.iter().filter(slow).count();
+        self.looks += 1;
+        assert!(
+            self.slow <= self.running,
+            "{} workers are slow and {} run a job",
+            self.slow,
+            self.running
+        );
+    }
+
+    /// Call all, for there will be no more jobs.
+    pub fn dismiss(&mut self) {
+        self.called += self.idle.len();
+        for (_, signal) in self.idle.drain(..) {
+            signal.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// These of so many workers wait; the others run a job.
+    fn crew(at_once: usize, all: usize) -> (Workers, Vec<Worker>) {
+        let mut workers = Workers::default();
+        workers.set_at_once(at_once);
+        let crew: Vec<Worker> = (0..all).map(|_| workers.join()).collect();
+        for worker in &crew {
+            workers.waits(worker);
+        }
+        (workers, crew)
+    }
+
+    fn number(crew: &[Worker], signal: &Arc<Condvar>) -> usize {
+        let at = crew.iter().position(|w| Arc::ptr_eq(&w.signal, signal));
+        at.expect("it is the signal of one of them")
+    }
+
+    /// Call one for a job that is ready, and have it take that.
+    fn begin(workers: &mut Workers, crew: &[Worker]) -> Option<usize> {
+        let called = number(crew, &workers.call()?);
+        workers.woke(&crew[called]);
+        workers.took(&crew[called]);
+        Some(called)
+    }
+
+    #[test]
+    fn so_many_run_at_once_and_the_last_that_began_to_wait_comes_first() {
+        let (mut workers, crew) = crew(2, 4);
+        assert_eq!(begin(&mut workers, &crew), Some(3));
+        assert_eq!(begin(&mut workers, &crew), Some(2));
+        assert_eq!(begin(&mut workers, &crew), None);
+        workers.returned(&crew[3]);
+        assert!(workers.may_take(), "it goes on with the next job");
+        workers.waits(&crew[3]);
+        assert_eq!(begin(&mut workers, &crew), Some(3), "its memory is warm");
+    }
+
+    #[test]
+    fn each_that_is_slow_makes_room_for_another_until_it_is_done() {
+        let (mut workers, crew) = crew(1, 3);
+        assert_eq!(begin(&mut workers, &crew), Some(2));
+        workers.look();
+        assert_eq!(begin(&mut workers, &crew), None, "it may have just begun");
+        workers.look();
+        assert_eq!(begin(&mut workers, &crew), Some(1));
+        assert_eq!(begin(&mut workers, &crew), None);
+        workers.look();
+        workers.look();
+        assert_eq!(begin(&mut workers, &crew), Some(0), "both are slow");
+        for worker in &crew {
+            workers.returned(worker);
+            workers.waits(worker);
+        }
+        workers.look();
+        assert_eq!(begin(&mut workers, &crew), Some(2));
+        assert_eq!(begin(&mut workers, &crew), None, "nobody is slow any more");
+    }
+
+    #[test]
+    fn one_that_is_called_counts_before_it_has_woken_up() {
+        let (mut workers, crew) = crew(1, 2);
+        let called = workers.call().expect("there is room for one");
+        assert!(workers.call().is_none(), "the room is promised");
+        let called = number(&crew, &called);
+        workers.woke(&crew[called]);
+        workers.waits(&crew[called]);
+        assert!(
+            workers.call().is_some(),
+            "there was no job, so there is room"
+        );
+    }
+
+    #[test]
+    fn who_wakes_without_a_call_waits_no_more() {
+        let (mut workers, crew) = crew(2, 1);
+        workers.woke(&crew[0]);
+        assert!(workers.call().is_none(), "nobody waits");
+    }
+}
