@@ -128,7 +128,7 @@ fn change<W: Surroundings + Store>(
         "sweepTransfers" => {
             let query = &request.query_parameters;
             let span = span(query, world.now(), LOOKED_AT_MAX)?;
-            let swept = sweep(world, &Paging::of(query)?, span)?;
+            let swept = sweep(world, Paging::of(query)?, span)?;
             Ok(Answer::json(200, &swept))
         }
         other => Err(Problem::new(

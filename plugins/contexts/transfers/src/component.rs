@@ -25,6 +25,7 @@ use crate::bindings::rialto::scheduling::create_schedule_reminder::{
 use crate::bindings::rialto::scheduling::delete_schedule_reminder::{
     Deletion, delete_schedule_reminder,
 };
+use crate::bindings::rialto::scheduling::get_earlier_work::{EarlierWork, get_earlier_work};
 use crate::bindings::rialto::transfers as events;
 use crate::query::Question;
 use crate::settings::Settings;
@@ -88,11 +89,11 @@ impl Surroundings for Host {
     }
 
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {
-        transfer_prepare_check::check(&receipts_of(id), input)
+        transfer_prepare_check::check(&about(id), input)
     }
 
     fn judge_fulfil(&mut self, id: &str, input: &transfer_fulfil_check::Input) -> Verdict {
-        transfer_fulfil_check::check(&receipts_of(id), input)
+        transfer_fulfil_check::check(&about(id), input)
     }
 
     fn create_reminder(&mut self, id: &str, due: u64) {
@@ -108,6 +109,14 @@ impl Surroundings for Host {
     fn delete_reminder(&mut self, id: &str) -> bool {
         // One that has elapsed already finds the transfer ended.
         delete_schedule_reminder(CLIENT, id) == Deletion::Deleted
+    }
+
+    fn earlier(&mut self, id: &str, before: u64) -> Option<EarlierWork> {
+        get_earlier_work(&about(id), before)
+    }
+
+    fn be_about(&mut self, id: &str) {
+        subject("transfer", id);
     }
 
     fn ledger_prepare(
@@ -193,9 +202,9 @@ fn remind(id: &str, due: u64, payload: String) {
     }
 }
 
-/// Under what the receipts of a transfer's rules are filed: the turn's subject. The id alone could be
-/// a quote's as well, and both are chosen by participants.
-fn receipts_of(transfer_id: &str) -> String {
+/// The subject of turns about a transfer, under which the receipts of its rules are filed. The id alone could
+/// be a quote's as well, and both are chosen by participants.
+fn about(transfer_id: &str) -> String {
     format!("transfer:{transfer_id}")
 }
 

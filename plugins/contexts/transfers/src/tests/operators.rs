@@ -3,6 +3,7 @@
 use super::fake::{EXPIRATION, Fake, PAYEE, PAYER, agreement, commitment, request};
 use crate::api::answer;
 use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::bindings::rialto::scheduling::get_earlier_work::{EarlierWork, PendingDelivery};
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::fulfil::fulfil;
 use crate::prepare::prepare;
@@ -318,26 +319,128 @@ fn a_transfer_whose_funds_the_ledger_does_not_give_back_stays_as_it_is() {
     assert!(world.published.is_empty() && world.reminders.contains_key("b"));
 }
 
-#[test]
-fn the_sweep_finds_what_is_reserved_past_its_expiry_and_takes_no_timeout_away() {
-    let sweep = |world: &mut Fake| {
-        let (status, page) = ask(world, ANNA, "sweepTransfers", "", &[], Some(json!({})));
-        assert_eq!(status, 200, "{page}");
-        page["items"].clone()
+/// What was taken about a transfer and is not handled, with what operators are told of it.
+fn unhandled() -> [(EarlierWork, Value); 3] {
+    let delivery = PendingDelivery {
+        id: 7,
+        context: "transfers".to_owned(),
     };
+    let told = |what: &str| json!({ "what": what, "id": 7, "context": "transfers" });
+    [
+        (EarlierWork::Running, json!({ "what": "running" })),
+        (EarlierWork::Delivery(delivery.clone()), told("delivery")),
+        (EarlierWork::DeadLetter(delivery), told("dead-letter")),
+    ]
+}
+
+#[test]
+fn nothing_is_ended_while_what_came_before_its_expiry_is_not_handled() {
+    for (earlier, told) in unhandled() {
+        let mut world = three();
+        world.now = EXPIRATION + 5;
+        let in_time = ("b".to_owned(), (EXPIRATION - 1, earlier.clone()));
+        world.earlier.extend([in_time.clone()]);
+        let (status, problem) = end(&mut world, ANNA);
+        assert_eq!((status, kind(&problem).as_str()), (409, "transfer-state"));
+        assert_eq!(problem["waitsFor"], told);
+        let (status, _) = decide(&mut world, BEN, "APPROVE");
+        assert_eq!(status, 404, "nothing was asked for");
+
+        // What came when it had expired is late anyway.
+        world.earlier.insert("b".to_owned(), (EXPIRATION, earlier));
+        assert_eq!(end(&mut world, ANNA).0, 202);
+        // It is judged again when it is decided.
+        world.earlier.extend([in_time]);
+        let before = (world.transfers.clone(), world.store.clone());
+        let (status, problem) = decide(&mut world, BEN, "APPROVE");
+        assert_eq!((status, kind(&problem).as_str()), (409, "transfer-state"));
+        assert_eq!(problem["waitsFor"], told);
+        assert_eq!((world.transfers.clone(), world.store.clone()), before);
+        assert!(world.published.is_empty() && world.legs("b") == (1, 0, 0));
+        assert!(world.reminders.contains_key("b"), "it waits as before");
+
+        // The commitment that came in time is handled at last.
+        world.earlier.clear();
+        let mut in_time = commitment("b", FulfilMode::Committed);
+        in_time.arrived_at = Some(EXPIRATION - 1);
+        fulfil(&mut world, in_time);
+        assert_eq!(world.state("b"), Some(State::Committed));
+        assert_eq!(decide(&mut world, BEN, "APPROVE").0, 409);
+    }
+}
+
+#[test]
+fn one_whose_payee_was_never_asked_waits_for_what_is_known_to_be_about_it() {
+    for (earlier, _) in unhandled() {
+        let mut world = three();
+        report(&mut world, "transfer-prepare", never_left());
+        world.transfers.get_mut("b").unwrap().deliveries[0].never_sent = true;
+        world.published.clear();
+        world.now = 200;
+        let is_of_it = earlier != EarlierWork::Running;
+        world.earlier.insert("b".to_owned(), (199, earlier));
+        assert_eq!(end(&mut world, ANNA).0, if is_of_it { 409 } else { 202 });
+    }
+}
+
+fn sweep(world: &mut Fake, query: &[(&str, &str)]) -> Value {
+    let (status, page) = ask(world, ANNA, "sweepTransfers", "", query, Some(json!({})));
+    assert_eq!(status, 200, "{page}");
+    page
+}
+
+#[test]
+fn the_sweep_gives_a_timeout_to_what_has_none_and_waits_for_nothing() {
     let mut world = three();
-    assert_eq!(sweep(&mut world), json!([]), "it has not expired");
+    assert_eq!(sweep(&mut world, &[])["items"], json!([]), "not expired");
     world.now = EXPIRATION;
-    let reminders = world.reminders.clone();
-    assert_eq!(sweep(&mut world), json!(["b"]));
-    assert_eq!(world.log, ["transfer b is reserved past its expiry"]);
-    assert_eq!(world.reminders, reminders, "its timeout waits as before");
+    // Its reminder is gone, and a fulfilment that came in time is on its way.
+    world.reminders.clear();
+    for (earlier, told) in unhandled() {
+        world.earlier = [("b".to_owned(), (EXPIRATION - 1, earlier))].into();
+        let found = json!([{ "transferId": "b", "reminded": false, "waitsFor": told }]);
+        assert_eq!(sweep(&mut world, &[])["items"], found);
+    }
+    assert!(world.reminders.is_empty() && world.about.is_empty());
+    let told = "transfer b is reserved past its expiry: it waits for dead letter 7 of transfers";
+    assert!(world.log[2].starts_with(told), "{:?}", world.log);
+
+    world.earlier.clear();
+    world.log.clear();
+    let found = json!([{ "transferId": "b", "reminded": true }]);
+    assert_eq!(sweep(&mut world, &[])["items"], found);
+    let told = "transfer b is reserved past its expiry: it waits for nothing, and is reminded now";
+    assert_eq!(world.log, [told]);
+    // The reminder is about the transfer, and so waits for what is about it.
+    assert_eq!(world.about, ["b"]);
     // It is the timeout that ends it, as always.
     assert_eq!(world.state("b"), Some(State::Prepared));
     assert_eq!(world.reminders.remove("b"), Some(EXPIRATION));
     reminder_elapsed(&mut world, &super::fake::reminder("b"));
     assert_eq!(world.state("b"), Some(State::Rejected));
-    assert_eq!(sweep(&mut world), json!([]));
+    assert_eq!(sweep(&mut world, &[])["items"], json!([]));
     let (status, _) = ask(&mut world, BEN, "sweepTransfers", "", &[], Some(json!({})));
     assert_eq!(status, 403);
+}
+
+#[test]
+fn a_sweep_puts_a_few_right_and_goes_on_where_it_was() {
+    let mut world = Fake::default();
+    for n in 0..12 {
+        world.now = 10 + n;
+        prepare(&mut world, request(&format!("t{n:02}")));
+    }
+    world.reminders.clear();
+    world.now = EXPIRATION;
+    let mut cursor: Option<String> = None;
+    for expected in [5, 5, 2] {
+        world.about.clear();
+        let mut query = vec![("limit", "100"), ("from", "0")];
+        query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        let page = sweep(&mut world, &query);
+        assert_eq!(page["items"].as_array().unwrap().len(), expected);
+        assert_eq!(world.about.len(), expected, "a turn is about few things");
+        cursor = page["nextCursor"].as_str().map(str::to_owned);
+    }
+    assert_eq!((cursor, world.reminders.len()), (None, 12));
 }
