@@ -68,8 +68,7 @@ impl Surroundings for Host {
     }
 
     fn note(&mut self, transfer: &Transfer, at: u64) {
-        let (id, entry) = index::entry(transfer, at);
-        index::BY_TIME.put(&id, &entry);
+        index::note(&mut HostStore, transfer, at);
     }
 
     fn agreement_use(&mut self, condition: &str) -> Option<AgreementUse> {
@@ -257,8 +256,13 @@ impl retention_handler::Guest for Transfers {
         retention::kept()
     }
 
-    fn judge(_: String, _: String, ids: Vec<String>, before: u64) -> retention_handler::Judged {
-        retention::judge(&mut HostStore, &ids, before)
+    fn judge(
+        _: String,
+        collection: String,
+        ids: Vec<String>,
+        before: u64,
+    ) -> retention_handler::Judged {
+        retention::judge(&mut HostStore, &collection, &ids, before)
     }
 
     fn archived(

@@ -34,7 +34,7 @@ pub enum Standing {
 
 /// A document of the collection `endings`, whose id is the transfer's: the latest request to end it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ending {
     /// The transfer.
     pub transfer_id: String,

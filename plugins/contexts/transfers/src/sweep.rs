@@ -5,7 +5,7 @@
 
 use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::endings::{earlier, in_words};
-use crate::index::{self, Entry, Span};
+use crate::index::{self, Span};
 use crate::surroundings::Surroundings;
 use crate::transfer::State;
 use crate::views;
@@ -47,11 +47,11 @@ pub fn sweep<W: Surroundings + Store>(
         limit: paging.limit.min(FOUND_MAX),
         ..paging
     };
-    index::page(world, &paging, span, |world, id, entry: Entry| {
+    index::page(world, &paging, span, |world, _, entry| {
         if now < entry.expires {
             return None;
         }
-        put_right(world, id, now)
+        put_right(world, &entry.transfer_id, now)
     })
 }
 

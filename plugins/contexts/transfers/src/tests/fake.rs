@@ -121,8 +121,7 @@ impl Surroundings for Fake {
     }
 
     fn note(&mut self, transfer: &Transfer, at: u64) {
-        let (id, entry) = index::entry(transfer, at);
-        index::BY_TIME.within(&mut self.store).put(&id, &entry);
+        index::note(&mut self.store, transfer, at);
     }
 
     fn agreement_use(&mut self, condition: &str) -> Option<AgreementUse> {

@@ -6,6 +6,7 @@ use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::scheduling::get_earlier_work::{EarlierWork, PendingDelivery};
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::fulfil::fulfil;
+use crate::index::{BY_TIME, LIVE_MS, Slice};
 use crate::prepare::prepare;
 use crate::reports::report;
 use crate::surroundings::Publication;
@@ -92,9 +93,12 @@ fn three() -> Fake {
     prepare(&mut world, other);
     assert_eq!(world.state("c"), Some(State::Failed));
     world.published.clear();
-    world.now = 100;
+    world.now = LIVE_MS + 100;
     world
 }
+
+/// When the last transfers have expired and are looked at.
+const LATER: u64 = EXPIRATION + LIVE_MS;
 
 #[test]
 fn transfers_are_listed_by_time_and_found_by_what_they_are() {
@@ -105,6 +109,7 @@ fn transfers_are_listed_by_time_and_found_by_what_they_are() {
         (&[("from", "20")], &["b", "c"]),
         (&[("to", "20")], &["a"]),
         (&[("from", "11"), ("to", "20")], &[]),
+        (&[("from", "9"), ("to", "11")], &["a"]),
         (&[("from", "30"), ("to", "20")], &[]),
         (&[("participant", PAYER)], &["a", "b"]),
         (&[("participant", PAYEE)], all),
@@ -150,7 +155,7 @@ fn pages_hold_every_transfer_once_and_a_request_looks_at_so_many_at_most() {
         world.now = 1 + n / 3;
         prepare(&mut world, request(&format!("t{n:04}")));
     }
-    world.now = 900;
+    world.now = 900 + LIVE_MS;
     for limit in ["7", "100", "1000"] {
         let (mut found, mut cursor) = (Vec::new(), None::<String>);
         loop {
@@ -174,9 +179,85 @@ fn pages_hold_every_transfer_once_and_a_request_looks_at_so_many_at_most() {
     let query = [("participant", "nobody"), ("cursor", cursor.as_str())];
     let (_, page) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
     assert!(ids(&page).is_empty() && page["nextCursor"].is_null());
-    let query = [("cursor", "nonsense")];
-    let (status, _) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
-    assert_eq!(status, 400);
+    for nonsense in [
+        "nonsense",
+        "0000000000010/payerfsp",
+        "0000000000010:1",
+        "a/b:-1",
+    ] {
+        let query = [("cursor", nonsense)];
+        let (status, _) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
+        assert_eq!(status, 400, "{nonsense}");
+    }
+    // One that is behind `to` has come to its end.
+    for query in [
+        [("to", "20"), ("cursor", "0000000000020/payerfsp:1")],
+        [("to", "20"), ("cursor", "0000000000490/payerfsp:0")],
+    ] {
+        let (status, page) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
+        assert_eq!((status, &page), (200, &json!({ "items": [] })));
+    }
+}
+
+#[test]
+fn what_came_in_the_last_second_is_listed_later_whatever_is_asked_for() {
+    let mut world = three();
+    world.now = 20 + LIVE_MS;
+    for query in [&[][..], &[("to", "9999")], &[("from", "0"), ("to", "1021")]] {
+        assert_eq!(list(&mut world, query), ["a"], "{query:?}");
+    }
+    world.now = 21 + LIVE_MS;
+    assert_eq!(list(&mut world, &[]), ["a", "b"]);
+}
+
+#[test]
+fn transfers_of_one_payer_share_documents_of_the_order_of_time() {
+    let mut world = Fake::default();
+    for n in 0..200 {
+        world.now = 1_000_000 + n / 20;
+        let mut request = request(&format!("t{n:03}"));
+        request.expiration = 2_000_000;
+        request.payer_fsp = ["payerfsp", "otherfsp"][usize::from(n % 4 == 0)].to_owned();
+        request.requester_fsp.clone_from(&request.payer_fsp);
+        prepare(&mut world, request);
+    }
+    // 50 of the one in one document; 150 of the other one: 64 in one, and those beyond alone.
+    let of_order = |(collection, _): &&(String, String)| collection == BY_TIME.name();
+    let documents = world.store.0.keys().filter(of_order).count();
+    assert_eq!(documents, 1 + 1 + (150 - 64));
+    world.now = 1_500_000;
+    let mut found = list(&mut world, &[("limit", "1000")]);
+    found.sort();
+    let all: Vec<String> = (0..200).map(|n| format!("t{n:03}")).collect();
+    assert_eq!(found, all);
+    // Within a millisecond of that hundredth of a second.
+    let found = list(&mut world, &[("from", "1000003"), ("to", "1000004")]);
+    assert_eq!(found.len(), 20);
+    assert!(
+        found
+            .iter()
+            .all(|id| id.starts_with("t06") || id.starts_with("t07"))
+    );
+    let of_one = list(&mut world, &[("participant", "otherfsp")]);
+    assert_eq!(of_one.len(), 50);
+}
+
+#[test]
+fn the_order_of_time_of_a_release_before_is_read() {
+    let mut world = three();
+    let before: Slice =
+        serde_json::from_str(r#"{"payer":"payerfsp","payee":"payeefsp","expires":1000}"#).unwrap();
+    world
+        .store
+        .0
+        .retain(|(collection, _), _| collection != BY_TIME.name());
+    for id in ["0000000000020/b", "0000000000030/c"] {
+        BY_TIME.within(&mut world.store).put(id, &before);
+    }
+    assert_eq!(list(&mut world, &[]), ["b", "c"]);
+    assert_eq!(list(&mut world, &[("from", "25")]), ["c"]);
+    world.now = LATER;
+    assert_eq!(sweep(&mut world, &[])["items"][0]["transferId"], "b");
 }
 
 fn never_left() -> CallbackReport {
@@ -392,8 +473,12 @@ fn sweep(world: &mut Fake, query: &[(&str, &str)]) -> Value {
 #[test]
 fn the_sweep_gives_a_timeout_to_what_has_none_and_waits_for_nothing() {
     let mut world = three();
-    assert_eq!(sweep(&mut world, &[])["items"], json!([]), "not expired");
-    world.now = EXPIRATION;
+    // One that has not expired is never found.
+    world.now = 40;
+    let mut open = request("d");
+    open.expiration = 2 * LATER;
+    prepare(&mut world, open);
+    world.now = LATER;
     // Its reminder is gone, and a fulfilment that came in time is on its way.
     world.reminders.clear();
     for (earlier, told) in unhandled() {
@@ -431,7 +516,7 @@ fn a_sweep_puts_a_few_right_and_goes_on_where_it_was() {
         prepare(&mut world, request(&format!("t{n:02}")));
     }
     world.reminders.clear();
-    world.now = EXPIRATION;
+    world.now = LATER;
     let mut cursor: Option<String> = None;
     for expected in [5, 5, 2] {
         world.about.clear();
