@@ -110,8 +110,8 @@ async fn an_end_waits_for_a_commitment_that_came_in_time_and_is_parked() {
     let path = transfer.path();
     puts(world.payee(), &path, PAYER, &transfer.commitment()).await;
     let (letter, _) = parked(&world).await;
-    let letter: u64 = letter.parse().unwrap();
-    let waits_for = json!({ "what": "dead-letter", "id": letter, "context": "transfers" });
+    let id: u64 = letter.parse().unwrap();
+    let waits_for = json!({ "what": "dead-letter", "id": id, "context": "transfers" });
 
     // Until the expiry that is the reason; from then on it is the commitment, for as long as it lies there.
     let reason = json!({ "reason": "its timeout does not come" });
@@ -133,7 +133,7 @@ async fn an_end_waits_for_a_commitment_that_came_in_time_and_is_parked() {
     assert_eq!(world.books().unwrap().state(transfer.id()), "PREPARED");
 
     apply(&world, HEALTHY);
-    let retry = ["dead-letters", "retry", &letter.to_string()];
+    let retry = ["dead-letters", "retry", &letter];
     world.host.cli(&retry).unwrap().success().unwrap();
     told_committed(world.payer(), &transfer).await;
     let asked = office.post("anna", &format!("{path}/end"), &reason).await;
