@@ -53,6 +53,7 @@ pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
 pub use limits::Limits;
 pub use operate::{Counters, Decision, Letters, Load, SETTLED_MAX, Settled};
 pub use origin::Origin;
+pub use pending::Earlier;
 pub use spans::{Spans, TurnSpan};
 pub use stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace};
 pub use subscriber::Paused;

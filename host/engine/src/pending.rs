@@ -7,6 +7,9 @@
 //! until an operator has settled the dead letter, and the log says so. A dead letter does not hold what was set
 //! after it had been parked: whoever set that knew how things stood without it.
 //!
+//! Who would do by hand what a reminder does asks the same question first ([`Pending::earlier`]): whether
+//! anything came before. There need be no reminder, and dead letters count from whenever they are.
+//!
 //! Nothing is polled: a delivery that ends lets go of the reminders that wait for it, and each of them looks
 //! again. Turns that begin something are counted while they run, for nobody knows yet what they are about.
 
@@ -27,6 +30,8 @@ const SHARDS: usize = 16;
 /// A delivery about a subject.
 struct Entry {
     id: u64,
+    /// For whom it is.
+    component: Name,
     /// When it was logged, or what it belongs to.
     since: Timestamp,
     /// The next id when it became a dead letter, if it is one.
@@ -57,6 +62,27 @@ struct Holder {
     is_parked: bool,
 }
 
+/// What a reminder would have to wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Earlier {
+    /// A turn runs that began before: nobody knows yet what it leaves.
+    Turn,
+    /// A delivery that is ready, running, delayed or kept for a paused component.
+    Delivery {
+        /// The delivery's id.
+        id: u64,
+        /// For whom it is.
+        component: Name,
+    },
+    /// A delivery that is parked until an operator has settled it.
+    DeadLetter {
+        /// The delivery's id.
+        id: u64,
+        /// For whom it is.
+        component: Name,
+    },
+}
+
 /// How many reminders wait for deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -74,7 +100,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    fn shard(&self, subject: &Name) -> &Mutex<HashMap<Name, Vec<Entry>>> {
+    fn shard(&self, subject: &str) -> &Mutex<HashMap<Name, Vec<Entry>>> {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(subject);
         &self.shards[usize::try_from(hash % SHARDS as u64).unwrap_or(0)]
     }
@@ -118,6 +144,7 @@ impl Pending {
             let mut shard = self.shard(subject).lock();
             shard.entry(subject.clone()).or_default().push(Entry {
                 id: delivery.id,
+                component: delivery.component.clone(),
                 since: delivery.origin.logged(),
                 parked,
                 holds: Vec::new(),
@@ -187,6 +214,37 @@ impl Pending {
                 is_parked: entry.parked.is_some(),
             })
         })
+    }
+
+    /// What a reminder about a subject, due at an instant, would have to wait for, were it set before all that
+    /// is here: what an operator has to settle goes first. What `asks` is left out: a turn that runs, and the
+    /// delivery that it handles.
+    pub fn earlier(
+        &self,
+        (subject, due): (&str, Timestamp),
+        asks: (TurnId, Option<u64>),
+    ) -> Option<Earlier> {
+        // Before the deliveries: what a turn leaves is among these before the turn is gone from here.
+        let runs = {
+            let beginning = self.beginning.lock();
+            beginning
+                .iter()
+                .any(|(turn, at)| *turn != asks.0 && *at < due)
+        };
+        let shard = self.shard(subject).lock();
+        let entries = shard.get(subject).into_iter().flatten();
+        let before = entries.filter(|entry| entry.since < due && Some(entry.id) != asks.1);
+        let found = before.max_by_key(|entry| entry.parked.is_some());
+        match found {
+            Some(entry) => {
+                let (id, component) = (entry.id, entry.component.clone());
+                Some(match entry.parked {
+                    Some(_) => Earlier::DeadLetter { id, component },
+                    None => Earlier::Delivery { id, component },
+                })
+            }
+            None => runs.then_some(Earlier::Turn),
+        }
     }
 
     /// How many reminders wait, of those that are wanted.
@@ -365,6 +423,46 @@ mod tests {
                 let counts = pending.counts(|_| true);
                 assert_eq!((counts.all, counts.parked), (2, 2));
                 assert_eq!(pending.remove(&parked).len(), 2);
+            },
+            1,
+        );
+    }
+
+    #[test]
+    fn whoever_asks_is_told_what_came_before_and_a_dead_letter_first() {
+        shuttle::check_random(
+            || {
+                let pending = Pending::default();
+                let me = (TurnId(1), None);
+                let at = |due| ("a", Timestamp(due));
+                assert_eq!(pending.earlier(at(99), me), None);
+                let (first, second) =
+                    (delivery(7, Some(10), &["a"]), delivery(8, Some(12), &["a"]));
+                pending.add(&first);
+                pending.add(&second);
+                let component: Name = "c".into();
+                let ready = |id| {
+                    let component = component.clone();
+                    Some(Earlier::Delivery { id, component })
+                };
+                assert_eq!(pending.earlier(at(10), me), None, "not before");
+                assert_eq!(pending.earlier(("b", Timestamp(99)), me), None);
+                assert_eq!(pending.earlier(at(11), me), ready(7));
+                assert_eq!(
+                    pending.earlier(at(11), (TurnId(1), Some(7))),
+                    None,
+                    "its own"
+                );
+                assert_eq!(pending.park(&first, 100), 0, "no reminder waits");
+                let letter = Earlier::DeadLetter {
+                    id: 7,
+                    component: component.clone(),
+                };
+                assert_eq!(pending.earlier(at(99), me), Some(letter));
+                let _ = pending.remove(&first);
+                assert_eq!(pending.earlier(at(99), me), ready(8));
+                let _ = pending.remove(&second);
+                assert_eq!(pending.earlier(at(99), me), None);
             },
             1,
         );

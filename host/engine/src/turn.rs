@@ -12,6 +12,7 @@ use crate::ids::{DocumentKey, Name, TurnId};
 use crate::limits;
 use crate::network::{DeliveryPolicy, OutboundRequest};
 use crate::origin::Origin;
+use crate::pending::Earlier;
 use crate::reminders::ReminderChange;
 use crate::scan::{Page, Scans, check_limit};
 use crate::stimulus::{Cause, Delivery, Payload, Stimulus, Trace};
@@ -103,6 +104,8 @@ pub struct Turn {
     pub(crate) hops: u32,
     /// The generation of the reminder that this turn handles, if it handles one.
     pub(crate) reminder: Option<u64>,
+    /// The delivery that this turn handles, if it handles one.
+    delivery: Option<u64>,
     /// When nobody waits any more, on the engine's monotonic clock.
     pub(crate) expires_us: Option<u64>,
     budget: Budget,
@@ -124,6 +127,7 @@ impl Turn {
             begins: false,
             hops: 0,
             reminder: None,
+            delivery: None,
             expires_us: None,
             budget: Budget::default(),
         }
@@ -153,6 +157,7 @@ impl Turn {
     pub(crate) fn handles(&mut self, delivery: &Delivery) {
         self.staged.subjects.clone_from(&delivery.subjects);
         self.hops = delivery.hops;
+        self.delivery = Some(delivery.id);
         if let Cause::Reminder { generation, .. } = &delivery.cause {
             self.reminder = Some(*generation);
         }
@@ -396,6 +401,15 @@ impl Turn {
             id,
         });
         Ok(waited)
+    }
+
+    /// What a reminder about a subject, due at an instant, would have to wait for by now, if there is anything:
+    /// as it does, for deliveries that were logged before, but for a dead letter from whenever it is. The
+    /// delivery that this turn handles does not count. Where nothing is in the way of an instant that is
+    /// past, nothing will be. Where something is, it may be over at once; a turn is not run again for that.
+    pub fn waits_for(&self, subject: &str, due: Timestamp) -> Option<Earlier> {
+        let asks = (self.id, self.delivery);
+        self.shared.pending.earlier((subject, due), asks)
     }
 
     /// Stage a request to the outside. Answers its id.

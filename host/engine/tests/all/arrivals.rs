@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::world::{Answer, BANK, World, doing, limits, note};
-use rialto_engine::{Decision, Limits};
+use rialto_engine::{Clock as _, Decision, Earlier, Limits, Timestamp, Turn};
 
 const SUBJECT: &str = "payment:1";
 const DUE_MS: u64 = 50;
@@ -282,4 +282,73 @@ fn a_suspect_reminder_that_waits_does_not_keep_the_other_suspects_waiting() {
     assert_eq!(reminded(&suspicious), [("other".to_owned(), 0)]);
     decide(&suspicious, id, Decision::Drop);
     assert_eq!(reminded(&suspicious).len(), 2);
+}
+
+/// What a turn that begins now is told of what came before an instant.
+fn told(world: &World, due: u64) -> Option<Earlier> {
+    let said = Arc::new(std::sync::Mutex::new(None));
+    let heard = said.clone();
+    let _ = world.ask(doing(move |turn| {
+        let earlier = turn.waits_for(SUBJECT, Timestamp(due));
+        *heard.lock().unwrap() = Some(earlier);
+        Ok(true)
+    }));
+    world.settle();
+    said.lock().unwrap().take().unwrap()
+}
+
+#[test]
+fn a_turn_can_ask_what_came_before_without_any_reminder() {
+    let world = World::new();
+    let now = world.clock.now().0;
+    let due = now + DUE_MS;
+    assert_eq!(told(&world, due), None);
+    world.bank.broken.lock().insert("ledger".to_owned());
+    let _ = arrive(&world, "ledger", "in time");
+    world.settle();
+    let told_of = |earlier: Option<Earlier>| match earlier {
+        Some(Earlier::Delivery { id, component }) => (id, component, false),
+        Some(Earlier::DeadLetter { id, component }) => (id, component, true),
+        other => panic!("{other:?}"),
+    };
+    let (id, component, is_parked) = told_of(told(&world, due));
+    assert_eq!((&*component, is_parked), ("ledger", false));
+    assert_eq!(told(&world, now), None, "it came later than that");
+    world.finish();
+    let letter = world.engine.dead_letters().unwrap()[0].delivery.id;
+    assert_eq!(letter, id);
+    assert_eq!(told_of(told(&world, due)), (id, component, true));
+    let world = world.crashed();
+    world.finish();
+    let (again, _, is_parked) = told_of(told(&world, due));
+    assert_eq!((again, is_parked), (id, true));
+    decide(&world, id, Decision::Drop);
+    assert_eq!(told(&world, due), None);
+}
+
+#[test]
+fn a_turn_that_asks_is_told_of_turns_that_began_before_and_run() {
+    let world = World::new();
+    let (engine, clock) = (world.engine.clone(), world.clock.clone());
+    let said = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = said.clone();
+    let due = clock.now() + DUE_MS;
+    let asks = move |turn: &mut Turn| {
+        heard.lock().unwrap().push(turn.waits_for(SUBJECT, due));
+        Ok(true)
+    };
+    let first = std::sync::Mutex::new(Some(asks.clone()));
+    let _ = world.ask(doing(move |turn| {
+        // It takes long, and another turn asks meanwhile.
+        clock.0.fetch_add(100, std::sync::atomic::Ordering::Relaxed);
+        if let Some(asks) = first.lock().unwrap().take() {
+            asks(turn)?;
+            assert!(engine.run(0));
+        }
+        Ok(true)
+    }));
+    let _ = world.ask(doing(asks));
+    world.settle();
+    let said = said.lock().unwrap().clone();
+    assert_eq!(said, [None, Some(Earlier::Turn)], "its own is none");
 }

@@ -10,6 +10,7 @@ use rialto_proto::{Lock, own};
 
 const CREATE: &str = "rialto:scheduling/create-schedule-reminder@0.1.0";
 const DELETE: &str = "rialto:scheduling/delete-schedule-reminder@0.1.0";
+const EARLIER: &str = "rialto:scheduling/get-earlier-work@0.1.0";
 
 fn component() -> Component {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/plugins/scheduling.wasm");
@@ -41,7 +42,7 @@ fn a_component_gives_what_the_contracts_give_that_it_was_built_from() {
     let component = component();
     let lock = own::lock().expect("it can be read");
     let mut together = Together::default();
-    for interface in [CREATE, DELETE] {
+    for interface in [CREATE, DELETE, EARLIER] {
         assert!(component.exports().contains(interface));
         let exported = component
             .exported(interface, &none(), &lock)

@@ -11,6 +11,7 @@ use bindings::exports::rialto::scheduling::create_schedule_reminder::{
     self, Reminder, ScheduleError,
 };
 use bindings::exports::rialto::scheduling::delete_schedule_reminder::{self, Deletion};
+use bindings::exports::rialto::scheduling::get_earlier_work::{self, EarlierWork, PendingDelivery};
 use bindings::rialto::scheduling::schedule_reminder_elapsed;
 use rialto_sdk::bindings::rialto::host::scheduling as host;
 use rialto_sdk::logging;
@@ -34,6 +35,21 @@ impl delete_schedule_reminder::Guest for Component {
         } else {
             Deletion::AlreadyElapsed
         }
+    }
+}
+
+impl get_earlier_work::Guest for Component {
+    fn get_earlier_work(subject: String, due: u64) -> Option<EarlierWork> {
+        let pending = |delivery: host::PendingDelivery| PendingDelivery {
+            id: delivery.id,
+            context: delivery.component,
+        };
+        let earlier = host::waits_for(&subject, due)?;
+        Some(match earlier {
+            host::Earlier::RunningTurn => EarlierWork::Running,
+            host::Earlier::Delivery(delivery) => EarlierWork::Delivery(pending(delivery)),
+            host::Earlier::DeadLetter(delivery) => EarlierWork::DeadLetter(pending(delivery)),
+        })
     }
 }
 

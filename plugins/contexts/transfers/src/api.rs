@@ -56,11 +56,11 @@ fn list<W: Surroundings + Store>(
         None => LOOKED_AT_MAX,
     };
     let span = span(query, world.now(), looked_at_max)?;
-    let page = index::page(world, &Paging::of(query)?, span, |world, id, entry| {
-        if !wanted.fits_entry(&entry) {
+    let page = index::page(world, &Paging::of(query)?, span, |world, payer, entry| {
+        if !wanted.fits_entry(payer, entry) {
             return None;
         }
-        let transfer = world.read_transfer(id)?;
+        let transfer = world.read_transfer(&entry.transfer_id)?;
         let fits = wanted.fits(&transfer) && wanted.fits_party(world, &transfer);
         fits.then(|| views::summary(&transfer))
     })?;
@@ -128,7 +128,7 @@ fn change<W: Surroundings + Store>(
         "sweepTransfers" => {
             let query = &request.query_parameters;
             let span = span(query, world.now(), LOOKED_AT_MAX)?;
-            let swept = sweep(world, &Paging::of(query)?, span)?;
+            let swept = sweep(world, Paging::of(query)?, span)?;
             Ok(Answer::json(200, &swept))
         }
         other => Err(Problem::new(
@@ -176,8 +176,8 @@ impl<'a> Wanted<'a> {
         })
     }
 
-    fn fits_entry(&self, entry: &Entry) -> bool {
-        let is_in = |fsp: &str| entry.payer == fsp || entry.payee == fsp;
+    fn fits_entry(&self, payer: &str, entry: &Entry) -> bool {
+        let is_in = |fsp: &str| payer == fsp || entry.payee == fsp;
         self.participant.is_none_or(is_in)
     }
 
@@ -224,13 +224,10 @@ fn span(query: &[(String, String)], now: u64, looked_at_max: u32) -> Result<Span
             Problem::new(Kind::Malformed, detail)
         })
     };
-    let to = instant("to")?.unwrap_or_else(|| now.saturating_add(1));
-    let from = instant("from")?.unwrap_or_else(|| to.saturating_sub(BACK));
-    Ok(Span {
-        from,
-        to,
-        looked_at_max,
-    })
+    // What is left out by default does not grow from page to page.
+    let goes_on = parameter(query, "cursor").map(|_| 0);
+    let part = (instant("from")?.or(goes_on), instant("to")?);
+    Ok(Span::of(part, (BACK, now), looked_at_max))
 }
 
 fn body<T: for<'de> Deserialize<'de>>(request: &Request) -> Result<T, Problem> {

@@ -25,6 +25,7 @@ use crate::bindings::rialto::scheduling::create_schedule_reminder::{
 use crate::bindings::rialto::scheduling::delete_schedule_reminder::{
     Deletion, delete_schedule_reminder,
 };
+use crate::bindings::rialto::scheduling::get_earlier_work::{EarlierWork, get_earlier_work};
 use crate::bindings::rialto::transfers as events;
 use crate::query::Question;
 use crate::settings::Settings;
@@ -67,8 +68,7 @@ impl Surroundings for Host {
     }
 
     fn note(&mut self, transfer: &Transfer, at: u64) {
-        let (id, entry) = index::entry(transfer, at);
-        index::BY_TIME.put(&id, &entry);
+        index::note(&mut HostStore, transfer, at);
     }
 
     fn agreement_use(&mut self, condition: &str) -> Option<AgreementUse> {
@@ -88,11 +88,11 @@ impl Surroundings for Host {
     }
 
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {
-        transfer_prepare_check::check(&receipts_of(id), input)
+        transfer_prepare_check::check(&about(id), input)
     }
 
     fn judge_fulfil(&mut self, id: &str, input: &transfer_fulfil_check::Input) -> Verdict {
-        transfer_fulfil_check::check(&receipts_of(id), input)
+        transfer_fulfil_check::check(&about(id), input)
     }
 
     fn create_reminder(&mut self, id: &str, due: u64) {
@@ -108,6 +108,14 @@ impl Surroundings for Host {
     fn delete_reminder(&mut self, id: &str) -> bool {
         // One that has elapsed already finds the transfer ended.
         delete_schedule_reminder(CLIENT, id) == Deletion::Deleted
+    }
+
+    fn earlier(&mut self, id: &str, before: u64) -> Option<EarlierWork> {
+        get_earlier_work(&about(id), before)
+    }
+
+    fn be_about(&mut self, id: &str) {
+        subject("transfer", id);
     }
 
     fn ledger_prepare(
@@ -193,9 +201,9 @@ fn remind(id: &str, due: u64, payload: String) {
     }
 }
 
-/// Under what the receipts of a transfer's rules are filed: the turn's subject. The id alone could be
-/// a quote's as well, and both are chosen by participants.
-fn receipts_of(transfer_id: &str) -> String {
+/// The subject of turns about a transfer, under which the receipts of its rules are filed. The id alone could
+/// be a quote's as well, and both are chosen by participants.
+fn about(transfer_id: &str) -> String {
     format!("transfer:{transfer_id}")
 }
 
@@ -248,8 +256,13 @@ impl retention_handler::Guest for Transfers {
         retention::kept()
     }
 
-    fn judge(_: String, _: String, ids: Vec<String>, before: u64) -> retention_handler::Judged {
-        retention::judge(&mut HostStore, &ids, before)
+    fn judge(
+        _: String,
+        collection: String,
+        ids: Vec<String>,
+        before: u64,
+    ) -> retention_handler::Judged {
+        retention::judge(&mut HostStore, &collection, &ids, before)
     }
 
     fn archived(

@@ -2,11 +2,16 @@
 //!
 //! A transfer is ended as rejected, never otherwise, only while nothing is committed, and only when it has
 //! expired or its payee FSP was surely never asked. Both FSPs are told as its expiry would have told them.
+//!
+//! As its timeout, an end waits for what was taken about the transfer before its expiry: while a message is
+//! not handled that may commit it, wherever that waits, the end is refused, and says what it waits for.
 
+use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::reports::{PREPARE, conclude_never_sent};
 use crate::surroundings::Surroundings;
 use crate::timeout::conclude_timeout;
 use crate::transfer::{EndedBy, State, Transfer};
+use crate::views;
 use rialto_sdk::documents::{Collection, Store};
 use rialto_sdk::errors::error;
 use rialto_sdk::operators::{Caller, Kind, Problem};
@@ -29,7 +34,7 @@ pub enum Standing {
 
 /// A document of the collection `endings`, whose id is the transfer's: the latest request to end it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ending {
     /// The transfer.
     pub transfer_id: String,
@@ -73,7 +78,8 @@ pub fn ask<W: Surroundings + Store>(
     reason: &str,
 ) -> Result<Ending, Problem> {
     let transfer = known(world.transfer(transfer_id), transfer_id)?;
-    may_end(&transfer, world.now())?;
+    let now = world.now();
+    may_end(world, &transfer, now)?;
     let latest = ENDINGS.within(world).get_for_update(transfer_id);
     if latest.is_some_and(|latest| latest.state == Standing::Pending) {
         let detail = format!("that transfer {transfer_id} is ended waits for a decision already");
@@ -86,7 +92,7 @@ pub fn ask<W: Surroundings + Store>(
         state: Standing::Pending,
         maker: caller.name.clone(),
         reason: reason.to_owned(),
-        asked_at: world.now(),
+        asked_at: now,
         checker: None,
         decided_at: None,
         note: None,
@@ -144,7 +150,7 @@ fn end(
     ending: &Ending,
     now: u64,
 ) -> Result<(), Problem> {
-    may_end(transfer, now)?;
+    may_end(world, transfer, now)?;
     if let Err(error) = world.ledger_release(&transfer.transfer_id) {
         let detail = format!(
             "the ledger does not give the funds of transfer {} back: {error:?}",
@@ -167,7 +173,8 @@ fn end(
     Ok(())
 }
 
-fn may_end(transfer: &Transfer, now: u64) -> Result<(), Problem> {
+/// Whether a transfer may be ended, which this turn holds: what was handled is in it.
+fn may_end(world: &mut impl Surroundings, transfer: &Transfer, now: u64) -> Result<(), Problem> {
     let refused = |detail: String| Err(Problem::new(Kind::TransferState, detail));
     let id = &transfer.transfer_id;
     if transfer.state != State::Prepared {
@@ -187,7 +194,43 @@ fn may_end(transfer: &Transfer, now: u64) -> Result<(), Problem> {
             transfer.expiration
         ));
     }
-    Ok(())
+    match earlier(world, transfer, now) {
+        None => Ok(()),
+        // What runs may be about anything, and who was never asked has sent nothing.
+        Some(EarlierWork::Running) if !transfer.is_expired(now) => Ok(()),
+        Some(earlier) => {
+            let detail = format!("transfer {id} waits for {}", in_words(&earlier));
+            let problem = Problem::new(Kind::TransferState, detail);
+            Err(problem.with("waitsFor", views::waits_for(&earlier)))
+        }
+    }
+}
+
+/// What was taken about a transfer before its expiry, or by now, and is not handled.
+pub(crate) fn earlier(
+    world: &mut impl Surroundings,
+    transfer: &Transfer,
+    now: u64,
+) -> Option<EarlierWork> {
+    world.earlier(&transfer.transfer_id, transfer.expiration.min(now))
+}
+
+/// What something waits for, and what an operator can do.
+pub(crate) fn in_words(earlier: &EarlierWork) -> String {
+    match earlier {
+        EarlierWork::Running => {
+            "what runs and came before its expiry: try again in a moment".to_owned()
+        }
+        EarlierWork::Delivery(delivery) => format!(
+            "delivery {} to {}, which came in time and is not handled: try again when it is; `rialto \
+             dead-letters paused` says if {} is paused",
+            delivery.id, delivery.context, delivery.context
+        ),
+        EarlierWork::DeadLetter(delivery) => format!(
+            "dead letter {} of {}, which came in time: retry or drop it (`rialto dead-letters`) first",
+            delivery.id, delivery.context
+        ),
+    }
 }
 
 /// The transfer, if there is one.

@@ -256,6 +256,8 @@ fn check_participants(
         Some(payer) if !payer.may_transact => return Err(barred_payer("may not transact")),
         Some(payer) => payer,
     };
+    // Whatever a scheme allows of quotes: nothing is owed between FSPs, and the entry that records a transfer
+    // in a batch would have one account on both sides, which the ledger refuses.
     if event.payer_fsp == event.payee_fsp {
         let detail = "payer FSP and payee FSP are the same";
         return Err(Refusal::Payee(error("3100", detail)));

@@ -9,6 +9,7 @@ use crate::bindings::rialto::accounts_and_balances::{
 use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
+use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::bindings::rialto::transfers::{
     transfer_committed_fulfiled, transfer_fulfil_comit_request_timedout,
     transfer_prepare_duplicate_check_failed, transfer_prepare_invalid_payee_check_failed,
@@ -80,6 +81,11 @@ pub trait Surroundings {
     fn ask_again(&mut self, name: &str, question: &Question);
     /// Forget the reminder of a transfer. Answers whether it was still waiting.
     fn delete_reminder(&mut self, id: &str) -> bool;
+
+    /// What about a transfer was taken before an instant and is not handled, if anything is.
+    fn earlier(&mut self, id: &str, before: u64) -> Option<EarlierWork>;
+    /// Say that the turn is about this transfer too: for the history, and for reminders that are set in it.
+    fn be_about(&mut self, id: &str);
 
     /// Reserve the payer's funds.
     ///

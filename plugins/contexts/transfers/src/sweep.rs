@@ -1,13 +1,37 @@
-//! The sweep: transfers that are reserved past their expiry. Each is reported, and nothing is done to it: its
-//! timeout may wait for a fulfilment that came in time, and what would end it must not overtake that.
+//! The sweep: transfers that are reserved past their expiry. Each is reported. One whose timeout waits for a
+//! message that came in time stays as it is, for what would end it must not overtake that. One that waits for
+//! nothing should have been ended: it has lost its reminder, or that is late. It gets a reminder, which is due
+//! at once and ends it as ever; where there was one, it is replaced.
 
-use crate::index::{self, Entry, Span};
+use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
+use crate::endings::{earlier, in_words};
+use crate::index::{self, Span};
 use crate::surroundings::Surroundings;
 use crate::transfer::State;
+use crate::views;
 use rialto_sdk::documents::Store;
 use rialto_sdk::logging::Level;
 use rialto_sdk::operators::paging::Items;
 use rialto_sdk::operators::{Paging, Problem};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Transfers that a request finds at most. Each reminder is about all that were put right before it in the
+/// same request, and a turn is about eight things at most.
+const FOUND_MAX: u32 = 5;
+
+/// A transfer that is reserved past its expiry.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Found {
+    /// The transfer.
+    pub transfer_id: String,
+    /// Whether a reminder was set for it.
+    pub reminded: bool,
+    /// What its timeout waits for, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<Value>,
+}
 
 /// Sweep a part of the order of time: answers the transfers that were found, and where to go on.
 ///
@@ -15,24 +39,42 @@ use rialto_sdk::operators::{Paging, Problem};
 /// When the cursor is not of this list.
 pub fn sweep<W: Surroundings + Store>(
     world: &mut W,
-    paging: &Paging,
+    paging: Paging,
     span: Span,
-) -> Result<Items<String>, Problem> {
+) -> Result<Items<Found>, Problem> {
     let now = world.now();
-    index::page(world, paging, span, |world, id, entry: Entry| {
+    let paging = Paging {
+        limit: paging.limit.min(FOUND_MAX),
+        ..paging
+    };
+    index::page(world, &paging, span, |world, _, entry| {
         if now < entry.expires {
             return None;
         }
-        let is_reserved = world
-            .read_transfer(id)
-            .is_some_and(|transfer| transfer.state == State::Prepared);
-        if !is_reserved {
-            return None;
+        put_right(world, &entry.transfer_id, now)
+    })
+}
+
+fn put_right(world: &mut impl Surroundings, id: &str, now: u64) -> Option<Found> {
+    let transfer = world.read_transfer(id);
+    // The entry is as old as the transfer: its expiry is the same.
+    let transfer = transfer.filter(|transfer| transfer.state == State::Prepared)?;
+    let found = format!("transfer {id} is reserved past its expiry");
+    let earlier = earlier(world, &transfer, now);
+    let (reminded, done) = match &earlier {
+        // What runs is over before another sweep.
+        Some(EarlierWork::Running) => (false, "something runs that came before".to_owned()),
+        Some(earlier) => (false, format!("it waits for {}", in_words(earlier))),
+        None => {
+            world.be_about(id);
+            world.create_reminder(id, transfer.expiration);
+            (true, "it waits for nothing, and is reminded now".to_owned())
         }
-        world.log(
-            Level::Error,
-            &format!("transfer {id} is reserved past its expiry"),
-        );
-        Some(id.to_owned())
+    };
+    world.log(Level::Error, &format!("{found}: {done}"));
+    Some(Found {
+        transfer_id: id.to_owned(),
+        reminded,
+        waits_for: earlier.as_ref().map(views::waits_for),
     })
 }

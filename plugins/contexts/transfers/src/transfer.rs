@@ -103,7 +103,7 @@ pub enum RejectionKind {
 
 /// The operators who had a transfer ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EndedBy {
     /// Who asked for it.
     pub maker: String,

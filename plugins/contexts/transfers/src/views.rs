@@ -1,5 +1,6 @@
 //! Transfers as operators read them.
 
+use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::endings::Ending;
 use crate::transfer::Transfer;
 use rialto_sdk::operators::Amount;
@@ -35,6 +36,20 @@ pub fn whole(transfer: &Transfer, ending: Option<&Ending>) -> Value {
     told["ending"] = json!(ending);
     told["story"] = Value::Array(story(transfer, ending));
     told
+}
+
+/// What a timeout, or an operator's end, waits for.
+#[must_use]
+pub fn waits_for(earlier: &EarlierWork) -> Value {
+    match earlier {
+        EarlierWork::Running => json!({ "what": "running" }),
+        EarlierWork::Delivery(delivery) => {
+            json!({ "what": "delivery", "id": delivery.id, "context": delivery.context })
+        }
+        EarlierWork::DeadLetter(delivery) => {
+            json!({ "what": "dead-letter", "id": delivery.id, "context": delivery.context })
+        }
+    }
 }
 
 /// What happened, in the order of time.

@@ -23,8 +23,8 @@ const PAYMENTS: u64 = 4;
 /// The component whose turn fails: it cannot reserve funds.
 const COMPONENT: &str = "transfers";
 /// The ledger's disease: fuel that is enough to start and not to answer.
-const SICK: &str = "[contexts.accounts-and-balances.limits]\nfuel = 3000\n\n[contexts.accounts-and-balances.grants]";
-const HEALTHY: &str = "[contexts.accounts-and-balances.grants]";
+pub const SICK: &str = "[contexts.accounts-and-balances.limits]\nfuel = 3000\n\n[contexts.accounts-and-balances.grants]";
+pub const HEALTHY: &str = "[contexts.accounts-and-balances.grants]";
 
 async fn world() -> World {
     let engine = format!("turn-attempts-max = {ATTEMPTS_MAX}\nretry-initial = \"10 ms\"");
@@ -50,7 +50,7 @@ async fn world_with(engine: &str) -> World {
 }
 
 /// Put the healthy or the sick component into force.
-fn apply(world: &World, state: &str) {
+pub fn apply(world: &World, state: &str) {
     let twin = world.scheme.twin().unwrap();
     twin.edit(HEALTHY, state).unwrap();
     let folder = twin.path().to_str().unwrap();
@@ -73,7 +73,7 @@ fn letters(world: &World) -> Vec<String> {
 }
 
 /// The one dead letter, when it is there: its id and its line.
-async fn parked(world: &World) -> (String, String) {
+pub async fn parked(world: &World) -> (String, String) {
     until("a dead letter", SOON, async || {
         let letters = letters(world);
         Ok(match letters.as_slice() {

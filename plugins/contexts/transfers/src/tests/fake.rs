@@ -17,6 +17,7 @@ use crate::bindings::rialto::participant_lifecycle_management::get_participants_
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::participant_lifecycle_management::types::ParticipantState;
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
+use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::index;
 use crate::query::{self, Question};
@@ -53,6 +54,10 @@ pub struct Fake {
     pub now: u64,
     pub transfers: BTreeMap<String, Transfer>,
     pub reminders: BTreeMap<String, u64>,
+    /// What about each transfer was taken at an instant and is not handled.
+    pub earlier: BTreeMap<String, (u64, EarlierWork)>,
+    /// What the turn was said to be about.
+    pub about: Vec<String>,
     /// Reminders of queries that have found nothing.
     pub questions: Vec<elapsed::Event>,
     pub legs: BTreeMap<String, Legs>,
@@ -116,8 +121,7 @@ impl Surroundings for Fake {
     }
 
     fn note(&mut self, transfer: &Transfer, at: u64) {
-        let (id, entry) = index::entry(transfer, at);
-        index::BY_TIME.within(&mut self.store).put(&id, &entry);
+        index::note(&mut self.store, transfer, at);
     }
 
     fn agreement_use(&mut self, condition: &str) -> Option<AgreementUse> {
@@ -177,6 +181,15 @@ impl Surroundings for Fake {
 
     fn delete_reminder(&mut self, id: &str) -> bool {
         self.reminders.remove(id).is_some()
+    }
+
+    fn earlier(&mut self, id: &str, before: u64) -> Option<EarlierWork> {
+        let (since, earlier) = self.earlier.get(id)?;
+        (*since < before).then(|| earlier.clone())
+    }
+
+    fn be_about(&mut self, id: &str) {
+        self.about.push(id.to_owned());
     }
 
     fn ledger_prepare(

@@ -3,8 +3,10 @@
 use super::fake::{EXPIRATION, Fake, PAYEE, PAYER, agreement, commitment, request};
 use crate::api::answer;
 use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::bindings::rialto::scheduling::get_earlier_work::{EarlierWork, PendingDelivery};
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::fulfil::fulfil;
+use crate::index::{BY_TIME, LIVE_MS, Slice};
 use crate::prepare::prepare;
 use crate::reports::report;
 use crate::surroundings::Publication;
@@ -91,9 +93,12 @@ fn three() -> Fake {
     prepare(&mut world, other);
     assert_eq!(world.state("c"), Some(State::Failed));
     world.published.clear();
-    world.now = 100;
+    world.now = LIVE_MS + 100;
     world
 }
+
+/// When the last transfers have expired and are looked at.
+const LATER: u64 = EXPIRATION + LIVE_MS;
 
 #[test]
 fn transfers_are_listed_by_time_and_found_by_what_they_are() {
@@ -104,6 +109,7 @@ fn transfers_are_listed_by_time_and_found_by_what_they_are() {
         (&[("from", "20")], &["b", "c"]),
         (&[("to", "20")], &["a"]),
         (&[("from", "11"), ("to", "20")], &[]),
+        (&[("from", "9"), ("to", "11")], &["a"]),
         (&[("from", "30"), ("to", "20")], &[]),
         (&[("participant", PAYER)], &["a", "b"]),
         (&[("participant", PAYEE)], all),
@@ -149,7 +155,7 @@ fn pages_hold_every_transfer_once_and_a_request_looks_at_so_many_at_most() {
         world.now = 1 + n / 3;
         prepare(&mut world, request(&format!("t{n:04}")));
     }
-    world.now = 900;
+    world.now = 900 + LIVE_MS;
     for limit in ["7", "100", "1000"] {
         let (mut found, mut cursor) = (Vec::new(), None::<String>);
         loop {
@@ -173,9 +179,85 @@ fn pages_hold_every_transfer_once_and_a_request_looks_at_so_many_at_most() {
     let query = [("participant", "nobody"), ("cursor", cursor.as_str())];
     let (_, page) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
     assert!(ids(&page).is_empty() && page["nextCursor"].is_null());
-    let query = [("cursor", "nonsense")];
-    let (status, _) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
-    assert_eq!(status, 400);
+    for nonsense in [
+        "nonsense",
+        "0000000000010/payerfsp",
+        "0000000000010:1",
+        "a/b:-1",
+    ] {
+        let query = [("cursor", nonsense)];
+        let (status, _) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
+        assert_eq!(status, 400, "{nonsense}");
+    }
+    // One that is behind `to` has come to its end.
+    for query in [
+        [("to", "20"), ("cursor", "0000000000020/payerfsp:1")],
+        [("to", "20"), ("cursor", "0000000000490/payerfsp:0")],
+    ] {
+        let (status, page) = ask(&mut world, ANNA, "listTransfers", "", &query, None);
+        assert_eq!((status, &page), (200, &json!({ "items": [] })));
+    }
+}
+
+#[test]
+fn what_came_in_the_last_second_is_listed_later_whatever_is_asked_for() {
+    let mut world = three();
+    world.now = 20 + LIVE_MS;
+    for query in [&[][..], &[("to", "9999")], &[("from", "0"), ("to", "1021")]] {
+        assert_eq!(list(&mut world, query), ["a"], "{query:?}");
+    }
+    world.now = 21 + LIVE_MS;
+    assert_eq!(list(&mut world, &[]), ["a", "b"]);
+}
+
+#[test]
+fn transfers_of_one_payer_share_documents_of_the_order_of_time() {
+    let mut world = Fake::default();
+    for n in 0..200 {
+        world.now = 1_000_000 + n / 20;
+        let mut request = request(&format!("t{n:03}"));
+        request.expiration = 2_000_000;
+        request.payer_fsp = ["payerfsp", "otherfsp"][usize::from(n % 4 == 0)].to_owned();
+        request.requester_fsp.clone_from(&request.payer_fsp);
+        prepare(&mut world, request);
+    }
+    // 50 of the one in one document; 150 of the other one: 64 in one, and those beyond alone.
+    let of_order = |(collection, _): &&(String, String)| collection == BY_TIME.name();
+    let documents = world.store.0.keys().filter(of_order).count();
+    assert_eq!(documents, 1 + 1 + (150 - 64));
+    world.now = 1_500_000;
+    let mut found = list(&mut world, &[("limit", "1000")]);
+    found.sort();
+    let all: Vec<String> = (0..200).map(|n| format!("t{n:03}")).collect();
+    assert_eq!(found, all);
+    // Within a millisecond of that hundredth of a second.
+    let found = list(&mut world, &[("from", "1000003"), ("to", "1000004")]);
+    assert_eq!(found.len(), 20);
+    assert!(
+        found
+            .iter()
+            .all(|id| id.starts_with("t06") || id.starts_with("t07"))
+    );
+    let of_one = list(&mut world, &[("participant", "otherfsp")]);
+    assert_eq!(of_one.len(), 50);
+}
+
+#[test]
+fn the_order_of_time_of_a_release_before_is_read() {
+    let mut world = three();
+    let before: Slice =
+        serde_json::from_str(r#"{"payer":"payerfsp","payee":"payeefsp","expires":1000}"#).unwrap();
+    world
+        .store
+        .0
+        .retain(|(collection, _), _| collection != BY_TIME.name());
+    for id in ["0000000000020/b", "0000000000030/c"] {
+        BY_TIME.within(&mut world.store).put(id, &before);
+    }
+    assert_eq!(list(&mut world, &[]), ["b", "c"]);
+    assert_eq!(list(&mut world, &[("from", "25")]), ["c"]);
+    world.now = LATER;
+    assert_eq!(sweep(&mut world, &[])["items"][0]["transferId"], "b");
 }
 
 fn never_left() -> CallbackReport {
@@ -318,26 +400,132 @@ fn a_transfer_whose_funds_the_ledger_does_not_give_back_stays_as_it_is() {
     assert!(world.published.is_empty() && world.reminders.contains_key("b"));
 }
 
-#[test]
-fn the_sweep_finds_what_is_reserved_past_its_expiry_and_takes_no_timeout_away() {
-    let sweep = |world: &mut Fake| {
-        let (status, page) = ask(world, ANNA, "sweepTransfers", "", &[], Some(json!({})));
-        assert_eq!(status, 200, "{page}");
-        page["items"].clone()
+/// What was taken about a transfer and is not handled, with what operators are told of it.
+fn unhandled() -> [(EarlierWork, Value); 3] {
+    let delivery = PendingDelivery {
+        id: 7,
+        context: "transfers".to_owned(),
     };
+    let told = |what: &str| json!({ "what": what, "id": 7, "context": "transfers" });
+    [
+        (EarlierWork::Running, json!({ "what": "running" })),
+        (EarlierWork::Delivery(delivery.clone()), told("delivery")),
+        (EarlierWork::DeadLetter(delivery), told("dead-letter")),
+    ]
+}
+
+#[test]
+fn nothing_is_ended_while_what_came_before_its_expiry_is_not_handled() {
+    for (earlier, told) in unhandled() {
+        let mut world = three();
+        world.now = EXPIRATION + 5;
+        let in_time = ("b".to_owned(), (EXPIRATION - 1, earlier.clone()));
+        world.earlier.extend([in_time.clone()]);
+        let (status, problem) = end(&mut world, ANNA);
+        assert_eq!((status, kind(&problem).as_str()), (409, "transfer-state"));
+        assert_eq!(problem["waitsFor"], told);
+        let (status, _) = decide(&mut world, BEN, "APPROVE");
+        assert_eq!(status, 404, "nothing was asked for");
+
+        // What came when it had expired is late anyway.
+        world.earlier.insert("b".to_owned(), (EXPIRATION, earlier));
+        assert_eq!(end(&mut world, ANNA).0, 202);
+        // It is judged again when it is decided.
+        world.earlier.extend([in_time]);
+        let before = (world.transfers.clone(), world.store.clone());
+        let (status, problem) = decide(&mut world, BEN, "APPROVE");
+        assert_eq!((status, kind(&problem).as_str()), (409, "transfer-state"));
+        assert_eq!(problem["waitsFor"], told);
+        assert_eq!((world.transfers.clone(), world.store.clone()), before);
+        assert!(world.published.is_empty() && world.legs("b") == (1, 0, 0));
+        assert!(world.reminders.contains_key("b"), "it waits as before");
+
+        // The commitment that came in time is handled at last.
+        world.earlier.clear();
+        let mut in_time = commitment("b", FulfilMode::Committed);
+        in_time.arrived_at = Some(EXPIRATION - 1);
+        fulfil(&mut world, in_time);
+        assert_eq!(world.state("b"), Some(State::Committed));
+        assert_eq!(decide(&mut world, BEN, "APPROVE").0, 409);
+    }
+}
+
+#[test]
+fn one_whose_payee_was_never_asked_waits_for_what_is_known_to_be_about_it() {
+    for (earlier, _) in unhandled() {
+        let mut world = three();
+        report(&mut world, "transfer-prepare", never_left());
+        world.transfers.get_mut("b").unwrap().deliveries[0].never_sent = true;
+        world.published.clear();
+        world.now = 200;
+        let is_of_it = earlier != EarlierWork::Running;
+        world.earlier.insert("b".to_owned(), (199, earlier));
+        assert_eq!(end(&mut world, ANNA).0, if is_of_it { 409 } else { 202 });
+    }
+}
+
+fn sweep(world: &mut Fake, query: &[(&str, &str)]) -> Value {
+    let (status, page) = ask(world, ANNA, "sweepTransfers", "", query, Some(json!({})));
+    assert_eq!(status, 200, "{page}");
+    page
+}
+
+#[test]
+fn the_sweep_gives_a_timeout_to_what_has_none_and_waits_for_nothing() {
     let mut world = three();
-    assert_eq!(sweep(&mut world), json!([]), "it has not expired");
-    world.now = EXPIRATION;
-    let reminders = world.reminders.clone();
-    assert_eq!(sweep(&mut world), json!(["b"]));
-    assert_eq!(world.log, ["transfer b is reserved past its expiry"]);
-    assert_eq!(world.reminders, reminders, "its timeout waits as before");
+    // One that has not expired is never found.
+    world.now = 40;
+    let mut open = request("d");
+    open.expiration = 2 * LATER;
+    prepare(&mut world, open);
+    world.now = LATER;
+    // Its reminder is gone, and a fulfilment that came in time is on its way.
+    world.reminders.clear();
+    for (earlier, told) in unhandled() {
+        world.earlier = [("b".to_owned(), (EXPIRATION - 1, earlier))].into();
+        let found = json!([{ "transferId": "b", "reminded": false, "waitsFor": told }]);
+        assert_eq!(sweep(&mut world, &[])["items"], found);
+    }
+    assert!(world.reminders.is_empty() && world.about.is_empty());
+    let told = "transfer b is reserved past its expiry: it waits for dead letter 7 of transfers";
+    assert!(world.log[2].starts_with(told), "{:?}", world.log);
+
+    world.earlier.clear();
+    world.log.clear();
+    let found = json!([{ "transferId": "b", "reminded": true }]);
+    assert_eq!(sweep(&mut world, &[])["items"], found);
+    let told = "transfer b is reserved past its expiry: it waits for nothing, and is reminded now";
+    assert_eq!(world.log, [told]);
+    // The reminder is about the transfer, and so waits for what is about it.
+    assert_eq!(world.about, ["b"]);
     // It is the timeout that ends it, as always.
     assert_eq!(world.state("b"), Some(State::Prepared));
     assert_eq!(world.reminders.remove("b"), Some(EXPIRATION));
     reminder_elapsed(&mut world, &super::fake::reminder("b"));
     assert_eq!(world.state("b"), Some(State::Rejected));
-    assert_eq!(sweep(&mut world), json!([]));
+    assert_eq!(sweep(&mut world, &[])["items"], json!([]));
     let (status, _) = ask(&mut world, BEN, "sweepTransfers", "", &[], Some(json!({})));
     assert_eq!(status, 403);
+}
+
+#[test]
+fn a_sweep_puts_a_few_right_and_goes_on_where_it_was() {
+    let mut world = Fake::default();
+    for n in 0..12 {
+        world.now = 10 + n;
+        prepare(&mut world, request(&format!("t{n:02}")));
+    }
+    world.reminders.clear();
+    world.now = LATER;
+    let mut cursor: Option<String> = None;
+    for expected in [5, 5, 2] {
+        world.about.clear();
+        let mut query = vec![("limit", "100"), ("from", "0")];
+        query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        let page = sweep(&mut world, &query);
+        assert_eq!(page["items"].as_array().unwrap().len(), expected);
+        assert_eq!(world.about.len(), expected, "a turn is about few things");
+        cursor = page["nextCursor"].as_str().map(str::to_owned);
+    }
+    assert_eq!((cursor, world.reminders.len()), (None, 12));
 }

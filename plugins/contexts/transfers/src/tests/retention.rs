@@ -7,7 +7,9 @@ use crate::bindings::exports::rialto::host::retention_handler::{
     Archive, ArchivedBundle, ArchivedDocument,
 };
 use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::endings::{ENDINGS, Ending};
 use crate::fulfil::fulfil;
+use crate::index::{BY_TIME, note};
 use crate::prepare::prepare;
 use crate::query::query;
 use crate::reject::reject;
@@ -58,7 +60,16 @@ fn ids(world: &Fake) -> Vec<String> {
 
 /// What an archive has of the transfers that are over before this instant.
 fn bundles(memory: &mut Memory, world: &Fake, before: u64) -> Vec<ArchivedBundle> {
-    let judged = judge(memory, &ids(world), before);
+    bundles_of(memory, (TRANSFERS, &ids(world)), before)
+}
+
+/// What an archive has of these documents of a collection that are over before this instant.
+fn bundles_of(
+    memory: &mut Memory,
+    (collection, ids): (&str, &[String]),
+    before: u64,
+) -> Vec<ArchivedBundle> {
+    let judged = judge(memory, collection, ids, before);
     let bundle = |bundle: &crate::bindings::exports::rialto::host::retention_handler::Bundle| {
         let documents = bundle.documents.iter().map(|key| ArchivedDocument {
             collection: key.collection.clone(),
@@ -104,8 +115,8 @@ fn said(world: &mut Fake, id: &str) -> Vec<Publication> {
 fn those_that_are_over_go_and_their_ids_stay() {
     let mut world = world();
     let mut memory = documents(&world);
-    assert_eq!(kept()[0].collections, [TRANSFERS]);
-    let judged = judge(&mut memory, &ids(&world), EXPIRATION);
+    assert_eq!(kept()[0].collections, [TRANSFERS, "endings", "by-time"]);
+    let judged = judge(&mut memory, TRANSFERS, &ids(&world), EXPIRATION);
     assert_eq!((judged.young, judged.open), (1, 1));
     let bundles = bundles(&mut memory, &world, EXPIRATION);
     archived(&mut memory, &file(), &bundles);
@@ -132,7 +143,7 @@ fn those_that_are_over_go_and_their_ids_stay() {
     }
     assert_eq!(world.legs, after.legs, "no money moved");
     // Nobody asks for them again, and to take them out again does nothing.
-    let judged = judge(&mut memory, &ids(&world), EXPIRATION);
+    let judged = judge(&mut memory, TRANSFERS, &ids(&world), EXPIRATION);
     assert_eq!((judged.over.len(), judged.young, judged.open), (0, 1, 1));
     let unchanged = memory.clone();
     archived(&mut memory, &file(), &bundles);
@@ -151,4 +162,68 @@ fn one_that_has_changed_since_stays_whole() {
     assert_eq!(OF.within(&mut memory).get("committed"), Some(changed));
     let rejected = OF.within(&mut memory).get("rejected").unwrap();
     assert_eq!(rejected.archived.as_deref(), Some("the-archive"));
+}
+
+fn keys(memory: &Memory, collection: &str) -> Vec<String> {
+    let of = memory.0.keys().filter(|(of, _)| of == collection);
+    of.map(|(_, id)| id.clone()).collect()
+}
+
+#[test]
+fn what_was_kept_for_operators_goes_with_the_transfers() {
+    let world = world();
+    let mut memory = documents(&world);
+    // Two slices of time: one with what is over, one with others too.
+    let slices = [
+        (10, ["committed", "rejected", "expired"]),
+        (20, ["failed", "young", "open"]),
+    ];
+    for (at, ids) in slices {
+        for id in ids {
+            note(&mut memory, &world.transfers[id], at);
+        }
+    }
+    for id in ["rejected", "open"] {
+        let ending: Ending = serde_json::from_str(&format!(
+            r#"{{"transferId":"{id}","state":"REJECTED","maker":"anna","reason":"r","askedAt":1}}"#
+        ))
+        .unwrap();
+        ENDINGS.within(&mut memory).put(id, &ending);
+    }
+    let collections = kept().remove(0).collections;
+    let mut bundles = Vec::new();
+    for collection in &collections {
+        let ids = keys(&memory, collection);
+        bundles.push(bundles_of(&mut memory, (collection, &ids), EXPIRATION));
+    }
+    let subjects = |bundles: &[ArchivedBundle]| -> Vec<String> {
+        bundles
+            .iter()
+            .map(|bundle| bundle.subject.clone())
+            .collect()
+    };
+    assert_eq!(subjects(&bundles[1]), ["transfer:rejected"]);
+    let first = "transfers-by-time:0000000000010/payerfsp";
+    assert_eq!(subjects(&bundles[2]), [first]);
+    // Whichever go first, the others are over all the same.
+    archived(&mut memory, &file(), &bundles[0]);
+    for place in [1, 2] {
+        let ids = keys(&memory, &collections[place]);
+        let of = (collections[place].as_str(), ids.as_slice());
+        let again = bundles_of(&mut memory, of, EXPIRATION);
+        assert_eq!(subjects(&again), subjects(&bundles[place]));
+        archived(&mut memory, &file(), &again);
+        archived(&mut memory, &file(), &again);
+    }
+    assert_eq!(keys(&memory, "endings"), ["open"]);
+    assert_eq!(keys(&memory, "by-time"), ["0000000000020/payerfsp"]);
+    let ids = keys(&memory, "by-time");
+    let judged = judge(&mut memory, "by-time", &ids, LATER);
+    assert_eq!((judged.over.len(), judged.young, judged.open), (0, 0, 1));
+    let slice = BY_TIME.within(&mut memory).get("0000000000020/payerfsp");
+    assert_eq!(
+        slice.unwrap().transfers.len(),
+        3,
+        "an entry goes with the others"
+    );
 }

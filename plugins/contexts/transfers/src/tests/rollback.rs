@@ -1,6 +1,8 @@
 //! Documents to which a newer release has added members, after a rollback to this one.
 
 use crate::agreement_use::AgreementUse;
+use crate::endings::{ENDINGS, Ending};
+use crate::index::{BY_TIME, Slice};
 use crate::transfer::Transfer;
 use rialto_sdk::documents::Collection;
 use rialto_sdk::testing::survives_a_rollback;
@@ -21,6 +23,7 @@ fn every_document_of_transfers_is_read_and_keeps_what_a_newer_release_has_added(
                 "state":"REJECTED","history":[{{"state":"RECEIVED","at":1}},{{"state":"REJECTED","at":2}}],
                 "mode":"COMMITTED","fulfilHash":"f","fulfilment":"u","completedTimestamp":3,
                 "rejection":"TIMED_OUT","reason":{{"code":"3303","description":"late"}},"postCommitTimeout":4,
+                "endedBy":{{"maker":"anna","checker":"ben","reason":"r"}},
                 "deliveries":[{delivery},{delivery}],"archived":"a"}}"#
         ))
         .unwrap();
@@ -29,4 +32,16 @@ fn every_document_of_transfers_is_read_and_keeps_what_a_newer_release_has_added(
     let agreement_use: AgreementUse =
         serde_json::from_str(r#"{"quoteId":"q","transferId":"t"}"#).unwrap();
     survives_a_rollback(&Collection::new("agreement-uses"), &agreement_use, &[]);
+    let ending: Ending = serde_json::from_str(
+        r#"{"transferId":"t","state":"REJECTED","maker":"anna","reason":"r","askedAt":1,"checker":"ben",
+            "decidedAt":2,"note":"n"}"#,
+    )
+    .unwrap();
+    survives_a_rollback(&ENDINGS, &ending, &[]);
+    let entry = r#"{"transferId":"t","at":1,"payee":"payeefsp","expires":9}"#;
+    let slice: Slice = serde_json::from_str(&format!(
+        r#"{{"payer":"payerfsp","payee":"","expires":0,"transfers":[{entry}]}}"#
+    ))
+    .unwrap();
+    survives_a_rollback(&BY_TIME, &slice, &[]);
 }

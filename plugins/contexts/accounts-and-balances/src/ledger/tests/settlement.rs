@@ -276,6 +276,8 @@ fn entries_that_are_none_of_settlement_are_refused() {
         (Of::HoldRelease, s, sr, 1),
         (Of::Reversal, s, sr, 1),
         (Of::Pay, a, a, 1),
+        // As a transfer from a participant to itself would be recorded.
+        (Of::Record, a, a, 1),
     ] {
         let refused = book.insert("s1", "x", &[entry(of, debit, credit, amount)]);
         assert!(
