@@ -44,7 +44,7 @@ pub enum Inbound {
     QueryParty(events::party_query_received::Event),
     /// PUT /parties/{Type}/{ID} and its error twin
     AnswerParty(events::party_info_available::Event),
-    /// PUT /parties/{Type}/{ID} that names another FSP than its sender
+    /// PUT /parties/{Type}/{ID} that names another FSP than its sender, or another party than its path
     RefuseAnswer(events::party_info_refused::Event),
     /// POST /quotes
     RequestQuote(events::quote_request_received::Event),
