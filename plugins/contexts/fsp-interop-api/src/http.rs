@@ -40,12 +40,12 @@ impl Guest for Component {
         // Messages that need an answer of their own are acknowledged 200, requests 202.
         let status = if request.method == "PUT" { 200 } else { 202 };
         let settings: &Settings = settings();
-        let headers = usual::headers(of_list(&request.headers), settings);
-        let content_type = refusal::content_type(&headers, &request.path);
-        let source = first(&headers, "fspiop-source")
-            .unwrap_or_default()
-            .to_owned();
-        let error_type = refusal::error_type(&headers, &request.path);
+        let headers = of_list(&request.headers);
+        let usual = usual::headers(&headers, settings, |_| false);
+        let seen = usual.as_deref().unwrap_or(&headers);
+        let content_type = refusal::content_type(seen, &request.path);
+        let source = first(seen, "fspiop-source").unwrap_or_default().to_owned();
+        let error_type = refusal::error_type(seen, &request.path);
         let measure = inbound::Measure {
             scheme: scheme(),
             settings,

@@ -325,6 +325,15 @@ impl Flattened {
     }
 }
 
+/// Whether a message says that its signature protects the header of this name (lower case).
+#[must_use]
+pub fn protects(headers: &str, name: &str) -> bool {
+    let members = first(headers, SIGNATURE)
+        .and_then(|value| Flattened::read(value).ok())
+        .and_then(|value| value.members().ok());
+    members.is_some_and(|members| members.has_header(name))
+}
+
 /// The protected header of the hub's messages, without `alg`.
 #[derive(Serialize)]
 struct Own<'a> {

@@ -1,5 +1,7 @@
 //! Messages and the events or refusals that they lead to.
 
+mod as_sent;
+
 use super::*;
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::jws::fake::NoKeys;
