@@ -45,6 +45,7 @@ fn a_good_request_goes_to_the_payee_fsp_of_the_terms_of_the_header_or_of_the_loo
         assert_eq!(accepted.message, event.message);
         assert_eq!(accepted.expiration, Some(EXPIRATION));
         assert_eq!(world.state("q1"), Some(State::Pending));
+        assert_eq!(world.lookups, 1, "account lookup is asked once");
     }
 }
 
@@ -218,6 +219,7 @@ fn the_payee_fsp_is_the_one_that_has_the_payee_unless_the_scheme_relies_on_the_p
             request(&mut world, event);
             let publication = world.only();
             let what = format!("{demand:?} {has:?} {named:?}");
+            assert_eq!(world.lookups, u32::from(demand != AsNamed), "{what}");
             if accepted {
                 let is_accepted = matches!(publication, Publication::RequestAccepted(_));
                 assert!(is_accepted, "{what}: {publication:?}");
