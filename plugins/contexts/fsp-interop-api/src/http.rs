@@ -9,8 +9,9 @@ use crate::bindings::rialto::participant_lifecycle_management::get_participant_c
 use crate::bindings::rialto::transfers::get_fulfilment_hash::get_fulfilment_hash;
 use crate::jws::HostKeys;
 use crate::jws::memory::Documents;
+use crate::remembered::Once;
 use crate::settings::Settings;
-use crate::{document, inbound, refusal, usual};
+use crate::{document, inbound, refusal, remembered, usual};
 use rialto_sdk::bindings::rialto::host::{clock, configuration};
 use rialto_sdk::documents::HostStore;
 use rialto_sdk::headers::{first, of_list};
@@ -50,7 +51,7 @@ impl Guest for Component {
             scheme: scheme(),
             settings,
             keys: &HostKeys,
-            memory: &Documents::<HostStore>::default(),
+            memory: &Once(Documents::<HostStore>::default()),
             taken: &AskTransfers,
             now: clock::now(),
         };
@@ -58,7 +59,9 @@ impl Guest for Component {
         if let Some(subject) = subject {
             logging::subject(subject.kind, &subject.id);
         }
-        let is_participant = |fsp: &str| get_participant_callback_info(fsp).is_some();
+        let is_participant = |fsp: &str| {
+            remembered::is_participant(fsp, || get_participant_callback_info(fsp).is_some())
+        };
         match result.and_then(|inbound| inbound::said_by(&source, is_participant, inbound)) {
             Ok(inbound) => {
                 inbound::publish(&inbound);

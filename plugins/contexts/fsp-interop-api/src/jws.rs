@@ -172,7 +172,11 @@ impl Judge<'_> {
             .keys
             .verify(source, algorithm, &protected_header, body, &signature)
         {
-            Verdict::Valid => {}
+            // Whoever has a key must sign from now on: the host tells of keys too, but of one that was there
+            // before its participant only after a while.
+            Verdict::Valid => {
+                self.memory.note_key(source, self.now);
+            }
             Verdict::Invalid => return Err(format!("no key of {source} has signed this body so")),
             // None is there, or its last one went a moment ago.
             Verdict::NoKey => return Err(format!("{source} has no key")),

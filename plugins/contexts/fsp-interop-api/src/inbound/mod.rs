@@ -186,7 +186,8 @@ fn not_taken() -> ErrorInformation {
 
 /// Let pass what a participant says. Whoever is none could be told nothing later, so it is told at once.
 /// A participant that was let in has a callback address always, so where it takes callbacks tells
-/// whether it is one: one read of one document, however many there are.
+/// whether it is one: one read of one document, however many there are, the first time that an instance
+/// hears of it.
 ///
 /// # Errors
 /// 3200 when `source` is no participant.
