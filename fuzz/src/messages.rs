@@ -17,9 +17,10 @@ use fsp_interop_api::refusal;
 use fsp_interop_api::settings::Settings;
 use regex::Regex;
 use rialto_openapi::{Document, Kind, head, validate};
-use rialto_sdk::bindings::rialto::common::types::{Message, Money};
+use rialto_sdk::bindings::rialto::common::types::{Message, Money, PartyId};
 use rialto_sdk::errors::{DESCRIPTION_MAX, http_status};
 use rialto_sdk::headers::of_list;
+use rialto_sdk::messages::is_same_party;
 use rialto_sdk::money::{format_amount, minor_units};
 use rialto_sdk::scheme::Scheme;
 use serde_json::{Value, json};
@@ -295,12 +296,25 @@ fn is_allowed(inbound: &Inbound, body: &Value, sent: &Sent) {
         Inbound::AnswerParty(event) => {
             is_party(&event.party.identifier);
             let named = text("/party/partyIdInfo/fspId");
-            assert!(event.error.is_some() || ["", source].contains(&named));
+            let is_its_own = is_same_party(&told_of(body), &event.party);
+            assert!(event.error.is_some() || (["", source].contains(&named) && is_its_own));
         }
         Inbound::RefuseAnswer(event) => {
             is_party(&event.party.identifier);
-            assert!(!["", source].contains(&text("/party/partyIdInfo/fspId")));
+            let is_its_own = is_same_party(&told_of(body), &event.party);
+            assert!(!["", source].contains(&text("/party/partyIdInfo/fspId")) || !is_its_own);
         }
+    }
+}
+
+/// The party that the body of an answer names.
+fn told_of(body: &Value) -> PartyId {
+    let info = &body["party"]["partyIdInfo"];
+    let text = |name: &str| info[name].as_str().map(str::to_owned);
+    PartyId {
+        id_type: text("partyIdType").unwrap_or_default(),
+        identifier: text("partyIdentifier").unwrap_or_default(),
+        sub_id_or_type: text("partySubIdOrType"),
     }
 }
 

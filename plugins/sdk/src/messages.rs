@@ -27,6 +27,15 @@ pub fn spelt_once<'a>(id_type: &str, identifier: &'a str) -> Cow<'a, str> {
     }
 }
 
+/// Whether two names are of one party, however its identifier is spelt.
+#[must_use]
+pub fn is_same_party(one: &PartyId, other: &PartyId) -> bool {
+    let identifier = |party: &PartyId| spelt_once(&party.id_type, &party.identifier).into_owned();
+    one.id_type == other.id_type
+        && one.sub_id_or_type == other.sub_id_or_type
+        && (one.identifier == other.identifier || identifier(one) == identifier(other))
+}
+
 /// A party's path with its identifier as it is compared.
 #[must_use]
 pub fn path_spelt_once(path: &str) -> String {
@@ -165,6 +174,34 @@ mod tests {
             ("ALIAS", "ALIAS"),
         ] {
             assert_eq!(path_spelt_once(path), once);
+        }
+    }
+
+    #[test]
+    fn a_party_is_itself_however_it_is_spelt_and_no_other() {
+        let party = |id_type: &str, identifier: &str, sub_id: Option<&str>| PartyId {
+            id_type: id_type.to_owned(),
+            identifier: identifier.to_owned(),
+            sub_id_or_type: sub_id.map(str::to_owned),
+        };
+        let number = party("MSISDN", "123", None);
+        assert!(is_same_party(&number, &party("MSISDN", "+123", None)));
+        let mailbox = party("EMAIL", "A.B@Example.ORG", None);
+        assert!(is_same_party(
+            &mailbox,
+            &party("EMAIL", "a.b@example.org", None)
+        ));
+        let shop = party("BUSINESS", "acme", Some("shop"));
+        assert!(is_same_party(&shop, &shop.clone()));
+        for (one, other) in [
+            (&number, party("MSISDN", "124", None)),
+            (&number, party("ALIAS", "123", None)),
+            (&number, party("MSISDN", "123", Some("1"))),
+            (&shop, party("BUSINESS", "acme", Some("Shop"))),
+            (&shop, party("BUSINESS", "acme", None)),
+            (&shop, party("BUSINESS", "Acme", Some("shop"))),
+        ] {
+            assert!(!is_same_party(one, &other), "{one:?} {other:?}");
         }
     }
 

@@ -244,6 +244,18 @@ pub fn find_fsp(
         .ok_or_else(|| error("3204", ""))
 }
 
+/// The FSP that the payee of a quote is with, in this currency. A part of a business that nobody has
+/// associated is with the FSP that has the business: no other one could associate it.
+#[must_use]
+pub fn find_payee_fsp(
+    around: &impl Surroundings,
+    payee: &PartyId,
+    currency: &str,
+) -> Option<String> {
+    let find = |party: &PartyId| find_fsp(around, party, Some(currency)).ok();
+    find(payee).or_else(|| find(&whole_of(payee)?))
+}
+
 /// What cannot be done, for the one who asked.
 #[must_use]
 pub fn failed(

@@ -216,7 +216,7 @@ impl asked::party_info_refused::Guest for Component {
 
 impl get_party_fsp::Guest for Component {
     fn get_party_fsp(party: PartyId, currency: String) -> Option<String> {
-        associations::find_fsp(&Host, &party, Some(&currency)).ok()
+        associations::find_payee_fsp(&Host, &party, &currency)
     }
 }
 

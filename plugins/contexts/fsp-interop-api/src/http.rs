@@ -9,8 +9,9 @@ use crate::bindings::rialto::participant_lifecycle_management::get_participant_c
 use crate::bindings::rialto::transfers::get_fulfilment_hash::get_fulfilment_hash;
 use crate::jws::HostKeys;
 use crate::jws::memory::Documents;
+use crate::remembered::Once;
 use crate::settings::Settings;
-use crate::{document, inbound, refusal, usual};
+use crate::{document, inbound, refusal, remembered, usual};
 use rialto_sdk::bindings::rialto::host::{clock, configuration};
 use rialto_sdk::documents::HostStore;
 use rialto_sdk::headers::{first, of_list};
@@ -40,17 +41,17 @@ impl Guest for Component {
         // Messages that need an answer of their own are acknowledged 200, requests 202.
         let status = if request.method == "PUT" { 200 } else { 202 };
         let settings: &Settings = settings();
-        let headers = usual::headers(of_list(&request.headers), settings);
-        let content_type = refusal::content_type(&headers, &request.path);
-        let source = first(&headers, "fspiop-source")
-            .unwrap_or_default()
-            .to_owned();
-        let error_type = refusal::error_type(&headers, &request.path);
+        let headers = of_list(&request.headers);
+        let usual = usual::headers(&headers, settings, |_| false);
+        let seen = usual.as_deref().unwrap_or(&headers);
+        let content_type = refusal::content_type(seen, &request.path);
+        let source = first(seen, "fspiop-source").unwrap_or_default().to_owned();
+        let error_type = refusal::error_type(seen, &request.path);
         let measure = inbound::Measure {
             scheme: scheme(),
             settings,
             keys: &HostKeys,
-            memory: &Documents::<HostStore>::default(),
+            memory: &Once(Documents::<HostStore>::default()),
             taken: &AskTransfers,
             now: clock::now(),
         };
@@ -58,7 +59,9 @@ impl Guest for Component {
         if let Some(subject) = subject {
             logging::subject(subject.kind, &subject.id);
         }
-        let is_participant = |fsp: &str| get_participant_callback_info(fsp).is_some();
+        let is_participant = |fsp: &str| {
+            remembered::is_participant(fsp, || get_participant_callback_info(fsp).is_some())
+        };
         match result.and_then(|inbound| inbound::said_by(&source, is_participant, inbound)) {
             Ok(inbound) => {
                 inbound::publish(&inbound);

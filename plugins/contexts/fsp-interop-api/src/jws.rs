@@ -172,7 +172,11 @@ impl Judge<'_> {
             .keys
             .verify(source, algorithm, &protected_header, body, &signature)
         {
-            Verdict::Valid => {}
+            // Whoever has a key must sign from now on: the host tells of keys too, but of one that was there
+            // before its participant only after a while.
+            Verdict::Valid => {
+                self.memory.note_key(source, self.now);
+            }
             Verdict::Invalid => return Err(format!("no key of {source} has signed this body so")),
             // None is there, or its last one went a moment ago.
             Verdict::NoKey => return Err(format!("{source} has no key")),
@@ -323,6 +327,15 @@ impl Flattened {
             .ok_or("protected header: not base64url without padding")?;
         serde_json::from_slice(&json).map_err(|problem| format!("protected header: {problem}"))
     }
+}
+
+/// Whether a message says that its signature protects the header of this name (lower case).
+#[must_use]
+pub fn protects(headers: &str, name: &str) -> bool {
+    let members = first(headers, SIGNATURE)
+        .and_then(|value| Flattened::read(value).ok())
+        .and_then(|value| value.members().ok());
+    members.is_some_and(|members| members.has_header(name))
 }
 
 /// The protected header of the hub's messages, without `alg`.

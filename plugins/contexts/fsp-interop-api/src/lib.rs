@@ -14,6 +14,7 @@
 //! | how a callback is built and handed on | [`notice`], [`headers`], [`delivery`] |
 //! | what a signature must say, and what the hub signs | [`jws`] |
 //! | how it is known who had a key | `signers` |
+//! | what is not asked again in each turn | `remembered` |
 //! | what a delivery report leads to | [`report`] |
 //! | how a refusal is worded | [`refusal`] |
 
@@ -30,6 +31,7 @@ pub mod jws;
 pub mod notice;
 pub mod outcomes;
 pub mod refusal;
+mod remembered;
 pub mod report;
 pub mod settings;
 mod signers;

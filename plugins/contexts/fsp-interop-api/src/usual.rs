@@ -1,28 +1,31 @@
 //! Messages that the settings let in although the API definition has them otherwise, brought into its form:
 //! what is read and forwarded afterwards is as any other FSP's, and no receiver has to take what this scheme
-//! takes.
+//! takes. But for what a signature protects: that is verified as it was sent, by the hub and by the receiver,
+//! so it goes on as it was sent.
 
 use crate::settings::{Deviation, Settings};
 use rialto_sdk::headers::{each, push};
 
-/// A message's header section without the charset in its media types.
+/// A message's header section without the charset in its media types; none where it is so already. The
+/// headers that `stays` names stay as they are.
 #[must_use]
-pub fn headers(section: String, settings: &Settings) -> String {
-    let has_any = || {
-        each(&section).any(|(name, value)| is_media_type(name) && without_charset(value) != value)
-    };
-    if settings.charset_parameter == Deviation::Refuse || !has_any() {
-        return section;
+pub fn headers(section: &str, settings: &Settings, stays: impl Fn(&str) -> bool) -> Option<String> {
+    if settings.charset_parameter == Deviation::Refuse {
+        return None;
     }
-    let mut usual = String::with_capacity(section.len());
-    for (name, value) in each(&section) {
-        if is_media_type(name) {
-            push(&mut usual, name, &without_charset(value));
-        } else {
-            push(&mut usual, name, value);
+    let has_any =
+        each(section).any(|(name, value)| is_media_type(name) && without_charset(value) != value);
+    has_any.then(|| {
+        let mut usual = String::with_capacity(section.len());
+        for (name, value) in each(section) {
+            if is_media_type(name) && !stays(name) {
+                push(&mut usual, name, &without_charset(value));
+            } else {
+                push(&mut usual, name, value);
+            }
         }
-    }
-    usual
+        usual
+    })
 }
 
 /// A message's path without a slash at its end.
@@ -74,7 +77,8 @@ mod tests {
     fn a_charset_is_taken_out_of_media_types_and_of_nothing_else() {
         let usual = |value: &str| {
             let section = format!("date: a;charset=utf-8\naccept: {value}\n");
-            headers(section, &lenient())
+            headers(&section, &lenient(), |_| false)
+                .unwrap_or(section)
                 .strip_prefix("date: a;charset=utf-8\naccept: ")
                 .map(|value| value.trim_end_matches('\n').to_owned())
         };
@@ -97,8 +101,19 @@ mod tests {
     fn without_the_settings_a_message_stays_as_it_is() {
         let section = format!("accept: {MEDIA};charset=utf-8\n");
         let strict = Settings::default();
-        assert_eq!(headers(section.clone(), &strict), section);
+        assert_eq!(headers(&section, &strict, |_| false), None);
+        let usual = format!("accept: {MEDIA}\n");
+        assert_eq!(headers(&usual, &lenient(), |_| false), None);
         assert_eq!(path("/quotes/".to_owned(), &strict), "/quotes/");
+    }
+
+    #[test]
+    fn what_must_stay_as_it_was_sent_stays() {
+        let section =
+            format!("accept: {MEDIA};charset=utf-8\ncontent-type: {MEDIA};charset=utf-8\n");
+        let usual = headers(&section, &lenient(), |name| name == "content-type");
+        let expected = format!("accept: {MEDIA}\ncontent-type: {MEDIA};charset=utf-8\n");
+        assert_eq!(usual, Some(expected));
     }
 
     #[test]

@@ -10,7 +10,8 @@ use rialto_sdk::logging::Level;
 
 /// Answer a query. Who is no party to the quote is told what is told of an unknown id. While the payee
 /// FSP has not answered there is nothing to tell: an error would read as a refusal, and the callback
-/// that comes of the quote answers the query too. Once the request has expired it cannot come any more.
+/// that comes of the quote answers the query too. Once the request has expired it cannot come any more;
+/// a request without `expiration` expires when the payee FSP has had its time.
 pub fn query(world: &mut impl Surroundings, event: received::Event) {
     let received::Event {
         quote_id,
@@ -23,7 +24,7 @@ pub fn query(world: &mut impl Surroundings, event: received::Event) {
     let now = world.now();
     let outcome = match quote {
         None => Some(QuoteQueryResult::Failed(not_found())),
-        Some(quote) if quote.is_overdue(now) => {
+        Some(quote) if quote.is_overdue(now, world.settings()) => {
             let error = error("3302", "the payee FSP has not answered in time");
             Some(QuoteQueryResult::Failed(error))
         }

@@ -1,5 +1,6 @@
 //! The quote document and its states.
 
+use crate::settings::Settings;
 use crate::terms::RequestTerms;
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::deliveries::DeliveryDocument;
@@ -85,12 +86,19 @@ impl Quote {
         self.finished_at = Some(now);
     }
 
+    /// From when on no terms can be accepted: the request's expiration, or where it has none, when the
+    /// payee FSP has had the time that the scheme gives it. In milliseconds since 1970.
+    #[must_use]
+    pub fn expires_at(&self, expiration: Option<u64>, settings: &Settings) -> u64 {
+        expiration.unwrap_or_else(|| self.requested_at.saturating_add(settings.answer_within_ms))
+    }
+
     /// Whether the payee FSP is still asked although the request has expired: no terms can be accepted
     /// any more. `now` is in milliseconds since 1970.
     #[must_use]
-    pub fn is_overdue(&self, now: u64) -> bool {
+    pub fn is_overdue(&self, now: u64, settings: &Settings) -> bool {
         let expiration = self.request.as_ref().and_then(|request| request.expiration);
-        self.state == State::Pending && expiration.is_some_and(|expiration| now >= expiration)
+        self.state == State::Pending && now >= self.expires_at(expiration, settings)
     }
 
     /// Whether this FSP is one of its two.

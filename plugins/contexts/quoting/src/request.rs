@@ -40,13 +40,12 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
         return refuse_sender(world, event, error);
     }
     let now = world.now();
-    let payee_fsp = event
-        .request
-        .payee_fsp
-        .clone()
-        .or(event.destination_fsp.clone())
-        // Decision 49: who names neither has the party looked up.
-        .or_else(|| world.party_fsp(&event.request.payee, &event.request.amount.currency));
+    let named = event.request.payee_fsp.as_ref();
+    let named = named.or(event.destination_fsp.as_ref()).cloned();
+    let is_named = named.is_some();
+    // Decision 49: who names neither has the party looked up.
+    let payee_fsp =
+        named.or_else(|| world.party_fsp(&event.request.payee, &event.request.amount.currency));
     let mut quote = Quote {
         quote_id: event.request.quote_id.clone(),
         payer_fsp: event.requester_fsp.clone(),
@@ -62,7 +61,7 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
         finished_at: None,
         deliveries: Vec::new(),
     };
-    match examine(world, &event, payee_fsp, now) {
+    match examine(world, &event, payee_fsp, is_named, now) {
         Ok(request) => {
             let (payer_fsp, payee_fsp) = (request.payer_fsp.clone(), request.payee_fsp.clone());
             let expiration = request.expiration;
@@ -120,11 +119,13 @@ fn refuse_sender(world: &mut impl Surroundings, event: received::Event, error: E
     }));
 }
 
-/// All checks. Answers the request with both FSPs named.
+/// All checks. Answers the request with both FSPs named. What the payer FSP has not named is what account
+/// lookup has said.
 fn examine(
     world: &mut impl Surroundings,
     event: &received::Event,
     payee_fsp: Option<String>,
+    is_named: bool,
     now: u64,
 ) -> Result<QuoteRequest, Refusal> {
     let terms = &event.request;
@@ -141,7 +142,9 @@ fn examine(
         &terms.amount.currency,
     )
     .map_err(Refusal::Fsp)?;
-    check_payee(world, terms, &payee_fsp).map_err(Refusal::Fsp)?;
+    if is_named {
+        check_payee(world, terms, &payee_fsp).map_err(Refusal::Fsp)?;
+    }
     if terms.expiration.is_some_and(|expiration| now >= expiration) {
         let error = error("3302", "expired when it arrived");
         return Err(Refusal::Request(error, State::Expired));

@@ -77,7 +77,8 @@ fn conclude(
     let message = event.message;
     quote.response_hash = Some(event.request_hash);
     let (payer_fsp, payee_fsp) = (request.payer_fsp.clone(), request.payee_fsp.clone());
-    let checked = check(world, &request, &event.response, now)
+    let expires_at = quote.expires_at(request.expiration, world.settings());
+    let checked = check(world, &request, &event.response, expires_at, now)
         .and_then(|()| judge(world, &event.quote_id, request.clone(), event.response, now));
     quote.request = Some(request);
     match checked {
@@ -111,18 +112,16 @@ fn conclude(
 
 type Refused = (ErrorInformation, State);
 
-/// What no scheme would accept.
+/// What no scheme would accept. The request expires at this instant.
 fn check(
     world: &mut impl Surroundings,
     request: &RequestTerms,
     response: &QuoteResponse,
+    expires_at: u64,
     now: u64,
 ) -> Result<(), Refused> {
     let rejected = |detail: &str| (error("3100", detail), State::Rejected);
-    if request
-        .expiration
-        .is_some_and(|expiration| now >= expiration)
-    {
+    if now >= expires_at {
         return Err((error("3302", "the request has expired"), State::Expired));
     }
     if now >= response.expiration {

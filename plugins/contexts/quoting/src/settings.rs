@@ -13,6 +13,9 @@ pub struct Settings {
     pub longest_lifetime_ms: u64,
     /// The least time that they must have left, in milliseconds; 0 for none.
     pub shortest_lifetime_ms: u64,
+    /// How long the payee FSP may take for a request that has no `expiration`, in milliseconds since it
+    /// arrived. After that the request counts as expired: terms come too late, and a query is told so.
+    pub answer_within_ms: u64,
     /// Which FSP may be the payee FSP of a quote.
     pub payee_fsp: PayeeFsp,
     /// What becomes of a request for a quote whose payer FSP is its payee FSP.
@@ -51,6 +54,7 @@ impl Default for Settings {
         Self {
             longest_lifetime_ms: 7 * 24 * 60 * 60 * 1000,
             shortest_lifetime_ms: 0,
+            answer_within_ms: 5 * 60 * 1000,
             payee_fsp: PayeeFsp::default(),
             on_us: OnUs::default(),
         }
@@ -72,6 +76,10 @@ impl Settings {
         if let Err(problem) = self.lifetime().validate() {
             problems.note("", problem);
         }
+        if self.answer_within_ms == 0 {
+            let why = "it is 0: no terms would be in time for a request without `expiration`";
+            problems.note("/answerWithinMs", why);
+        }
     }
 }
 
@@ -90,5 +98,13 @@ mod tests {
             serde_json::from_str(r#"{"payeeFsp":"as-looked-up","onUs":"allow"}"#).unwrap();
         assert_eq!(settings.payee_fsp, PayeeFsp::AsLookedUp);
         assert_eq!(settings.on_us, OnUs::Allow);
+    }
+
+    #[test]
+    fn a_payee_fsp_has_some_time_to_answer() {
+        let judged = |text: &str| rialto_sdk::settings::judge(text, Settings::judge);
+        assert_eq!(judged(r#"{"answerWithinMs":1}"#), Ok(()));
+        let problems = judged(r#"{"answerWithinMs":0}"#).unwrap_err();
+        assert_eq!(problems[0].pointer, "/answerWithinMs");
     }
 }

@@ -11,7 +11,7 @@ use crate::case::Case;
 use crate::payment::events;
 use crate::stage::{BARRED, GONE, NOBODY, STRANGER, Stage, fsp_error};
 
-pub(super) const CASES: [Case; 14] = [
+pub(super) const CASES: [Case; 15] = [
     case!(
         "parties/query",
         "section A: GET /parties forwarded, PUT /parties to the requester",
@@ -72,6 +72,11 @@ pub(super) const CASES: [Case; 14] = [
         "parties/answer-names-another-fsp",
         "the payee FSP is the one that answers: an answer that names another is refused 3101 to both",
         answer_names_another_fsp
+    ),
+    case!(
+        "parties/answer-is-of-another-party",
+        "the party is the one of the path, however it is spelt: an answer about another is refused 3101 to both",
+        answer_is_of_another_party
     ),
     case!(
         "parties/blocked-by-nobody",
@@ -368,4 +373,40 @@ async fn answer_names_another_fsp(stage: &Stage) -> Result<()> {
     // The next question has its own answer.
     asked(stage, PAYER, &party).await?;
     answered(stage, PAYER, &party).await
+}
+
+async fn answer_is_of_another_party(stage: &Stage) -> Result<()> {
+    let party = mine(stage).await?;
+    let answer = || stage.sends(PAYEE, Method::PUT, &path(&party)).to(PAYER);
+    asked(stage, PAYER, &party).await?;
+    let other = person(&format!("{party}0"), PAYEE);
+    answer().json(&other).accepted().await?;
+    for fsp in [PAYER, PAYEE] {
+        stage.hub_refuses(fsp, &path(&party), "3101").await?;
+    }
+    let told = events::told("");
+    let events = [
+        &association()[..],
+        &ASKED,
+        &told,
+        &["party-info-refused"],
+        &["account-lookup-failed"; 2],
+        &told,
+        &told,
+    ]
+    .concat();
+    stage.events(&subject(&party), &events).await?;
+    // A telephone number is the same with and without its plus sign.
+    asked(stage, PAYER, &party).await?;
+    let mut same = person(&party, PAYEE);
+    let number = party.replace("MSISDN/", "");
+    let spelt = format!("+{number}");
+    same["party"]["partyIdInfo"]["partyIdentifier"] = spelt.into();
+    let sent = answer().json(&same).accepted().await?;
+    stage.forwarded(&sent, PAYER).await?;
+    stage.expects(
+        &subject(&party),
+        &[&ANSWERED[..], &events::told("")].concat(),
+    );
+    Ok(())
 }

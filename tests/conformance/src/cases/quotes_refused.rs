@@ -10,7 +10,7 @@ use crate::case::Case;
 use crate::payment::{Payment, events};
 use crate::stage::{BARRED, GONE, NOBODY, POOR, STRANGER, Stage};
 
-pub(super) const CASES: [Case; 16] = [
+pub(super) const CASES: [Case; 17] = [
     case!(
         "quotes/expired",
         "quote rule 2: request expired, 3302",
@@ -35,6 +35,11 @@ pub(super) const CASES: [Case; 16] = [
         "quotes/payee-with-another-fsp",
         "the payee FSP is not the one that account lookup says has the payee, 3204",
         payee_with_another_fsp
+    ),
+    case!(
+        "quotes/part-with-another-fsp",
+        "the payee is a part, associated by nobody, of a business that is with another FSP, 3204",
+        part_with_another_fsp
     ),
     case!(
         "quotes/on-us",
@@ -183,6 +188,18 @@ async fn payee_fsp_not_named(stage: &Stage) -> Result<()> {
 
 async fn payee_with_another_fsp(stage: &Stage) -> Result<()> {
     let party = stage.party();
+    has_payee(stage, &party).await?;
+    // What somebody would have a payer FSP believe who is not asked.
+    let payment = Payment::between(stage, PAYER, STRANGER);
+    let mut body = payment.quote();
+    let number = party.replace("MSISDN/", "");
+    body["payee"]["partyIdInfo"]["partyIdentifier"] = number.into();
+    refused(stage, &payment, &body, "3204", INVALID_FSP).await?;
+    stage.quote_is(&payment.quote_id, "REJECTED")
+}
+
+/// The payee FSP has this party.
+async fn has_payee(stage: &Stage, party: &str) -> Result<()> {
     let path = format!("/participants/{party}");
     let association = json!({ "fspId": PAYEE });
     let sends = stage.sends(PAYEE, Method::POST, &path);
@@ -196,12 +213,18 @@ async fn payee_with_another_fsp(stage: &Stage) -> Result<()> {
     ];
     let events = [&associated[..], &events::told("")].concat();
     stage.expects(&format!("party:{party}"), &events);
+    Ok(())
+}
 
-    // What somebody would have a payer FSP believe who is not asked.
+async fn part_with_another_fsp(stage: &Stage) -> Result<()> {
+    let name = stage.party().replace("MSISDN/", "");
+    has_payee(stage, &format!("BUSINESS/{name}")).await?;
     let payment = Payment::between(stage, PAYER, STRANGER);
     let mut body = payment.quote();
-    let number = party.replace("MSISDN/", "");
-    body["payee"]["partyIdInfo"]["partyIdentifier"] = number.into();
+    body["payee"]["partyIdInfo"] = json!({
+        "partyIdType": "BUSINESS", "partyIdentifier": name, "partySubIdOrType": "till1",
+        "fspId": STRANGER,
+    });
     refused(stage, &payment, &body, "3204", INVALID_FSP).await?;
     stage.quote_is(&payment.quote_id, "REJECTED")
 }

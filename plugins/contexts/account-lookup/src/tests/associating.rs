@@ -228,6 +228,32 @@ fn who_has_a_part_of_a_business_and_who_wants_the_whole_are_one_fsp() {
 }
 
 #[test]
+fn the_payee_of_a_quote_that_is_a_part_which_nobody_has_is_with_who_has_the_business() {
+    let mut world = World::new();
+    let shop = business(Some("shop-7"));
+    let find = |world: &World, party: &PartyId, currency: &str| {
+        associations::find_payee_fsp(world, party, currency)
+    };
+    assert_eq!(find(&world, &shop, "USD"), None);
+    world.associate_party(business(None), "payeefsp", "payeefsp", Some("USD"));
+    let payeefsp = Some("payeefsp".to_owned());
+    assert_eq!(find(&world, &shop, "USD"), payeefsp);
+    assert_eq!(find(&world, &shop, "RWF"), None);
+    // Who has the part itself goes first, and says nothing of the business.
+    world.associate_party(shop.clone(), "otherfsp", "otherfsp", Some("RWF"));
+    assert_eq!(find(&world, &shop, "RWF").as_deref(), Some("otherfsp"));
+    assert_eq!(find(&world, &shop, "USD"), payeefsp);
+    assert_eq!(find(&world, &business(None), "RWF"), None);
+    // A personal id has no parts.
+    let passport = |sub_id: Option<&str>| PartyId {
+        id_type: "PERSONAL_ID".to_owned(),
+        ..business(sub_id)
+    };
+    world.associate_party(passport(None), "payeefsp", "payeefsp", None);
+    assert_eq!(find(&world, &passport(Some("PASSPORT")), "USD"), None);
+}
+
+#[test]
 fn a_business_is_free_when_the_last_of_its_parts_is() {
     let mut world = World::new();
     // The first one twice, which counts once.

@@ -7,6 +7,7 @@ use crate::headers::named_destination;
 use events::participants_association_request_received::RequestedParty;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
 use rialto_sdk::errors::error;
+use rialto_sdk::messages::is_same_party;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -35,13 +36,7 @@ struct PartyAnswer<'a> {
 #[serde(rename_all = "camelCase")]
 struct PartyTold<'a> {
     #[serde(borrow)]
-    party_id_info: FspNamed<'a>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FspNamed<'a> {
-    fsp_id: Option<&'a str>,
+    party_id_info: PartyIdInfoBody<'a>,
 }
 
 impl Examined<'_> {
@@ -116,14 +111,20 @@ impl Examined<'_> {
         })
     }
 
-    /// An answer to a query for a party. Whoever asked pays the FSP that the answer names: it is the
-    /// one that answers, or the answer is not passed on.
+    /// An answer to a query for a party. Whoever asked pays the party and the FSP that the answer names:
+    /// they are the party that was asked for and the FSP that answers, or the answer is not passed on.
     pub(super) fn answer_party(self) -> Result<Inbound, ErrorInformation> {
         let party = self.party()?;
         let PartyAnswer { party: told } = self.members()?;
-        let named = told.party_id_info.fsp_id;
-        if named.is_some_and(|named| named != self.source) {
-            let detail = "body /party/partyIdInfo/fspId: not the sender (FSPIOP-Source)";
+        let told = told.party_id_info;
+        let wrong = if told.fsp_id.is_some_and(|named| named != self.source) {
+            Some("body /party/partyIdInfo/fspId: not the sender (FSPIOP-Source)")
+        } else if !is_same_party(&told.party_id(), &party) {
+            Some("body /party/partyIdInfo: not the party of the path")
+        } else {
+            None
+        };
+        if let Some(detail) = wrong {
             return Ok(Inbound::RefuseAnswer(events::party_info_refused::Event {
                 party,
                 error: error("3101", detail),

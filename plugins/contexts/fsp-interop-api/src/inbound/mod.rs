@@ -19,7 +19,7 @@ use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::fsp_interop_api as events;
 use crate::headers::forwardable;
 use crate::jws::memory::Memory;
-use crate::jws::{Judge, Keys};
+use crate::jws::{Judge, Keys, protects};
 use crate::settings::Settings;
 use crate::usual;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
@@ -44,7 +44,7 @@ pub enum Inbound {
     QueryParty(events::party_query_received::Event),
     /// PUT /parties/{Type}/{ID} and its error twin
     AnswerParty(events::party_info_available::Event),
-    /// PUT /parties/{Type}/{ID} that names another FSP than its sender
+    /// PUT /parties/{Type}/{ID} that names another FSP than its sender, or another party than its path
     RefuseAnswer(events::party_info_refused::Event),
     /// POST /quotes
     RequestQuote(events::quote_request_received::Event),
@@ -95,6 +95,8 @@ struct Examined<'a> {
     request: Request,
     /// Its header section.
     headers: String,
+    /// The one to go on with, where another: with what its signature protects as it was sent.
+    onward: Option<String>,
     scheme: &'a Scheme,
     settings: &'a Settings,
     taken: &'a dyn Taken,
@@ -108,7 +110,8 @@ struct Examined<'a> {
 /// The operation of the definition that only the switch sends.
 const NOT_TAKEN: &str = "patchTransfer";
 
-/// Read a message, of which `headers` is the header section. The subject is told also of a message that is refused.
+/// Read a message, of which `headers` is the header section as it was sent. The subject is told also of a
+/// message that is refused.
 pub fn read(
     request: Request,
     headers: String,
@@ -147,11 +150,21 @@ pub fn read(
         Ok(signed) => signed.map(|message| (message, source.clone())),
         Err(refusal) => return (subject, Err(refusal)),
     };
-    // What is signed is the path as it was sent; what goes on has the path of the API definition.
+    // What is signed is as it was sent; what goes on has the path and the media types of the API
+    // definition.
     let path = usual::path(request.path, settings);
+    let (headers, onward) = match usual::headers(&headers, settings, |_| false) {
+        None => (headers, None),
+        Some(usual) => {
+            let is_protected = |name: &str| protects(&headers, name);
+            let onward = usual::headers(&headers, settings, is_protected);
+            (usual, onward)
+        }
+    };
     let examined = Examined {
         request: Request { path, ..request },
         headers,
+        onward,
         scheme,
         settings,
         taken,
@@ -173,7 +186,8 @@ fn not_taken() -> ErrorInformation {
 
 /// Let pass what a participant says. Whoever is none could be told nothing later, so it is told at once.
 /// A participant that was let in has a callback address always, so where it takes callbacks tells
-/// whether it is one: one read of one document, however many there are.
+/// whether it is one: one read of one document, however many there are, the first time that an instance
+/// hears of it.
 ///
 /// # Errors
 /// 3200 when `source` is no participant.
@@ -265,7 +279,8 @@ impl<'a> Examined<'a> {
         let Request {
             method, path, body, ..
         } = self.request;
-        let headers = forwardable(&self.headers, &method);
+        let headers = self.onward.as_ref().unwrap_or(&self.headers);
+        let headers = forwardable(headers, &method);
         Message {
             method,
             path,

@@ -1,5 +1,7 @@
 //! Messages and the events or refusals that they lead to.
 
+mod as_sent;
+
 use super::*;
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::jws::fake::NoKeys;
@@ -486,6 +488,58 @@ fn the_answer_for_a_party_names_its_sender_or_no_fsp() {
         assert_eq!(event.requester_fsp, "payerfsp");
         assert_eq!(event.destination_fsp.as_deref(), Some("otherfsp"));
         assert_eq!(event.party.identifier, "123");
+    }
+}
+
+#[test]
+fn the_answer_for_a_party_is_of_the_party_of_its_path() {
+    let answer = |id_type: &str, identifier: &str, sub_id: Option<&str>, told: Value| {
+        let call = Call::new("answerParty", "PUT", "/parties/x/y", "payerfsp")
+            .header("fspiop-destination", "otherfsp")
+            .parameter("Type", id_type)
+            .parameter("ID", identifier)
+            .body(&json!({"party": {"partyIdInfo": told}}));
+        let call = match sub_id {
+            Some(sub_id) => call.parameter("SubId", sub_id),
+            None => call,
+        };
+        call.read().1
+    };
+    let info = |id_type: &str, id: &str| json!({"partyIdType": id_type, "partyIdentifier": id});
+    let part = |id_type: &str, id: &str, sub_id: &str| {
+        let mut info = info(id_type, id);
+        info["partySubIdOrType"] = sub_id.into();
+        info
+    };
+    for (id_type, identifier, sub_id, told) in [
+        ("MSISDN", "123", None, info("MSISDN", "123")),
+        ("MSISDN", "123", None, info("MSISDN", "+123")),
+        ("MSISDN", "+123", None, info("MSISDN", "123")),
+        ("EMAIL", "A@b.org", None, info("EMAIL", "a@B.org")),
+        ("BUSINESS", "acme", Some("x"), part("BUSINESS", "acme", "x")),
+    ] {
+        let read = answer(id_type, identifier, sub_id, told.clone());
+        assert!(
+            matches!(read, Ok(Inbound::AnswerParty(_))),
+            "{told} {read:?}"
+        );
+    }
+    for (id_type, identifier, sub_id, told) in [
+        ("MSISDN", "123", None, info("MSISDN", "124")),
+        ("MSISDN", "123", None, info("ALIAS", "123")),
+        ("MSISDN", "123", None, part("MSISDN", "123", "x")),
+        ("BUSINESS", "acme", Some("x"), info("BUSINESS", "acme")),
+        ("BUSINESS", "acme", Some("x"), part("BUSINESS", "acme", "X")),
+        ("BUSINESS", "acme", Some("x"), part("BUSINESS", "Acme", "x")),
+    ] {
+        let read = answer(id_type, identifier, sub_id, told.clone());
+        let Ok(Inbound::RefuseAnswer(event)) = read else {
+            panic!("{told} {read:?}")
+        };
+        assert_eq!(event.error.code, "3101");
+        assert_eq!(event.party.identifier, identifier);
+        assert_eq!(event.requester_fsp, "payerfsp");
+        assert_eq!(event.destination_fsp.as_deref(), Some("otherfsp"));
     }
 }
 

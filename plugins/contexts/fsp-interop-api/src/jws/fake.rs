@@ -1,4 +1,4 @@
-//! Keys for tests: none at all, and the hub's alone.
+//! Keys for tests: none at all, and the hub's alone; and base64url as senders write it.
 
 use super::{Algorithm, Keys, Signed, Verdict};
 
@@ -39,4 +39,21 @@ impl Keys for HubKey {
             signature: payload.to_owned(),
         })
     }
+}
+
+/// Base64url without padding.
+pub(crate) fn encoded(octets: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::new();
+    for chunk in octets.chunks(3) {
+        let mut bits = [0_u8; 3];
+        bits[..chunk.len()].copy_from_slice(chunk);
+        let bits = u32::from_be_bytes([0, bits[0], bits[1], bits[2]]);
+        for place in 0..=chunk.len() {
+            text.push(char::from(
+                ALPHABET[(bits >> (18 - 6 * place)) as usize & 63],
+            ));
+        }
+    }
+    text
 }

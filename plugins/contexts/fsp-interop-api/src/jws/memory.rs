@@ -87,8 +87,8 @@ fn seconds(instant: u64) -> String {
 pub trait Memory: fmt::Debug {
     /// Whether a participant is known to have had a key.
     fn has_had_key(&self, signer: &str) -> bool;
-    /// A participant has a key.
-    fn note_key(&self, signer: &str, now: u64);
+    /// A participant has a key. Answers whether that was on disk already.
+    fn note_key(&self, signer: &str, now: u64) -> bool;
     /// When this message was taken, in milliseconds since 1970; none if it never was.
     fn taken_at(&self, message: &Fingerprint) -> Option<u64>;
     /// This message of a signer is taken, whose `Date` was judged by a window of so many milliseconds
@@ -106,11 +106,10 @@ impl<S: Store + fmt::Debug> Memory for Documents<S> {
         SIGNERS.within(&mut *store).get(signer).is_some()
     }
 
-    fn note_key(&self, signer: &str, now: u64) {
+    fn note_key(&self, signer: &str, now: u64) -> bool {
         let mut store = self.0.borrow_mut();
-        SIGNERS
-            .within(&mut *store)
-            .insert_if_absent(signer, &Signer { since: now });
+        let signers = SIGNERS.within(&mut *store);
+        !signers.insert_if_absent(signer, &Signer { since: now })
     }
 
     fn taken_at(&self, message: &Fingerprint) -> Option<u64> {
@@ -166,8 +165,8 @@ mod tests {
     fn who_had_a_key_is_remembered_from_the_first_time_on() {
         let memory = memory();
         assert!(!memory.has_had_key("payerfsp"));
-        memory.note_key("payerfsp", 5);
-        memory.note_key("payerfsp", 7);
+        assert!(!memory.note_key("payerfsp", 5));
+        assert!(memory.note_key("payerfsp", 7));
         assert!(memory.has_had_key("payerfsp"));
         assert!(!memory.has_had_key("payeefsp"));
         let stored: Vec<String> = memory.0.borrow().0.values().cloned().collect();

@@ -25,6 +25,12 @@ impl Members {
         member.map(|(_, value)| value.as_str())
     }
 
+    /// Whether a header of this name, in whatever case, is among them.
+    pub(super) fn has_header(&self, name: &str) -> bool {
+        let mut names = self.0.iter().map(|(candidate, _)| candidate);
+        names.any(|candidate| candidate.eq_ignore_ascii_case(name))
+    }
+
     /// The algorithm, of those that are taken; `none` is not among them.
     pub(super) fn algorithm(&self) -> Result<Algorithm, String> {
         match self.get("alg") {

@@ -1,7 +1,7 @@
 //! What a signed message must say. The keys are not real here: a signature says what it is over. That
 //! real ones hold is tested where they are, in the host, and end to end.
 
-use super::fake::{HubKey, NoKeys};
+use super::fake::{HubKey, NoKeys, encoded};
 use super::memory::Documents;
 use super::*;
 use crate::jws::protected::REQUIRED;
@@ -45,22 +45,6 @@ fn signature_of(signer: &str, algorithm: Algorithm, header: &str, payload: &str)
     let mut hasher = DefaultHasher::new();
     (signer, algorithm as u8, header, payload).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
-}
-
-fn encoded(octets: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut text = String::new();
-    for chunk in octets.chunks(3) {
-        let mut bits = [0_u8; 3];
-        bits[..chunk.len()].copy_from_slice(chunk);
-        let bits = u32::from_be_bytes([0, bits[0], bits[1], bits[2]]);
-        for place in 0..=chunk.len() {
-            text.push(char::from(
-                ALPHABET[(bits >> (18 - 6 * place)) as usize & 63],
-            ));
-        }
-    }
-    text
 }
 
 type Remembered = Documents<rialto_sdk::documents::Memory>;

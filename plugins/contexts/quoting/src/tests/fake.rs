@@ -41,6 +41,8 @@ pub struct Fake {
     pub barred: Vec<&'static str>,
     /// The FSP that each party is with.
     pub party_fsp: Option<&'static str>,
+    /// How often that was asked.
+    pub lookups: u32,
 }
 
 impl Surroundings for Fake {
@@ -96,6 +98,7 @@ impl Surroundings for Fake {
     }
 
     fn party_fsp(&mut self, _party: &PartyId, currency: &str) -> Option<String> {
+        self.lookups += 1;
         (currency == "USD").then(|| self.party_fsp.map(str::to_owned))?
     }
 

@@ -45,6 +45,7 @@ fn a_good_request_goes_to_the_payee_fsp_of_the_terms_of_the_header_or_of_the_loo
         assert_eq!(accepted.message, event.message);
         assert_eq!(accepted.expiration, Some(EXPIRATION));
         assert_eq!(world.state("q1"), Some(State::Pending));
+        assert_eq!(world.lookups, 1, "account lookup is asked once");
     }
 }
 
@@ -218,6 +219,7 @@ fn the_payee_fsp_is_the_one_that_has_the_payee_unless_the_scheme_relies_on_the_p
             request(&mut world, event);
             let publication = world.only();
             let what = format!("{demand:?} {has:?} {named:?}");
+            assert_eq!(world.lookups, u32::from(demand != AsNamed), "{what}");
             if accepted {
                 let is_accepted = matches!(publication, Publication::RequestAccepted(_));
                 assert!(is_accepted, "{what}: {publication:?}");
@@ -440,4 +442,37 @@ fn a_query_for_a_pending_quote_waits_for_the_quotes_own_callback_until_it_is_ove
     query(&mut world, question("q2", PAYER));
     assert!(world.published.is_empty(), "{:?}", world.published);
     assert_eq!(world.quotes, before, "a query changes nothing");
+}
+
+#[test]
+fn a_request_without_expiration_expires_when_the_payee_fsp_has_had_its_time() {
+    let mut world = Fake {
+        now: 7,
+        ..Fake::default()
+    };
+    world.settings.answer_within_ms = 100;
+    for id in ["q1", "q2"] {
+        let mut endless = asked(id);
+        endless.request.expiration = None;
+        request(&mut world, endless);
+    }
+    world.published.clear();
+    world.now = 106;
+    query(&mut world, question("q1", PAYER));
+    assert!(world.published.is_empty(), "{:?}", world.published);
+    response(&mut world, terms("q2"));
+    assert_eq!(world.state("q2"), Some(State::Accepted));
+    world.published.clear();
+    world.now = 107;
+    for requester in [PAYER, PAYEE] {
+        query(&mut world, question("q1", requester));
+        assert_eq!(world.refused(), (requester.to_owned(), "3302".to_owned()));
+    }
+    // What was told stays true.
+    response(&mut world, terms("q1"));
+    assert_eq!(world.state("q1"), Some(State::Expired));
+    let Publication::RuleViolatedInResponse(late) = world.only() else {
+        panic!("terms after the time were taken")
+    };
+    assert_eq!(late.error.code, "3302");
 }

@@ -110,6 +110,26 @@ fn who_ever_had_a_key_is_refused_when_none_is_there() {
 }
 
 #[test]
+fn who_has_signed_once_is_refused_when_its_key_is_lost_at_once() {
+    let memory = Remembered::default();
+    let mut false_one = sent();
+    false_one.signature = Some("AA".to_owned());
+    assert_ne!(false_one.judged_by(&memory, NOW), "");
+    assert!(
+        !memory.has_had_key("payeefsp"),
+        "a false signature says nothing"
+    );
+    assert_eq!(sent().judged_by(&memory, NOW), "");
+    let noted = memory.0.borrow().0.clone();
+    assert_eq!(noted.len(), 1, "{noted:?}");
+    assert_eq!(sent().judged_by(&memory, NOW + 1), "");
+    assert_eq!(memory.0.borrow().0, noted, "it is written once");
+    // The host has not told of the key, and it is gone.
+    let lost = "payeefsp must sign, and the hub has no key of it";
+    assert_eq!(sent().bare_with(&NoKeys, &memory, NOW), lost);
+}
+
+#[test]
 fn a_scheme_says_who_must_sign() {
     let no_key = "otherfsp must sign, and the hub has no key of it";
     let other = || sent().with("fspiop-source", "otherfsp");
