@@ -55,7 +55,7 @@ impl<S: Store> Ledger<'_, S> {
             account.holds(&request.amount)?;
             account.takes_entries()?;
         }
-        let owed = self.owed_from(&source);
+        let owed = self.owed_from(&mut source);
         let free = source.available().saturating_sub(owed);
         if amount.0 > free {
             let mut left = source.position();

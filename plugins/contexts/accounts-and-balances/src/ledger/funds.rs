@@ -55,9 +55,10 @@ impl<S: Store> Ledger<'_, S> {
         let amount = Units::of(&request.amount);
         let deposit = request.direction == Direction::Deposit;
         let owed = if deposit {
+            self.leave_out_many(&mut accounts.settlement);
             0
         } else {
-            self.owed_from(&accounts.settlement)
+            self.owed_from(&mut accounts.settlement)
         };
         let before = accounts.settlement.position();
         let free = accounts.settlement.available().saturating_sub(owed);

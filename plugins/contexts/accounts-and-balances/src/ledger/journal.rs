@@ -14,7 +14,7 @@
 //! Both accounts are of one settlement model and, but for `record`, of one owner. That a reversal turns
 //! an earlier entry round is for the caller to see to. What does not fit the table is refused: whoever may call this can move obligations and settled funds, never liquidity.
 
-use super::obligations::named_by;
+use super::naming::empty_positions;
 use super::posting::Posting;
 use super::{Ledger, check_cause};
 use crate::accounts::{Account, AccountState, AccountType, Units, account_id};
@@ -67,10 +67,8 @@ impl<S: Store> Ledger<'_, S> {
         for entry in &request.entries {
             ids.extend([entry.debit_account.as_str(), entry.credit_account.as_str()]);
         }
-        let asked: BTreeSet<String> = ids.iter().map(|id| String::from(*id)).collect();
-        let reopened = reopened(request);
-        ids.extend(reopened.values().map(String::as_str));
         let mut accounts = self.all(&ids)?;
+        let empty = empty_positions(&accounts);
         let mut posted = Vec::with_capacity(steps.len());
         for (step, entry) in steps.iter().zip(&request.entries) {
             posted.push(self.post_journal_entry(&request.cause, step, entry, &mut accounts)?);
@@ -78,14 +76,12 @@ impl<S: Store> Ledger<'_, S> {
         for unsettled in &request.unsettled {
             change_unsettled(unsettled, &mut accounts)?;
         }
-        for (position, first) in &reopened {
-            if let Some(first) = accounts.get_mut(first) {
-                self.name_position(first, position);
-            }
-        }
         for account in accounts.values() {
             self.write(account);
         }
+        let still_empty = empty_positions(&accounts);
+        let filled: Vec<&String> = empty.difference(&still_empty).collect();
+        self.name_again(&filled);
         for entry in &posted {
             self.store.append_entry(entry);
         }
@@ -96,8 +92,7 @@ impl<S: Store> Ledger<'_, S> {
                 posted_at: self.now,
             });
         }
-        let asked = accounts.values().filter(|of| asked.contains(&of.id));
-        Ok(asked.map(Account::position).collect())
+        Ok(accounts.values().map(Account::position).collect())
     }
 
     /// The accounts as they are when the list is posted already; none when nothing of it is.
@@ -180,17 +175,6 @@ impl<S: Store> Ledger<'_, S> {
         accounts.insert(credit.id.clone(), credit);
         posted
     }
-}
-
-/// Settlement positions on which something is left again when what was settled is turned round, each with
-/// the account that names it.
-fn reopened(request: &Request) -> BTreeMap<String, String> {
-    let reversals = request.entries.iter();
-    let reversals = reversals.filter(|entry| entry.entry_type == SettlementEntryType::Reversal);
-    let sides = reversals.flat_map(|entry| [&entry.debit_account, &entry.credit_account]);
-    sides
-        .filter_map(|id| Some((id.clone(), named_by(id)?)))
-        .collect()
 }
 
 /// Whether the ids that are made of a cause and these steps are short enough to be kept.
