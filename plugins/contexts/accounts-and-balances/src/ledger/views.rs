@@ -45,8 +45,8 @@ impl<S: Store> Ledger<'_, S> {
         let net = net_position(&own, &position);
         let money = |units| money(currency, own.scale, units);
         let settled = settled.into_iter().map(|mut account| {
-            let owed = self.owed_from(&mut account);
-            let free = account.available().saturating_sub(owed);
+            let kept = self.kept_of(&mut account);
+            let free = account.available().saturating_sub(kept);
             liquidity::SettledFunds {
                 available: money(free),
                 settlement_model: account.settlement_model,

@@ -218,10 +218,19 @@ fn an_automatic_settlement_is_completed_at_once_and_can_be_undone() {
     let funds = |world: &Book| ["a", "b", "c"].map(|of| world.net(&format!("{of}:USD:S:NET")));
     assert_eq!(funds(&world), [950, 1200, 850]);
     world.check(3000);
+    // The ledger tells what an undoing sets aside by the names of its steps.
+    let named = |world: &Book, name: &str| {
+        let of = world.steps.keys();
+        of.filter(|(_, step)| step.starts_with(name)).count()
+    };
+    let before = (named(&world, "step-"), named(&world, "undo-"));
+    assert!(before.0 > 0 && before.1 == 0, "{before:?}");
     assert_eq!(
         world.end(&settings, &settlement.id, "ben", false),
         Ok(Phase::Aborted)
     );
+    let after = (named(&world, "step-"), named(&world, "undo-"));
+    assert!(after.0 == before.0 && after.1 > 0, "{after:?}");
     assert_eq!(funds(&world), [1000, 1000, 1000]);
     assert_eq!(world.settled["a"], [0, 0]);
     world.check(3000);

@@ -2,11 +2,15 @@
 
 use super::{Book, HUB};
 use crate::bindings::exports::rialto::accounts_and_balances::{
-    insert_journal_entries::{JournalEntry, Request, SettlementEntryType as Of},
+    insert_journal_entries::{
+        JournalEntry, Request, SettlementEntryType as Of, Unsettled, UnsettledChange as Change,
+    },
     manage_funds_credit_debit_pair_instruction as manage_funds,
-    move_settled_funds as between_models,
+    move_settled_funds as between_models, process_transfer_prepare as prepare,
 };
-use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
+use crate::bindings::rialto::accounts_and_balances::types::{
+    LedgerError, SettlementHold, SettlementTiming,
+};
 use manage_funds::Direction;
 use rialto_sdk::money::{minor_units, money};
 
@@ -18,7 +22,7 @@ fn position(owner: &str, batch: &str) -> String {
 }
 
 impl Book {
-    fn moves(
+    pub(super) fn moves(
         &mut self,
         direction: Direction,
         model: Option<&str>,
@@ -53,7 +57,44 @@ impl Book {
         self.post_of(format!("c{}", self.now), entries);
     }
 
+    fn post_step(&mut self, step: &str, entries: &[(Of, &str, &str, u128)]) {
+        let cause = format!("c{}", self.now);
+        self.insert_all(cause, step, entries);
+    }
+
+    /// A has paid B so much in batches that are settled, or opened again.
+    fn counts(&mut self, change: Change, amount: u128) {
+        let of = |participant: &str, debits, credits| Unsettled {
+            participant: participant.to_owned(),
+            change,
+            debits: money("USD", 2, debits),
+            credits: money("USD", 2, credits),
+        };
+        let request = Request {
+            cause: format!("c{}", self.now),
+            step: "close".to_owned(),
+            entries: Vec::new(),
+            unsettled: vec![of("A", amount, 0), of("B", 0, amount)],
+        };
+        self.ledger().insert_entries(&request).unwrap();
+    }
+
+    pub(super) fn prepare_held(&mut self, id: &str, amount: u128) {
+        let request = prepare::Request {
+            settlement: SettlementTiming::Immediate(Some(SettlementHold {
+                settlement: "A:USD:SETTLEMENT:GROSS".to_owned(),
+                reserved: "A:USD:SETTLEMENT_RESERVED:GROSS".to_owned(),
+            })),
+            ..Self::to_prepare(id, "A", "USD", amount)
+        };
+        self.ledger().prepare(request).unwrap();
+    }
+
     fn post_of(&mut self, cause: String, entries: &[(Of, &str, &str, u128)]) {
+        self.insert_all(cause, "settle", entries);
+    }
+
+    fn insert_all(&mut self, cause: String, step: &str, entries: &[(Of, &str, &str, u128)]) {
         let entry = |(of, debit, credit, amount): &(Of, &str, &str, u128)| JournalEntry {
             entry_type: *of,
             debit_account: (*debit).to_owned(),
@@ -62,7 +103,7 @@ impl Book {
         };
         let request = Request {
             cause,
-            step: "settle".to_owned(),
+            step: step.to_owned(),
             entries: entries.iter().map(entry).collect(),
             unsettled: Vec::new(),
         };
@@ -160,20 +201,80 @@ fn what_is_set_aside_for_a_settlement_is_not_owed_once_more() {
 }
 
 #[test]
-fn batches_of_one_model_are_taken_together() {
+fn batches_of_one_model_may_be_settled_apart() {
     let mut book = Book::owing();
     book.open_batch("b2");
     book.prepare("t2", "B", "USD", 850).unwrap();
     book.fulfil("t2", "A", "USD").unwrap();
-    book.post(Of::Record, &position("B", "b2"), &position("A", "b2"), 850);
-    assert_eq!(book.may_withdraw(None, 951), 950);
-    book.moves(Direction::Withdrawal, None, 950).unwrap();
+    book.record_back("t2", 850, "b2");
+    assert_eq!(book.may_withdraw(None, 101), 100);
+    book.moves(Direction::Withdrawal, None, 100).unwrap();
+    // Though b1 is settled first.
+    book.settle("b1", 900);
+}
+
+#[test]
+fn what_is_reserved_or_not_recorded_yet_is_kept_of_each_model() {
+    let mut book = Book::settled();
+    book.moves(Direction::Deposit, Some("GROSS"), 400).unwrap();
+    book.prepare("t1", "A", "USD", 150).unwrap();
+    for (model, left) in [("NET", 850), ("GROSS", 250)] {
+        assert_eq!(book.may_withdraw(Some(model), left + 1), left);
+    }
+    book.fulfil("t1", "B", "USD").unwrap();
+    for (model, left) in [("NET", 850), ("GROSS", 250)] {
+        assert_eq!(book.may_withdraw(Some(model), left + 1), left);
+    }
+    // Now it is known whose it is.
+    book.record("t1", 150, "b1");
+    for (model, left) in [("NET", 850), ("GROSS", 400)] {
+        assert_eq!(book.may_withdraw(Some(model), left + 1), left);
+    }
+    book.prepare("t2", "A", "USD", 50).unwrap();
+    book.release("t2").unwrap();
+    assert_eq!(book.may_withdraw(None, 851), 850);
+    // What is held is not kept once more.
+    book.prepare_held("t3", 100);
+    for (model, left) in [("NET", 850), ("GROSS", 300)] {
+        assert_eq!(book.may_withdraw(Some(model), left + 1), left);
+    }
+}
+
+#[test]
+fn what_is_held_for_a_transfer_or_an_undoing_covers_no_batch() {
+    let mut book = Book::owing();
+    book.moves(Direction::Deposit, None, 500).unwrap();
+    book.post_step("undo-000001", &[(Of::Hold, FUNDS, ASIDE, 300)]);
+    assert_eq!(book.may_withdraw(None, 301), 300);
+    book.post_step("step-000001", &[(Of::Hold, FUNDS, ASIDE, 200)]);
+    assert_eq!(book.may_withdraw(None, 301), 300);
+    book.post_step("undo-000002", &[(Of::HoldRelease, ASIDE, FUNDS, 300)]);
+    assert_eq!(book.may_withdraw(None, 601), 600);
+    book.post_step("step-000002", &[(Of::HoldRelease, ASIDE, FUNDS, 200)]);
+    assert_eq!(book.may_withdraw(None, 601), 600);
+}
+
+#[test]
+fn what_an_earlier_release_has_posted_is_rather_kept_twice_than_not() {
+    let mut book = Book::owing();
+    book.moves(Direction::Deposit, None, 2_000).unwrap();
+    book.post(Of::Hold, FUNDS, ASIDE, 900);
+    assert_eq!(book.may_withdraw(None, 2_101), 2_100);
+    for account in book.store.accounts.values_mut() {
+        account.recorded = None;
+    }
+    assert_eq!(book.may_withdraw(None, 2_101), 1_200);
+    // A release that keeps no account of it has released what was set aside, and set aside for a transfer.
+    let aside = book.store.accounts.get_mut(ASIDE).unwrap();
+    aside.tail.count += 2;
+    assert_eq!(book.may_withdraw(None, 2_101), 300);
 }
 
 #[test]
 fn positions_that_are_over_are_named_no_more_and_those_of_an_undone_settlement_again() {
     let mut book = Book::owing();
     book.settle("b1", 900);
+    book.counts(Change::Settled, 900);
     for batch in 2..40 {
         book.open_batch(&format!("b{batch}"));
         book.close_batch(&format!("b{batch}"));
@@ -184,6 +285,8 @@ fn positions_that_are_over_are_named_no_more_and_those_of_an_undone_settlement_a
     book.moves(Direction::Deposit, None, 5).unwrap();
     book.moves(Direction::Withdrawal, None, 5).unwrap();
     book.post(Of::Reversal, &position("A", "b1"), FUNDS, 900);
+    assert_eq!(book.may_withdraw(None, 101), 100, "in the middle of it");
+    book.counts(Change::Reopened, 900);
     assert_eq!(book.store.accounts[FUNDS].available(), 1000);
     assert_eq!(book.may_withdraw(None, 101), 100);
 }
