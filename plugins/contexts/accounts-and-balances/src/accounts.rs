@@ -222,7 +222,7 @@ impl Account {
 
     /// Note the part of the balance that is set apart, after entries are posted.
     pub fn set_apart(&mut self, amount: u128) {
-        self.apart = (amount > 0).then(|| Apart {
+        self.apart = (amount > 0).then_some(Apart {
             amount: Units(amount),
             entries: self.tail.count,
         });
