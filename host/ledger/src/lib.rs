@@ -5,7 +5,7 @@
 //! host. Nothing that serves depends on it.
 //!
 //! Transfers that are long over may have been taken out of the ledger into archives. What their entries
-//! summed to is an account's opening balance ([`Archived`]); archives themselves are not read here.
+//! summed to is an account's opening balance ([`Archived`]); a check adds the archives up, where they are.
 
 #![forbid(unsafe_code)]
 

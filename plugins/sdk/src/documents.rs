@@ -86,6 +86,77 @@ impl<S: Store + ?Sized> Store for &mut S {
     }
 }
 
+/// Let a component's world, a type without fields, be the host's storage too: [`HostStore`].
+#[macro_export]
+macro_rules! stores_in_host {
+    ($world:ident) => {
+        impl $crate::documents::Store for $world {
+            fn get(&mut self, collection: &str, id: &str) -> Option<String> {
+                $crate::documents::Store::get(&mut $crate::documents::HostStore, collection, id)
+            }
+
+            fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String> {
+                $crate::documents::Store::get_for_update(
+                    &mut $crate::documents::HostStore,
+                    collection,
+                    id,
+                )
+            }
+
+            fn put(&mut self, collection: &str, id: &str, body: &str) {
+                $crate::documents::Store::put(
+                    &mut $crate::documents::HostStore,
+                    collection,
+                    id,
+                    body,
+                );
+            }
+
+            fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool {
+                $crate::documents::Store::insert_if_absent(
+                    &mut $crate::documents::HostStore,
+                    collection,
+                    id,
+                    body,
+                )
+            }
+
+            fn delete(&mut self, collection: &str, id: &str) -> bool {
+                $crate::documents::Store::delete(&mut $crate::documents::HostStore, collection, id)
+            }
+
+            fn scan(
+                &mut self,
+                collection: &str,
+                range: &$crate::documents::Range,
+                cursor: Option<&str>,
+                limit: u32,
+            ) -> $crate::documents::StoredPage {
+                $crate::documents::Store::scan(
+                    &mut $crate::documents::HostStore,
+                    collection,
+                    range,
+                    cursor,
+                    limit,
+                )
+            }
+
+            fn note_known(&mut self, collection: &'static str, id: &str, is_known: bool) {
+                $crate::documents::Store::note_known(
+                    &mut $crate::documents::HostStore,
+                    collection,
+                    id,
+                    is_known,
+                );
+            }
+
+            fn is_known(&self, collection: &'static str, id: &str) -> bool {
+                $crate::documents::Store::is_known(&$crate::documents::HostStore, collection, id)
+            }
+        }
+    };
+}
+
 /// Most documents that an instance notes: a turn writes fewer, and what is forgotten is looked at again.
 const NOTED_MAX: usize = 16;
 

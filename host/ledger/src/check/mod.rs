@@ -13,12 +13,14 @@
 //! gone yet.
 
 mod accounts;
+mod archives;
 mod chains;
 mod histories;
 mod report;
 mod transfers;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use rialto_engine::CollectionId;
 use rialto_engine::store::StoredDocument;
@@ -29,23 +31,50 @@ use crate::documents::{Entry, PAGE, Page, Reservation, UnsettledChange, page_id}
 use crate::source::{self, Collections};
 use crate::{Ledger, LedgerError};
 use accounts::{Accounts, Side};
+use archives::Archives;
 use chains::Chains;
 use histories::{Histories, Place};
 use transfers::Transfers;
 
+pub use archives::InArchives;
 pub use report::{Breach, Check, Checked, Report};
 
 impl Ledger {
-    /// Check everything, or only what is in one currency.
+    /// Check everything, or only what is in one currency, but for archives.
     ///
     /// # Errors
     /// When the store cannot be read, or no account is in the currency. What is wrong in the store is in
     /// the report.
     pub fn check(&mut self, currency: Option<&str>) -> Result<Report, LedgerError> {
+        self.check_beside(currency, None)
+    }
+
+    /// Check the same, and that opening balances are what entries in archives sum to: two mistakes in two
+    /// opening balances may stand for each other.
+    ///
+    /// # Errors
+    /// As [`Self::check`], and when an archive that is there cannot be read.
+    pub fn check_with_archives(
+        &mut self,
+        currency: Option<&str>,
+        folder: &Path,
+    ) -> Result<Report, LedgerError> {
+        self.check_beside(currency, Some(folder))
+    }
+
+    fn check_beside(
+        &mut self,
+        currency: Option<&str>,
+        archives: Option<&Path>,
+    ) -> Result<Report, LedgerError> {
+        let mut report = Report::new(self.lsn());
+        let read = |folder| Archives::read(&mut self.snapshot, folder, &mut report);
+        let archives = archives.map(read).transpose()?;
         let mut checking = Checking {
             currency: currency.map(str::to_owned),
             others: BTreeSet::new(),
-            report: Report::new(self.lsn()),
+            report,
+            archives,
             accounts: Accounts::default(),
             histories: Histories::default(),
             transfers: Transfers::default(),
@@ -93,6 +122,7 @@ struct Checking {
     /// Currencies of accounts that are not wanted.
     others: BTreeSet<String>,
     report: Report,
+    archives: Option<Archives>,
     accounts: Accounts,
     histories: Histories,
     transfers: Transfers,
@@ -195,6 +225,9 @@ impl Checking {
             );
             self.report.breach(Check::Entries, text);
         }
+        if let Some(archives) = &mut self.archives {
+            archives.is_here(entry);
+        }
         let sides = self.accounts.post(entry, &mut self.report);
         let (amount, at) = (entry.amount.0, entry.posted_at);
         for (account, side) in sides {
@@ -250,6 +283,10 @@ impl Checking {
     }
 
     fn end(mut self) -> Report {
+        if let Some(archives) = self.archives {
+            let accounts = self.accounts.iter().map(|(_, account)| account);
+            archives.end(accounts, self.currency.is_none(), &mut self.report);
+        }
         self.transfers.end(&mut self.accounts, &mut self.report);
         self.accounts.end(&mut self.report);
         self.histories.end(&self.accounts, &mut self.report);

@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use super::archives::InArchives;
+
 /// Breaches that are told one by one.
 const TOLD: usize = 100;
 
@@ -36,10 +38,12 @@ pub enum Check {
     Chains,
     /// Documents can be read.
     Readable,
+    /// Opening balances are the sums of entries in archives.
+    Archives,
 }
 
 /// All of them, with what is said of each.
-const CHECKS: [(Check, &str); 13] = [
+const CHECKS: [(Check, &str); 14] = [
     (
         Check::DebitsAreCredits,
         "debits are credits in each currency and book",
@@ -80,6 +84,10 @@ const CHECKS: [(Check, &str); 13] = [
         "histories of participants are unbroken chains",
     ),
     (Check::Readable, "documents can be read"),
+    (
+        Check::Archives,
+        "opening balances are the sums of entries in archives",
+    ),
 ];
 
 /// What was found of one of them.
@@ -116,6 +124,9 @@ pub struct Report {
     pub checks: Vec<Checked>,
     /// The first hundred.
     pub breaches: Vec<Breach>,
+    /// Which archives were added up; none when none were looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archives: Option<InArchives>,
 }
 
 impl Report {
@@ -130,6 +141,7 @@ impl Report {
             lsn,
             checks: CHECKS.into_iter().map(checked).collect(),
             breaches: Vec::new(),
+            archives: None,
         }
     }
 

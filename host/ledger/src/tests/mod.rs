@@ -1,5 +1,6 @@
 //! A ledger in documents that a test writes itself: to take transfers out of it, to damage it, to read it.
 
+mod archived;
 mod checks;
 mod statements;
 

@@ -127,7 +127,7 @@ impl Ledger {
             Verb::Account { id, json } => account(&mut books, &id, json),
             Verb::Entries(entries) => entries.run(&mut books, &archives),
             Verb::Check { currency, json } => {
-                let report = books.check(currency.as_deref())?;
+                let report = books.check_with_archives(currency.as_deref(), &archives)?;
                 tell(&report, json)
             }
             Verb::Export { what, format } => export(&mut books, what, format),
@@ -327,7 +327,15 @@ fn tell(report: &Report, json: bool) -> anyhow::Result<u8> {
         if total > told {
             out::line(format_args!("and {} more", total - told))?;
         }
+        if let Some(archives) = report.archives.as_ref().filter(|of| of.read > 0) {
+            out::line(format_args!("{} archives of documents read", archives.read))?;
+        }
         out::line(format_args!("as of turn {}", report.lsn))?;
+    }
+    for file in report.archives.iter().flat_map(|of| &of.missing) {
+        out::note(format_args!(
+            "{file} is not there: opening balances are not compared with what it has"
+        ));
     }
     Ok(u8::from(report.total() > 0))
 }

@@ -304,6 +304,62 @@ pub fn documents_about(
     Ok(archived)
 }
 
+/// Archives of documents that were looked through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// How many.
+    pub read: u64,
+    /// Files that should be in the folder of archives and are not.
+    pub missing: Vec<String>,
+    /// Files that are not what was written. Nothing of them is visited.
+    pub damaged: Vec<String>,
+}
+
+/// Visit all documents of a component that are in archives, the oldest archive first. A document that was not
+/// taken out of the tables at once may be in two. Each file is compared with its digest first.
+///
+/// # Errors
+/// When an archive cannot be read any more after it was compared, and what the visitor ends with.
+pub fn visit_archived_documents<E: From<RetentionError>>(
+    archives: &[Archive],
+    folder: &Path,
+    component: &str,
+    visit: &mut dyn FnMut(ArchivedDocument) -> Result<(), E>,
+) -> Result<Looked, E> {
+    let mut looked = Looked::default();
+    let of_class = |archive: &&Archive| archive.class == Class::Documents;
+    for archive in archives.iter().filter(of_class) {
+        // What cannot be opened for another reason is damaged.
+        if matches!(open(folder, archive, &mut looked.missing), Ok(None)) {
+            continue;
+        }
+        let path = folder.join(&archive.file);
+        let verified = verify(&path).ok().filter(|found| archive.is(found));
+        let Some(verified) = verified else {
+            looked.damaged.push(archive.file.clone());
+            continue;
+        };
+        looked.read += 1;
+        if verified.head.component.as_deref() != Some(component) {
+            continue;
+        }
+        let mut ended = None;
+        rialto_archive::lines::<RetentionError>(&path, &mut |line| {
+            // Only items have a document: not the head, the index and the tail.
+            if ended.is_none()
+                && let Ok(item) = serde_json::from_str::<ArchivedDocument>(line)
+            {
+                ended = visit(item).err();
+            }
+            Ok(())
+        })?;
+        if let Some(error) = ended {
+            return Err(error);
+        }
+    }
+    Ok(looked)
+}
+
 /// What an archive has, by its bundles: the documents of one follow each other.
 fn taken(path: &Path, head: &Head) -> Result<Vec<Taken>, RetentionError> {
     let mut bundles: Vec<Taken> = Vec::new();

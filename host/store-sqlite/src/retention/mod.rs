@@ -26,7 +26,9 @@ use crate::{Inner, SqliteStore};
 
 pub(crate) use contents::{Added, note};
 pub use contents::{Contents, Kept, Sizes};
-pub use documents::{ArchivedDocument, Bundle, Taken, documents_about};
+pub use documents::{
+    ArchivedDocument, Bundle, Looked, Taken, documents_about, visit_archived_documents,
+};
 pub use look::Archived;
 pub use take::Archive;
 pub(crate) use take::{archives, is_plain_name};

@@ -64,6 +64,14 @@ pub struct Account {
     /// something left, by their ids. Those that were opened by a release before this was kept are missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub positions: Vec<String>,
+    /// Of a settlement position: the transfers that were recorded on it and are settled with others. None on
+    /// one on which a release before this was kept has recorded all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
+    /// Of a position account: what of it is reserved for transfers whose settled funds are held. Of settled
+    /// funds set aside: what of them settlements have set aside of what is owed in their batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<Apart>,
     /// Its latest entries.
     #[serde(default, skip_serializing_if = "Tail::is_empty")]
     pub tail: Tail,
@@ -75,6 +83,27 @@ pub struct Account {
     /// Pages that postings have filled and that are not written yet, with their numbers.
     #[serde(skip)]
     pub full_pages: Vec<(u64, Page)>,
+}
+
+/// What was paid and received with transfers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Recorded {
+    /// Paid.
+    pub debits: Units,
+    /// Received.
+    pub credits: Units,
+}
+
+/// A part of an account's balance, at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Apart {
+    /// In minor units.
+    pub amount: Units,
+    /// How many entries the account had. With another number of them a release that does not keep this has
+    /// posted since, and nobody knows the part.
+    pub entries: u64,
 }
 
 /// An opening balance: the sums of an account's entries that went to archives. The account's own sums still
@@ -126,6 +155,8 @@ impl Account {
             settlement_model: None,
             batch: None,
             positions: Vec::new(),
+            recorded: None,
+            apart: None,
             tail: Tail::default(),
             archived: None,
             created_at,
@@ -180,6 +211,33 @@ impl Account {
             batch: self.batch.clone(),
             unsettled: money(self.unsettled),
         }
+    }
+
+    /// The part of the balance that was set apart; nothing where nobody knows.
+    #[must_use]
+    pub fn apart(&self) -> u128 {
+        let known = self.apart.filter(|of| of.entries == self.tail.count);
+        known.map_or(0, |of| of.amount.0)
+    }
+
+    /// Note the part of the balance that is set apart, after entries are posted.
+    pub fn set_apart(&mut self, amount: u128) {
+        self.apart = (amount > 0).then_some(Apart {
+            amount: Units(amount),
+            entries: self.tail.count,
+        });
+    }
+
+    /// Note a transfer that is about to be recorded. All entries before it are of transfers too, for a
+    /// settlement posts to closed positions alone.
+    pub fn note_recorded(&mut self, debits: Units, credits: Units) {
+        let before = Recorded {
+            debits: self.debit_balance,
+            credits: self.credit_balance,
+        };
+        let of = self.recorded.get_or_insert(before);
+        of.debits.0 = of.debits.0.saturating_add(debits.0);
+        of.credits.0 = of.credits.0.saturating_add(credits.0);
     }
 
     /// Whether amounts of this money can be posted.

@@ -72,25 +72,10 @@ mod component {
 
     struct AdminOperationApi;
 
-    rialto_sdk::serves_operators!(http_handler);
-
-    impl http_handler::Guest for AdminOperationApi {
-        fn openapi() -> String {
-            include_str!("../openapi.yaml").to_owned()
-        }
-
-        fn handle(request: http_handler::Request) -> http_handler::Response {
-            let caller = caller_of(request.caller.as_ref());
-            told(api::answer(&mut Wired, &caller, &request))
-        }
-
-        fn refuse(
-            _head: http_handler::RequestHead,
-            violation: http_handler::Violation,
-        ) -> http_handler::Response {
-            worded(violation)
-        }
-    }
+    rialto_sdk::serves_operators!(
+        http_handler for AdminOperationApi, "../openapi.yaml",
+        |request, caller| api::answer(&mut Wired, &caller, &request)
+    );
 
     crate::bindings::export!(AdminOperationApi with_types_in crate::bindings);
 }

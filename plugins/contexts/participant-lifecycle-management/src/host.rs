@@ -24,48 +24,14 @@ use crate::bindings::rialto::participant_lifecycle_management::{
 use crate::settings::Settings;
 use crate::world::{Event, Ledger, World};
 use rialto_sdk::bindings::rialto::host::http::OutboundRequest;
-use rialto_sdk::bindings::rialto::host::storage::Page;
 use rialto_sdk::bindings::rialto::host::{clock, http, random};
-use rialto_sdk::documents::{HostStore, Range, Store};
 use rialto_sdk::logging;
 use rialto_sdk::scheme::{self, Scheme};
 
 /// The host.
 pub struct Host;
 
-impl Store for Host {
-    fn get(&mut self, collection: &str, id: &str) -> Option<String> {
-        HostStore.get(collection, id)
-    }
-
-    fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String> {
-        HostStore.get_for_update(collection, id)
-    }
-
-    fn put(&mut self, collection: &str, id: &str, body: &str) {
-        HostStore.put(collection, id, body);
-    }
-
-    fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool {
-        HostStore.insert_if_absent(collection, id, body)
-    }
-
-    fn delete(&mut self, collection: &str, id: &str) -> bool {
-        HostStore.delete(collection, id)
-    }
-
-    fn scan(&mut self, collection: &str, range: &Range, cursor: Option<&str>, limit: u32) -> Page {
-        HostStore.scan(collection, range, cursor, limit)
-    }
-
-    fn note_known(&mut self, collection: &'static str, id: &str, is_known: bool) {
-        HostStore.note_known(collection, id, is_known);
-    }
-
-    fn is_known(&self, collection: &'static str, id: &str) -> bool {
-        HostStore.is_known(collection, id)
-    }
-}
+rialto_sdk::stores_in_host!(Host);
 
 impl Ledger for Host {
     fn open(

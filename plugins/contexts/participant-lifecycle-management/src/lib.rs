@@ -76,25 +76,10 @@ mod component {
     struct ParticipantLifecycleManagement;
 
     rialto_sdk::judges_settings!(settings_handler, ParticipantLifecycleManagement, Settings);
-    rialto_sdk::serves_operators!(http_handler);
-
-    impl http_handler::Guest for ParticipantLifecycleManagement {
-        fn openapi() -> String {
-            include_str!("../openapi.yaml").to_owned()
-        }
-
-        fn handle(request: http_handler::Request) -> http_handler::Response {
-            let caller = caller_of(request.caller.as_ref());
-            told(api::answer(&mut Host, &caller, &request))
-        }
-
-        fn refuse(
-            _head: http_handler::RequestHead,
-            violation: http_handler::Violation,
-        ) -> http_handler::Response {
-            worded(violation)
-        }
-    }
+    rialto_sdk::serves_operators!(
+        http_handler for ParticipantLifecycleManagement, "../openapi.yaml",
+        |request, caller| api::answer(&mut Host, &caller, &request)
+    );
 
     impl http_report_handler::Guest for ParticipantLifecycleManagement {
         fn report(report: http_report_handler::DeliveryReport) {

@@ -23,7 +23,6 @@ use crate::settings::Settings;
 use crate::world::World;
 use crate::{api, progress, recording};
 use rialto_sdk::bindings::rialto::host::{clock, random};
-use rialto_sdk::documents::{HostStore, Range, Store, StoredPage};
 use rialto_sdk::logging::subject;
 use rialto_sdk::scheme::settings;
 
@@ -32,45 +31,7 @@ struct Settlements;
 /// The host's storage, the ledger, and the turn's other surroundings.
 struct Host;
 
-impl Store for Host {
-    fn get(&mut self, collection: &str, id: &str) -> Option<String> {
-        HostStore.get(collection, id)
-    }
-
-    fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String> {
-        HostStore.get_for_update(collection, id)
-    }
-
-    fn put(&mut self, collection: &str, id: &str, body: &str) {
-        HostStore.put(collection, id, body);
-    }
-
-    fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool {
-        HostStore.insert_if_absent(collection, id, body)
-    }
-
-    fn delete(&mut self, collection: &str, id: &str) -> bool {
-        HostStore.delete(collection, id)
-    }
-
-    fn scan(
-        &mut self,
-        collection: &str,
-        range: &Range,
-        cursor: Option<&str>,
-        limit: u32,
-    ) -> StoredPage {
-        HostStore.scan(collection, range, cursor, limit)
-    }
-
-    fn note_known(&mut self, collection: &'static str, id: &str, is_known: bool) {
-        HostStore.note_known(collection, id, is_known);
-    }
-
-    fn is_known(&self, collection: &'static str, id: &str) -> bool {
-        HostStore.is_known(collection, id)
-    }
-}
+rialto_sdk::stores_in_host!(Host);
 
 impl World for Host {
     fn now(&self) -> u64 {
@@ -109,25 +70,9 @@ impl World for Host {
 }
 
 rialto_sdk::judges_settings!(settings_handler, Settlements, Settings);
-rialto_sdk::serves_operators!(http_handler);
-
-impl http_handler::Guest for Settlements {
-    fn openapi() -> String {
-        include_str!("../openapi.yaml").to_owned()
-    }
-
-    fn handle(request: http_handler::Request) -> http_handler::Response {
-        let caller = caller_of(request.caller.as_ref());
-        told(api::answer(&mut Host, settings(), &caller, &request))
-    }
-
-    fn refuse(
-        _: http_handler::RequestHead,
-        violation: http_handler::Violation,
-    ) -> http_handler::Response {
-        worded(violation)
-    }
-}
+rialto_sdk::serves_operators!(http_handler for Settlements, "../openapi.yaml", |request, caller| {
+    api::answer(&mut Host, settings(), &caller, &request)
+});
 
 impl transfer_prepare_requested::Guest for Settlements {
     fn transfer_prepare_requested(event: transfer_prepare_requested::Event) {

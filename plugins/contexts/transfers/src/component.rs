@@ -36,7 +36,7 @@ use crate::{api, fulfil, index, prepare, query, reject, reports, retention, time
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
-use rialto_sdk::documents::{Collection, HostStore, Range, Store, StoredPage};
+use rialto_sdk::documents::{Collection, HostStore};
 use rialto_sdk::logging::{self, Level, subject};
 use rialto_sdk::operators::parameter;
 use rialto_sdk::scheme::{scheme, settings};
@@ -153,37 +153,7 @@ impl Surroundings for Host {
     }
 }
 
-impl Store for Host {
-    fn get(&mut self, collection: &str, id: &str) -> Option<String> {
-        HostStore.get(collection, id)
-    }
-
-    fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String> {
-        HostStore.get_for_update(collection, id)
-    }
-
-    fn put(&mut self, collection: &str, id: &str, body: &str) {
-        HostStore.put(collection, id, body);
-    }
-
-    fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool {
-        HostStore.insert_if_absent(collection, id, body)
-    }
-
-    fn delete(&mut self, collection: &str, id: &str) -> bool {
-        HostStore.delete(collection, id)
-    }
-
-    fn scan(
-        &mut self,
-        collection: &str,
-        range: &Range,
-        cursor: Option<&str>,
-        limit: u32,
-    ) -> StoredPage {
-        HostStore.scan(collection, range, cursor, limit)
-    }
-}
+rialto_sdk::stores_in_host!(Host);
 
 /// Be reminded by Scheduling.
 ///
@@ -227,29 +197,13 @@ fn publish(publication: &Publication) {
 struct Transfers;
 
 rialto_sdk::judges_settings!(settings_handler, Transfers, Settings);
-rialto_sdk::serves_operators!(http_handler);
-
-impl http_handler::Guest for Transfers {
-    fn openapi() -> String {
-        include_str!("../openapi.yaml").to_owned()
+rialto_sdk::serves_operators!(http_handler for Transfers, "../openapi.yaml", |request, caller| {
+    let changes = request.method != "GET";
+    if let Some(id) = parameter(&request.path_parameters, "id").filter(|_| changes) {
+        subject("transfer", id);
     }
-
-    fn handle(request: http_handler::Request) -> http_handler::Response {
-        let changes = request.method != "GET";
-        if let Some(id) = parameter(&request.path_parameters, "id").filter(|_| changes) {
-            subject("transfer", id);
-        }
-        let caller = caller_of(request.caller.as_ref());
-        told(api::answer(&mut Host, scheme(), &caller, &request))
-    }
-
-    fn refuse(
-        _: http_handler::RequestHead,
-        violation: http_handler::Violation,
-    ) -> http_handler::Response {
-        worded(violation)
-    }
-}
+    api::answer(&mut Host, scheme(), &caller, &request)
+});
 
 impl retention_handler::Guest for Transfers {
     fn kept() -> Vec<retention_handler::KeptDocuments> {

@@ -79,8 +79,32 @@ pub fn parameter<'a>(parameters: &'a [(String, String)], name: &str) -> Option<&
 
 /// Conversions between this module's words and those of a component's own bindings: `$handler` is
 /// `http_handler` of its exports. Gives the functions `told`, `worded` and `caller_of`.
+///
+/// With the component, its OpenAPI document (a path beside the caller's file) and what it answers to a request of
+/// a caller, it is the whole export.
 #[macro_export]
 macro_rules! serves_operators {
+    ($handler:ident for $component:ident, $document:literal, |$request:ident, $caller:ident| $answer:expr) => {
+        $crate::serves_operators!($handler);
+
+        impl $handler::Guest for $component {
+            fn openapi() -> String {
+                include_str!($document).to_owned()
+            }
+
+            fn handle($request: $handler::Request) -> $handler::Response {
+                let $caller = caller_of($request.caller.as_ref());
+                told($answer)
+            }
+
+            fn refuse(
+                _: $handler::RequestHead,
+                violation: $handler::Violation,
+            ) -> $handler::Response {
+                worded(violation)
+            }
+        }
+    };
     ($handler:ident) => {
         fn told(answer: $crate::operators::Answer) -> $handler::Response {
             $handler::Response {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | participant's settlement of the one model | participant's settlement of the other |
 //!
-//! What the participant owes in batches of the one model stays there. Liquidity is of no model, and stays as
+//! What the participant has to keep of the one model (`obligations.rs`) stays there. Liquidity is of no model, and stays as
 //! it is.
 
 use super::posting::Posting;
@@ -23,7 +23,7 @@ impl<S: Store> Ledger<'_, S> {
     ///
     /// # Errors
     /// When the participant has no accounts of the currency and the models or disabled ones, when the two
-    /// models are one, when less is settled and not owed in batches of the first model, or when the
+    /// models are one, when less is settled and not to be kept for batches of the first model, or when the
     /// instruction was posted on other terms.
     pub fn move_settled_funds(&mut self, request: &Request) -> Result<Response, LedgerError> {
         check_cause("the instruction id", &request.instruction_id)?;
@@ -55,8 +55,8 @@ impl<S: Store> Ledger<'_, S> {
             account.holds(&request.amount)?;
             account.takes_entries()?;
         }
-        let owed = self.owed_from(&source);
-        let free = source.available().saturating_sub(owed);
+        let kept = self.kept_of(&mut source);
+        let free = source.available().saturating_sub(kept);
         if amount.0 > free {
             let mut left = source.position();
             left.available = money(currency, request.amount.scale, free);

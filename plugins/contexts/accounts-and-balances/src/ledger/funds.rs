@@ -7,8 +7,8 @@
 //! | withdrawal, settlement book | participant's settlement | hub's reconciliation |
 //! | withdrawal, liquidity book | participant's liquidity | hub's liquidity control |
 //!
-//! Both pairs are posted or none: what is withdrawn must be spendable and settled, and not owed in batches
-//! that wait for settlement. The settled funds are of the settlement model that the instruction names.
+//! Both pairs are posted or none: what is withdrawn must be spendable and settled, and not needed for batches
+//! that wait for settlement or for transfers under way (`obligations.rs`). The settled funds are of the settlement model that the instruction names.
 
 use super::posting::Posting;
 use super::{Ledger, check_cause};
@@ -27,7 +27,7 @@ impl<S: Store> Ledger<'_, S> {
     ///
     /// # Errors
     /// When the participant has no accounts of the currency and model or a disabled one, when a
-    /// withdrawal is more than is spendable, or than is settled and not owed in batches of the model,
+    /// withdrawal is more than is spendable, or than is settled and not to be kept for batches and transfers under way,
     /// or when the instruction was posted on other terms.
     pub fn manage_funds(
         &mut self,
@@ -54,13 +54,13 @@ impl<S: Store> Ledger<'_, S> {
         }
         let amount = Units::of(&request.amount);
         let deposit = request.direction == Direction::Deposit;
-        let owed = if deposit {
+        let kept = if deposit {
+            self.leave_out_many(&mut accounts.settlement);
             0
         } else {
-            self.owed_from(&accounts.settlement)
+            self.kept_of(&mut accounts.settlement)
         };
-        let before = accounts.settlement.position();
-        let free = accounts.settlement.available().saturating_sub(owed);
+        let free = accounts.settlement.available().saturating_sub(kept);
         let post = |entry_type, step, hub, own| {
             let (debit, credit) = if deposit { (hub, own) } else { (own, hub) };
             let cause = &request.instruction_id;
@@ -79,6 +79,11 @@ impl<S: Store> Ledger<'_, S> {
             &mut accounts.control,
             &mut accounts.liquidity,
         )?;
+        if !deposit && amount.0 > free {
+            let mut left = accounts.settlement.position();
+            left.available = money(&request.amount.currency, request.amount.scale, free);
+            return Err(LedgerError::ExceedsSettledFunds(left));
+        }
         let settlement = post(
             settlement_entry,
             steps::FUNDS_SETTLEMENT,
@@ -89,11 +94,6 @@ impl<S: Store> Ledger<'_, S> {
             LedgerError::ExceedsLimits(position) => LedgerError::ExceedsSettledFunds(position),
             other => other,
         })?;
-        if !deposit && amount.0 > free {
-            let mut left = before;
-            left.available = money(&request.amount.currency, request.amount.scale, free);
-            return Err(LedgerError::ExceedsSettledFunds(left));
-        }
         for account in [
             &accounts.liquidity,
             &accounts.settlement,

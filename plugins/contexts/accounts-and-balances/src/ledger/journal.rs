@@ -12,9 +12,11 @@
 //! | reversal | settlement | settlement position |
 //!
 //! Both accounts are of one settlement model and, but for `record`, of one owner. That a reversal turns
-//! an earlier entry round is for the caller to see to. What does not fit the table is refused: whoever may call this can move obligations and settled funds, never liquidity.
+//! an earlier entry round is for the caller to see to. Funds that are held count as set aside of what is owed
+//! in batches, unless the step's name begins with `undo-`: before an undoing those who were paid hold what they
+//! have to give back. What does not fit the table is refused: whoever may call this can move obligations and settled funds, never liquidity.
 
-use super::obligations::named_by;
+use super::naming::empty_positions;
 use super::posting::Posting;
 use super::{Ledger, check_cause};
 use crate::accounts::{Account, AccountState, AccountType, Units, account_id};
@@ -29,6 +31,8 @@ use crate::store::Store;
 use rialto_sdk::bindings::rialto::common::types::Money;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// How the steps of an undoing are called.
+const UNDOING: &str = "undo-";
 /// Most entries of one list.
 const ENTRIES_MAX: usize = 1000;
 /// Most bytes of a document's id.
@@ -58,34 +62,42 @@ impl<S: Store> Ledger<'_, S> {
         }
         // Of a transfer that is in an archive nobody can tell what is posted.
         let reservation = self.store.reservation(&request.cause);
-        if reservation.is_some_and(|of| of.state == ReservationState::Archived) {
+        let is_in = |state| reservation.as_ref().is_some_and(|of| of.state == state);
+        if is_in(ReservationState::Archived) {
             let why = format!("{} is in an archive with its entries", request.cause);
             return Err(LedgerError::PostedOtherwise(why));
         }
+        let waits = is_in(ReservationState::Fulfilled)
+            && reservation.is_some_and(|of| of.settlement.is_deferred());
         let changes = unsettled_accounts(&request.unsettled);
         let mut ids: BTreeSet<&str> = changes.iter().map(|of| of.account.as_str()).collect();
         for entry in &request.entries {
             ids.extend([entry.debit_account.as_str(), entry.credit_account.as_str()]);
         }
-        let asked: BTreeSet<String> = ids.iter().map(|id| String::from(*id)).collect();
-        let reopened = reopened(request);
-        ids.extend(reopened.values().map(String::as_str));
         let mut accounts = self.all(&ids)?;
+        let empty = empty_positions(&accounts);
+        let aside = aside_after(request, &accounts);
         let mut posted = Vec::with_capacity(steps.len());
         for (step, entry) in steps.iter().zip(&request.entries) {
+            if waits && entry.entry_type == SettlementEntryType::Record {
+                note_recorded(entry, &mut accounts);
+            }
             posted.push(self.post_journal_entry(&request.cause, step, entry, &mut accounts)?);
+        }
+        for (id, amount) in aside {
+            if let Some(account) = accounts.get_mut(&id) {
+                account.set_apart(amount);
+            }
         }
         for unsettled in &request.unsettled {
             change_unsettled(unsettled, &mut accounts)?;
         }
-        for (position, first) in &reopened {
-            if let Some(first) = accounts.get_mut(first) {
-                self.name_position(first, position);
-            }
-        }
         for account in accounts.values() {
             self.write(account);
         }
+        let still_empty = empty_positions(&accounts);
+        let filled: Vec<&String> = empty.difference(&still_empty).collect();
+        self.name_again(&filled);
         for entry in &posted {
             self.store.append_entry(entry);
         }
@@ -96,8 +108,7 @@ impl<S: Store> Ledger<'_, S> {
                 posted_at: self.now,
             });
         }
-        let asked = accounts.values().filter(|of| asked.contains(&of.id));
-        Ok(asked.map(Account::position).collect())
+        Ok(accounts.values().map(Account::position).collect())
     }
 
     /// The accounts as they are when the list is posted already; none when nothing of it is.
@@ -182,15 +193,45 @@ impl<S: Store> Ledger<'_, S> {
     }
 }
 
-/// Settlement positions on which something is left again when what was settled is turned round, each with
-/// the account that names it.
-fn reopened(request: &Request) -> BTreeMap<String, String> {
-    let reversals = request.entries.iter();
-    let reversals = reversals.filter(|entry| entry.entry_type == SettlementEntryType::Reversal);
-    let sides = reversals.flat_map(|entry| [&entry.debit_account, &entry.credit_account]);
-    sides
-        .filter_map(|id| Some((id.clone(), named_by(id)?)))
-        .collect()
+/// Note on both positions of a record the transfer, which is settled with others.
+fn note_recorded(record: &JournalEntry, accounts: &mut BTreeMap<String, Account>) {
+    let (amount, none) = (Units::of(&record.amount), Units(0));
+    for (id, debits, credits) in [
+        (&record.debit_account, amount, none),
+        (&record.credit_account, none, amount),
+    ] {
+        if let Some(position) = accounts.get_mut(id) {
+            position.note_recorded(debits, credits);
+        }
+    }
+}
+
+/// What will be set aside of what is owed in batches, on each account of funds set aside.
+fn aside_after(request: &Request, accounts: &BTreeMap<String, Account>) -> BTreeMap<String, u128> {
+    let reserved = accounts.values();
+    let reserved = reserved.filter(|of| of.account_type == AccountType::SettlementReserved);
+    let mut aside: BTreeMap<String, u128> =
+        reserved.map(|of| (of.id.clone(), of.apart())).collect();
+    if request.step.starts_with(UNDOING) {
+        return aside;
+    }
+    for entry in &request.entries {
+        let amount = Units::of(&entry.amount).0;
+        match entry.entry_type {
+            SettlementEntryType::Hold => {
+                let of = aside.get_mut(&entry.credit_account);
+                of.into_iter()
+                    .for_each(|sum| *sum = sum.saturating_add(amount));
+            }
+            SettlementEntryType::HoldRelease => {
+                let of = aside.get_mut(&entry.debit_account);
+                of.into_iter()
+                    .for_each(|sum| *sum = sum.saturating_sub(amount));
+            }
+            _ => {}
+        }
+    }
+    aside
 }
 
 /// Whether the ids that are made of a cause and these steps are short enough to be kept.

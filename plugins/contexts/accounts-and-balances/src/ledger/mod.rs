@@ -8,6 +8,7 @@ mod between_models;
 mod cover;
 mod funds;
 mod journal;
+mod naming;
 mod obligations;
 mod opening;
 mod position_history;

@@ -1,85 +1,113 @@
-//! What a participant owes in settlement batches that are not settled yet, so that it cannot withdraw the
-//! settled funds that these need.
+//! What a participant has to keep of its settled funds of a model, so that each of its batches can be settled,
+//! alone and in any order.
 //!
-//! Its settlement positions are named in the document of its first settlement account: each from when it is
-//! opened, until it is closed and at zero, or again from when an undone settlement has reopened it. Opening
-//! one and undoing a settlement are rare, so a transfer touches no account more. What a participant owes in
-//! one batch and is owed in another of the same model is taken together, because these can be settled
-//! together; other models' batches are paid from other funds. A transfer counts from when it is recorded in
-//! its batch; until then the liquidity alone sees to it.
+//! | Kept | Read from |
+//! |---|---|
+//! | what it owes in each batch of the model; what it is owed in others is none of it | its settlement positions (`naming.rs`) |
+//! | what it has paid and is recorded in no batch yet | its position account: what is unsettled, less what the positions explain |
+//! | what is reserved for transfers under way, unless settled funds are held for them | its position account |
+//!
+//! Less what settlements have set aside of what is owed. Of a transfer nobody knows the model before it is
+//! recorded, so what is not recorded is kept of each model. Where a store was written by an earlier release,
+//! or a settlement is under way, more may be kept than is owed, and never less: the transfers of a position
+//! explain what is unsettled only while they are all that is on it.
 
 use super::Ledger;
 use crate::account_types::account_id_of;
-use crate::accounts::{Account, AccountState, AccountType, account_id};
+use crate::accounts::{Account, AccountState, AccountType, Recorded, account_id};
 use crate::store::Store;
 
-/// Each time that so many more are named, those that are over are left out.
-const LOOKED_THROUGH_EACH: usize = 16;
-/// What stands in the id of a settlement position between its owner with the currency, and its batch.
-const OF_BATCH: &str = ":SETTLEMENT_POSITION:";
+/// Transfers on a settlement position that wait for settlement.
+struct Waiting {
+    transfers: Recorded,
+    /// Whether a settlement of them was undone.
+    is_undone: bool,
+}
 
-/// The id of the account whose document names this settlement position; none if it is none.
-pub(super) fn named_by(position: &str) -> Option<String> {
-    // Owners and currencies have no colon.
-    let (owner, _) = position.split_once(OF_BATCH)?;
-    Some(format!("{owner}:{}", AccountType::Settlement.name()))
+/// The transfers of a position, while nothing else is left on it. Whether a closed one on which as much was
+/// paid as received is settled, nobody can see: it explains nothing.
+fn waiting(position: &Account) -> Option<Waiting> {
+    let transfers = position.recorded?;
+    let debits = (position.debit_balance.0).checked_sub(transfers.debits.0)?;
+    let credits = (position.credit_balance.0).checked_sub(transfers.credits.0)?;
+    let is_even = transfers.debits == transfers.credits;
+    if debits != credits || (is_even && position.state == AccountState::Closed) {
+        return None;
+    }
+    Some(Waiting {
+        transfers,
+        is_undone: debits > 0,
+    })
+}
+
+/// Sums over a participant's positions.
+#[derive(Default)]
+struct Sums {
+    owed: u128,
+    explained: u128,
+    /// What is explained by transfers whose settlement was undone.
+    undone: u128,
+}
+
+impl Sums {
+    fn add(&mut self, position: &Account, pays: bool) {
+        let found = waiting(position);
+        let on_it = Recorded {
+            debits: position.debit_balance,
+            credits: position.credit_balance,
+        };
+        let of = found.as_ref().map_or(on_it, |found| found.transfers);
+        if pays {
+            let owed = of.debits.0.saturating_sub(of.credits.0);
+            self.owed = self.owed.saturating_add(owed);
+        }
+        match found {
+            Some(of) if of.is_undone => add(&mut self.undone, of.transfers.debits.0),
+            Some(of) => add(&mut self.explained, of.transfers.debits.0),
+            None => {}
+        }
+    }
+
+    /// What of `unsettled` no position explains. Until an undoing has ended, its transfers are on positions
+    /// and are not unsettled again.
+    fn unexplained(&self, unsettled: u128) -> u128 {
+        let all = self.explained.saturating_add(self.undone);
+        let explained = if all <= unsettled {
+            all
+        } else {
+            self.explained
+        };
+        unsettled.saturating_sub(explained)
+    }
+}
+
+fn add(sum: &mut u128, more: u128) {
+    *sum = sum.saturating_add(more);
 }
 
 impl<S: Store> Ledger<'_, S> {
-    /// Name a settlement position with its owner's first settlement account, in memory.
-    pub(super) fn name_position(&mut self, first: &mut Account, position: &str) {
-        if first.positions.iter().any(|named| named == position) {
-            return;
-        }
-        first.positions.push(position.to_owned());
-        if first.positions.len().is_multiple_of(LOOKED_THROUGH_EACH) {
-            let named = std::mem::take(&mut first.positions);
-            let may_move = |id: &String| id == position || !self.is_over(id);
-            first.positions = named.into_iter().filter(may_move).collect();
-        }
-    }
-
-    /// Whether nothing is recorded on a position any more, and nothing is left of what was.
-    fn is_over(&mut self, position: &str) -> bool {
-        let position = self.store.view(position);
-        position.is_none_or(|position| {
-            position.state == AccountState::Closed
-                && position.debit_balance == position.credit_balance
-        })
-    }
-
-    /// What the owner of settled funds has to keep of them for batches of their model, in minor units:
-    /// what it owes there, but for what a settlement has set aside already.
-    pub(super) fn owed_from(&mut self, funds: &Account) -> u128 {
-        let (owner, currency) = (&funds.participant, &funds.currency);
-        let first = account_id(owner, currency, AccountType::Settlement);
-        let named = if first == funds.id {
-            funds.positions.clone()
-        } else {
-            let first = self.store.view(&first);
-            first.map(|first| first.positions).unwrap_or_default()
-        };
-        let (mut debits, mut credits) = (0_u128, 0_u128);
-        for id in &named {
-            let Some(position) = self.store.view(id) else {
-                continue;
-            };
+    /// What the owner of settled funds has to keep of them, in minor units.
+    pub(super) fn kept_of(&mut self, funds: &mut Account) -> u128 {
+        let (owner, currency) = (funds.participant.clone(), funds.currency.clone());
+        let first = account_id(&owner, &currency, AccountType::Settlement);
+        let mut sums = Sums::default();
+        for position in self.named_positions(funds, &first) {
             // Funds that belong to no model yet are those of whichever comes first.
             let pays = funds.settlement_model.is_none()
                 || funds.settlement_model == position.settlement_model;
-            if pays {
-                debits = debits.saturating_add(position.debit_balance.0);
-                credits = credits.saturating_add(position.credit_balance.0);
-            }
+            sums.add(&position, pays);
         }
-        let owed = debits.saturating_sub(credits);
-        if owed == 0 {
-            return 0;
+        let mut kept = sums.owed;
+        let position = account_id(&owner, &currency, AccountType::Position);
+        if let Some(position) = self.store.view(&position) {
+            add(&mut kept, sums.unexplained(position.unsettled.0));
+            let reserved = position.balance().saturating_sub(position.apart());
+            add(&mut kept, reserved);
         }
         let model = funds.settlement_model.as_deref();
         let of = model.filter(|_| first != funds.id);
-        let reserved = account_id_of(owner, currency, AccountType::SettlementReserved, of);
-        let aside = self.store.view(&reserved);
-        owed.saturating_sub(aside.map_or(0, |aside| aside.balance()))
+        let aside = account_id_of(&owner, &currency, AccountType::SettlementReserved, of);
+        let aside = self.store.view(&aside);
+        kept.saturating_sub(aside.map_or(0, |aside| aside.apart()))
     }
 }

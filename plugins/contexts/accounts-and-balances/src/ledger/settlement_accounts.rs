@@ -168,6 +168,7 @@ impl<S: Store> Ledger<'_, S> {
         for account in accounts.values() {
             self.write(account);
         }
+        self.name_no_more(&accounts);
         let status = |id: &String| accounts.get(id).map(Account::status);
         Ok(ids.iter().filter_map(status).collect())
     }

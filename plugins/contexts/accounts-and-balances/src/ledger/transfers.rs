@@ -81,7 +81,10 @@ impl<S: Store> Ledger<'_, S> {
             step: steps::PREPARE,
             amount,
         };
+        let apart = position.apart();
         let entry = self.post(posting, &mut liquidity, &mut position)?;
+        let more = if held.is_some() { amount.0 } else { 0 };
+        position.set_apart(apart.saturating_add(more));
         self.write(&liquidity);
         self.write(&position);
         self.store.append_entry(&entry);
@@ -199,7 +202,9 @@ impl<S: Store> Ledger<'_, S> {
             step: steps::FULFIL,
             amount,
         };
+        let apart = position.apart();
         let entry = self.post(posting, &mut position, &mut liquidity)?;
+        position.set_apart(apart.saturating_sub(of_hold(&reservation)));
         if reservation.settlement.is_deferred() {
             position.add_unsettled(amount)?;
             liquidity.add_unsettled(amount)?;
@@ -247,7 +252,9 @@ impl<S: Store> Ledger<'_, S> {
                 step: steps::RELEASE,
                 amount,
             };
+            let apart = position.apart();
             let entry = self.post(posting, &mut position, &mut liquidity)?;
+            position.set_apart(apart.saturating_sub(of_hold(&reservation)));
             let given_back = match reservation.settlement.hold() {
                 Some(hold) => Some(self.give_back(hold, id, amount)?),
                 None => None,
@@ -301,7 +308,9 @@ impl<S: Store> Ledger<'_, S> {
             step: steps::PREPARE_HOLD,
             amount,
         };
+        let apart = reserved.apart();
         let entry = self.post(posting, &mut settlement, &mut reserved)?;
+        reserved.set_apart(apart);
         Ok(Held {
             settlement,
             reserved,
@@ -323,7 +332,9 @@ impl<S: Store> Ledger<'_, S> {
             step: steps::RELEASE_HOLD,
             amount,
         };
+        let apart = reserved.apart();
         let entry = self.post(posting, &mut reserved, &mut settlement)?;
+        reserved.set_apart(apart);
         Ok(Held {
             settlement,
             reserved,
@@ -349,6 +360,12 @@ struct Held {
     settlement: Account,
     reserved: Account,
     entry: Entry,
+}
+
+/// What of a reservation is set apart on the payer's position account, because settled funds are held for it.
+fn of_hold(reservation: &Reservation) -> u128 {
+    let hold = reservation.settlement.hold();
+    hold.map_or(0, |_| reservation.amount.0)
 }
 
 fn wrong_state(transfer_id: &str, what: &str) -> LedgerError {

@@ -44,8 +44,9 @@ impl<S: Store> Ledger<'_, S> {
         let settled = self.of_all_models(owner, currency, AccountType::Settlement);
         let net = net_position(&own, &position);
         let money = |units| money(currency, own.scale, units);
-        let settled = settled.into_iter().map(|account| {
-            let free = account.available().saturating_sub(self.owed_from(&account));
+        let settled = settled.into_iter().map(|mut account| {
+            let kept = self.kept_of(&mut account);
+            let free = account.available().saturating_sub(kept);
             liquidity::SettledFunds {
                 available: money(free),
                 settlement_model: account.settlement_model,

@@ -95,6 +95,12 @@ pub struct Model {
     pub unsettled: BTreeMap<(usize, usize), [i128; 2]>,
     /// Sum of open reservations.
     pub open: BTreeMap<(usize, usize), i128>,
+    /// Of these, those whose settled funds are held.
+    pub held: BTreeMap<(usize, usize), i128>,
+    /// Paid and received with transfers that were recorded on a settlement position.
+    pub recorded: BTreeMap<Account, [i128; 2]>,
+    /// Settled funds that settlements have set aside, by owner, currency and model.
+    pub aside: BTreeMap<(usize, usize, usize), i128>,
     /// Fulfilled and not recorded yet: received minus paid.
     pub transit: BTreeMap<(usize, usize), i128>,
 }
@@ -149,6 +155,7 @@ impl Model {
                 return Err(Refusal::Settled);
             }
             self.post(s, sr, amount);
+            *self.held.entry((payer, currency)).or_default() += amount;
         }
         self.post(
             (payer, currency, Kind::L),
@@ -178,6 +185,9 @@ impl Model {
             amount,
         );
         *self.open.entry((payer, currency)).or_default() -= amount;
+        if transfer.timing == Timing::AtOnceHeld {
+            *self.held.entry((payer, currency)).or_default() -= amount;
+        }
         if transfer.timing == Timing::InBatch {
             self.unsettled.entry((payer, currency)).or_default()[0] += amount;
             self.unsettled.entry((payee, currency)).or_default()[1] += amount;
@@ -221,24 +231,54 @@ impl Model {
                 (payer, currency, Kind::S(GROSS)),
                 amount,
             );
+            *self.held.entry((payer, currency)).or_default() -= amount;
         }
         *self.open.entry((payer, currency)).or_default() -= amount;
         Ok(())
     }
 
-    /// What settled funds of a model have to be kept for batches that are not settled, beside what is
-    /// set aside for these.
-    fn owed_from(&self, of: usize, currency: usize, model: usize) -> i128 {
+    /// What settled funds of a model have to be kept: for each batch that may be settled alone, for what is
+    /// paid and not recorded, and for what is reserved; less what settlements have set aside.
+    fn kept_of(&self, of: usize, currency: usize, model: usize) -> i128 {
         let is_of_model = |batch: usize| (model == NET) == (batch > 0);
-        let own = self.accounts.iter().filter(|(account, _)| match account.2 {
-            Kind::B(batch) => (account.0, account.1) == (of, currency) && is_of_model(batch),
-            _ => false,
-        });
-        let net: i128 = own.map(|(_, sums)| sums.net()).sum();
-        if net >= 0 {
-            return 0;
+        let (mut owed, mut explained, mut undone) = (0, 0, 0);
+        for (account, sums) in &self.accounts {
+            let Kind::B(batch) = account.2 else { continue };
+            if (account.0, account.1) != (of, currency) {
+                continue;
+            }
+            if is_of_model(batch) {
+                owed += (-sums.net()).max(0);
+            }
+            let Some([paid, received]) = self.recorded.get(account) else {
+                continue;
+            };
+            let is_even_and_closed = paid == received && self.closed.contains(account);
+            if sums.net() != received - paid || is_even_and_closed {
+                continue;
+            }
+            if sums.debits > *paid {
+                undone += paid;
+            } else {
+                explained += paid;
+            }
         }
-        (-net - self.net((of, currency, Kind::Sr(model)))).max(0)
+        let [paid, _] = self
+            .unsettled
+            .get(&(of, currency))
+            .copied()
+            .unwrap_or_default();
+        if explained + undone <= paid {
+            explained += undone;
+        }
+        let open = self.open.get(&(of, currency)).copied().unwrap_or_default();
+        let held = self.held.get(&(of, currency)).copied().unwrap_or_default();
+        let aside = self
+            .aside
+            .get(&(of, currency, model))
+            .copied()
+            .unwrap_or_default();
+        (owed + (paid - explained).max(0) + open - held - aside).max(0)
     }
 
     /// A deposit, or with a negative amount a withdrawal.
@@ -257,7 +297,7 @@ impl Model {
         if -amount > self.net(l) {
             return Err(Refusal::Liquidity);
         }
-        if -amount > self.net(s) - self.owed_from(owner, currency, model) && amount < 0 {
+        if -amount > self.net(s) - self.kept_of(owner, currency, model) && amount < 0 {
             return Err(Refusal::Settled);
         }
         for account in [l, s] {
@@ -288,7 +328,7 @@ impl Model {
     ) -> Result<(), Refusal> {
         self.check_enabled(owner, currency)?;
         let of = |model| (owner, currency, Kind::S(model));
-        if amount > 0 && amount > self.net(of(model)) - self.owed_from(owner, currency, model) {
+        if amount > 0 && amount > self.net(of(model)) - self.kept_of(owner, currency, model) {
             return Err(Refusal::Settled);
         }
         self.post(of(model), of(1 - model), amount);
@@ -341,6 +381,17 @@ impl Model {
                 return Err(refusal);
             }
         }
+        for (debit, credit, amount) in list {
+            match (debit.2, credit.2) {
+                (Kind::S(model), Kind::Sr(_)) => {
+                    *self.aside.entry((debit.0, debit.1, model)).or_default() += amount;
+                }
+                (Kind::Sr(model), Kind::S(_)) => {
+                    *self.aside.entry((debit.0, debit.1, model)).or_default() -= amount;
+                }
+                _ => {}
+            }
+        }
         Ok(())
     }
 
@@ -369,6 +420,7 @@ impl Model {
             let left = self.accounts.remove(&account).unwrap_or_default();
             assert_eq!(left.net(), 0, "a settled batch is at zero: {account:?}");
             self.closed.remove(&account);
+            self.recorded.remove(&account);
         }
     }
 
@@ -379,6 +431,12 @@ impl Model {
         list: &[(Account, Account, i128)],
     ) -> Result<(), Refusal> {
         self.settle(list, transfer.timing == Timing::InBatch)?;
+        if transfer.timing == Timing::InBatch {
+            for (debit, credit, amount) in list {
+                self.recorded.entry(*debit).or_default()[0] += amount;
+                self.recorded.entry(*credit).or_default()[1] += amount;
+            }
+        }
         self.in_transit(transfer, -1);
         Ok(())
     }

@@ -240,6 +240,11 @@ impl World {
     }
 
     fn close(&mut self, batch: usize) {
+        self.close_accounts(batch);
+        self.batches[batch - 1].phase = Phase::Closed;
+    }
+
+    fn close_accounts(&mut self, batch: usize) {
         let currency = self.batches[batch - 1].currency;
         let members = self.batches[batch - 1].members;
         let accounts = (0..OWNERS)
@@ -249,7 +254,6 @@ impl World {
         self.model.closed.extend(&accounts);
         let ids: Vec<String> = accounts.into_iter().map(account_id).collect();
         self.compare("close", Ok(()), move |ledger| ledger.close(&ids).map(drop));
-        self.batches[batch - 1].phase = Phase::Closed;
     }
 
     fn settle(&mut self, currency: usize, batches: &[usize]) {
@@ -310,6 +314,9 @@ impl World {
             "what is held is enough"
         );
         self.count_unsettled(currency, batches, -1);
+        if !batches.contains(&target) {
+            self.close_accounts(target);
+        }
         let undo = self.dice.chance(20) && {
             let undone = |(of, debit, credit, units): &Line| match of {
                 Of::HoldRelease => None,

@@ -82,9 +82,10 @@ impl Change for Funds {
             (None, Err(_)) => self.amount.amount.clone(),
         };
         let target = format!("{}/{}/{which}", self.account_id, self.r#type.name());
-        match &self.to_settlement_model {
-            Some(to) => format!("{target}/{to}"),
-            None => target,
+        match (&self.settlement_model, &self.to_settlement_model) {
+            (Some(from), Some(to)) => format!("{target}/{from}/{to}"),
+            (None, Some(to)) => format!("{target}/{to}"),
+            (_, None) => target,
         }
     }
 
@@ -247,7 +248,7 @@ impl Funds {
         let settled = (
             &settled.available,
             Kind::InsufficientSettledFunds,
-            "settled funds that are not owed in batches",
+            "settled funds that are not to be kept",
         );
         let needed = match self.r#type {
             Direction::Deposit => vec![],

@@ -6,7 +6,7 @@ use crate::batches::{self, State};
 use crate::bindings::rialto::accounts_and_balances::insert_journal_entries::{
     Unsettled, UnsettledChange,
 };
-use crate::settlement::{Act, Line, LineType, POSTED, Phase, ROWS, Settlement};
+use crate::settlement::{Act, Line, LineType, POSTED, Part, Phase, ROWS, Row, Settlement};
 use crate::units::Units;
 use crate::world::World;
 use rialto_sdk::money::money;
@@ -26,6 +26,7 @@ pub(super) fn count(world: &mut impl World, settlement: &mut Settlement) -> usiz
     settlement.cursor.after.clone_from(last);
     let looked_at = rows.len();
     let mut changes = Vec::new();
+    let own = own_accounts(settlement, &rows);
     for (id, mut row) in rows {
         let change = if settled {
             UnsettledChange::Settled
@@ -47,7 +48,32 @@ pub(super) fn count(world: &mut impl World, settlement: &mut Settlement) -> usiz
         ROWS.within(world).put(&id, &row);
     }
     post(world, settlement, Vec::new(), changes, false);
+    close(world, settlement, &own);
     looked_at
+}
+
+/// The accounts of these rows that were opened for the settlement itself, because it is of several batches.
+pub(super) fn own_accounts(settlement: &Settlement, rows: &[(String, Row)]) -> Vec<String> {
+    let is_own = |row: &&Row| {
+        let part = (settlement.parts.iter()).find(|part| part.currency == row.currency);
+        part.is_some_and(Part::is_of_several)
+    };
+    let rows = rows.iter().map(|(_, row)| row).filter(is_own);
+    rows.map(|row| row.account.clone()).collect()
+}
+
+/// The settlement ends, and nothing is left on its own accounts: the ledger need not look at them again. What
+/// an undoing posts, it posts to them closed.
+pub(super) fn close(world: &mut impl World, settlement: &Settlement, accounts: &[String]) {
+    if accounts.is_empty() {
+        return;
+    }
+    if let Err(error) = world.close_accounts(accounts) {
+        panic!(
+            "accounts of settlement {} cannot be closed: {error:?}",
+            settlement.id
+        );
+    }
 }
 
 fn complete(world: &mut impl World, settlement: &mut Settlement) {

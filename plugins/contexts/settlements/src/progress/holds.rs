@@ -111,6 +111,7 @@ pub(super) fn release(
     settlement.cursor.after.clone_from(last);
     let looked_at = rows.len();
     let mut lines = Vec::new();
+    let own = super::ends::own_accounts(settlement, &rows);
     for (id, mut row) in rows {
         if row.held > Units(0) {
             let own = accounts(world, settings, settlement, &row);
@@ -126,6 +127,7 @@ pub(super) fn release(
         }
     }
     post(world, settlement, lines, Vec::new(), false);
+    super::ends::close(world, settlement, &own);
     looked_at
 }
 

@@ -117,7 +117,7 @@ fn post(
     }
     let request = Request {
         cause: settlement.id.clone(),
-        step: format!("step-{:06}", settlement.step),
+        step: step_name(settlement),
         entries: lines.iter().map(Line::entry).collect(),
         unsettled,
     };
@@ -134,6 +134,15 @@ fn post(
             .put(&id, &Posted { lines });
         settlement.posted += 1;
     }
+}
+
+/// What the ledger calls the step. It takes what an undoing sets aside for no cover of what is owed.
+fn step_name(settlement: &Settlement) -> String {
+    let phase = match settlement.state {
+        Phase::UndoHolding | Phase::UndoReleasing | Phase::Undoing | Phase::Reopening => "undo",
+        _ => "step",
+    };
+    format!("{phase}-{:06}", settlement.step)
 }
 
 fn posted_id(settlement: &str, number: u64) -> String {

@@ -91,6 +91,15 @@ impl Book {
         assert_eq!(sum(":S:") + sum(":SR:"), funds);
         assert_eq!(sum(":B:"), 0);
     }
+
+    /// Whether a settlement has accounts of its own, and they are closed.
+    fn has_closed_its_own_accounts(&self, settlement: &Settlement) -> bool {
+        let batch = format!(":B:{}", settlement.id);
+        let own: Vec<_> = (self.accounts.iter())
+            .filter(|(id, _)| id.ends_with(&batch))
+            .collect();
+        !own.is_empty() && own.iter().all(|(_, account)| account.closed)
+    }
 }
 
 /// a, b and c with 1000 each, and transfers after which a owes 300, b is owed 200, c 100.
@@ -209,10 +218,19 @@ fn an_automatic_settlement_is_completed_at_once_and_can_be_undone() {
     let funds = |world: &Book| ["a", "b", "c"].map(|of| world.net(&format!("{of}:USD:S:NET")));
     assert_eq!(funds(&world), [950, 1200, 850]);
     world.check(3000);
+    // The ledger tells what an undoing sets aside by the names of its steps.
+    let named = |world: &Book, name: &str| {
+        let of = world.steps.keys();
+        of.filter(|(_, step)| step.starts_with(name)).count()
+    };
+    let before = (named(&world, "step-"), named(&world, "undo-"));
+    assert!(before.0 > 0 && before.1 == 0, "{before:?}");
     assert_eq!(
         world.end(&settings, &settlement.id, "ben", false),
         Ok(Phase::Aborted)
     );
+    let after = (named(&world, "step-"), named(&world, "undo-"));
+    assert!(after.0 == before.0 && after.1 > 0, "{after:?}");
     assert_eq!(funds(&world), [1000, 1000, 1000]);
     assert_eq!(world.settled["a"], [0, 0]);
     world.check(3000);
@@ -240,6 +258,24 @@ fn an_automatic_settlement_is_completed_at_once_and_can_be_undone() {
 }
 
 #[test]
+fn a_settlement_of_several_batches_closes_its_own_accounts_however_it_ends() {
+    let settings = settings(r#"{"settlementModel":"NET"}"#);
+    let mut world = recorded(&settings);
+    let first = world.open_batch();
+    world.close(&first).unwrap();
+    transfer(&mut world, &settings, "t4", "c", "a", 250);
+    let both = [first, world.open_batch()];
+    for (complete, end) in [(false, Phase::Aborted), (true, Phase::Completed)] {
+        let settlement = world.settle(&settings, &both).unwrap();
+        assert!(!world.has_closed_its_own_accounts(&settlement));
+        let ended = world.end(&settings, &settlement.id, "ben", complete);
+        assert_eq!(ended, Ok(end));
+        assert!(world.has_closed_its_own_accounts(&settlement), "{end:?}");
+    }
+    world.check(3000);
+}
+
+#[test]
 fn batches_that_cannot_be_settled_alone_can_be_together() {
     let settings = settings(r#"{"settlementModel":"NET"}"#);
     let mut world = recorded(&settings);
@@ -258,6 +294,7 @@ fn batches_that_cannot_be_settled_alone_can_be_together() {
         Ok(Phase::Completed)
     );
     assert_eq!(world.net("b:USD:S:NET"), 50);
+    assert!(world.has_closed_its_own_accounts(&together));
     world.check(3000);
     for (id, account) in &world.accounts {
         assert!(

@@ -1,5 +1,6 @@
 //! The ledger's operations one by one, and the worked example of the account model.
 
+mod any_order;
 mod histories;
 mod obligations;
 mod operators;
@@ -188,6 +189,14 @@ fn the_worked_example_of_the_account_model_comes_out() {
         "B holds 680 but only 500 of it is settled: {refused:?}"
     );
     assert_eq!(book.usd("B"), [680, 0, 500]);
+    let refused = book.funds("w2", "B", "USD", Direction::Withdrawal, 381);
+    assert!(
+        matches!(&refused, Err(LedgerError::ExceedsSettledFunds(left)) if minor_units(&left.available) == 380),
+        "what B has paid is in no batch yet, where it is less than B has received: {refused:?}"
+    );
+    book.open_batch("b1");
+    book.record("t1", 300, "b1");
+    book.record_back("t2", 120, "b1");
     book.funds("w2", "B", "USD", Direction::Withdrawal, 500)
         .unwrap();
     assert_eq!(book.usd("B"), [180, 0, 0]);

@@ -192,7 +192,7 @@ fn what_operators_are_shown_is_what_is_posted() {
         &position.net_credit,
     ]
     .map(minor_units);
-    assert_eq!(units, [510, 300, 200, 1000, 290, 0]);
+    assert_eq!(units, [510, 300, 200, 700, 290, 0]);
     assert_eq!(position.net_debit_cap, None);
     let mut positions = |currency: Option<&str>| {
         book.ledger().positions(&positions::Request {

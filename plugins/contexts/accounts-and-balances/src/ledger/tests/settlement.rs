@@ -27,7 +27,7 @@ fn new(kind: Kind, owner: &str, model: &str, batch: Option<&str>) -> NewAccount 
     }
 }
 
-fn entry(of: Of, debit: &str, credit: &str, amount: u128) -> JournalEntry {
+pub(super) fn entry(of: Of, debit: &str, credit: &str, amount: u128) -> JournalEntry {
     JournalEntry {
         entry_type: of,
         debit_account: debit.to_owned(),
@@ -67,7 +67,7 @@ impl Book {
         book
     }
 
-    fn insert(
+    pub(super) fn insert(
         &mut self,
         cause: &str,
         step: &str,
@@ -103,6 +103,14 @@ impl Book {
 
     pub(super) fn record(&mut self, transfer: &str, amount: u128, batch: &str) {
         let request = Self::to_record(transfer, amount, batch);
+        self.ledger().insert_entries(&request).unwrap();
+    }
+
+    /// Record a transfer from B to A.
+    pub(super) fn record_back(&mut self, transfer: &str, amount: u128, batch: &str) {
+        let mut request = Self::to_record(transfer, amount, batch);
+        let entry = &mut request.entries[0];
+        std::mem::swap(&mut entry.debit_account, &mut entry.credit_account);
         self.ledger().insert_entries(&request).unwrap();
     }
 

@@ -1,6 +1,7 @@
 //! Deposits and withdrawals are told from each other.
 
 use super::*;
+use crate::requests::REQUESTS;
 use crate::tests::fake::Book;
 
 #[test]
@@ -102,6 +103,8 @@ fn settled_funds_move_between_models_when_a_second_operator_says_so() {
     }
     let way = moved("400", net, other);
     let id = office.asked(&way);
+    let asked = REQUESTS.within(&mut office.world).get(&id).unwrap();
+    assert_eq!(asked.target, "USD/MOVE/40000/NET/OTHER");
     // A second one of the same amount waits until the first is decided; the other way is another one.
     office.refused("the same", "duplicate-request", |o| {
         o.submit(&way, "anna", &[])

@@ -1,0 +1,134 @@
+//! Which settlement positions of a participant may have something left: they are named in the document of
+//! its first settlement account.
+//!
+//! A position is named when it is opened, and again when an entry leaves something on it where nothing was.
+//! One with nothing on it leaves the document: at once when it is closed, and else when others are named,
+//! for each looks at a few of those before it. Positions on which transfers are recorded stay named until
+//! they are closed. Opening, closing and reversing are rare, so a transfer touches no account more.
+
+use super::Ledger;
+use crate::accounts::{Account, AccountState, AccountType};
+use crate::store::Store;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many of those before it are looked at when another one is named. More than one leaves while one
+/// comes, so that there are about as many names as positions with something on them.
+const LOOKED_AT_EACH: usize = 4;
+/// How many are looked at when an operator moves funds: a store of an earlier release may have thousands
+/// that are over, and a turn may touch 4096 documents.
+const LOOKED_AT_BY_OPERATORS: usize = 1_000;
+/// What stands in the id of a settlement position between its owner with the currency, and its batch.
+const OF_BATCH: &str = ":SETTLEMENT_POSITION:";
+
+/// The id of the account whose document names this settlement position; none if it is none.
+fn named_by(position: &str) -> Option<String> {
+    // Owners and currencies have no colon.
+    let (owner, _) = position.split_once(OF_BATCH)?;
+    Some(format!("{owner}:{}", AccountType::Settlement.name()))
+}
+
+/// Whether nothing is on a settlement position, and it has no transfers that wait in an open batch.
+fn is_over(position: &Account) -> bool {
+    // What a settlement has opened for itself has no entries but its own.
+    let of_settlement = |batch: &String| {
+        let first = position.tail.entries.split(' ').next();
+        let step = first.and_then(|entry| entry.strip_prefix(batch.as_str()));
+        step.is_some_and(|step| step.starts_with(':'))
+    };
+    position.debit_balance == position.credit_balance
+        && (position.state == AccountState::Closed
+            || position.tail.is_empty()
+            || position.batch.as_ref().is_some_and(of_settlement))
+}
+
+/// Settlement positions with nothing on them.
+pub(super) fn empty_positions(accounts: &BTreeMap<String, Account>) -> BTreeSet<String> {
+    let empty = accounts.values().filter(|account| {
+        account.account_type == AccountType::SettlementPosition
+            && account.debit_balance == account.credit_balance
+    });
+    empty.map(|account| account.id.clone()).collect()
+}
+
+impl<S: Store> Ledger<'_, S> {
+    /// Name a settlement position with its owner's first settlement account, in memory. What others that are
+    /// named hold is read from the store: the caller has written it.
+    pub(super) fn name_position(&mut self, first: &mut Account, position: &str) {
+        if first.positions.iter().any(|named| named == position) {
+            return;
+        }
+        self.leave_out(first, LOOKED_AT_EACH);
+        first.positions.push(position.to_owned());
+    }
+
+    /// Name positions on which an entry has left something where nothing was. The caller has written them.
+    pub(super) fn name_again(&mut self, positions: &[&String]) {
+        for position in positions {
+            // An account that is missing names nothing: each position was opened beside it.
+            let first = named_by(position).and_then(|first| self.store.account(&first));
+            let Some(mut first) = first else { continue };
+            if first.positions.iter().any(|named| named == *position) {
+                continue;
+            }
+            self.name_position(&mut first, position);
+            self.write(&first);
+        }
+    }
+
+    /// Leave out positions that are over, of those that were looked at the longest ago, in memory.
+    fn leave_out(&mut self, first: &mut Account, looks: usize) {
+        let looks = looks.min(first.positions.len());
+        let looked_at: Vec<String> = first.positions.drain(..looks).collect();
+        for id in looked_at {
+            let position = self.store.view(&id);
+            if position.is_some_and(|position| !is_over(&position)) {
+                first.positions.push(id);
+            }
+        }
+    }
+
+    /// The same where funds come in: that has to work however many are named.
+    pub(super) fn leave_out_many(&mut self, first: &mut Account) {
+        self.leave_out(first, LOOKED_AT_BY_OPERATORS);
+    }
+
+    /// The named positions of the owner of settled funds. Those that are over are left out, in memory too
+    /// if these are its first settlement account.
+    pub(super) fn named_positions(&mut self, funds: &mut Account, first: &str) -> Vec<Account> {
+        let named = if first == funds.id {
+            funds.positions.clone()
+        } else {
+            let first = self.store.view(first);
+            first.map(|first| first.positions).unwrap_or_default()
+        };
+        let found = named.iter().filter_map(|id| self.store.view(id));
+        let found: Vec<Account> = found.filter(|position| !is_over(position)).collect();
+        // They are looked at anyway.
+        if first == funds.id {
+            funds.positions = found.iter().map(|position| position.id.clone()).collect();
+        }
+        found
+    }
+
+    /// Name positions no more that are closed with nothing on them. The caller has written them.
+    pub(super) fn name_no_more(&mut self, closed: &BTreeMap<String, Account>) {
+        let mut of: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for position in closed.values().filter(|account| is_over(account)) {
+            if let Some(first) = named_by(&position.id) {
+                of.entry(first).or_default().insert(&position.id);
+            }
+        }
+        for (first, over) in of {
+            let Some(mut first) = self.store.account(&first) else {
+                continue;
+            };
+            let before = first.positions.len();
+            first
+                .positions
+                .retain(|named| !over.contains(named.as_str()));
+            if first.positions.len() < before {
+                self.write(&first);
+            }
+        }
+    }
+}
