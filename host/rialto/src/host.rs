@@ -28,7 +28,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
-use crate::audit::{Audit, Who};
+use crate::audit::{Audit, Deed, Who};
 use crate::bodies::Bodies;
 use crate::calls::{self, Offering};
 use crate::disk::{self, Disk};
@@ -36,7 +36,7 @@ use crate::keeping::{Archivist, Keeping};
 use crate::metrics::EngineCollector;
 use crate::operators::Operators;
 use crate::ops;
-use crate::releases::{Applied, Refused, Releases};
+use crate::releases::{Applied, Refused, Releases, Wish};
 use crate::signatures::OperatorKeys;
 use crate::signers::{SignersCollector, Telling};
 use crate::spans::{Exporting, TurnSpans};
@@ -381,14 +381,19 @@ fn releases_at_start(
         None => {
             let note = "first release, from the scheme's folder";
             let (engine, who) = (&shared.engine, Who::started());
-            let apply = || shared.releases.apply(engine, &who, document, note, None);
+            let wish = Wish {
+                who: &who,
+                note,
+                expected: None,
+            };
+            let digest = document.digest().to_string();
+            let apply = || shared.releases.apply(engine, &wish, document);
             let outcome = |applied: &Result<Applied, Refused>| match applied {
                 Ok(applied) => Outcome::Done(applied.told()),
                 Err(refused) => Outcome::Refused(refused.to_string()),
             };
-            shared
-                .audit
-                .keep(&who, "release-apply", note, outcome, apply)?;
+            let deed = Deed::new("release-apply", &digest).because(note);
+            shared.audit.keep(&who, &deed, outcome, apply)?;
         }
         Some(number) => {
             let current = shared.releases.current();

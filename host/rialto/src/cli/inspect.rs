@@ -4,7 +4,7 @@ use super::At;
 use crate::audit::Entry;
 use crate::client::Client;
 use crate::ops::{
-    FiledReceipt, Retried, Retry, Shown, ShownArchive, ShownLetter, ShownPause, Story,
+    FiledReceipt, Reason, Retried, Retry, Shown, ShownArchive, ShownLetter, ShownPause, Story,
 };
 use crate::out;
 use crate::words;
@@ -67,6 +67,9 @@ pub(super) struct Audit {
     /// At most so many entries: the latest; 100 unless said, 10,000 at most
     #[arg(long, value_name = "ENTRIES")]
     last: Option<u32>,
+    /// Only entries about something that has this text in it, such as `dead letter` or `release 3`
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    about: String,
     /// Print one JSON object an entry.
     #[arg(long)]
     json: bool,
@@ -102,11 +105,17 @@ enum Verb {
         /// it is, such as `2 h`
         #[arg(long, value_name = "TIME", requires = "all", value_parser = since)]
         since: Option<u64>,
+        /// Why, for the audit log.
+        #[arg(long, default_value = "")]
+        note: String,
     },
     /// Forget it
     Drop {
         /// Its id.
         id: u64,
+        /// Why, for the audit log.
+        #[arg(long, default_value = "")]
+        note: String,
     },
     /// List components that are paused: deliveries to them fail, and what comes for them waits
     Paused,
@@ -237,13 +246,25 @@ impl DeadLetters {
     pub fn run(self) -> anyhow::Result<u8> {
         let client = self.at.client()?;
         match self.verb {
-            Some(Verb::Retry { id: Some(id), .. }) => {
-                client.tell(&format!("/dead-letters/{id}/retry"))?;
+            Some(Verb::Retry {
+                id: Some(id), note, ..
+            }) => {
+                client.tell(&format!("/dead-letters/{id}/retry"), &Reason { note })?;
+                out::note(format_args!("the dead letter {id} is tried again"));
             }
             Some(Verb::Retry {
-                component, since, ..
+                component,
+                since,
+                note,
+                ..
             }) => {
-                let count = retry_all(&client, component, since)?;
+                let which = Retry {
+                    component,
+                    since,
+                    before: Some(now()),
+                    note,
+                };
+                let count = retry_all(&client, &which)?;
                 out::note(format_args!("{count} dead letters are tried again"));
             }
             Some(Verb::Paused) => {
@@ -256,7 +277,10 @@ impl DeadLetters {
                     }
                 }
             }
-            Some(Verb::Drop { id }) => client.tell(&format!("/dead-letters/{id}/drop"))?,
+            Some(Verb::Drop { id, note }) => {
+                client.tell(&format!("/dead-letters/{id}/drop"), &Reason { note })?;
+                out::note(format_args!("the dead letter {id} is dropped"));
+            }
             None => {
                 let letters: Vec<ShownLetter> = client.get("/dead-letters")?;
                 for letter in &letters {
@@ -276,20 +300,11 @@ impl DeadLetters {
     }
 }
 
-/// Try again all that were given up before now: those that fail once more are others.
-fn retry_all(
-    client: &Client,
-    component: Option<String>,
-    since: Option<u64>,
-) -> anyhow::Result<usize> {
-    let which = Retry {
-        component,
-        since,
-        before: Some(now()),
-    };
+/// Try again all of these, which were given up before now: those that fail once more are others.
+fn retry_all(client: &Client, which: &Retry) -> anyhow::Result<usize> {
     let mut count = 0;
     loop {
-        let Retried { retried } = client.post("/dead-letters/retry", &which)?;
+        let Retried { retried } = client.post("/dead-letters/retry", which)?;
         if retried == 0 {
             return Ok(count);
         }
@@ -331,11 +346,13 @@ fn pause_in_a_line(pause: &ShownPause) -> String {
 
 impl Audit {
     pub fn run(self) -> anyhow::Result<u8> {
-        let path = match self.last {
-            Some(last) => format!("/audit-log?last={last}"),
-            None => "/audit-log".to_owned(),
-        };
+        let about = path(&self.about);
+        let last = self.last.map(|last| format!("&last={last}"));
+        let path = format!("/audit-log?about={about}{}", last.unwrap_or_default());
         let entries: Vec<Entry> = self.at.client()?.get(&path)?;
+        if entries.is_empty() {
+            out::note("there is no such entry in the audit log");
+        }
         for entry in &entries {
             if self.json {
                 out::json(entry)?;
@@ -347,7 +364,7 @@ impl Audit {
     }
 }
 
-/// `12 2026-01-01T00:00:00.000Z anna release-apply sha256:…: lower the limit: done: release 2 is current`
+/// `12 2026-01-01 00:00:00.000Z anna release-apply sha256:… “lower the limit”: done: release 2 is current`
 fn done(entry: &Entry) -> String {
     let Entry {
         id,
@@ -355,6 +372,7 @@ fn done(entry: &Entry) -> String {
         operator,
         action,
         about,
+        note,
         outcome,
         reason,
         ..
@@ -370,7 +388,12 @@ fn done(entry: &Entry) -> String {
     } else {
         format!(": {reason}")
     };
-    format!("{id} {at} {person}{token} {action} {about}: {outcome}{reason}")
+    let note = if note.is_empty() {
+        String::new()
+    } else {
+        format!(" “{note}”")
+    };
+    format!("{id} {at} {person}{token} {action} {about}{note}: {outcome}{reason}")
 }
 
 /// Say which archives of a class are not in their folder: what they have is not shown.

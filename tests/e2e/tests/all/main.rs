@@ -44,4 +44,5 @@ mod torment;
 mod transfers;
 mod transfers_for_operators;
 mod two_hundred_prepares;
+mod who_did_it;
 mod wire;
