@@ -208,6 +208,10 @@ impl Releases {
         })
         .map_err(|error| Refused::Unfit(vec![error.to_string()]))?;
         let release = self.runtime.prepare(&spec);
+        // Nobody knows whether it fits: it is not given up.
+        if release.is_err() && self.runtime.is_stopping() {
+            return Err(anyhow::anyhow!("the host is told to stop").into());
+        }
         let release = release.map_err(|problems| unfit(&located(&scheme, &problems)))?;
         for name in self.apis.keys() {
             Api::of(&release, name, reserved(name))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use rialto_manifest::Manifest;
+use rialto_manifest::Operator;
 use rialto_signatures::folder::Change;
 use rialto_signatures::{KeyFolder, Keyring, PrivateKey};
 use tokio::runtime::Handle;
@@ -27,19 +27,19 @@ pub struct OperatorKeys {
 }
 
 impl OperatorKeys {
-    /// Read them.
+    /// Read those of the operator's document in a scheme's folder.
     ///
     /// # Errors
     /// When a file cannot be used, or the private key can be read by others. Whose key is broken
     /// would be taken for somebody without one.
-    pub fn read(manifest: &Manifest) -> anyhow::Result<Self> {
-        let keys = &manifest.operator().signatures;
+    pub fn read(operator: &Operator, scheme: &Path) -> anyhow::Result<Self> {
+        let keys = &operator.signatures;
         let ring = Arc::new(Keyring::default());
         if let Some(path) = &keys.hub_key {
-            ring.set_own(private(&path.from_folder(manifest.folder()))?);
+            ring.set_own(private(&path.from_folder(scheme))?);
         }
         let folder = keys.keys.as_ref().map(|path| {
-            let path = path.from_folder(manifest.folder());
+            let path = path.from_folder(scheme);
             KeyFolder::open(&path)
                 .with_context(|| format!("reading the keys in {}", path.display()))
         });

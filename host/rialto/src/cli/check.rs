@@ -147,7 +147,7 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
         memory_bytes_max: bytes(ceilings.memory),
         core_modules: ceilings.core_modules,
     };
-    if let Err(error) = OperatorKeys::read(manifest) {
+    if let Err(error) = OperatorKeys::read(manifest.operator(), manifest.folder()) {
         return Ok(Err(of_all("bad-key", format!("{error:#}"))));
     }
     if let Some(listener) = manifest.operator().listeners.get(GRPC)

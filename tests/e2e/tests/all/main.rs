@@ -38,6 +38,7 @@ mod settlement;
 mod settlement_killed;
 mod settlement_under_load;
 mod signatures;
+mod starts;
 mod stock_clients;
 mod telemetry;
 mod torment;
