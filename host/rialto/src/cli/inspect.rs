@@ -4,7 +4,8 @@ use super::At;
 use crate::audit::Entry;
 use crate::client::Client;
 use crate::ops::{
-    FiledReceipt, Reason, Retried, Retry, Shown, ShownArchive, ShownLetter, ShownPause, Story,
+    Collections, FiledReceipt, Reason, Retried, Retry, Shown, ShownArchive, ShownLetter,
+    ShownPause, Story,
 };
 use crate::out;
 use crate::words;
@@ -45,10 +46,10 @@ pub(super) struct Receipts {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Documents {
-    /// The component.
-    component: String,
-    /// Its collection.
-    collection: String,
+    /// The component; without it, all components and collections are listed.
+    component: Option<String>,
+    /// Its collection; without it, those of the component are listed.
+    collection: Option<String>,
     /// Only ids that begin with this.
     #[arg(long, default_value = "")]
     prefix: String,
@@ -158,6 +159,9 @@ impl Events {
     fn refused(&self) -> anyhow::Result<u8> {
         let path = format!("/refusals?last={}", self.last);
         let refused: Vec<Refused> = self.at.client()?.get(&path)?;
+        if refused.is_empty() {
+            out::note("nothing was refused since the start");
+        }
         for one in &refused {
             if self.json {
                 out::json(one)?;
@@ -211,22 +215,51 @@ impl Receipts {
 
 impl Documents {
     pub fn run(self) -> anyhow::Result<u8> {
+        match (&self.component, &self.collection) {
+            (Some(component), Some(collection)) => self.documents(component, collection),
+            (component, _) => self.collections(component.as_deref()),
+        }
+    }
+
+    /// The collections of a component, or of all.
+    fn collections(&self, component: Option<&str>) -> anyhow::Result<u8> {
+        let mut all: Vec<Collections> = self.at.client()?.get("/documents")?;
+        all.retain(|of| component.is_none_or(|component| component == of.component));
+        if self.json {
+            all.iter().try_for_each(out::json)?;
+        }
+        for of in all.iter().filter(|_| !self.json) {
+            for collection in &of.collections {
+                out::line(format_args!("{} {collection}", of.component))?;
+            }
+        }
+        let nobody = match component {
+            _ if !all.is_empty() => return Ok(0),
+            Some(component) => format!(
+                "no component `{component}` has documents; `rialto documents` lists those that have"
+            ),
+            None => "no component has documents".to_owned(),
+        };
+        out::note(nobody);
+        Ok(u8::from(component.is_some()))
+    }
+
+    fn documents(&self, component: &str, collection: &str) -> anyhow::Result<u8> {
         let path = format!(
             "/documents/{}/{}?prefix={}&limit={}",
-            path(&self.component),
-            path(&self.collection),
+            path(component),
+            path(collection),
             path(&self.prefix),
             self.limit
         );
         let shown: Vec<Shown> = self.at.client()?.get(&path)?;
         if shown.is_empty() && !self.json {
-            let (component, collection) = (&self.component, &self.collection);
             let whose = match self.prefix.as_str() {
                 "" => String::new(),
                 prefix => format!(" whose id begins with `{prefix}`"),
             };
             out::note(format_args!(
-                "there is no such document: `{component}` has none in `{collection}`{whose}"
+                "there is no such document: `{component}` has none in `{collection}`{whose}; `rialto documents` lists all collections"
             ));
             return Ok(1);
         }
@@ -269,6 +302,9 @@ impl DeadLetters {
             }
             Some(Verb::Paused) => {
                 let paused: Vec<ShownPause> = client.get("/dead-letters/paused")?;
+                if paused.is_empty() {
+                    out::note("no component is paused");
+                }
                 for pause in &paused {
                     if self.json {
                         out::json(pause)?;
@@ -283,6 +319,9 @@ impl DeadLetters {
             }
             None => {
                 let letters: Vec<ShownLetter> = client.get("/dead-letters")?;
+                if letters.is_empty() {
+                    out::note("there is no dead letter");
+                }
                 for letter in &letters {
                     if self.json {
                         out::json(letter)?;

@@ -1,5 +1,7 @@
 //! What happened, over HTTP: histories, receipts, documents, dead letters.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -229,6 +231,30 @@ pub(super) async fn receipts(
         Ok(Json(filed))
     })
     .await
+}
+
+/// The collections of a component in which it keeps or kept documents.
+#[derive(Serialize, Deserialize)]
+pub struct Collections {
+    /// The component.
+    pub component: String,
+    /// Their names, in their order.
+    pub collections: BTreeSet<String>,
+}
+
+/// The collections of all components.
+pub(super) async fn collections(State(shared): Host) -> Json<Vec<Collections>> {
+    let mut by_component: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (component, collection) in shared.engine.collections() {
+        let of = by_component.entry(component.to_string()).or_default();
+        of.insert(collection.to_string());
+    }
+    let all = by_component.into_iter();
+    let all = all.map(|(component, collections)| Collections {
+        component,
+        collections,
+    });
+    Json(all.collect())
 }
 
 pub(super) async fn documents(

@@ -35,7 +35,9 @@ use crate::operators::{Caller, role_for};
 
 pub use archives::ShownArchive;
 pub use deliveries::{Retried, Retry, ShownPause};
-pub use inspect::{Again, Destination, FiledReceipt, Reason, Shown, ShownLetter, Story};
+pub use inspect::{
+    Again, Collections, Destination, FiledReceipt, Reason, Shown, ShownLetter, Story,
+};
 pub use problem::Problem;
 pub use releases::{Change, Proposal, Swap};
 
@@ -85,6 +87,7 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .route("/events/{id}", get(inspect::events))
         .route("/refusals", get(inspect::refusals))
         .route("/receipts/{id}", get(inspect::receipts))
+        .route("/documents", get(inspect::collections))
         .route(
             "/documents/{component}/{collection}",
             get(inspect::documents),
