@@ -36,12 +36,14 @@ impl OperatorKeys {
         let keys = &operator.signatures;
         let ring = Arc::new(Keyring::default());
         if let Some(path) = &keys.hub_key {
-            ring.set_own(private(&path.from_folder(scheme))?);
+            let key = private(&path.from_folder(scheme));
+            ring.set_own(key.context("`hub-key` in [signatures] of rialto.toml")?);
         }
         let folder = keys.keys.as_ref().map(|path| {
             let path = path.from_folder(scheme);
             KeyFolder::open(&path)
                 .with_context(|| format!("reading the keys in {}", path.display()))
+                .context("`keys` in [signatures] of rialto.toml")
         });
         let folder = folder.transpose()?;
         if let Some(folder) = &folder {
@@ -99,7 +101,12 @@ fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change]) {
 /// The private key in a file that nobody else can read.
 fn private(path: &Path) -> anyhow::Result<PrivateKey> {
     let shown = path.display();
-    let found = fs::metadata(path).with_context(|| format!("reading the key {shown}"))?;
+    let found = match fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            bail!("there is no file {shown}: put the key there, or leave the setting out")
+        }
+        found => found.with_context(|| format!("reading the key {shown}"))?,
+    };
     let mode = found.permissions().mode() & 0o777;
     if mode & OTHERS != 0 {
         bail!(
