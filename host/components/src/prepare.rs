@@ -71,6 +71,14 @@ impl Runtime {
         let mut components = Vec::new();
         let mut problems = Vec::new();
         for c in &spec.components {
+            if self.is_stopping() {
+                return Err(vec![Problem::new(
+                    "stopping",
+                    Place::File(c.name.to_string()),
+                    "is not compiled: the host is told to stop",
+                    "",
+                )]);
+            }
             let actual = Digest::of(&c.bytes);
             if actual != c.digest {
                 problems.push(Problem::new(

@@ -70,6 +70,7 @@ pub struct Runtime {
     pub(crate) keyring: Arc<Keyring>,
     current: ArcSwapOption<Release>,
     ticking: Arc<AtomicBool>,
+    stopping: Arc<AtomicBool>,
 }
 
 impl Runtime {
@@ -89,7 +90,20 @@ impl Runtime {
             keyring: Arc::default(),
             current: ArcSwapOption::empty(),
             ticking,
+            stopping: Arc::default(),
         })
+    }
+
+    /// With a mark that the host is told to stop: what is prepared then ends between two components.
+    #[must_use]
+    pub fn with_stopping(mut self, stopping: Arc<AtomicBool>) -> Self {
+        self.stopping = stopping;
+        self
+    }
+
+    /// Whether the host is told to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
     }
 
     /// With the keys that the operator keeps; releases that are prepared from now on have them.

@@ -131,6 +131,20 @@ impl Collections {
         Some((known.component.clone(), known.name.clone()))
     }
 
+    /// The component and the name of each collection that was written to, in the order in which they came.
+    pub fn all_written(&self) -> Vec<(Name, Name)> {
+        let numbers = self.numbers.read();
+        let written = numbers.by_id.iter();
+        let written = written.filter(|entry| entry.written.load(Ordering::Acquire));
+        let names = written.map(|entry| {
+            let Collection {
+                component, name, ..
+            } = &entry.collection;
+            (component.clone(), name.clone())
+        });
+        names.collect()
+    }
+
     /// A turn that writes to the collection is about to get its place in the log.
     pub fn written(&self, id: CollectionId) {
         let numbers = self.numbers.read();

@@ -234,6 +234,11 @@ pub(crate) fn check_limit(limit: u32) -> Result<(), Interrupt> {
 }
 
 impl Engine {
+    /// The component and the name of each collection that has or had documents, for operators.
+    pub fn collections(&self) -> Vec<(Name, Name)> {
+        self.shared.collections.all_written()
+    }
+
     /// Documents of a component as executed, for operators: no turn, no effect.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ mod scheme;
 pub(crate) use admission::admission;
 pub use admission::admit;
 pub(crate) use operator::operator;
-pub(crate) use scheme::scheme;
+pub(crate) use scheme::{bound_twice, scheme};
 
 /// A name that nothing bears: the message.
 pub(crate) fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> String {

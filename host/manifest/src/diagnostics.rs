@@ -200,6 +200,14 @@ impl Diagnostics {
     /// What helps against several problems in a row is said once, behind the last of them.
     #[must_use]
     pub fn render(&self, colours: bool, width: usize) -> String {
+        let mut text = self.render_each(colours, width);
+        let _ = writeln!(text, "{}", self.count());
+        text
+    }
+
+    /// The same, without how many there are.
+    #[must_use]
+    pub fn render_each(&self, colours: bool, width: usize) -> String {
         let theme = if colours {
             GraphicalTheme::unicode()
         } else {
@@ -220,15 +228,19 @@ impl Diagnostics {
             }
             text.push('\n');
         }
-        let _ = writeln!(text, "{}", self.summary());
         text
     }
 
     /// As [`Self::render`], with colours only where a terminal shows them and nobody asked for none.
     #[must_use]
     pub fn render_for(&self, stream: &impl IsTerminal, width: usize) -> String {
-        let colours = stream.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        self.render(colours, width)
+        self.render(colours(stream), width)
+    }
+
+    /// As [`Self::render_each`], with colours as for [`Self::render_for`].
+    #[must_use]
+    pub fn render_each_for(&self, stream: &impl IsTerminal, width: usize) -> String {
+        self.render_each(colours(stream), width)
     }
 
     /// Whether what to do is said behind this problem: behind the last of several for which it is the
@@ -239,8 +251,9 @@ impl Diagnostics {
         !help.is_empty() && next != Some(help)
     }
 
-    /// How many problems there are.
-    fn summary(&self) -> String {
+    /// How many problems there are, in words.
+    #[must_use]
+    pub fn count(&self) -> String {
         match self.problems.len() {
             1 => "1 problem".to_owned(),
             n => format!("{n} problems"),
@@ -269,6 +282,11 @@ impl Diagnostics {
             (document, problem.span.as_ref().map(|span| span.start))
         });
     }
+}
+
+/// Whether colours are shown there and nobody asked for none.
+fn colours(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
 /// The order in which documents are reported.

@@ -78,6 +78,9 @@ impl Manifest {
         if let (Some(operator), Some(scheme)) = (&operator, &scheme) {
             check::admission(operator, scheme, &mut problems);
         }
+        if let Some(scheme) = &scheme {
+            check::bound_twice(scheme, &mut problems);
+        }
         let components = scheme
             .as_ref()
             .map(|scheme| components(folder, scheme, &mut problems));

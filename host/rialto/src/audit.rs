@@ -50,6 +50,35 @@ impl From<&Caller> for Who {
     }
 }
 
+/// What is done, to what, and why.
+#[derive(Clone, Copy, Debug)]
+pub struct Deed<'a> {
+    /// In one word.
+    pub action: &'a str,
+    /// What it is done to.
+    pub about: &'a str,
+    /// The operator's words; empty where they said nothing.
+    pub note: &'a str,
+}
+
+impl<'a> Deed<'a> {
+    /// One for which nobody said why.
+    #[must_use]
+    pub const fn new(action: &'a str, about: &'a str) -> Self {
+        Self {
+            action,
+            about,
+            note: "",
+        }
+    }
+
+    /// The same, with the operator's words.
+    #[must_use]
+    pub const fn because(self, note: &'a str) -> Self {
+        Self { note, ..self }
+    }
+}
+
 /// An entry as `rialto audit` shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -64,8 +93,11 @@ pub struct Entry {
     pub operator: String,
     /// What was done, in one word.
     pub action: String,
-    /// What it was done to, and why.
+    /// What it was done to.
     pub about: String,
+    /// Why, in the operator's words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
     /// `done`, `refused`, `failed`, or `unknown` where the host ended meanwhile or it still goes on.
     pub outcome: String,
     /// What came of it, in words.
@@ -88,6 +120,7 @@ impl From<Operation> for Entry {
             operator: operation.operator,
             action: operation.action,
             about: operation.about,
+            note: operation.note,
             outcome: outcome.to_owned(),
             reason,
         }
@@ -119,15 +152,15 @@ impl Audit {
     pub fn keep<T, E: From<StoreError>>(
         &self,
         who: &Who,
-        action: &str,
-        about: &str,
+        deed: &Deed<'_>,
         outcome: impl FnOnce(&Result<T, E>) -> Outcome,
         run: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        let id = self.add(who, action, about, None)?;
+        let id = self.add(who, deed, None)?;
         let ran = run();
         let ended = self.store.end_operation(id, &cut(outcome(&ran)));
         if let Err(error) = ended {
+            let action = deed.action;
             // It is done or not, whatever is written of it; the entry says that nobody knows.
             tracing::error!(%error, id, action, "what came of an operation could not be kept");
         }
@@ -138,14 +171,8 @@ impl Audit {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn note(
-        &self,
-        who: &Who,
-        action: &str,
-        about: &str,
-        outcome: Outcome,
-    ) -> Result<(), StoreError> {
-        self.add(who, action, about, Some(cut(outcome))).map(|_| ())
+    pub fn note(&self, who: &Who, deed: &Deed<'_>, outcome: Outcome) -> Result<(), StoreError> {
+        self.add(who, deed, Some(cut(outcome))).map(|_| ())
     }
 
     /// Keep that the host was started, who may use it now, and what became of tokens.
@@ -159,29 +186,25 @@ impl Audit {
                 TokenChange::Drawn(name) => ("token-draw", name),
                 TokenChange::Removed(name) => ("token-remove", name),
             };
-            self.note(&who, action, name, Outcome::Done(String::new()))?;
+            let deed = Deed::new(action, name);
+            self.note(&who, &deed, Outcome::Done(String::new()))?;
         }
         let people: Vec<String> = operators.all().map(described).collect();
         let about = format!("{} with {}", env!("CARGO_PKG_VERSION"), people.join("; "));
-        self.note(&who, "host-start", &about, Outcome::Done(String::new()))
+        let deed = Deed::new("host-start", &about);
+        self.note(&who, &deed, Outcome::Done(String::new()))
     }
 
-    /// The newest entries, the oldest of them first.
+    /// The newest entries about something that has this text in it, which may be empty; the oldest of them first.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn last(&self, most: u32) -> Result<Vec<Entry>, StoreError> {
-        let operations = self.store.operations(most)?;
+    pub fn last(&self, about: &str, most: u32) -> Result<Vec<Entry>, StoreError> {
+        let operations = self.store.operations(about, most)?;
         Ok(operations.into_iter().map(Entry::from).collect())
     }
 
-    fn add(
-        &self,
-        who: &Who,
-        action: &str,
-        about: &str,
-        outcome: Option<Outcome>,
-    ) -> Result<u64, StoreError> {
+    fn add(&self, who: &Who, deed: &Deed<'_>, outcome: Option<Outcome>) -> Result<u64, StoreError> {
         let _one = self.adding.lock();
         let id = self.store.last_operation()? + 1;
         self.store.add_operation(&Operation {
@@ -189,8 +212,9 @@ impl Audit {
             at: self.clock.now(),
             person: who.person.to_string(),
             operator: who.operator.to_string(),
-            action: action.to_owned(),
-            about: beginning(about),
+            action: deed.action.to_owned(),
+            about: beginning(deed.about),
+            note: beginning(deed.note),
             outcome,
         })?;
         Ok(id)
@@ -209,7 +233,8 @@ fn described(caller: &Caller) -> String {
     }
 }
 
-fn beginning(text: &str) -> String {
+/// What is kept of a text.
+pub(crate) fn beginning(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned()
 }
 

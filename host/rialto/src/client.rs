@@ -93,12 +93,13 @@ impl Client {
         serde_json::from_slice(&answer).context("reading the host's answer")
     }
 
-    /// POST nothing, expect nothing.
+    /// POST JSON, expect nothing.
     ///
     /// # Errors
     /// As `get`.
-    pub fn tell(&self, path: &str) -> anyhow::Result<()> {
-        self.send(Method::POST, path, Bytes::new(), "application/json")
+    pub fn tell(&self, path: &str, body: &impl Serialize) -> anyhow::Result<()> {
+        let body = serde_json::to_vec(body)?.into();
+        self.send(Method::POST, path, body, "application/json")
             .map(|_| ())
     }
 

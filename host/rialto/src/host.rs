@@ -22,13 +22,13 @@ pub use rialto_manifest::operator::OPERATORS;
 use rialto_manifest::operator::{Audience, GRPC};
 use rialto_manifest::values::Size;
 use rialto_manifest::{Manifest, Operator};
-use rialto_store_sqlite::{Outcome, SqliteStore};
+use rialto_store_sqlite::SqliteStore;
 use rialto_telemetry::{Metrics, Spans};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
-use crate::audit::{Audit, Who};
+use crate::audit::Audit;
 use crate::bodies::Bodies;
 use crate::calls::{self, Offering};
 use crate::disk::{self, Disk};
@@ -36,10 +36,11 @@ use crate::keeping::{Archivist, Keeping};
 use crate::metrics::EngineCollector;
 use crate::operators::Operators;
 use crate::ops;
-use crate::releases::{Applied, Refused, Releases};
+use crate::releases::Releases;
 use crate::signatures::OperatorKeys;
 use crate::signers::{SignersCollector, Telling};
 use crate::spans::{Exporting, TurnSpans};
+use crate::starting::{Start, VERSION};
 use crate::store_metrics::StoreCollector;
 
 /// Turn workers for each core, unless the operator says: a turn that meets a document of another
@@ -121,10 +122,20 @@ impl Host {
     /// # Errors
     /// When the store is in use or damaged, the release does not fit, or an address is taken.
     pub fn start(manifest: &Manifest, folder: &Path, handle: &Handle) -> anyhow::Result<Self> {
-        let operator = manifest.operator();
-        warn_of_sandbox(manifest);
-        let keys = OperatorKeys::read(manifest)?;
+        Self::start_from(&Start::of(manifest, folder), handle)
+    }
+
+    /// The same, where the scheme may be broken, and whoever waits may tell it to stop.
+    ///
+    /// # Errors
+    /// As `start`; when the scheme is broken and the store has no release, with what is wrong
+    /// ([`rialto_manifest::Diagnostics`]).
+    pub fn start_from(start: &Start<'_>, handle: &Handle) -> anyhow::Result<Self> {
+        let (operator, folder) = (start.operator, start.store);
+        start.look()?;
+        let keys = OperatorKeys::read(operator, start.scheme)?;
         let store = SqliteStore::open(folder).context("opening the store")?;
+        start.has_release(&store)?;
         warn_of_restored(&store)?;
         // A host that was killed has left where it listened.
         forget_addresses(folder)?;
@@ -133,6 +144,7 @@ impl Host {
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let metrics = Arc::new(Metrics::default());
         let runtime = components(operator, folder, &*entropy)?;
+        let runtime = runtime.with_stopping(start.stopping.clone());
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;
         let telemetry = operator.telemetry.as_ref();
@@ -157,8 +169,9 @@ impl Host {
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
             .context("reading the store back")?;
+        start.goes_on()?;
         metrics.add_collector(Box::new(EngineCollector(engine.clone(), outbound.clone())));
-        let archives = operator.archives_path(manifest.folder(), folder);
+        let archives = operator.archives_path(start.scheme, folder);
         let components = (engine.clone(), runtime.clone());
         let keep = &operator.store.keep;
         let archivist = Archivist::new(components, store.clone(), keep, archives);
@@ -177,7 +190,7 @@ impl Host {
             store.clone(),
             runtime.clone(),
             operator.clone(),
-            Offering::of(operator, manifest.folder())?,
+            Offering::of(operator, start.scheme)?,
             clock.clone(),
         );
         let audit = Audit::new(store.clone(), clock.clone());
@@ -210,10 +223,11 @@ impl Host {
         };
         // A release before threads: what is overdue fires with the timer's first look.
         let resumed = shared.releases.resume()?;
+        start.goes_on()?;
         let (workers, at_once) = (workers(operator), turns_at_once(operator));
         let threads = Threads::start_with_spares(&shared.engine, workers, at_once);
         let threads = threads.context("starting threads")?;
-        releases_at_start(&shared, manifest, resumed)?;
+        start.release(&shared, resumed)?;
         resume(&shared, recovery);
         let (stop, _) = watch::channel(false);
         // Before anybody can send: whose key is gone at the next start has had one.
@@ -243,8 +257,12 @@ impl Host {
         };
         host.listen(operator, |name| name == OPERATORS)?;
         catch_up(&host.shared);
+        if let Err(told) = start.goes_on() {
+            host.stop();
+            return Err(told);
+        }
         host.listen(operator, |name| name != OPERATORS && name != GRPC)?;
-        host.listen_for_calls(operator, manifest.folder())?;
+        host.listen_for_calls(operator, start.scheme)?;
         let addresses = serde_json::to_string(&host.addresses).context("writing addresses")?;
         // Nobody needs it after a power cut; but who reads it now must find it whole.
         rialto_files::write(&addresses_path(folder), &[addresses.as_bytes()])?;
@@ -276,6 +294,7 @@ impl Host {
         if let Some(exporting) = self.exporting.take() {
             exporting.finish(&self.handle);
         }
+        tracing::info!(version = VERSION, "the host has stopped");
     }
 
     fn listen(&mut self, operator: &Operator, these: impl Fn(&str) -> bool) -> anyhow::Result<()> {
@@ -363,53 +382,17 @@ impl Host {
     }
 }
 
-/// Finish what a stop interrupted. A folder without a release takes the manifest's; one with a
-/// release goes on with that.
-fn releases_at_start(
-    shared: &Shared,
-    manifest: &Manifest,
-    resumed: Option<u64>,
-) -> anyhow::Result<()> {
-    for component in manifest.components() {
-        let digest = component.digest.to_string();
-        shared
-            .store
-            .add_component(&digest, &component.bytes)
-            .with_context(|| format!("storing the component {}", component.name))?;
-    }
-    let finished = shared.releases.finish(&shared.engine)?;
-    let document = manifest.document().clone();
-    match finished.or(resumed) {
-        None => {
-            let note = "first release, from the scheme's folder";
-            let (engine, who) = (&shared.engine, Who::started());
-            let apply = || shared.releases.apply(engine, &who, document, note, None);
-            let outcome = |applied: &Result<Applied, Refused>| match applied {
-                Ok(applied) => Outcome::Done(applied.told()),
-                Err(refused) => Outcome::Refused(refused.to_string()),
-            };
-            shared
-                .audit
-                .keep(&who, "release-apply", note, outcome, apply)?;
-        }
-        Some(number) => {
-            let current = shared.releases.current();
-            if current.is_some_and(|(_, now)| now.digest() != document.digest()) {
-                tracing::warn!(
-                    release = number,
-                    "the folder differs from the release that serves; `rialto release plan {0}` shows how, `rialto release apply {0}` makes it current",
-                    manifest.folder().display()
-                );
-            }
-        }
-    }
-    Ok(())
-}
-
 fn resume(shared: &Shared, recovery: Recovery) {
     let (deliveries, requests) = recovery.counts();
     if deliveries + requests > 0 {
-        tracing::info!(deliveries, requests, "going on where the host stopped");
+        tracing::info!(
+            version = VERSION,
+            deliveries,
+            requests,
+            "going on where the host stopped"
+        );
+    } else {
+        tracing::info!(version = VERSION, "recovered: nothing was under way");
     }
     shared.engine.resume(recovery);
 }
@@ -440,6 +423,9 @@ async fn give_up_unused(runtime: Arc<Runtime>, idle: Duration, mut stop: watch::
 fn catch_up(shared: &Shared) {
     let until = Instant::now() + CATCH_UP_MAX;
     while shared.engine.load().turns_active > 0 {
+        if shared.runtime.is_stopping() {
+            return;
+        }
         if Instant::now() >= until {
             tracing::warn!(
                 "work from before the stop is still going on; new requests are taken now"
@@ -447,12 +433,6 @@ fn catch_up(shared: &Shared) {
             return;
         }
         std::thread::sleep(CATCH_UP_LOOK);
-    }
-}
-
-fn warn_of_sandbox(manifest: &Manifest) {
-    if let Some(sandbox) = manifest.scheme().authentication.sandbox() {
-        tracing::warn!(scheme = %manifest.scheme().name, "{sandbox}");
     }
 }
 

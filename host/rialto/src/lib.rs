@@ -29,5 +29,6 @@ pub mod signatures;
 pub mod signers;
 pub mod spans;
 pub mod spec;
+pub mod starting;
 pub mod store_metrics;
 pub mod words;

@@ -1,7 +1,12 @@
 //! Where in scheme.toml stands what keeps a release from going live.
 
+use std::collections::BTreeSet;
+
 use rialto_components::problem::{Part, Place, Problem};
+use rialto_components::{Release, Role};
+use rialto_grpc::Calls;
 use rialto_manifest::diagnostics::{Code, Diagnostics, Problem as Shown};
+use rialto_manifest::shape::nearest;
 use rialto_manifest::{Scheme, source::Source};
 
 /// A release's problems, each with its place in the scheme's document.
@@ -14,22 +19,70 @@ pub fn located(scheme: &Scheme, problems: &[Problem]) -> Diagnostics {
             source_text: scheme.source().clone(),
             span: Some(scheme.place(&path(scheme, &problem.place))),
             code: Code::Found(code),
-            message: format!("{about}: {what}"),
+            message: format!("{about}: {what}{}", meant(scheme, problem)),
             help: problem.help.clone(),
         }
     });
     Diagnostics::of(shown.collect())
 }
 
+/// The step that was probably meant by one that nobody asks.
+fn meant(scheme: &Scheme, problem: &Problem) -> String {
+    let Place::Bound(bound, Part::Step) = &problem.place else {
+        return String::new();
+    };
+    let contexts = scheme.contexts.values();
+    let steps = contexts.flat_map(|context| context.grants.rules.iter().map(|step| step.as_str()));
+    let near = nearest(&bound.step, steps).filter(|near| *near != &*bound.step);
+    near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"))
+}
+
 /// A problem of the scheme as a whole.
 pub fn of_all(code: &'static str, message: String) -> Diagnostics {
+    of_file(rialto_manifest::scheme::FILE_NAME, code, message)
+}
+
+/// A problem of what the operator's document names, as a whole.
+pub fn of_operator(code: &'static str, message: String) -> Diagnostics {
+    of_file(rialto_manifest::operator::FILE_NAME, code, message)
+}
+
+fn of_file(name: &str, code: &'static str, message: String) -> Diagnostics {
     Diagnostics::of(vec![Shown {
-        source_text: Source::new(rialto_manifest::scheme::FILE_NAME, ""),
+        source_text: Source::new(name, ""),
         span: None,
         code: Code::Found(code),
         message,
         help: String::new(),
     }])
+}
+
+/// What is offered to clients of gRPC and no component of the release has, each with its place in the operator's
+/// document.
+pub fn offered_in_vain(document: &str, release: &Release, calls: &Calls) -> Option<Diagnostics> {
+    let source = Source::new(rialto_manifest::operator::FILE_NAME, document);
+    let contexts = release.members.iter();
+    let contexts = contexts.filter(|member| member.role == Role::Context);
+    let exports = contexts.flat_map(|member| &member.shape.exports);
+    let exports = exports.filter(|i| !i.name.is_host() && !i.name.is_rules());
+    let names: BTreeSet<String> = exports.map(|interface| interface.name.short()).collect();
+    let in_vain = calls.unserved.iter().filter(|unserved| !unserved.exported);
+    let problems = in_vain.map(|unserved| {
+        let entry = &unserved.interface;
+        let written = format!("\"{entry}\"");
+        let near = nearest(entry, names.iter().map(String::as_str));
+        let near = near.filter(|near| near != entry);
+        let near = near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
+        Shown {
+            source_text: source.clone(),
+            span: document.find(&written).map(|at| at..at + written.len()),
+            code: Code::Found("offered-in-vain"),
+            message: format!("`{entry}` matches nothing that a component of the scheme exports{near}"),
+            help: "Calls are offered with `serve`, events with `events`; the lines `calls` and `publishes` of `rialto check` have their names. Take the entry out until a component has it.".to_owned(),
+        }
+    });
+    let problems: Vec<Shown> = problems.collect();
+    (!problems.is_empty()).then(|| Diagnostics::of(problems))
 }
 
 /// A place's path in the document: its keys, with slashes between them.

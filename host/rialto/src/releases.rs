@@ -38,17 +38,30 @@ use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::{SqliteStore, StoredRelease};
 use tokio::sync::watch;
 
+use crate::audit::Who;
 use crate::calls::Offering;
 use crate::located::located;
 use crate::ops::reserved;
+use crate::plan;
 use crate::spec;
 
 pub use refused::Refused;
 use refused::unfit;
-pub use told::{Applied, Summary};
+pub use told::{Activation, Applied, Difference, ShownRelease, Summary};
 
 /// The APIs of each listener; replaced with each release.
 pub type Apis = HashMap<String, Arc<ArcSwap<Api>>>;
+
+/// Who wants a change, and why.
+#[derive(Clone, Copy)]
+pub struct Wish<'a> {
+    /// Who.
+    pub who: &'a Who,
+    /// Why, in their words; empty where they said nothing.
+    pub note: &'a str,
+    /// The release that must be current for it, if they said so.
+    pub expected: Option<u64>,
+}
 
 /// See the module's documentation.
 pub struct Releases {
@@ -116,7 +129,16 @@ impl Releases {
             .store
             .releases_once_current()
             .context("reading the releases")?;
+        let activations = self
+            .store
+            .activations()
+            .context("reading the activations")?;
+        let of = |number: u64| {
+            let these = activations.iter().filter(|a| a.release == number);
+            these.map(Activation::from).collect()
+        };
         let summaries = stored.into_iter().map(|r| Summary {
+            activations: of(r.number),
             current: r.number == current,
             was_current: were_current.contains(&r.number),
             number: r.number,
@@ -128,6 +150,25 @@ impl Releases {
             waits: r.waits_on.is_some(),
         });
         Ok(summaries.collect())
+    }
+
+    /// A release with all that is in it.
+    pub fn show(&self, number: u64) -> Result<ShownRelease, Refused> {
+        let document = self.document(number)?;
+        let mut all = self.list()?.into_iter();
+        let summary = all.find(|summary| summary.number == number);
+        let summary = summary.ok_or(Refused::Unknown(number))?;
+        Ok(ShownRelease { summary, document })
+    }
+
+    /// What differs between two releases, in words.
+    pub fn difference(&self, from: u64, to: u64) -> Result<Difference, Refused> {
+        let (before, after) = (self.document(from)?, self.document(to)?);
+        Ok(Difference {
+            from,
+            to,
+            changes: plan::changes(Some(&before), &after),
+        })
     }
 
     /// A release, prepared only to ask its rules again. Nothing is changed by it. The last one is
@@ -167,6 +208,10 @@ impl Releases {
         })
         .map_err(|error| Refused::Unfit(vec![error.to_string()]))?;
         let release = self.runtime.prepare(&spec);
+        // Nobody knows whether it fits: it is not given up.
+        if release.is_err() && self.runtime.is_stopping() {
+            return Err(anyhow::anyhow!("the host is told to stop").into());
+        }
         let release = release.map_err(|problems| unfit(&located(&scheme, &problems)))?;
         for name in self.apis.keys() {
             Api::of(&release, name, reserved(name))

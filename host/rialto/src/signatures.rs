@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use rialto_manifest::Manifest;
+use rialto_manifest::Operator;
 use rialto_signatures::folder::Change;
 use rialto_signatures::{KeyFolder, Keyring, PrivateKey};
 use tokio::runtime::Handle;
@@ -27,21 +27,23 @@ pub struct OperatorKeys {
 }
 
 impl OperatorKeys {
-    /// Read them.
+    /// Read those of the operator's document in a scheme's folder.
     ///
     /// # Errors
     /// When a file cannot be used, or the private key can be read by others. Whose key is broken
     /// would be taken for somebody without one.
-    pub fn read(manifest: &Manifest) -> anyhow::Result<Self> {
-        let keys = &manifest.operator().signatures;
+    pub fn read(operator: &Operator, scheme: &Path) -> anyhow::Result<Self> {
+        let keys = &operator.signatures;
         let ring = Arc::new(Keyring::default());
         if let Some(path) = &keys.hub_key {
-            ring.set_own(private(&path.from_folder(manifest.folder()))?);
+            let key = private(&path.from_folder(scheme));
+            ring.set_own(key.context("`hub-key` in [signatures] of rialto.toml")?);
         }
         let folder = keys.keys.as_ref().map(|path| {
-            let path = path.from_folder(manifest.folder());
+            let path = path.from_folder(scheme);
             KeyFolder::open(&path)
                 .with_context(|| format!("reading the keys in {}", path.display()))
+                .context("`keys` in [signatures] of rialto.toml")
         });
         let folder = folder.transpose()?;
         if let Some(folder) = &folder {
@@ -99,7 +101,12 @@ fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change]) {
 /// The private key in a file that nobody else can read.
 fn private(path: &Path) -> anyhow::Result<PrivateKey> {
     let shown = path.display();
-    let found = fs::metadata(path).with_context(|| format!("reading the key {shown}"))?;
+    let found = match fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            bail!("there is no file {shown}: put the key there, or leave the setting out")
+        }
+        found => found.with_context(|| format!("reading the key {shown}"))?,
+    };
     let mode = found.permissions().mode() & 0o777;
     if mode & OTHERS != 0 {
         bail!(

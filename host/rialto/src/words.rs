@@ -11,10 +11,12 @@ use crate::ops::Story;
 
 mod deliveries;
 mod receipts;
+mod releases;
 mod wiring;
 
 pub use deliveries::{deliveries, destinations, report};
 pub use receipts::receipts;
+pub use releases::{release, release_in_a_list};
 pub use wiring::{calls, scheme, wiring};
 
 /// Whether standard output takes colours.

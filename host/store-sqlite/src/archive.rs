@@ -1,8 +1,8 @@
 //! What is kept for good: history, receipts, releases and their components. Read by operators'
-//! commands, also while a host runs; releases are written by the host itself.
+//! commands, also while a host runs; releases are written by the host itself. How they become current is in
+//! `activations`.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::Ordering;
 
 use rialto_engine::Timestamp;
 use rialto_engine::history::Record;
@@ -11,7 +11,7 @@ use sqlx::{Row, SqlitePool};
 
 use crate::journal::Verdict;
 use crate::rows::unsigned;
-use crate::slices::{Bound, Slices};
+use crate::slices::Bound;
 use crate::{SqliteStore, failed, unreadable};
 
 /// The first byte of a page of history: tells the layout of what follows.
@@ -433,30 +433,10 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Make a release the current one: its activation, if that was under way, is done.
-    pub fn set_current_release(&self, number: u64) -> Result<(), StoreError> {
-        let mut bound = Bound::default();
-        bound.number(number)?;
-        // One statement, so that both change together.
-        let rows = self.change(
-            "UPDATE meta SET value = CASE key WHEN 'release' THEN ? ELSE 0 END
-             WHERE key IN ('release', 'activating')",
-            bound,
-        )?;
-        // Without a release that was ever activated there is one of them.
-        assert!(
-            (1..=2).contains(&rows),
-            "release {number} is made current in {rows} rows"
-        );
-        Ok(())
-    }
-
     /// Change what is kept, durably; as with groups, only the newest writer's token may. Answers how many
     /// rows have changed.
     pub(crate) fn change(&self, text: &str, bound: Bound) -> Result<u64, StoreError> {
-        let inner = &self.inner;
-        let fence = inner.fence.load(Ordering::Acquire);
-        let mut slices = Slices::new(&inner.runtime, &inner.writer, fence);
+        let mut slices = self.slices();
         let rows = slices.statement(text, bound, 1)?;
         slices.finish()?;
         Ok(rows)

@@ -8,6 +8,7 @@
 //! One connection writes, readers have their own. Every call blocks its thread. A lock on the folder
 //! and a fencing token in the database keep a second host out.
 
+mod activations;
 mod archive;
 pub mod backup;
 mod filter;
@@ -44,6 +45,7 @@ use places::Places;
 use slices::Slices;
 use unfolded::Unfolded;
 
+pub use activations::StoredActivation;
 pub use archive::StoredRelease;
 pub use in_use::is_open;
 pub use operations::{Operation, Outcome};

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 8] = [
+const VERSIONS: [(i64, &str, &str); 9] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -33,6 +33,11 @@ const VERSIONS: [(i64, &str, &str); 8] = [
         8,
         "documents",
         include_str!("../migrations/0008_documents.sql"),
+    ),
+    (
+        9,
+        "activations",
+        include_str!("../migrations/0009_activations.sql"),
     ),
 ];
 

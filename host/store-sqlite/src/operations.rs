@@ -22,8 +22,10 @@ pub struct Operation {
     pub operator: String,
     /// What was done, in one word.
     pub action: String,
-    /// What it was done to, and why.
+    /// What it was done to.
     pub about: String,
+    /// Why, in the operator's words; empty where they said nothing.
+    pub note: String,
     /// What came of it; none while it goes on, and for good if the host ended meanwhile.
     pub outcome: Option<Outcome>,
 }
@@ -77,11 +79,12 @@ impl SqliteStore {
         bound.add(operation.operator.clone())?;
         bound.add(operation.action.clone())?;
         bound.add(operation.about.clone())?;
+        bound.add(operation.note.clone())?;
         bound.add(outcome.map(Outcome::word))?;
         bound.add(outcome.map_or("", Outcome::reason).to_owned())?;
         let rows = self.change(
-            "INSERT INTO operations (id, at, person, operator, action, about, outcome, reason)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO operations (id, at, person, operator, action, about, note, outcome, reason)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             bound,
         )?;
         assert!(
@@ -123,21 +126,27 @@ impl SqliteStore {
         unsigned(newest)
     }
 
-    /// The newest entries, the oldest of them first.
+    /// The newest entries about something that has this text in it, which may be empty; the oldest of them first.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn operations(&self, most: u32) -> Result<Vec<Operation>, StoreError> {
+    pub fn operations(&self, about: &str, most: u32) -> Result<Vec<Operation>, StoreError> {
         let inner = &self.inner;
-        inner.runtime.block_on(operations(&inner.readers, most))
+        let read = operations(&inner.readers, about, most);
+        inner.runtime.block_on(read)
     }
 }
 
-async fn operations(readers: &SqlitePool, most: u32) -> Result<Vec<Operation>, StoreError> {
+async fn operations(
+    readers: &SqlitePool,
+    about: &str,
+    most: u32,
+) -> Result<Vec<Operation>, StoreError> {
     let rows = sqlx::query(
-        "SELECT id, at, person, operator, action, about, outcome, reason
-         FROM operations ORDER BY id DESC LIMIT ?",
+        "SELECT id, at, person, operator, action, about, outcome, reason, note
+         FROM operations WHERE instr(about, ?) > 0 ORDER BY id DESC LIMIT ?",
     )
+    .bind(about)
     .bind(most)
     .fetch_all(readers)
     .await
@@ -155,6 +164,7 @@ async fn operations(readers: &SqlitePool, most: u32) -> Result<Vec<Operation>, S
                 operator: row.try_get(3).map_err(failed)?,
                 action: row.try_get(4).map_err(failed)?,
                 about: row.try_get(5).map_err(failed)?,
+                note: row.try_get(8).map_err(failed)?,
                 outcome: outcome.transpose()?,
             })
         })

@@ -58,13 +58,13 @@ pub fn judge<T: DeserializeOwned>(
             for (name, value) in &members {
                 let alone = Map::from_iter([(name.clone(), value.clone())]);
                 if let Err(error) = serde_json::from_value::<T>(Value::Object(alone)) {
-                    problems.note(&join("", name), error.to_string());
+                    problems.note(&join("", name), plain(&error.to_string()));
                 }
             }
             if problems.0.is_empty() {
                 match serde_json::from_value(Value::Object(members)) {
                     Ok(settings) => further(&settings, &mut problems),
-                    Err(error) => problems.note("", error.to_string()),
+                    Err(error) => problems.note("", plain(&error.to_string())),
                 }
             }
         }
@@ -72,6 +72,57 @@ pub fn judge<T: DeserializeOwned>(
         Err(error) => problems.note("", error.to_string()),
     }
     problems.or(())
+}
+
+/// A parser's words without the names of its types: `invalid type: string "soon", expected u64` becomes
+/// `must be a whole number from 0 on, not the text "soon"`. What it says otherwise stays.
+fn plain(error: &str) -> String {
+    let types = ["invalid type: ", "invalid value: "];
+    let said = types.iter().find_map(|start| error.strip_prefix(start));
+    let Some((found, expected)) = said.and_then(|said| said.rsplit_once(", expected ")) else {
+        return error.to_owned();
+    };
+    format!("must be {}, not {}", wanted(expected), had(found))
+}
+
+/// What a parser expects, in words.
+fn wanted(expected: &str) -> &str {
+    match expected {
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number from 0 on",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a string" | "a borrowed string" => "a text",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        of if of.starts_with("struct ") => "a table",
+        of => of,
+    }
+}
+
+/// What a parser has found, in words.
+fn had(found: &str) -> String {
+    let quoted = |kind: &str| {
+        let value = found.strip_prefix(kind)?.strip_prefix(" `")?;
+        value.strip_suffix('`')
+    };
+    let number = quoted("integer").or_else(|| quoted("floating point"));
+    if let Some(number) = number {
+        return format!("the number {number}");
+    }
+    if let Some(text) = found.strip_prefix("string ") {
+        return format!("the text {text}");
+    }
+    match (quoted("boolean"), found) {
+        (Some(value), _) => value.to_owned(),
+        (None, "sequence") => "a list".to_owned(),
+        (None, "map") => "a table".to_owned(),
+        (None, "null" | "unit value") => "nothing".to_owned(),
+        (None, other) => other.to_owned(),
+    }
 }
 
 /// Implement the export `settings-handler` for a component whose settings have a method
@@ -238,7 +289,10 @@ mod tests {
     #[test]
     fn every_member_that_does_not_fit_its_type_is_named() {
         let expected = [
-            ("/firstMs", "invalid type: string \"soon\", expected u64"),
+            (
+                "/firstMs",
+                "must be a whole number from 0 on, not the text \"soon\"",
+            ),
             (
                 "/thirdMs",
                 "unknown field `thirdMs`, expected `firstMs` or `secondMs`",
@@ -250,6 +304,26 @@ mod tests {
         );
         assert_eq!(judged("[]")[0].1, "settings must be an object");
         assert_eq!(judged("{").len(), 1);
+    }
+
+    #[test]
+    fn what_a_parser_says_of_types_is_put_in_plain_words() {
+        let of = |text: &str| judged(text)[0].1.clone();
+        let whole = "must be a whole number from 0 on, not";
+        assert_eq!(of(r#"{"firstMs":-1}"#), format!("{whole} the number -1"));
+        assert_eq!(of(r#"{"firstMs":1.5}"#), format!("{whole} the number 1.5"));
+        assert_eq!(of(r#"{"firstMs":true}"#), format!("{whole} true"));
+        assert_eq!(of(r#"{"firstMs":[1]}"#), format!("{whole} a list"));
+        assert_eq!(of(r#"{"firstMs":{}}"#), format!("{whole} a table"));
+        assert_eq!(of(r#"{"firstMs":null}"#), format!("{whole} nothing"));
+        // A text that looks like the parser's own words is still only a text.
+        assert_eq!(
+            of(r#"{"firstMs":"a, expected b"}"#),
+            format!("{whole} the text \"a, expected b\"")
+        );
+        let other = "unknown variant `perhaps`, expected `refuse` or `allow`";
+        assert_eq!(plain(other), other);
+        assert_eq!(wanted("a boolean"), "true or false");
     }
 
     #[test]

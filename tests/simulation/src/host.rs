@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow};
 use parking_lot::Mutex;
 use rialto::audit::Who;
-use rialto::releases::Releases;
+use rialto::releases::{Releases, Wish};
 use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
@@ -219,9 +219,14 @@ fn first_release(
     }
     let document = stage.manifest.document().clone();
     let applied = std::thread::scope(|scope| {
-        let who = Who::started();
-        let applying =
-            scope.spawn(move || releases.apply(engine, &who, document, "the simulation's", None));
+        let applying = scope.spawn(move || {
+            let wish = Wish {
+                who: &Who::started(),
+                note: "the simulation's",
+                expected: None,
+            };
+            releases.apply(engine, &wish, document)
+        });
         while !applying.is_finished() {
             engine.run(0);
             let _ = engine.commit();

@@ -7,7 +7,7 @@ use super::{list, unknown};
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
 use crate::operator::Surface;
-use crate::scheme::{Binding, OnFailure, Participant, SchemeFile};
+use crate::scheme::{Binding, OnFailure, Participant, Scheme, SchemeFile};
 use crate::values::{Amount, Name};
 
 /// Check the scheme's document by itself.
@@ -22,6 +22,30 @@ pub(crate) fn scheme(document: &Document<SchemeFile>, problems: &mut Diagnostics
     check.contexts();
     check.steps();
     check.participants();
+}
+
+/// A rule that stands at a step twice with the same settings: it would judge the same twice. Releases that were
+/// stored before this was looked at may have one; only folders are refused.
+pub(crate) fn bound_twice(scheme: &Scheme, problems: &mut Diagnostics) {
+    for (step, bindings) in &scheme.steps {
+        for (n, binding) in bindings.iter().enumerate() {
+            let is_same = |earlier: &Binding| {
+                earlier.rule == binding.rule && earlier.settings == binding.settings
+            };
+            if bindings[..n].iter().any(is_same) {
+                scheme.document().problem(
+                    problems,
+                    &format!("steps/{step}/{n}/rule"),
+                    Code::Duplicate,
+                    format!(
+                        "rule `{}` is bound to the step `{step}` twice, with the same settings",
+                        binding.rule
+                    ),
+                    "Leave one of them out, or give them different settings.",
+                );
+            }
+        }
+    }
 }
 
 struct Check<'a> {

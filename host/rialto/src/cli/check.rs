@@ -17,10 +17,10 @@ use rialto_manifest::{Diagnostics, Manifest};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::show;
+use super::{WIDTH, show};
 use crate::calls::{self, Offering};
 use crate::host::{COMPILED, bytes};
-use crate::located::{located, of_all};
+use crate::located::{located, of_all, of_operator, offered_in_vain};
 use crate::ops::reserved;
 use crate::out;
 use crate::signatures::OperatorKeys;
@@ -64,22 +64,30 @@ impl Check {
             })
         });
         let calls = calls.transpose()?;
+        if let Some(calls) = &calls {
+            let document = manifest.folder().join(rialto_manifest::operator::FILE_NAME);
+            let document = std::fs::read_to_string(document).context("reading rialto.toml")?;
+            if let Some(problems) = offered_in_vain(&document, &release, calls) {
+                return self.refuse(&problems);
+            }
+        }
         if self.json {
             out::line(summary(&manifest, &release, calls.as_ref()))?;
         } else {
             let colours = words::colours();
+            let verdict = format!(
+                "scheme {}: {} components fit together, {} links",
+                manifest.scheme().name,
+                release.members.len(),
+                release.wiring.links.len(),
+            );
+            out::line(&verdict)?;
             out::text(words::wiring(&release, colours))?;
             out::text(words::scheme(&manifest, colours))?;
             if let Some(calls) = &calls {
                 out::text(words::calls(calls, colours))?;
             }
-            out::line(format_args!(
-                "scheme {}: {} components fit together, {} links\nrelease digest {}",
-                manifest.scheme().name,
-                release.members.len(),
-                release.wiring.links.len(),
-                release.digest
-            ))?;
+            out::line(format_args!("release digest {}\n{verdict}", release.digest))?;
         }
         Ok(0)
     }
@@ -89,7 +97,10 @@ impl Check {
         if self.json {
             out::json(&refusal(problems))?;
         } else {
-            show(problems);
+            // First and last: there may be many, and one end of them is out of sight.
+            let verdict = format!("the scheme does not fit: {}", problems.count());
+            let each = problems.render_each_for(&std::io::stderr(), WIDTH);
+            out::note(format_args!("{verdict}\n\n{each}{verdict}"));
         }
         Ok(UNFIT)
     }
@@ -147,13 +158,13 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
         memory_bytes_max: bytes(ceilings.memory),
         core_modules: ceilings.core_modules,
     };
-    if let Err(error) = OperatorKeys::read(manifest) {
-        return Ok(Err(of_all("bad-key", format!("{error:#}"))));
+    if let Err(error) = OperatorKeys::read(manifest.operator(), manifest.folder()) {
+        return Ok(Err(of_operator("bad-key", format!("{error:#}"))));
     }
     if let Some(listener) = manifest.operator().listeners.get(GRPC)
         && let Err(error) = calls::tls(listener, manifest.folder())
     {
-        return Ok(Err(of_all("bad-tls", format!("{error:#}"))));
+        return Ok(Err(of_operator("bad-tls", format!("{error:#}"))));
     }
     let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;
     let spec = spec::release(0, manifest.document(), |wanted| {

@@ -1,15 +1,12 @@
-//! `rialto events`, `receipts`, `documents`, `audit` and `dead-letters`: looking at a running host.
+//! `rialto events`, `receipts`, `documents` and `audit`: looking at a running host.
 
 use super::At;
 use crate::audit::Entry;
 use crate::client::Client;
-use crate::ops::{
-    FiledReceipt, Retried, Retry, Shown, ShownArchive, ShownLetter, ShownPause, Story,
-};
+use crate::ops::{Collections, FiledReceipt, Shown, ShownArchive, Story};
 use crate::out;
 use crate::words;
 use rialto_edge::Refused;
-use rialto_manifest::values::Duration;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Events {
@@ -45,10 +42,10 @@ pub(super) struct Receipts {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Documents {
-    /// The component.
-    component: String,
-    /// Its collection.
-    collection: String,
+    /// The component; without it, all components and collections are listed.
+    component: Option<String>,
+    /// Its collection; without it, those of the component are listed.
+    collection: Option<String>,
     /// Only ids that begin with this.
     #[arg(long, default_value = "")]
     prefix: String,
@@ -67,49 +64,14 @@ pub(super) struct Audit {
     /// At most so many entries: the latest; 100 unless said, 10,000 at most
     #[arg(long, value_name = "ENTRIES")]
     last: Option<u32>,
+    /// Only entries about something that has this text in it, such as `dead letter` or `release 3`
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    about: String,
     /// Print one JSON object an entry.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     at: At,
-}
-
-#[derive(Debug, clap::Args)]
-pub(super) struct DeadLetters {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-    /// Print one JSON object a dead letter.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    at: At,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
-    /// Try one again, or all of some
-    Retry {
-        /// Its id.
-        #[arg(required_unless_present = "all", conflicts_with = "all")]
-        id: Option<u64>,
-        /// All of them.
-        #[arg(long)]
-        all: bool,
-        /// Of all, only those to this component
-        #[arg(long, value_name = "NAME", requires = "all")]
-        component: Option<String>,
-        /// Of all, only those given up since then: an instant such as 2026-01-31T09:00:00Z, or how long ago
-        /// it is, such as `2 h`
-        #[arg(long, value_name = "TIME", requires = "all", value_parser = since)]
-        since: Option<u64>,
-    },
-    /// Forget it
-    Drop {
-        /// Its id.
-        id: u64,
-    },
-    /// List components that are paused: deliveries to them fail, and what comes for them waits
-    Paused,
 }
 
 impl Events {
@@ -149,6 +111,9 @@ impl Events {
     fn refused(&self) -> anyhow::Result<u8> {
         let path = format!("/refusals?last={}", self.last);
         let refused: Vec<Refused> = self.at.client()?.get(&path)?;
+        if refused.is_empty() {
+            out::note("nothing was refused since the start");
+        }
         for one in &refused {
             if self.json {
                 out::json(one)?;
@@ -202,22 +167,51 @@ impl Receipts {
 
 impl Documents {
     pub fn run(self) -> anyhow::Result<u8> {
+        match (&self.component, &self.collection) {
+            (Some(component), Some(collection)) => self.documents(component, collection),
+            (component, _) => self.collections(component.as_deref()),
+        }
+    }
+
+    /// The collections of a component, or of all.
+    fn collections(&self, component: Option<&str>) -> anyhow::Result<u8> {
+        let mut all: Vec<Collections> = self.at.client()?.get("/documents")?;
+        all.retain(|of| component.is_none_or(|component| component == of.component));
+        if self.json {
+            all.iter().try_for_each(out::json)?;
+        }
+        for of in all.iter().filter(|_| !self.json) {
+            for collection in &of.collections {
+                out::line(format_args!("{} {collection}", of.component))?;
+            }
+        }
+        let nobody = match component {
+            _ if !all.is_empty() => return Ok(0),
+            Some(component) => format!(
+                "no component `{component}` has documents; `rialto documents` lists those that have"
+            ),
+            None => "no component has documents".to_owned(),
+        };
+        out::note(nobody);
+        Ok(u8::from(component.is_some()))
+    }
+
+    fn documents(&self, component: &str, collection: &str) -> anyhow::Result<u8> {
         let path = format!(
             "/documents/{}/{}?prefix={}&limit={}",
-            path(&self.component),
-            path(&self.collection),
+            path(component),
+            path(collection),
             path(&self.prefix),
             self.limit
         );
         let shown: Vec<Shown> = self.at.client()?.get(&path)?;
         if shown.is_empty() && !self.json {
-            let (component, collection) = (&self.component, &self.collection);
             let whose = match self.prefix.as_str() {
                 "" => String::new(),
                 prefix => format!(" whose id begins with `{prefix}`"),
             };
             out::note(format_args!(
-                "there is no such document: `{component}` has none in `{collection}`{whose}"
+                "there is no such document: `{component}` has none in `{collection}`{whose}; `rialto documents` lists all collections"
             ));
             return Ok(1);
         }
@@ -233,109 +227,15 @@ impl Documents {
     }
 }
 
-impl DeadLetters {
-    pub fn run(self) -> anyhow::Result<u8> {
-        let client = self.at.client()?;
-        match self.verb {
-            Some(Verb::Retry { id: Some(id), .. }) => {
-                client.tell(&format!("/dead-letters/{id}/retry"))?;
-            }
-            Some(Verb::Retry {
-                component, since, ..
-            }) => {
-                let count = retry_all(&client, component, since)?;
-                out::note(format_args!("{count} dead letters are tried again"));
-            }
-            Some(Verb::Paused) => {
-                let paused: Vec<ShownPause> = client.get("/dead-letters/paused")?;
-                for pause in &paused {
-                    if self.json {
-                        out::json(pause)?;
-                    } else {
-                        out::line(pause_in_a_line(pause))?;
-                    }
-                }
-            }
-            Some(Verb::Drop { id }) => client.tell(&format!("/dead-letters/{id}/drop"))?,
-            None => {
-                let letters: Vec<ShownLetter> = client.get("/dead-letters")?;
-                for letter in &letters {
-                    if self.json {
-                        out::json(letter)?;
-                    } else {
-                        out::line(in_a_line(letter))?;
-                    }
-                }
-                let paused: Vec<ShownPause> = client.get("/dead-letters/paused")?;
-                for pause in &paused {
-                    out::note(format_args!("paused: {}", pause_in_a_line(pause)));
-                }
-            }
-        }
-        Ok(0)
-    }
-}
-
-/// Try again all that were given up before now: those that fail once more are others.
-fn retry_all(
-    client: &Client,
-    component: Option<String>,
-    since: Option<u64>,
-) -> anyhow::Result<usize> {
-    let which = Retry {
-        component,
-        since,
-        before: Some(now()),
-    };
-    let mut count = 0;
-    loop {
-        let Retried { retried } = client.post("/dead-letters/retry", &which)?;
-        if retried == 0 {
-            return Ok(count);
-        }
-        count += retried;
-    }
-}
-
-fn now() -> u64 {
-    let now = jiff::Timestamp::now().as_millisecond();
-    u64::try_from(now).unwrap_or_default()
-}
-
-/// An instant, or how long ago it is, in milliseconds since 1970.
-fn since(text: &str) -> Result<u64, String> {
-    if let Ok(ago) = text.parse::<Duration>() {
-        return Ok(now().saturating_sub(ago.millis()));
-    }
-    let instant: Result<jiff::Timestamp, _> = text.parse();
-    let instant = instant.map_err(|error| {
-        format!("write an instant such as 2026-01-31T09:00:00Z, or how long ago it is, such as `2 h` ({error})")
-    })?;
-    u64::try_from(instant.as_millisecond()).map_err(|_| "it is before 1970".to_owned())
-}
-
-fn pause_in_a_line(pause: &ShownPause) -> String {
-    let next = pause.next_probe_ms.map_or_else(
-        || "one is being tried".to_owned(),
-        |ms| format!("the next is tried in {} s", ms.div_ceil(1_000)),
-    );
-    format!(
-        "{} since {}: {} deliveries wait, {} tried, {next}: {}",
-        pause.component,
-        words::instant(pause.since),
-        pause.kept,
-        pause.probes,
-        pause.error
-    )
-}
-
 impl Audit {
     pub fn run(self) -> anyhow::Result<u8> {
-        let path = match self.last {
-            Some(last) => format!("/audit-log?last={last}"),
-            None => "/audit-log".to_owned(),
-        };
+        let about = path(&self.about);
+        let last = self.last.map(|last| format!("&last={last}"));
+        let path = format!("/audit-log?about={about}{}", last.unwrap_or_default());
         let entries: Vec<Entry> = self.at.client()?.get(&path)?;
+        if entries.is_empty() {
+            out::note("there is no such entry in the audit log");
+        }
         for entry in &entries {
             if self.json {
                 out::json(entry)?;
@@ -347,7 +247,7 @@ impl Audit {
     }
 }
 
-/// `12 2026-01-01T00:00:00.000Z anna release-apply sha256:…: lower the limit: done: release 2 is current`
+/// `12 2026-01-01 00:00:00.000Z anna release-apply sha256:… “lower the limit”: done: release 2 is current`
 fn done(entry: &Entry) -> String {
     let Entry {
         id,
@@ -355,6 +255,7 @@ fn done(entry: &Entry) -> String {
         operator,
         action,
         about,
+        note,
         outcome,
         reason,
         ..
@@ -370,7 +271,12 @@ fn done(entry: &Entry) -> String {
     } else {
         format!(": {reason}")
     };
-    format!("{id} {at} {person}{token} {action} {about}: {outcome}{reason}")
+    let note = if note.is_empty() {
+        String::new()
+    } else {
+        format!(" “{note}”")
+    };
+    format!("{id} {at} {person}{token} {action} {about}{note}: {outcome}{reason}")
 }
 
 /// Say which archives of a class are not in their folder: what they have is not shown.
@@ -386,19 +292,6 @@ fn note_missing(client: &Client, class: &str) -> anyhow::Result<()> {
         ));
     }
     Ok(())
-}
-
-fn in_a_line(letter: &ShownLetter) -> String {
-    format!(
-        "{} {} {} {} after {} attempts: {} [{}]",
-        letter.id,
-        words::instant(letter.at),
-        letter.component,
-        letter.interface,
-        letter.attempts,
-        letter.error,
-        letter.subjects.join(", ")
-    )
 }
 
 /// A text as one segment of a path or one value of a query.

@@ -4,6 +4,7 @@ mod archive;
 mod backup;
 mod bench;
 mod check;
+mod dead_letters;
 mod deliveries;
 mod inspect;
 mod ledger;
@@ -90,7 +91,7 @@ enum Command {
     /// Show what operators did with the host, who and when
     Audit(inspect::Audit),
     /// List deliveries that were given up, retry or drop some; show components that are paused
-    DeadLetters(inspect::DeadLetters),
+    DeadLetters(dead_letters::DeadLetters),
     /// Look at the accounts in a store: balances, entries, whether all is whole
     Ledger(ledger::Ledger),
     /// List what was taken out of a store to archives, or check the files

@@ -7,9 +7,9 @@ use rialto_manifest::Manifest;
 
 use super::{At, load};
 use crate::client::Client;
-use crate::ops::{Proposal, Rollback, Swap};
+use crate::ops::{Change, Proposal, Swap};
 use crate::out::{self, Unwritten};
-use crate::releases::{Applied, Summary};
+use crate::releases::{Applied, Difference, ShownRelease, Summary};
 use crate::words;
 
 /// The exit code of a change that is stored and waits for the approval of a second person.
@@ -47,6 +47,9 @@ pub(super) enum Release {
     Approve {
         /// Its number.
         number: u64,
+        /// Why, for the list of releases and the audit log.
+        #[arg(long, default_value = "")]
+        note: String,
         /// Only if the release of this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
@@ -56,7 +59,32 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
-    /// List all releases: * is current, ? waits for an approval, x was refused when it was to be activated
+    /// Show one release: who made it and why, when it was current, its components
+    Show {
+        /// Its number.
+        number: u64,
+        /// Print its scheme.toml, and nothing else.
+        #[arg(long, conflicts_with = "json")]
+        text: bool,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Say in words what differs between two releases
+    Diff {
+        /// The number of the one.
+        from: u64,
+        /// The number of the other.
+        to: u64,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// List all releases with their activations: * is current, ? waits for an approval, x was refused when it was to be activated
     List {
         /// Print JSON.
         #[arg(long)]
@@ -68,6 +96,9 @@ pub(super) enum Release {
     Rollback {
         /// Its number.
         number: u64,
+        /// Why, for the list of releases and the audit log.
+        #[arg(long, default_value = "")]
+        note: String,
         /// Only if the release of this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
@@ -87,6 +118,9 @@ pub(super) enum Plugin {
         name: String,
         /// The component.
         file: PathBuf,
+        /// Why, for the list of releases and the audit log.
+        #[arg(long, default_value = "")]
+        note: String,
         /// Only if the release of this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
@@ -110,11 +144,14 @@ impl Release {
                     client.post("/releases/plan", &proposal(&client, &manifest, "")?)?;
                 if json {
                     out::json(&planned)?;
-                } else if planned.changes.is_empty() {
-                    out::line("nothing would change")?;
+                } else if planned.unchanged {
+                    let number = planned.number;
+                    out::line(format_args!(
+                        "nothing would change: release {number} is current"
+                    ))?;
                 } else {
                     out::line(format_args!("release {} would change:", planned.number))?;
-                    print_changes(&planned)?;
+                    print_changes(&planned.changes)?;
                     print_needs(&planned)?;
                 }
                 Ok(0)
@@ -139,12 +176,17 @@ impl Release {
             }
             Self::Approve {
                 number,
+                note,
                 expect,
                 json,
                 at,
             } => {
                 let path = format!("/releases/{number}/approve");
-                let applied: Applied = at.client()?.post(&path, &Rollback { expected: expect })?;
+                let change = Change {
+                    expected: expect,
+                    note,
+                };
+                let applied: Applied = at.client()?.post(&path, &change)?;
                 print_applied(&applied, json)
             }
             Self::List { json, at } => {
@@ -152,18 +194,48 @@ impl Release {
                 if json {
                     out::json(&releases)?;
                 } else {
-                    releases.iter().try_for_each(print_summary)?;
+                    let told = releases.iter().map(words::release_in_a_list);
+                    out::text(told.collect::<String>())?;
+                    if releases.is_empty() {
+                        out::note("there is no release");
+                    }
+                }
+                Ok(0)
+            }
+            Self::Show {
+                number,
+                text,
+                json,
+                at,
+            } => show(number, text, json, &at),
+            Self::Diff { from, to, json, at } => {
+                let path = format!("/releases/{from}/diff/{to}");
+                let difference: Difference = at.client()?.get(&path)?;
+                if json {
+                    out::json(&difference)?;
+                } else if difference.changes.is_empty() {
+                    out::line(format_args!(
+                        "nothing differs between release {from} and {to}"
+                    ))?;
+                } else {
+                    out::line(format_args!("from release {from} to {to}:"))?;
+                    print_changes(&difference.changes)?;
                 }
                 Ok(0)
             }
             Self::Rollback {
                 number,
+                note,
                 expect,
                 json,
                 at,
             } => {
                 let path = format!("/releases/{number}/rollback");
-                let applied: Applied = at.client()?.post(&path, &Rollback { expected: expect })?;
+                let change = Change {
+                    expected: expect,
+                    note,
+                };
+                let applied: Applied = at.client()?.post(&path, &change)?;
                 print_applied(&applied, json)
             }
         }
@@ -175,6 +247,7 @@ impl Plugin {
         let Self::Swap {
             name,
             file,
+            note,
             expect,
             json,
             at,
@@ -186,6 +259,7 @@ impl Plugin {
         let swap = Swap {
             digest,
             expected: expect,
+            note,
         };
         let applied: Applied = client.post(&path, &swap)?;
         print_applied(&applied, json)
@@ -217,8 +291,20 @@ fn proposal(client: &Client, manifest: &Manifest, note: &str) -> anyhow::Result<
     })
 }
 
-fn print_changes(applied: &Applied) -> Result<(), Unwritten> {
-    let mut changes = applied.changes.iter();
+fn show(number: u64, text: bool, json: bool, at: &At) -> anyhow::Result<u8> {
+    let release: ShownRelease = at.client()?.get(&format!("/releases/{number}"))?;
+    if json {
+        out::json(&release)?;
+    } else if text {
+        out::text(&release.document.text)?;
+    } else {
+        out::text(words::release(&release))?;
+    }
+    Ok(0)
+}
+
+fn print_changes(changes: &[String]) -> Result<(), Unwritten> {
+    let mut changes = changes.iter();
     changes.try_for_each(|change| out::line(format_args!("  {change}")))
 }
 
@@ -244,38 +330,18 @@ fn print_applied(applied: &Applied, json: bool) -> anyhow::Result<u8> {
         return Ok(code);
     }
     let Applied { number, digest, .. } = applied;
-    if code == WAITS {
+    if applied.unchanged {
+        out::line(format_args!(
+            "nothing has changed: release {number} is current already ({digest})"
+        ))?;
+    } else if code == WAITS {
         out::line(format_args!(
             "release {number} is stored and not current ({digest}): `rialto release approve {number} --as NAME`"
         ))?;
     } else {
         out::line(format_args!("release {number} is current ({digest})"))?;
     }
-    print_changes(applied)?;
+    print_changes(&applied.changes)?;
     print_needs(applied)?;
     Ok(code)
-}
-
-fn print_summary(release: &Summary) -> Result<(), Unwritten> {
-    // Kept ones can be made current again as they were; `x` never served.
-    let mark = match release {
-        Summary { current: true, .. } => "*",
-        Summary { waits: true, .. } => "?",
-        Summary {
-            was_current: true, ..
-        } => " ",
-        _ => "x",
-    };
-    let by = match (&*release.maker, &release.approver) {
-        ("", _) => "-".to_owned(),
-        (maker, None) => format!("by {maker}"),
-        (maker, Some(approver)) => format!("by {maker}, approved by {approver}"),
-    };
-    out::line(format_args!(
-        "{mark} {:>4}  {}  {}  {by}  {}",
-        release.number,
-        words::instant(release.created_at),
-        release.digest.chars().take(19).collect::<String>(),
-        release.note
-    ))
 }

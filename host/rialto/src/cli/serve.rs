@@ -1,17 +1,28 @@
 //! `rialto serve`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::Context as _;
-use rialto_manifest::operator::LogFormat;
+use rialto_manifest::operator::{Log, LogFormat};
+use rialto_manifest::{Diagnostics, Manifest, Operator};
 use rialto_telemetry::logs::{self, Format};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
-use super::load;
+use super::{operator_of, show};
 use crate::host::Host;
 use crate::out;
+use crate::starting::Start;
 
 /// Threads that serve HTTP.
 const HTTP_THREADS: usize = 2;
+/// How often it is looked whether the store has failed.
+const LOOK: Duration = Duration::from_millis(50);
+/// Exit code of a scheme that does not pass.
+const UNFIT: u8 = 2;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Serve {
@@ -20,57 +31,133 @@ pub(super) struct Serve {
     /// The folder of the store, instead of the one that rialto.toml names.
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
+    /// Refuse to start when the folder is broken, also where the store has a release that could serve
+    #[arg(long)]
+    strict: bool,
 }
+
+/// How the host is told to stop, by a signal: none yet, or its name.
+type Told = watch::Receiver<Option<&'static str>>;
 
 impl Serve {
     pub fn run(self) -> anyhow::Result<u8> {
-        let Some(manifest) = load(&self.scheme)? else {
-            return Ok(2);
-        };
-        let log = &manifest.operator().log;
-        let format = match log.format {
-            LogFormat::Text => Format::Text,
-            LogFormat::Json => Format::Json,
-            LogFormat::Auto => Format::Auto,
-        };
-        logs::start(&log.filter, format)?;
-        rialto_engine::fatal::end_process_on_panic();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(HTTP_THREADS)
             .thread_name("http")
             .enable_all()
             .build()?;
-        let folder = self.state.unwrap_or_else(|| manifest.store_path());
-        let host = Host::start(&manifest, &folder, runtime.handle())?;
-        for (name, address) in host.addresses() {
-            let listener = manifest.operator().listeners.get(name.as_str());
-            let scheme = match listener.and_then(|listener| listener.tls.as_ref()) {
-                Some(_) => "https",
-                None => "http",
-            };
-            // A host whose starter does not listen serves all the same.
-            let _ = out::line(format_args!("{name} {scheme}://{address}"));
-        }
-        let _ = out::line("ready");
-        let failed = runtime.block_on(until_stopped(&host))?;
+        let stopping = Arc::new(AtomicBool::new(false));
+        let told = runtime.block_on(listen_for_signals(stopping.clone()))?;
+        let loaded = Manifest::load(&self.scheme);
+        let operator = match &loaded {
+            Ok(manifest) => manifest.operator().clone(),
+            Err(problems) => match self.without_the_folder() {
+                Some(operator) => operator,
+                None => return Ok(refuse(problems)),
+            },
+        };
+        start_logs(&operator.log)?;
+        rialto_engine::fatal::end_process_on_panic();
+        let store = self.store(&operator);
+        let start = Start {
+            scheme: &self.scheme,
+            operator: &operator,
+            manifest: loaded.as_ref(),
+            store: &store,
+            stopping: stopping.clone(),
+        };
+        let host = match Host::start_from(&start, runtime.handle()) {
+            Ok(host) => host,
+            Err(error) if stopping.load(Ordering::Relaxed) => {
+                tracing::info!("the host has stopped before it was ready: {error:#}");
+                return Ok(0);
+            }
+            Err(error) => match error.downcast_ref::<Diagnostics>() {
+                Some(problems) => return Ok(refuse(problems)),
+                None => return Err(error),
+            },
+        };
+        tell_addresses(&host, &operator);
+        let failed = runtime.block_on(until_stopped(&host, told));
         host.stop();
         Ok(u8::from(failed))
     }
+
+    fn store(&self, operator: &Operator) -> PathBuf {
+        let named = self.state.clone();
+        named.unwrap_or_else(|| operator.store_path(&self.scheme))
+    }
+
+    /// The operator's document of a broken folder, if a store is there that may have a release: whether it has
+    /// one is known when it is open.
+    fn without_the_folder(&self) -> Option<Operator> {
+        if self.strict {
+            return None;
+        }
+        let operator = operator_of(&self.scheme).ok()?;
+        let has_store = has_store(&self.store(&operator));
+        has_store.then_some(operator)
+    }
+}
+
+fn has_store(folder: &Path) -> bool {
+    folder.join("rialto.db").exists()
+}
+
+fn refuse(problems: &Diagnostics) -> u8 {
+    show(problems);
+    UNFIT
+}
+
+fn start_logs(log: &Log) -> anyhow::Result<()> {
+    let format = match log.format {
+        LogFormat::Text => Format::Text,
+        LogFormat::Json => Format::Json,
+        LogFormat::Auto => Format::Auto,
+    };
+    Ok(logs::start(&log.filter, format)?)
+}
+
+/// Print where the host listens, and that it is ready. A host whose starter does not listen serves all the same.
+fn tell_addresses(host: &Host, operator: &Operator) {
+    for (name, address) in host.addresses() {
+        let listener = operator.listeners.get(name.as_str());
+        let scheme = match listener.and_then(|listener| listener.tls.as_ref()) {
+            Some(_) => "https",
+            None => "http",
+        };
+        let _ = out::line(format_args!("{name} {scheme}://{address}"));
+    }
+    let _ = out::line("ready");
+}
+
+/// From now on a signal sets the mark, also while the host starts, and is told.
+async fn listen_for_signals(stopping: Arc<AtomicBool>) -> anyhow::Result<Told> {
+    let mut terminate = signal(SignalKind::terminate()).context("waiting for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("waiting for SIGINT")?;
+    let (sender, told) = watch::channel(None);
+    tokio::spawn(async move {
+        let name = tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+        };
+        tracing::info!(signal = name, "the host is told to stop");
+        stopping.store(true, Ordering::Relaxed);
+        sender.send_replace(Some(name));
+    });
+    Ok(told)
 }
 
 /// Wait for a signal, or for the store to fail. Answers whether it failed.
-async fn until_stopped(host: &Host) -> anyhow::Result<bool> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate()).context("waiting for SIGTERM")?;
-    let mut look = tokio::time::interval(std::time::Duration::from_millis(50));
+async fn until_stopped(host: &Host, mut told: Told) -> bool {
+    let mut look = tokio::time::interval(LOOK);
     loop {
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => return Ok(false),
-            _ = terminate.recv() => return Ok(false),
+            _ = told.wait_for(Option::is_some) => return false,
             _ = look.tick() => {
                 if let Some(failure) = host.shared.engine.failure() {
                     tracing::error!(%failure, "the host stops because its store failed");
-                    return Ok(true);
+                    return true;
                 }
             }
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::taken::{Body, By};
 use super::{Host, Problem, blocking};
-use crate::audit::Who;
+use crate::audit::{Deed, Who};
 use crate::words::instant;
 
 /// A component that is paused: deliveries to it fail, and what comes for it is kept in order.
@@ -43,6 +43,9 @@ pub struct Retry {
     /// Those given up before this instant; milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
 }
 
 impl Retry {
@@ -84,7 +87,7 @@ pub(super) async fn retry(
     By(caller): By,
     Body(which): Body<Retry>,
 ) -> Result<Json<Retried>, Problem> {
-    let about = which.words();
+    let (about, note) = (which.words(), which.note.clone());
     let letters = Letters {
         component: which.component.map(Into::into),
         since: which.since.map(Timestamp),
@@ -96,10 +99,9 @@ pub(super) async fn retry(
             Err(problem) => problem.outcome(),
         };
         let retry = || retried(&shared.engine, &letters);
+        let deed = Deed::new("dead-letters-retry", &about).because(&note);
         let who = Who::from(&caller);
-        let retried = shared
-            .audit
-            .keep(&who, "dead-letters-retry", &about, outcome, retry)?;
+        let retried = shared.audit.keep(&who, &deed, outcome, retry)?;
         Ok(Json(Retried { retried }))
     })
     .await

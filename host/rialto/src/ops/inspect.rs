@@ -1,19 +1,21 @@
 //! What happened, over HTTP: histories, receipts, documents, dead letters.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use rialto_components::rules::Receipt;
 use rialto_edge::{Refused, Standing};
 use rialto_engine::history::Record;
-use rialto_engine::store::{Receipt as StoredReceipt, ScanRange};
+use rialto_engine::store::{DeadLetter, Receipt as StoredReceipt, ScanRange};
 use rialto_engine::{Decision, Engine, Failure, Reply, Settled};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::taken::{Asked, At, By};
+use super::taken::{Asked, At, By, Sent};
 use super::{Host, Problem, archives, blocking, done_or};
-use crate::audit::{Entry, Who};
+use crate::audit::{Deed, Entry, Who};
 use crate::host::Shared;
 
 /// Turns of a subject that are read at a time, the last ones: there are subjects that live for years.
@@ -92,6 +94,45 @@ pub struct ShownLetter {
     pub at: u64,
 }
 
+impl ShownLetter {
+    /// The letter in words, for the audit log: it is gone when somebody reads that.
+    fn words(&self) -> String {
+        let Self {
+            id,
+            component,
+            interface,
+            ..
+        } = self;
+        let about = self.subjects.join(", ");
+        format!("dead letter {id}: {component} {interface} [{about}]")
+    }
+}
+
+impl From<DeadLetter> for ShownLetter {
+    fn from(letter: DeadLetter) -> Self {
+        let delivery = &letter.delivery;
+        let subjects = delivery.subjects.iter();
+        Self {
+            id: delivery.id,
+            component: delivery.component.to_string(),
+            interface: delivery.interface.to_string(),
+            subjects: subjects.map(ToString::to_string).collect(),
+            attempts: letter.attempts,
+            error: letter.error,
+            at: letter.at.0,
+        }
+    }
+}
+
+/// Why something is done, where nothing else has to be said of it.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
 #[derive(Deserialize)]
 pub(super) struct Scan {
     #[serde(default)]
@@ -108,6 +149,15 @@ const fn hundred() -> u32 {
 pub(super) struct Latest {
     /// Turns of each subject; as many as are read at a time if it is not said.
     last: Option<usize>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Entries {
+    /// How many; a hundred if it is not said.
+    last: Option<usize>,
+    /// Only those about something that has this text in it.
+    #[serde(default)]
+    about: String,
 }
 
 #[derive(Deserialize)]
@@ -183,6 +233,30 @@ pub(super) async fn receipts(
     .await
 }
 
+/// The collections of a component in which it keeps or kept documents.
+#[derive(Serialize, Deserialize)]
+pub struct Collections {
+    /// The component.
+    pub component: String,
+    /// Their names, in their order.
+    pub collections: BTreeSet<String>,
+}
+
+/// The collections of all components.
+pub(super) async fn collections(State(shared): Host) -> Json<Vec<Collections>> {
+    let mut by_component: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (component, collection) in shared.engine.collections() {
+        let of = by_component.entry(component.to_string()).or_default();
+        of.insert(collection.to_string());
+    }
+    let all = by_component.into_iter();
+    let all = all.map(|(component, collections)| Collections {
+        component,
+        collections,
+    });
+    Json(all.collect())
+}
+
 pub(super) async fn documents(
     State(shared): Host,
     At((component, collection)): At<(String, String)>,
@@ -232,30 +306,40 @@ pub(super) async fn destinations(State(shared): Host) -> Json<Vec<Destination>> 
 
 pub(super) async fn dead_letters(State(shared): Host) -> Result<Json<Vec<ShownLetter>>, Problem> {
     blocking(&shared.clone().reads, move || {
-        let letters = shared.engine.dead_letters()?;
-        let shown = letters.into_iter().map(|letter| ShownLetter {
-            id: letter.delivery.id,
-            component: letter.delivery.component.to_string(),
-            interface: letter.delivery.interface.to_string(),
-            subjects: letter
-                .delivery
-                .subjects
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
-            attempts: letter.attempts,
-            error: letter.error,
-            at: letter.at.0,
-        });
-        Ok(Json(shown.collect()))
+        let letters = shared.engine.dead_letters()?.into_iter();
+        Ok(Json(letters.map(ShownLetter::from).collect()))
     })
     .await
+}
+
+pub(super) async fn dead_letter(
+    State(shared): Host,
+    At(id): At<u64>,
+) -> Result<Json<ShownLetter>, Problem> {
+    blocking(&shared.clone().reads, move || {
+        let found = letter(&shared.engine, id)?;
+        found.map(Json).ok_or_else(|| no_letter(id))
+    })
+    .await
+}
+
+fn letter(engine: &Engine, id: u64) -> Result<Option<ShownLetter>, Problem> {
+    let mut letters = engine.dead_letters()?.into_iter();
+    let found = letters.find(|letter| letter.delivery.id == id);
+    Ok(found.map(ShownLetter::from))
+}
+
+fn no_letter(id: u64) -> Problem {
+    let detail =
+        format!("there is no dead letter {id}; `rialto dead-letters` lists those that there are");
+    Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
 }
 
 pub(super) async fn settle_dead_letter(
     State(shared): Host,
     By(caller): By,
     At((id, verb)): At<(u64, String)>,
+    Sent(body): Sent,
 ) -> Result<StatusCode, Problem> {
     let (decision, action) = match verb.as_str() {
         "retry" => (Decision::Retry, "dead-letter-retry"),
@@ -265,13 +349,28 @@ pub(super) async fn settle_dead_letter(
             return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail));
         }
     };
+    let Reason { note } = reason(&body)?;
     blocking(&shared.clone().changes, move || {
-        let (who, about) = (Who::from(&caller), format!("dead letter {id}"));
+        let found = letter(&shared.engine, id)?;
+        let about = found.map_or_else(|| format!("dead letter {id}"), |letter| letter.words());
+        let deed = Deed::new(action, &about).because(&note);
         let settle = || settled(&shared.engine, id, decision);
-        shared.audit.keep(&who, action, &about, done_or, settle)?;
+        let who = Who::from(&caller);
+        shared.audit.keep(&who, &deed, done_or, settle)?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await
+}
+
+/// A body that says no more than why, or nothing.
+fn reason(body: &[u8]) -> Result<Reason, Problem> {
+    if body.is_empty() {
+        return Ok(Reason::default());
+    }
+    serde_json::from_slice(body).map_err(|error| {
+        let detail = format!("the body is `{{\"note\": \"why\"}}` or nothing: {error}");
+        Problem::new(StatusCode::BAD_REQUEST, "malformed", detail)
+    })
 }
 
 fn settled(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> {
@@ -289,10 +388,7 @@ fn settled(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> 
             let detail = format!("the dead letter {id} is being retried or dropped right now");
             Err(Problem::new(StatusCode::CONFLICT, "under-way", detail))
         }
-        Ok(Ok(Settled::Unknown) | Err(_)) => {
-            let detail = format!("there is no dead letter {id}");
-            Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail))
-        }
+        Ok(Ok(Settled::Unknown) | Err(_)) => Err(no_letter(id)),
         Err(failure) => {
             let detail = format!("the dead letter {id} may not be settled: {failure}");
             let status = StatusCode::SERVICE_UNAVAILABLE;
@@ -303,12 +399,12 @@ fn settled(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> 
 
 pub(super) async fn audit(
     State(shared): Host,
-    Asked(wanted): Asked<Latest>,
+    Asked(wanted): Asked<Entries>,
 ) -> Result<Json<Vec<Entry>>, Problem> {
     blocking(&shared.clone().reads, move || {
         let last = wanted.last.unwrap_or(ENTRIES).min(TURNS_MAX);
         let last = u32::try_from(last).unwrap_or(u32::MAX);
-        Ok(Json(shared.audit.last(last)?))
+        Ok(Json(shared.audit.last(&wanted.about, last)?))
     })
     .await
 }

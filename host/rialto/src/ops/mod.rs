@@ -29,15 +29,17 @@ use rialto_telemetry::metrics::in_text_format;
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
-use crate::audit::Who;
+use crate::audit::{Deed, Who};
 use crate::host::{OPERATORS, Shared};
 use crate::operators::{Caller, role_for};
 
 pub use archives::ShownArchive;
 pub use deliveries::{Retried, Retry, ShownPause};
-pub use inspect::{Again, Destination, FiledReceipt, Shown, ShownLetter, Story};
+pub use inspect::{
+    Again, Collections, Destination, FiledReceipt, Reason, Shown, ShownLetter, Story,
+};
 pub use problem::Problem;
-pub use releases::{Proposal, Rollback, Swap};
+pub use releases::{Change, Proposal, Swap};
 
 /// What the audit log calls what somebody wanted to do without the role for it.
 const REFUSED: &str = "role-missing";
@@ -75,6 +77,8 @@ pub fn router(shared: Arc<Shared>) -> Router {
     let closed = Router::new()
         .route("/releases", get(releases::list).post(releases::apply))
         .route("/releases/plan", post(releases::plan))
+        .route("/releases/{number}", get(releases::show))
+        .route("/releases/{number}/diff/{other}", get(releases::difference))
         .route("/releases/{number}/approve", post(releases::approve))
         .route("/releases/{number}/rollback", post(releases::rollback))
         .route("/rules/{name}/swap", post(releases::swap))
@@ -83,6 +87,7 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .route("/events/{id}", get(inspect::events))
         .route("/refusals", get(inspect::refusals))
         .route("/receipts/{id}", get(inspect::receipts))
+        .route("/documents", get(inspect::collections))
         .route(
             "/documents/{component}/{collection}",
             get(inspect::documents),
@@ -92,6 +97,7 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .route("/dead-letters", get(inspect::dead_letters))
         .route("/dead-letters/paused", get(deliveries::paused))
         .route("/dead-letters/retry", post(deliveries::retry))
+        .route("/dead-letters/{id}", get(inspect::dead_letter))
         .route(
             "/dead-letters/{id}/{verb}",
             post(inspect::settle_dead_letter),
@@ -183,7 +189,8 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
         let changes = shared.changes.clone();
         let kept = blocking(&changes, move || {
             let (who, what) = (Who::from(&caller), format!("{method} {path}"));
-            let noted = shared.audit.note(&who, REFUSED, &what, problem.outcome());
+            let deed = Deed::new(REFUSED, &what);
+            let noted = shared.audit.note(&who, &deed, problem.outcome());
             noted.map_err(Problem::from).and(Err(problem))
         });
         let refused: Result<(), Problem> = kept.await;

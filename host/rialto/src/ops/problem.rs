@@ -51,7 +51,6 @@ impl From<Refused> for Problem {
             Refused::Unknown(_) => (StatusCode::NOT_FOUND, "release-unknown"),
             Refused::NoRule(_) => (StatusCode::NOT_FOUND, "rule-unknown"),
             Refused::Moved { .. } => (StatusCode::CONFLICT, "release-moved"),
-            Refused::Same(_) => (StatusCode::CONFLICT, "release-unchanged"),
             Refused::Waits(_) => (StatusCode::CONFLICT, "release-waits"),
             Refused::NotWaiting(_) => (StatusCode::CONFLICT, "release-not-waiting"),
             Refused::OwnRelease { .. } => (StatusCode::FORBIDDEN, "own-release"),

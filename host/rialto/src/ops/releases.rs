@@ -1,4 +1,4 @@
-//! Releases over HTTP: list, plan, apply, approve, rollback, swap of one rule.
+//! Releases over HTTP: list, show, compare, plan, apply, approve, rollback, swap of one rule.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::taken::{At, Body, By, Sent};
 use super::{Host, Problem, blocking, done_or};
-use crate::audit::Who;
+use crate::audit::{Deed, Who};
 use crate::host::Shared;
-use crate::releases::{Applied, Summary};
+use crate::releases::{Applied, Difference, ShownRelease, Summary, Wish};
 
 /// A scheme to plan or apply.
 #[derive(Serialize, Deserialize)]
@@ -33,10 +33,13 @@ pub struct Proposal {
 /// How a kept release is made current again, or one that waits is approved.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Rollback {
+pub struct Change {
     /// The release that must be current for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<u64>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
 }
 
 /// A component to put behind a rule.
@@ -48,11 +51,35 @@ pub struct Swap {
     /// The release that must be current for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<u64>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
 }
 
 pub(super) async fn list(State(shared): Host) -> Result<Json<Vec<Summary>>, Problem> {
     blocking(&shared.clone().reads, move || {
         Ok(Json(shared.releases.list()?))
+    })
+    .await
+}
+
+pub(super) async fn show(
+    State(shared): Host,
+    At(number): At<u64>,
+) -> Result<Json<ShownRelease>, Problem> {
+    blocking(&shared.clone().reads, move || {
+        Ok(Json(shared.releases.show(number)?))
+    })
+    .await
+}
+
+/// What differs between two releases: from the first of the path to the second.
+pub(super) async fn difference(
+    State(shared): Host,
+    At((from, to)): At<(u64, u64)>,
+) -> Result<Json<Difference>, Problem> {
+    blocking(&shared.clone().reads, move || {
+        Ok(Json(shared.releases.difference(from, to)?))
     })
     .await
 }
@@ -74,17 +101,23 @@ pub(super) async fn apply(
     Body(proposal): Body<Proposal>,
 ) -> Result<Json<Applied>, Problem> {
     blocking(&shared.clone().changes, move || {
-        let about = format!("{}: {}", proposal.document.digest(), proposal.note);
+        let Proposal {
+            document,
+            note,
+            expected,
+        } = proposal;
+        let about = document.digest().to_string();
         let who = Who::from(&caller);
-        keep(&shared, &who, "release-apply", &about, || {
-            has_components(&shared, &proposal.document)?;
-            let Proposal {
-                document,
-                note,
+        let deed = Deed::new("release-apply", &about).because(&note);
+        keep(&shared, &who, &deed, || {
+            has_components(&shared, &document)?;
+            let wish = Wish {
+                who: &who,
+                note: &note,
                 expected,
-            } = proposal;
+            };
             let (engine, releases) = (&shared.engine, &shared.releases);
-            Ok(releases.apply(engine, &who, document, &note, expected)?)
+            Ok(releases.apply(engine, &wish, document)?)
         })
     })
     .await
@@ -96,19 +129,14 @@ pub(super) async fn approve(
     At(number): At<u64>,
     Sent(body): Sent,
 ) -> Result<Json<Applied>, Problem> {
-    let wanted = expecting(&body)?;
+    let Change { expected, note } = change(&body)?;
     blocking(&shared.clone().changes, move || {
         let about = format!("release {number}");
-        keep(
-            &shared,
-            &Who::from(&caller),
-            "release-approve",
-            &about,
-            || {
-                let (engine, releases) = (&shared.engine, &shared.releases);
-                Ok(releases.approve(engine, &caller, number, wanted.expected)?)
-            },
-        )
+        let deed = Deed::new("release-approve", &about).because(&note);
+        keep(&shared, &Who::from(&caller), &deed, || {
+            let (engine, releases) = (&shared.engine, &shared.releases);
+            Ok(releases.approve(engine, &caller, number, &note, expected)?)
+        })
     })
     .await
 }
@@ -119,25 +147,31 @@ pub(super) async fn rollback(
     At(number): At<u64>,
     Sent(body): Sent,
 ) -> Result<Json<Applied>, Problem> {
-    let wanted = expecting(&body)?;
+    let Change { expected, note } = change(&body)?;
     blocking(&shared.clone().changes, move || {
         let who = Who::from(&caller);
         let about = format!("release {number}");
-        keep(&shared, &who, "release-rollback", &about, || {
+        let deed = Deed::new("release-rollback", &about).because(&note);
+        keep(&shared, &who, &deed, || {
+            let wish = Wish {
+                who: &who,
+                note: &note,
+                expected,
+            };
             let (engine, releases) = (&shared.engine, &shared.releases);
-            Ok(releases.rollback(engine, &who, number, wanted.expected)?)
+            Ok(releases.rollback(engine, &wish, number)?)
         })
     })
     .await
 }
 
-/// A body that says no more than which release must be current.
-fn expecting(body: &[u8]) -> Result<Rollback, Problem> {
+/// A body that says no more than which release must be current, and why; or nothing.
+fn change(body: &[u8]) -> Result<Change, Problem> {
     if body.is_empty() {
-        return Ok(Rollback::default());
+        return Ok(Change::default());
     }
     serde_json::from_slice(body).map_err(|error| {
-        let detail = format!("the body is `{{\"expected\": N}}` or nothing: {error}");
+        let detail = format!("the body is `{{\"expected\": N, \"note\": \"why\"}}`, a part of it, or nothing: {error}");
         Problem::new(StatusCode::BAD_REQUEST, "malformed", detail)
     })
 }
@@ -146,15 +180,14 @@ fn expecting(body: &[u8]) -> Result<Rollback, Problem> {
 fn keep(
     shared: &Arc<Shared>,
     who: &Who,
-    action: &str,
-    about: &str,
+    deed: &Deed<'_>,
     run: impl FnOnce() -> Result<Applied, Problem>,
 ) -> Result<Json<Applied>, Problem> {
     let outcome = |ran: &Result<Applied, Problem>| match ran {
         Ok(applied) => Outcome::Done(applied.told()),
         Err(problem) => problem.outcome(),
     };
-    let applied = shared.audit.keep(who, action, about, outcome, run)?;
+    let applied = shared.audit.keep(who, deed, outcome, run)?;
     Ok(Json(applied))
 }
 
@@ -165,15 +198,25 @@ pub(super) async fn swap(
     Body(swap): Body<Swap>,
 ) -> Result<Json<Applied>, Problem> {
     blocking(&shared.clone().changes, move || {
-        let Swap { digest, expected } = swap;
+        let Swap {
+            digest,
+            expected,
+            note,
+        } = swap;
         let who = Who::from(&caller);
         let about = format!("rule {name}: {digest}");
-        keep(&shared, &who, "rule-swap", &about, || {
+        let deed = Deed::new("rule-swap", &about).because(&note);
+        keep(&shared, &who, &deed, || {
             if shared.store.component(&digest.to_string())?.is_none() {
                 return Err(not_sent(&format!("rule {name}"), &digest));
             }
+            let wish = Wish {
+                who: &who,
+                note: &note,
+                expected,
+            };
             let (engine, releases) = (&shared.engine, &shared.releases);
-            Ok(releases.swap(engine, &who, &name, digest, expected)?)
+            Ok(releases.swap(engine, &wish, &name, digest)?)
         })
     })
     .await
@@ -204,14 +247,12 @@ pub(super) async fn component(
         // One that is there already stays as it is: nothing is changed.
         let digest = wanted.to_string();
         if shared.store.component(&digest)?.is_none() {
-            let (who, about) = (
-                Who::from(&caller),
-                format!("{digest}, {} bytes", bytes.len()),
-            );
+            let about = format!("{digest}, {} bytes", bytes.len());
+            let deed = Deed::new("component-add", &about);
             let add = || Ok(shared.store.add_component(&digest, &bytes)?);
             shared
                 .audit
-                .keep(&who, "component-add", &about, done_or, add)?;
+                .keep(&Who::from(&caller), &deed, done_or, add)?;
         }
         Ok(StatusCode::NO_CONTENT)
     })

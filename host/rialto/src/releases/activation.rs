@@ -9,8 +9,10 @@ use rialto_components::{Activation, Digest, Release};
 use rialto_edge::Api;
 use rialto_engine::{Engine, Failure};
 use rialto_manifest::scheme::SchemeDocument;
+use rialto_store_sqlite::StoredActivation;
 
-use super::{Refused, Releases};
+use super::{Refused, Releases, Wish};
+use crate::audit::beginning;
 use crate::ops::reserved;
 
 /// What the history calls the turn of an activation: it is of no component, but of all that want it.
@@ -58,7 +60,7 @@ impl Releases {
         let mut current = self.current.lock();
         let finished = self.document(number).and_then(|document| {
             let release = Arc::new(self.prepare(number, &document)?);
-            self.make_current(engine, &mut current, release, document)
+            self.make_current(engine, &mut current, release, document, None)
         });
         match finished {
             Ok(()) => {
@@ -77,22 +79,40 @@ impl Releases {
         }
     }
 
-    /// Activate a stored release and make it current.
+    /// Keep that somebody wants a release to be current, with the mark that its activation begins.
+    fn begin(&self, number: u64, wish: &Wish<'_>) -> Result<(), Refused> {
+        let begun = StoredActivation {
+            release: number,
+            // The store knows.
+            before: 0,
+            at: self.clock.now(),
+            person: wish.who.person.to_string(),
+            operator: wish.who.operator.to_string(),
+            note: beginning(wish.note),
+            done: false,
+        };
+        let kept = self.store.begin_activation(&begun);
+        Ok(kept.context("storing which release is being activated")?)
+    }
+
+    /// Activate a stored release and make it current. Nobody wishes it anew where the mark of its activation is
+    /// there already.
     pub(super) fn make_current(
         &self,
         engine: &Engine,
         current: &mut Option<(u64, SchemeDocument)>,
         release: Arc<Release>,
         document: SchemeDocument,
+        wish: Option<&Wish<'_>>,
     ) -> Result<(), Refused> {
         let number = release.number;
         if current.is_none() {
             // Nothing serves yet: what the activation causes runs on this release too.
             self.runtime.make_current(release.clone());
         }
-        self.store
-            .set_activating_release(number)
-            .context("storing which release is being activated")?;
+        if let Some(wish) = wish {
+            self.begin(number, wish)?;
+        }
         match self.activate(engine, &release) {
             Ok(()) => {}
             // The engine stopped: the next start goes on from the mark.

@@ -10,7 +10,7 @@ use rialto_manifest::operator::SecondPerson;
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::StoredRelease;
 
-use super::{Applied, Refused, Releases, read};
+use super::{Applied, Refused, Releases, Wish, read};
 use crate::audit::Who;
 use crate::operators::Caller;
 use crate::plan;
@@ -20,25 +20,26 @@ impl Releases {
     pub fn apply(
         &self,
         engine: &Engine,
-        by: &Who,
+        wish: &Wish<'_>,
         document: SchemeDocument,
-        note: &str,
-        expected: Option<u64>,
     ) -> Result<Applied, Refused> {
-        self.change(engine, by, note, expected, |_| Ok(document))
+        self.change(engine, wish, |_| Ok(document))
     }
 
     /// Put another component behind one rule of the current release.
     pub fn swap(
         &self,
         engine: &Engine,
-        by: &Who,
+        wish: &Wish<'_>,
         rule: &str,
         digest: Digest,
-        expected: Option<u64>,
     ) -> Result<Applied, Refused> {
-        let note = format!("swap of the rule {rule}");
-        self.change(engine, by, &note, expected, |current| {
+        let note = with_words(format!("swap of the rule {rule}"), wish.note);
+        let wish = Wish {
+            note: &note,
+            ..*wish
+        };
+        self.change(engine, &wish, |current| {
             let current = current.ok_or_else(|| Refused::NoRule(rule.to_owned()))?;
             with_rule(current, rule, digest)
         })
@@ -48,31 +49,30 @@ impl Releases {
     fn change(
         &self,
         engine: &Engine,
-        by: &Who,
-        note: &str,
-        expected: Option<u64>,
+        wish: &Wish<'_>,
         make: impl FnOnce(Option<&SchemeDocument>) -> Result<SchemeDocument, Refused>,
     ) -> Result<Applied, Refused> {
         let mut current = self.current.lock();
-        meant_for(expected, current.as_ref())?;
+        meant_for(wish.expected, current.as_ref())?;
         let document = make(current.as_ref().map(|(_, document)| document))?;
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
         if let Some((number, before)) = &*current
             && before.digest() == document.digest()
         {
-            return Err(Refused::Same(*number));
+            return Ok(Applied::unchanged(*number, &document));
         }
         let before = current
             .as_ref()
             .map(|(number, document)| (*number, document));
-        let (mut applied, release) = self.keep(by, note, before, &document)?;
+        let (mut applied, release) = self.keep(wish.who, wish.note, before, &document)?;
         applied.changes = changes;
         if !applied.needs_approval.is_empty() {
             return Ok(applied);
         }
-        self.make_current(engine, &mut current, release, document)?;
+        self.make_current(engine, &mut current, release, document, Some(wish))?;
         let (number, digest) = (applied.number, &applied.digest);
-        tracing::info!(release = number, %digest, note, "a release is current");
+        let Wish { who, note, .. } = wish;
+        tracing::info!(release = number, %digest, by = %who.person, note, "a release is current");
         Ok(applied)
     }
 
@@ -95,6 +95,7 @@ impl Releases {
             digest: digest.clone(),
             changes: Vec::new(),
             needs_approval: needs_approval.clone(),
+            unchanged: false,
         };
         // The same person wants the same again, in the same place: also each start of a host without a release.
         if let Some(last) = stored.last()
@@ -149,6 +150,7 @@ impl Releases {
         engine: &Engine,
         by: &Caller,
         number: u64,
+        note: &str,
         expected: Option<u64>,
     ) -> Result<Applied, Refused> {
         let mut current = self.current.lock();
@@ -170,19 +172,30 @@ impl Releases {
         self.store
             .approve_release(number, &by.person)
             .context("storing who approved the release")?;
-        self.make_current(engine, &mut current, release, document)?;
+        let wish = Wish {
+            who: &Who::from(by),
+            note,
+            expected,
+        };
+        self.make_current(engine, &mut current, release, document, Some(&wish))?;
         tracing::info!(release = number, %digest, maker = %stored.maker, approver = %by.person, "a release is current");
         Ok(Applied {
             number,
             digest,
             changes,
             needs_approval: Vec::new(),
+            unchanged: false,
         })
     }
 
     /// What `apply` would do, without doing it.
     pub fn plan(&self, document: &SchemeDocument) -> Result<Applied, Refused> {
         let current = self.current();
+        if let Some((number, before)) = &current
+            && before.digest() == document.digest()
+        {
+            return Ok(Applied::unchanged(*number, document));
+        }
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), document);
         let stored = self.store.releases().context("reading the releases")?;
         let number = stored.last().map_or(1, |last| last.number + 1);
@@ -193,6 +206,7 @@ impl Releases {
             digest: release.digest.to_string(),
             changes,
             needs_approval,
+            unchanged: false,
         })
     }
 
@@ -201,18 +215,17 @@ impl Releases {
     pub fn rollback(
         &self,
         engine: &Engine,
-        by: &Who,
+        wish: &Wish<'_>,
         number: u64,
-        expected: Option<u64>,
     ) -> Result<Applied, Refused> {
         let mut current = self.current.lock();
         let stored = self.stored(number)?;
         let document = read(&stored)?;
-        meant_for(expected, current.as_ref())?;
+        meant_for(wish.expected, current.as_ref())?;
         if let Some((now, _)) = &*current
             && *now == number
         {
-            return Err(Refused::Same(number));
+            return Ok(Applied::unchanged(number, &document));
         }
         if stored.waits_on.is_some() {
             return Err(Refused::Waits(number));
@@ -225,21 +238,32 @@ impl Releases {
             .needs_approval(before.map(|(_, d)| d), &document)
             .is_empty()
         {
-            let note = format!("release {number} again");
-            let (mut waiting, _) = self.keep(by, &note, before, &document)?;
+            let note = with_words(format!("release {number} again"), wish.note);
+            let (mut waiting, _) = self.keep(wish.who, &note, before, &document)?;
             waiting.changes = changes;
             return Ok(waiting);
         }
         let release = Arc::new(self.prepare(number, &document)?);
         let digest = release.digest.to_string();
-        self.make_current(engine, &mut current, release, document)?;
-        tracing::warn!(release = number, "a kept release was made current again");
+        self.make_current(engine, &mut current, release, document, Some(wish))?;
+        let Wish { who, note, .. } = wish;
+        tracing::warn!(release = number, by = %who.person, note, "a kept release was made current again");
         Ok(Applied {
             number,
             digest,
             changes,
             needs_approval: Vec::new(),
+            unchanged: false,
         })
+    }
+}
+
+/// What is done, followed by the operator's words if there are any.
+fn with_words(what: String, note: &str) -> String {
+    if note.is_empty() {
+        what
+    } else {
+        format!("{what}: {note}")
     }
 }
 

@@ -25,9 +25,6 @@ pub enum Refused {
         /// The current one; 0 for none.
         current: u64,
     },
-    /// Nothing would change.
-    #[error("it is what release {0} is: nothing would change")]
-    Same(u64),
     /// It is stored and not approved yet.
     #[error(
         "release {0} waits for the approval of a second person: `rialto release approve {0} --as NAME`"

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rialto_engine::history::{Ended, Kind, Record, Step};
 use rialto_engine::store::{Group, Receipt, Store};
 use rialto_engine::{Name, Timestamp, TurnId};
-use rialto_store_sqlite::{Operation, Outcome, SqliteStore, StoredRelease};
+use rialto_store_sqlite::{Operation, Outcome, SqliteStore, StoredActivation, StoredRelease};
 use rialto_store_suite::samples::{AWKWARD, group};
 use tempfile::TempDir;
 
@@ -200,11 +200,12 @@ fn what_operators_did_is_kept_with_who_when_and_what_came_of_it() {
         person: "anna".into(),
         operator: "anna-as-maker".into(),
         action: "release-apply".into(),
-        about: AWKWARD.into(),
+        about: format!("dead letter {id}: {AWKWARD}"),
+        note: AWKWARD.into(),
         outcome,
     };
     assert_eq!(store.last_operation().unwrap(), 0);
-    assert_eq!(store.operations(10).unwrap(), []);
+    assert_eq!(store.operations("", 10).unwrap(), []);
     let refused = Outcome::Refused(AWKWARD.into());
     store.add_operation(&operation(1, None)).unwrap();
     store.add_operation(&operation(2, None)).unwrap();
@@ -223,11 +224,48 @@ fn what_operators_did_is_kept_with_who_when_and_what_came_of_it() {
         operation(2, Some(done)),
         operation(3, Some(refused)),
     ];
-    assert_eq!(store.operations(10).unwrap(), kept);
-    assert_eq!(store.operations(2).unwrap(), kept[1..]);
+    assert_eq!(store.operations("", 10).unwrap(), kept);
+    assert_eq!(store.operations("", 2).unwrap(), kept[1..]);
+    assert_eq!(store.operations("letter 2: ", 9).unwrap(), kept[1..2]);
+    assert_eq!(store.operations("letter 4", 9).unwrap(), []);
     let store = reopened(&folder, store);
-    assert_eq!(store.operations(10).unwrap(), kept);
+    assert_eq!(store.operations("", 10).unwrap(), kept);
     assert_eq!(store.last_operation().unwrap(), 3);
+}
+
+#[test]
+fn each_activation_is_kept_with_who_wanted_it_and_whether_it_was_done() {
+    let (folder, store) = opened();
+    let begun = |release: u64, before: u64, done: bool| StoredActivation {
+        release,
+        before,
+        at: Timestamp(1_700_000_000_000 + release),
+        person: "anna".into(),
+        operator: "anna-releases".into(),
+        note: AWKWARD.into(),
+        done,
+    };
+    assert_eq!(store.activations().unwrap(), []);
+    store.begin_activation(&begun(1, 0, false)).unwrap();
+    assert_eq!(store.activating_release().unwrap(), 1);
+    assert_eq!(store.activations().unwrap(), [begun(1, 0, false)]);
+    store.set_current_release(1).unwrap();
+    // It is given up: nothing is done, and nothing is said to be done by what comes later.
+    store.begin_activation(&begun(2, 1, false)).unwrap();
+    store.set_activating_release(0).unwrap();
+    store.set_current_release(2).unwrap();
+    assert_eq!(
+        store.activations().unwrap(),
+        [begun(1, 0, true), begun(2, 1, false)]
+    );
+    // A host ends in the middle, and the next one goes on.
+    store.begin_activation(&begun(1, 2, false)).unwrap();
+    let store = reopened(&folder, store);
+    assert_eq!(store.activating_release().unwrap(), 1);
+    store.set_current_release(1).unwrap();
+    let kept = [begun(1, 0, true), begun(2, 1, false), begun(1, 2, true)];
+    assert_eq!(store.activations().unwrap(), kept);
+    assert_eq!(reopened(&folder, store).activations().unwrap(), kept);
 }
 
 #[test]

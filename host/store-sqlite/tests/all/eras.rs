@@ -139,8 +139,9 @@ fn eras_without_a_filter_are_learnt_from_their_documents() {
 }
 
 /// What the migration to eras made, undone.
-const WITHOUT_ERAS: [&str; 22] = [
+const WITHOUT_ERAS: [&str; 23] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 4",
+    "DROP TABLE activations",
     "DROP TABLE eras_asked",
     "DROP TABLE era_contents",
     "DROP TABLE archives",

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::{Store, StoreError};
-use rialto_store_sqlite::{Folding, OpenError, SqliteStore, StoredRelease};
+use rialto_store_sqlite::{Folding, OpenError, SqliteStore, StoredActivation, StoredRelease};
 use rialto_store_suite::Place;
 use rialto_store_suite::releases::{Change, Kept, Releases};
 use tempfile::TempDir;
@@ -53,7 +53,16 @@ impl Releases for Folder {
                 approver: None,
                 waits_on: None,
             }),
-            Change::Activating(number) => store.set_activating_release(number),
+            Change::Activating(0) => store.set_activating_release(0),
+            Change::Activating(number) => store.begin_activation(&StoredActivation {
+                release: number,
+                before: 0,
+                at: Timestamp(number),
+                person: "anna".to_owned(),
+                operator: String::new(),
+                note: String::new(),
+                done: false,
+            }),
             Change::Current(number) => store.set_current_release(number),
         }
     }

@@ -238,6 +238,83 @@ fn a_refusal_is_json_too_where_a_script_asks_for_it() {
     assert_eq!((code, &said["problems"][0]["code"]), (2, &"syntax".into()));
 }
 
+/// What is wrong with the demonstration scheme after this edit: a line for each problem, with its file.
+fn problems(edit: impl FnOnce(&TestScheme)) -> Vec<String> {
+    let scheme = TestScheme::demo().unwrap();
+    edit(&scheme);
+    // As JSON: what people get is broken into lines.
+    let output = scheme.rialto(&["check", "--json"]).unwrap();
+    assert_eq!(output.code, 2, "{output}");
+    let said: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    let all = said["problems"].as_array().unwrap().iter();
+    let text =
+        |problem: &serde_json::Value, member: &str| problem[member].as_str().unwrap().to_owned();
+    all.map(|problem| format!("{}: {}", text(problem, "file"), text(problem, "message")))
+        .collect()
+}
+
+#[test]
+fn the_verdict_is_the_first_and_the_last_line() {
+    let good = check(&TestScheme::demo().unwrap()).success().unwrap();
+    let lines: Vec<&str> = good.lines().collect();
+    assert!(lines[0].starts_with("scheme demo: "), "{good}");
+    assert!(lines[0].contains(" components fit together"), "{good}");
+    assert_eq!(lines.first(), lines.last());
+    let scheme = TestScheme::demo().unwrap();
+    scheme.edit("hub = \"Hub\"", "hubb = \"Hub\"").unwrap();
+    let bad = check(&scheme);
+    let lines: Vec<&str> = bad.stderr.lines().collect();
+    assert_eq!(lines[0], "the scheme does not fit: 1 problem", "{bad}");
+    assert_eq!(lines.first(), lines.last(), "{bad}");
+}
+
+#[test]
+fn a_rule_that_stands_at_a_step_twice_is_refused_unless_its_settings_differ() {
+    let (step, rule) = ("transfer-prepare-check", "amount-limits");
+    let limit = |maximum: &str| {
+        format!(
+            "settings = {{ otherwise = \"refuse\", limits = [ {{ currency = \"USD\", scenario = \"*\", minimum = \"0.01\", maximum = \"{maximum}\" }} ] }}"
+        )
+    };
+    let told = problems(|scheme| {
+        for _ in 0..2 {
+            scheme.add_step(step, rule, &limit("500")).unwrap();
+        }
+    });
+    let words = "scheme.toml: rule `amount-limits` is bound to the step `transfer-prepare-check` twice, with the same settings";
+    assert_eq!(told, [words]);
+    let scheme = TestScheme::demo().unwrap();
+    scheme.add_step(step, rule, &limit("500")).unwrap();
+    let differ = check(&scheme);
+    assert_eq!(differ.code, 0, "{differ}");
+}
+
+#[test]
+fn a_key_that_is_not_there_is_named_with_its_setting() {
+    let keys = "[signatures]\nhub-key = \"keys/hub.pem\"\n\n[store]";
+    let told = problems(|scheme| scheme.replace("rialto.toml", "[store]", keys).unwrap());
+    assert_eq!(told.len(), 1, "{told:?}");
+    let start = "rialto.toml: `hub-key` in [signatures] of rialto.toml: there is no file ";
+    assert!(told[0].starts_with(start), "{told:?}");
+    assert!(
+        told[0].contains("keys/hub.pem: put the key there"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn what_is_offered_by_grpc_and_matches_nothing_is_refused_with_its_place() {
+    let listener = "[listeners.grpc]\naddress = \"127.0.0.1:0\"\n\
+                    serve = [\"scheduling/create-schedule-remainder\", \"quoting/*\"]\n\
+                    events = [\"nobody/has-this\"]\n\n[store]";
+    let told = problems(|scheme| scheme.replace("rialto.toml", "[store]", listener).unwrap());
+    let words = [
+        "rialto.toml: `scheduling/create-schedule-remainder` matches nothing that a component of the scheme exports, did you mean `scheduling/create-schedule-reminder`?",
+        "rialto.toml: `nobody/has-this` matches nothing that a component of the scheme exports",
+    ];
+    assert_eq!(told, words);
+}
+
 #[test]
 fn a_file_that_is_no_webassembly_is_said_to_be_none() {
     let text = refusal(|scheme| {

@@ -83,6 +83,40 @@ async fn what_happened_is_shown_to_people_and_to_scripts() {
     let none = host.cli(&["documents", "nope", "x"]).unwrap();
     assert_eq!((none.code, none.stdout.as_str()), (1, ""), "{none}");
     assert!(none.stderr.contains("there is no such document"), "{none}");
+    // Where to look, when nobody knows the names.
+    let all = host.cli(&["documents"]).unwrap().success().unwrap();
+    assert!(all.contains("accounts-and-balances accounts\n"), "{all}");
+    assert!(all.contains("transfers transfers\n"), "{all}");
+    let of = host.cli(&["documents", "transfers"]).unwrap();
+    let of = of.success().unwrap();
+    assert!(
+        of.lines().all(|line| line.starts_with("transfers ")),
+        "{of}"
+    );
+    assert!(of.lines().count() < all.lines().count(), "{all}");
+    let as_json = objects(host.cli(&["documents", "transfers", "--json"]).unwrap());
+    assert_eq!(as_json.len(), 1);
+    let names = as_json[0]["collections"].as_array().unwrap();
+    assert!(names.contains(&"transfers".into()), "{names:?}");
+    let nobody = host.cli(&["documents", "nope"]).unwrap();
+    assert_eq!((nobody.code, nobody.stdout.as_str()), (1, ""), "{nobody}");
+    assert!(nobody.stderr.contains("no component `nope`"), "{nobody}");
+
+    // What is empty says so, and prints no result.
+    for (command, words) in [
+        (["dead-letters"].as_slice(), "there is no dead letter"),
+        (&["dead-letters", "paused"], "no component is paused"),
+        (&["events", "--refused"], "nothing was refused"),
+        (
+            &["audit", "--about", "nothing like this"],
+            "there is no such entry",
+        ),
+        (&["archive", "list"], "there are no archives"),
+    ] {
+        let empty = host.cli(command).unwrap();
+        assert_eq!((empty.code, empty.stdout.as_str()), (0, ""), "{empty}");
+        assert!(empty.stderr.contains(words), "{empty}");
+    }
 
     assert_eq!(
         objects(host.cli(&["dead-letters", "--json"]).unwrap()).len(),

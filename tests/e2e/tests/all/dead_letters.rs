@@ -180,9 +180,23 @@ async fn an_event_that_is_dropped_never_happens() {
     let before = liquidity(&world);
     let payment = paying(&world);
     let (id, _) = parked(&world).await;
-    let drop = ["dead-letters", "drop", &id];
-    world.host.cli(&drop).unwrap().success().unwrap();
+    let drop = ["dead-letters", "drop", &id, "--note", "sent again by hand"];
+    let dropped = world.host.cli(&drop).unwrap();
+    assert_eq!(dropped.code, 0, "{dropped}");
+    assert!(
+        dropped
+            .stderr
+            .contains(&format!("the dead letter {id} is dropped")),
+        "{dropped}"
+    );
     none_left(&world).await;
+    // What it was is told by the log, when it is gone.
+    let about = format!("dead letter {id}: {COMPONENT} ");
+    let told = world.host.cli(&["audit", "--about", &about]).unwrap();
+    let told = told.success().unwrap();
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains(" dead-letter-drop "), "{told}");
+    assert!(told.contains("“sent again by hand”: done"), "{told}");
     for verb in ["drop", "retry"] {
         let gone = world.host.cli(&["dead-letters", verb, &id]).unwrap();
         assert_eq!(gone.code, 1, "{gone}");

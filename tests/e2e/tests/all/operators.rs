@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 use rialto_tests::{RunningHost, TestScheme};
 
 /// Every kind of thing that is not for everyone.
-const CLOSED: [(&str, &str); 20] = [
+const CLOSED: [(&str, &str); 24] = [
     ("GET", "/audit-log"),
     ("POST", "/releases/1/approve"),
     ("GET", "/releases"),
+    ("GET", "/releases/1"),
+    ("GET", "/releases/1/diff/1"),
     ("POST", "/releases"),
     ("POST", "/releases/plan"),
     ("POST", "/releases/1/rollback"),
@@ -21,6 +23,7 @@ const CLOSED: [(&str, &str); 20] = [
     ("GET", "/events/x"),
     ("GET", "/receipts/x"),
     ("GET", "/refusals"),
+    ("GET", "/documents"),
     ("GET", "/documents/accounts-and-balances/accounts"),
     ("GET", "/destinations"),
     // What a component serves there.
@@ -28,6 +31,7 @@ const CLOSED: [(&str, &str); 20] = [
     ("GET", "/openapi/notifications-and-alerts"),
     ("GET", "/openapi/notifications-and-alerts.yaml"),
     ("GET", "/dead-letters"),
+    ("GET", "/dead-letters/1"),
     ("GET", "/dead-letters/paused"),
     ("POST", "/dead-letters/retry"),
     ("POST", "/dead-letters/1/drop"),
@@ -83,6 +87,23 @@ fn what_does_not_fit_in_a_request_is_a_problem_document() {
             answer.contains("urn:rialto:problem:malformed"),
             "{path}: {answer}"
         );
+    }
+    for (path, kind, words) in [
+        ("/dead-letters/7", "not-found", "there is no dead letter 7"),
+        ("/releases/9", "release-unknown", "there is no release 9"),
+        (
+            "/releases/1/diff/9",
+            "release-unknown",
+            "there is no release 9",
+        ),
+    ] {
+        let answer = ask(&host, "GET", path, &shown);
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{path}: {answer}");
+        assert!(
+            answer.contains(&format!("urn:rialto:problem:{kind}")),
+            "{answer}"
+        );
+        assert!(answer.contains(words), "{path}: {answer}");
     }
     let json = format!("{shown}content-type: application/json\r\n");
     let answer = ask(&host, "POST", "/releases", &json);

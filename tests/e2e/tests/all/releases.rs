@@ -417,13 +417,14 @@ async fn a_change_of_a_setting_is_planned_applied_and_rolled_back() {
     refused(&world.pay("60", "USD").await, Step::Quote, "4200").unwrap();
     committed(&world.pay("50", "USD").await).unwrap();
     let again = world.host.cli(&applied).unwrap();
-    assert_eq!(again.code, 1, "{again}");
+    assert_eq!(again.code, 0, "{again}");
     assert!(
         again
-            .stderr
-            .contains("it is what release 2 is: nothing would change"),
+            .stdout
+            .contains("nothing has changed: release 2 is current already"),
         "{again}"
     );
+    assert_eq!(releases(&world.host).len(), 2, "no release was made");
 
     world
         .host

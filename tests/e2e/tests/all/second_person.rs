@@ -10,7 +10,7 @@ use rialto_tests::{CliOutput, RunningHost, TestScheme};
 use serde_json::Value;
 
 /// Anna has two tokens and is one person; ben checks, dora may do all but check.
-const PEOPLE: &str = "[operators.anna]\nroles = [\"reader\", \"admin\"]\n\n\
+pub const PEOPLE: &str = "[operators.anna]\nroles = [\"reader\", \"admin\"]\n\n\
                       [operators.anna-checks]\nroles = [\"reader\", \"checker\"]\nperson = \"anna\"\n\n\
                       [operators.ben]\nroles = [\"reader\", \"checker\"]\n\n\
                       [operators.dora]\nroles = [\"reader\", \"admin\"]\n\n";
@@ -29,12 +29,12 @@ fn scheme(more: &str) -> TestScheme {
 }
 
 /// A command of this operator.
-fn by(host: &RunningHost, operator: &str, command: &[&str]) -> CliOutput {
+pub fn by(host: &RunningHost, operator: &str, command: &[&str]) -> CliOutput {
     let all: Vec<&str> = command.iter().copied().chain(["--as", operator]).collect();
     host.cli(&all).unwrap()
 }
 
-fn apply(host: &RunningHost, operator: &str, folder: &TestScheme, note: &str) -> CliOutput {
+pub fn apply(host: &RunningHost, operator: &str, folder: &TestScheme, note: &str) -> CliOutput {
     let folder = folder.path().to_str().unwrap();
     by(
         host,
@@ -44,7 +44,7 @@ fn apply(host: &RunningHost, operator: &str, folder: &TestScheme, note: &str) ->
 }
 
 /// The releases as an operator sees them, in JSON.
-fn releases(host: &RunningHost) -> Vec<Value> {
+pub fn releases(host: &RunningHost) -> Vec<Value> {
     let listed = by(host, "ben", &["release", "list", "--json"]);
     serde_json::from_str(&listed.success().unwrap()).unwrap()
 }

@@ -1,0 +1,174 @@
+//! `rialto dead-letters`: deliveries that were given up, and components that are paused.
+
+use rialto_manifest::values::Duration;
+
+use super::At;
+use crate::client::Client;
+use crate::ops::{Reason, Retried, Retry, ShownLetter, ShownPause};
+use crate::out;
+use crate::words;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct DeadLetters {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// Print one JSON object a dead letter.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    at: At,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Try one again, or all of some
+    Retry {
+        /// Its id.
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<u64>,
+        /// All of them.
+        #[arg(long)]
+        all: bool,
+        /// Of all, only those to this component
+        #[arg(long, value_name = "NAME", requires = "all")]
+        component: Option<String>,
+        /// Of all, only those given up since then: an instant such as 2026-01-31T09:00:00Z, or how long ago
+        /// it is, such as `2 h`
+        #[arg(long, value_name = "TIME", requires = "all", value_parser = since)]
+        since: Option<u64>,
+        /// Why, for the audit log.
+        #[arg(long, default_value = "")]
+        note: String,
+    },
+    /// Forget it
+    Drop {
+        /// Its id.
+        id: u64,
+        /// Why, for the audit log.
+        #[arg(long, default_value = "")]
+        note: String,
+    },
+    /// List components that are paused: deliveries to them fail, and what comes for them waits
+    Paused,
+}
+
+impl DeadLetters {
+    pub fn run(self) -> anyhow::Result<u8> {
+        let client = self.at.client()?;
+        match self.verb {
+            Some(Verb::Retry {
+                id: Some(id), note, ..
+            }) => {
+                client.tell(&format!("/dead-letters/{id}/retry"), &Reason { note })?;
+                out::note(format_args!("the dead letter {id} is tried again"));
+            }
+            Some(Verb::Retry {
+                component,
+                since,
+                note,
+                ..
+            }) => {
+                let which = Retry {
+                    component,
+                    since,
+                    before: Some(now()),
+                    note,
+                };
+                let count = retry_all(&client, &which)?;
+                out::note(format_args!("{count} dead letters are tried again"));
+            }
+            Some(Verb::Paused) => {
+                let paused: Vec<ShownPause> = client.get("/dead-letters/paused")?;
+                if paused.is_empty() {
+                    out::note("no component is paused");
+                }
+                for pause in &paused {
+                    if self.json {
+                        out::json(pause)?;
+                    } else {
+                        out::line(pause_in_a_line(pause))?;
+                    }
+                }
+            }
+            Some(Verb::Drop { id, note }) => {
+                client.tell(&format!("/dead-letters/{id}/drop"), &Reason { note })?;
+                out::note(format_args!("the dead letter {id} is dropped"));
+            }
+            None => {
+                let letters: Vec<ShownLetter> = client.get("/dead-letters")?;
+                if letters.is_empty() {
+                    out::note("there is no dead letter");
+                }
+                for letter in &letters {
+                    if self.json {
+                        out::json(letter)?;
+                    } else {
+                        out::line(in_a_line(letter))?;
+                    }
+                }
+                let paused: Vec<ShownPause> = client.get("/dead-letters/paused")?;
+                for pause in &paused {
+                    out::note(format_args!("paused: {}", pause_in_a_line(pause)));
+                }
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Try again all of these, which were given up before now: those that fail once more are others.
+fn retry_all(client: &Client, which: &Retry) -> anyhow::Result<usize> {
+    let mut count = 0;
+    loop {
+        let Retried { retried } = client.post("/dead-letters/retry", which)?;
+        if retried == 0 {
+            return Ok(count);
+        }
+        count += retried;
+    }
+}
+
+fn now() -> u64 {
+    let now = jiff::Timestamp::now().as_millisecond();
+    u64::try_from(now).unwrap_or_default()
+}
+
+/// An instant, or how long ago it is, in milliseconds since 1970.
+fn since(text: &str) -> Result<u64, String> {
+    if let Ok(ago) = text.parse::<Duration>() {
+        return Ok(now().saturating_sub(ago.millis()));
+    }
+    let instant: Result<jiff::Timestamp, _> = text.parse();
+    let instant = instant.map_err(|error| {
+        format!("write an instant such as 2026-01-31T09:00:00Z, or how long ago it is, such as `2 h` ({error})")
+    })?;
+    u64::try_from(instant.as_millisecond()).map_err(|_| "it is before 1970".to_owned())
+}
+
+fn pause_in_a_line(pause: &ShownPause) -> String {
+    let next = pause.next_probe_ms.map_or_else(
+        || "one is being tried".to_owned(),
+        |ms| format!("the next is tried in {} s", ms.div_ceil(1_000)),
+    );
+    format!(
+        "{} since {}: {} deliveries wait, {} tried, {next}: {}",
+        pause.component,
+        words::instant(pause.since),
+        pause.kept,
+        pause.probes,
+        pause.error
+    )
+}
+
+fn in_a_line(letter: &ShownLetter) -> String {
+    format!(
+        "{} {} {} {} after {} attempts: {} [{}]",
+        letter.id,
+        words::instant(letter.at),
+        letter.component,
+        letter.interface,
+        letter.attempts,
+        letter.error,
+        letter.subjects.join(", ")
+    )
+}

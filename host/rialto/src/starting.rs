@@ -1,0 +1,291 @@
+//! From what a host starts, what is looked at before anything is compiled or stored, and which release serves
+//! first: the one that the store has, or the folder's where it has none.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context as _, bail};
+use rialto_manifest::operator::GRPC;
+use rialto_manifest::{Diagnostics, Manifest, Operator, SchemeDocument};
+use rialto_store_sqlite::{Outcome, SqliteStore};
+
+use crate::audit::{Deed, Who};
+use crate::calls;
+use crate::host::Shared;
+use crate::releases::{Applied, Refused, Wish};
+
+/// What the lines of a host's life say.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Bytes that must be free for any start: the database's log and what comes at once.
+const FREE_MIN: u64 = 16 << 20;
+/// Bytes that a first start writes for each byte of a component: the component, its native code, and the
+/// database's log.
+const FIRST_START_FACTOR: u64 = 8;
+
+/// From what a host starts.
+pub struct Start<'a> {
+    /// The scheme's folder.
+    pub scheme: &'a Path,
+    /// The operator's document in it.
+    pub operator: &'a Operator,
+    /// All of the folder, or what is wrong with it: then the store must have a release.
+    pub manifest: Result<&'a Manifest, &'a Diagnostics>,
+    /// The store's folder.
+    pub store: &'a Path,
+    /// Set by whoever wants the host to stop before it is ready.
+    pub stopping: Arc<AtomicBool>,
+}
+
+/// Why a host did not start that could have.
+#[derive(Debug, thiserror::Error)]
+#[error("the host was told to stop before it was ready")]
+pub struct ToldToStop;
+
+impl<'a> Start<'a> {
+    /// From a folder without a problem, with nobody who would tell it to stop.
+    #[must_use]
+    pub fn of(manifest: &'a Manifest, store: &'a Path) -> Self {
+        Self {
+            scheme: manifest.folder(),
+            operator: manifest.operator(),
+            manifest: Ok(manifest),
+            store,
+            stopping: Arc::default(),
+        }
+    }
+
+    /// Whether nobody has told it to stop.
+    pub(crate) fn goes_on(&self) -> anyhow::Result<()> {
+        if self.stopping.load(Ordering::Relaxed) {
+            return Err(ToldToStop.into());
+        }
+        Ok(())
+    }
+
+    /// Say that the host starts, and find what would keep it from that before anything is compiled or stored:
+    /// another host, folders that cannot be written, a full disk, addresses that are taken, TLS.
+    pub(crate) fn look(&self) -> anyhow::Result<()> {
+        self.goes_on()?;
+        let (scheme, store) = (self.scheme.display(), self.store.display());
+        tracing::info!(version = VERSION, %scheme, %store, "the host starts");
+        let is_open = rialto_store_sqlite::is_open(self.store);
+        if is_open.with_context(|| format!("looking at {store}"))? {
+            bail!("{store} is in use by another host; stop that one first");
+        }
+        addresses_are_free(self.operator)?;
+        if let Some(listener) = self.operator.listeners.get(GRPC) {
+            calls::tls(listener, self.scheme)?;
+        }
+        rialto_files::folder(self.store).context("the store's folder")?;
+        let archives = self.operator.archives_path(self.scheme, self.store);
+        if archives.exists() {
+            rialto_files::folder(&archives).context("the folder of archives")?;
+        }
+        has_room(self.store, self.room())
+    }
+
+    /// Bytes that this start writes at most, roughly.
+    fn room(&self) -> u64 {
+        let is_first = !self.store.join("rialto.db").exists();
+        let components = self.manifest.map_or(&[][..], Manifest::components).iter();
+        let bytes: u64 = components.map(|c| c.bytes.len() as u64).sum();
+        FREE_MIN
+            + if is_first {
+                bytes * FIRST_START_FACTOR
+            } else {
+                0
+            }
+    }
+
+    /// Whether there is a release to start: the folder's, or one that the store has or was making current.
+    pub(crate) fn has_release(&self, store: &SqliteStore) -> anyhow::Result<()> {
+        let Err(problems) = self.manifest else {
+            return Ok(());
+        };
+        let reading = "reading which release is current";
+        let current = store.current_release().context(reading)?;
+        let activating = store.activating_release().context(reading)?;
+        if current == 0 && activating == 0 {
+            return Err(problems.clone().into());
+        }
+        Ok(())
+    }
+
+    /// Finish what a stop interrupted. A store without a release takes the folder's; one with a release goes on
+    /// with that, whatever is in the folder.
+    pub(crate) fn release(&self, shared: &Shared, resumed: Option<u64>) -> anyhow::Result<()> {
+        if let Ok(manifest) = self.manifest {
+            keep_components(shared, manifest)?;
+        }
+        let finished = shared.releases.finish(&shared.engine)?;
+        match (finished.or(resumed), self.manifest) {
+            (None, Ok(manifest)) => apply(shared, manifest)?,
+            // What was being made current had to be given up.
+            (None, Err(problems)) => return Err(problems.clone().into()),
+            (Some(number), manifest) => {
+                tracing::info!(
+                    version = VERSION,
+                    release = number,
+                    "going on with this release"
+                );
+                match manifest {
+                    Ok(manifest) => warn_of_difference(shared, number, manifest),
+                    Err(problems) => self.warn_of_broken(number, problems),
+                }
+            }
+        }
+        self.warn_of_sandbox(shared);
+        Ok(())
+    }
+
+    /// By the release that serves; by the folder's while none does.
+    fn warn_of_sandbox(&self, shared: &Shared) {
+        let current = shared.releases.current().map(|(_, document)| document);
+        let document = current.or_else(|| Some(self.manifest.ok()?.document().clone()));
+        if let Some(Ok(scheme)) = document.as_ref().map(SchemeDocument::scheme)
+            && let Some(sandbox) = scheme.authentication.sandbox()
+        {
+            tracing::warn!(scheme = %scheme.name, "{sandbox}");
+        }
+    }
+
+    fn warn_of_broken(&self, number: u64, problems: &Diagnostics) {
+        let count = problems.problems().len();
+        let first = problems.problems().first();
+        let first = first.map(|problem| format!("{}: {problem}", problem.place()));
+        let first = first.unwrap_or_default();
+        let folder = self.scheme.display();
+        tracing::warn!(
+            release = number,
+            problems = count,
+            first,
+            "the folder cannot be used as it is; the stored release serves. `rialto check {folder}` shows what is wrong"
+        );
+    }
+}
+
+fn keep_components(shared: &Shared, manifest: &Manifest) -> anyhow::Result<()> {
+    for component in manifest.components() {
+        let digest = component.digest.to_string();
+        let kept = shared.store.add_component(&digest, &component.bytes);
+        kept.with_context(|| format!("storing the component {}", component.name))?;
+    }
+    Ok(())
+}
+
+/// Make the folder's scheme the first release.
+fn apply(shared: &Shared, manifest: &Manifest) -> anyhow::Result<()> {
+    let note = "first release, from the scheme's folder";
+    let (who, document) = (Who::started(), manifest.document().clone());
+    let digest = document.digest().to_string();
+    let wish = Wish {
+        who: &who,
+        note,
+        expected: None,
+    };
+    let outcome = |applied: &Result<Applied, Refused>| match applied {
+        Ok(applied) => Outcome::Done(applied.told()),
+        Err(refused) => Outcome::Refused(refused.to_string()),
+    };
+    let deed = Deed::new("release-apply", &digest).because(note);
+    let apply = || shared.releases.apply(&shared.engine, &wish, document);
+    shared.audit.keep(&who, &deed, outcome, apply)?;
+    Ok(())
+}
+
+fn warn_of_difference(shared: &Shared, number: u64, manifest: &Manifest) {
+    let current = shared.releases.current();
+    let digest = manifest.digest();
+    if current.is_some_and(|(_, now)| now.digest() != digest) {
+        tracing::warn!(
+            release = number,
+            "the folder differs from the release that serves; `rialto release plan {0}` shows how, `rialto release apply {0}` makes it current",
+            manifest.folder().display()
+        );
+    }
+}
+
+/// Whether each listener can have its address. All are held until each was tried: none is there twice.
+fn addresses_are_free(operator: &Operator) -> anyhow::Result<()> {
+    let mut held = Vec::new();
+    for (name, listener) in &operator.listeners {
+        let address = listener.address.socket();
+        let bound = TcpListener::bind(address);
+        held.push(bound.with_context(|| format!("listening on {address} for `{name}`"))?);
+    }
+    Ok(())
+}
+
+/// Whether so many bytes are free where this folder is.
+fn has_room(folder: &Path, needed: u64) -> anyhow::Result<()> {
+    let seen = rustix::fs::statvfs(folder);
+    let seen =
+        seen.with_context(|| format!("looking at the free space of {}", folder.display()))?;
+    let free = seen.f_bavail.saturating_mul(seen.f_frsize);
+    if free < needed {
+        let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+        bail!(
+            "the disk of {} is full: {} MiB are free, and this start needs {} MiB",
+            folder.display(),
+            free >> 20,
+            mib(needed)
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use super::*;
+
+    fn operator(fsps: u16, operators: u16) -> Operator {
+        let text = format!(
+            "[listeners.operators]\naddress = \"127.0.0.1:{operators}\"\n[listeners.fsps]\naddress = \"127.0.0.1:{fsps}\"\n"
+        );
+        Operator::parse(&text).unwrap()
+    }
+
+    #[test]
+    fn an_address_that_is_taken_is_named_with_its_listener() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let refused = addresses_are_free(&operator(port, 0)).unwrap_err();
+        let words = format!("listening on 127.0.0.1:{port} for `fsps`");
+        assert!(format!("{refused:#}").contains(&words), "{refused:#}");
+        drop(taken);
+        addresses_are_free(&operator(port, 0)).unwrap();
+        // They are let go.
+        addresses_are_free(&operator(port, 0)).unwrap();
+    }
+
+    #[test]
+    fn a_disk_without_the_room_that_is_needed_is_full() {
+        let folder = rialto_files::temporary_folder().unwrap();
+        has_room(folder.path(), 0).unwrap();
+        let refused = has_room(folder.path(), u64::MAX).unwrap_err().to_string();
+        assert!(refused.contains("is full: "), "{refused}");
+        assert!(refused.contains("this start needs "), "{refused}");
+    }
+
+    #[test]
+    fn whoever_is_told_to_stop_does_not_go_on() {
+        let (operator, folder) = (operator(0, 0), Path::new("nowhere"));
+        let problems = Diagnostics::default();
+        let start = Start {
+            scheme: folder,
+            operator: &operator,
+            manifest: Err(&problems),
+            store: folder,
+            stopping: Arc::default(),
+        };
+        start.goes_on().unwrap();
+        start.stopping.store(true, Ordering::Relaxed);
+        let told = start.goes_on().unwrap_err();
+        assert!(told.is::<ToldToStop>());
+    }
+}

@@ -1,0 +1,160 @@
+//! Releases for people: a line of the list with its activations, and one release with all that is in it.
+
+use std::fmt::Write as _;
+
+use super::instant;
+use crate::releases::{Activation, ShownRelease, Summary};
+
+/// Characters of a digest that tell it from the others of a list.
+const DIGEST_SHOWN: usize = 19;
+
+/// A release in the list, with a line for each of its activations. A kept one (blank) can be made current again;
+/// `x` never served.
+pub fn release_in_a_list(release: &Summary) -> String {
+    let mark = match release {
+        Summary { current: true, .. } => "*",
+        Summary { waits: true, .. } => "?",
+        Summary {
+            was_current: true, ..
+        } => " ",
+        _ => "x",
+    };
+    let digest: String = release.digest.chars().take(DIGEST_SHOWN).collect();
+    let mut text = format!(
+        "{mark} {:>4}  {}  {digest}  {}  {}\n",
+        release.number,
+        instant(release.created_at),
+        by(release),
+        release.note
+    );
+    for activation in &release.activations {
+        let _ = writeln!(text, "        {}", told(activation));
+    }
+    text
+}
+
+/// One release: what the list says of it, and its components.
+pub fn release(release: &ShownRelease) -> String {
+    let ShownRelease { summary, document } = release;
+    let state = match summary {
+        Summary { current: true, .. } => "is current",
+        Summary { waits: true, .. } => "waits for the approval of a second person",
+        Summary {
+            was_current: true, ..
+        } => "was current",
+        _ => "never was current",
+    };
+    let mut text = format!("release {} {state}\n", summary.number);
+    let _ = writeln!(text, "digest     {}", summary.digest);
+    let _ = writeln!(
+        text,
+        "made       {} {}",
+        instant(summary.created_at),
+        by(summary)
+    );
+    if !summary.note.is_empty() {
+        let _ = writeln!(text, "note       {}", summary.note);
+    }
+    for activation in &summary.activations {
+        let _ = writeln!(text, "activation {}", told(activation));
+    }
+    for (kind, name, digest) in document.digests.iter() {
+        let _ = writeln!(text, "{:<10} {name:<34} {digest}", kind.to_string());
+    }
+    text
+}
+
+/// Who made it and who approved it; `-` where nobody knows.
+fn by(release: &Summary) -> String {
+    match (&*release.maker, &release.approver) {
+        ("", _) => "-".to_owned(),
+        (maker, None) => format!("by {maker}"),
+        (maker, Some(approver)) => format!("by {maker}, approved by {approver}"),
+    }
+}
+
+/// `2026-01-01 00:00:00.000Z current in the place of 1, by anna (as anna-releases): back again`
+fn told(activation: &Activation) -> String {
+    let Activation {
+        at,
+        person,
+        operator,
+        note,
+        before,
+        done,
+    } = activation;
+    let done = if *done { "current" } else { "not made current" };
+    let place = match before {
+        0 => String::new(),
+        before => format!(" in the place of {before}"),
+    };
+    let token = if operator == person || operator.is_empty() {
+        String::new()
+    } else {
+        format!(" (as {operator})")
+    };
+    let note = if note.is_empty() {
+        String::new()
+    } else {
+        format!(": {note}")
+    };
+    format!("{} {done}{place}, by {person}{token}{note}", instant(*at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn activation(before: u64, note: &str, done: bool) -> Activation {
+        Activation {
+            at: 1_700_000_000_000,
+            person: "anna".into(),
+            operator: "anna-releases".into(),
+            note: note.into(),
+            before,
+            done,
+        }
+    }
+
+    #[test]
+    fn an_activation_says_when_who_why_and_whether_it_was_done() {
+        let at = "2023-11-14 22:13:20.000Z";
+        assert_eq!(
+            told(&activation(2, "back again", true)),
+            format!("{at} current in the place of 2, by anna (as anna-releases): back again")
+        );
+        let started = Activation {
+            person: "start by user 0".into(),
+            operator: String::new(),
+            ..activation(0, "", false)
+        };
+        assert_eq!(
+            told(&started),
+            format!("{at} not made current, by start by user 0")
+        );
+    }
+
+    #[test]
+    fn a_list_has_the_activations_below_their_release() {
+        let summary = Summary {
+            number: 3,
+            digest: format!("sha256:{}", "ab".repeat(32)),
+            created_at: 1_700_000_000_000,
+            note: "a third one".into(),
+            current: true,
+            was_current: true,
+            maker: "anna".into(),
+            approver: Some("ben".into()),
+            waits: false,
+            activations: vec![activation(0, "", true), activation(4, "again", true)],
+        };
+        let text = release_in_a_list(&summary);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert!(lines[0].starts_with("*    3  2023-11-14 22:13:20.000Z  sha256:abababababab  by anna, approved by ben  a third one"), "{text}");
+        assert!(
+            lines[2].ends_with("in the place of 4, by anna (as anna-releases): again"),
+            "{text}"
+        );
+    }
+}

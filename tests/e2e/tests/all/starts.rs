@@ -1,0 +1,174 @@
+//! How a host starts: what keeps it from that is found before anything is stored, a broken folder does not keep the
+//! stored release from serving, it can be told to stop meanwhile, and its log says all of that.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rialto_tests::{CliOutput, RunningHost, TestScheme, binaries};
+use serde_json::Value;
+
+/// Longer than a host takes to say that it starts, or to end.
+const SOON: Duration = Duration::from_secs(120);
+
+fn serve(scheme: &Path, more: &[&str]) -> CliOutput {
+    let output = CliOutput::of(binaries::rialto().unwrap(), |command| {
+        command.arg("serve").arg(scheme).args(more);
+    });
+    output.unwrap()
+}
+
+fn has_store(scheme: &TestScheme) -> bool {
+    scheme.state().join("rialto.db").exists()
+}
+
+fn current(host: &RunningHost) -> u64 {
+    let listed = host.cli(&["release", "list", "--json"]).unwrap();
+    let listed: Vec<Value> = serde_json::from_str(&listed.success().unwrap()).unwrap();
+    let current = listed.iter().find(|release| release["current"] == true);
+    current.unwrap()["number"].as_u64().unwrap()
+}
+
+#[test]
+fn a_broken_folder_does_not_keep_the_stored_release_from_serving() {
+    let scheme = TestScheme::demo().unwrap();
+    let whole = fs::read_to_string(scheme.path().join("scheme.toml")).unwrap();
+    let unfinished = |text: &str| text.replace("name = \"demo\"", "name = demo");
+    fs::write(scheme.path().join("scheme.toml"), unfinished(&whole)).unwrap();
+    // Without a store there is nothing else to start.
+    let refused = serve(scheme.path(), &[]);
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(!has_store(&scheme), "{refused}");
+    fs::write(scheme.path().join("scheme.toml"), &whole).unwrap();
+    let mut host = RunningHost::start(&scheme).unwrap();
+    host.kill().unwrap();
+
+    fs::write(scheme.path().join("scheme.toml"), unfinished(&whole)).unwrap();
+    let strict = serve(scheme.path(), &["--strict"]);
+    assert_eq!(strict.code, 2, "{strict}");
+    assert!(strict.stderr.contains("scheme.toml"), "{strict}");
+    host.restart().unwrap();
+    assert_eq!(current(&host), 1);
+    let log = host.log();
+    assert!(log.contains("the stored release serves"), "{log}");
+    assert!(log.contains("rialto check"), "{log}");
+
+    // Also where a component is gone that the release has.
+    fs::write(scheme.path().join("scheme.toml"), &whole).unwrap();
+    fs::remove_file(scheme.component("amount-limits")).unwrap();
+    host.restart().unwrap();
+    assert_eq!(current(&host), 1);
+    assert!(host.log().contains("the stored release serves"));
+    // What the operator alone says must be right.
+    fs::write(scheme.path().join("rialto.toml"), "listeners = 1\n").unwrap();
+    host.kill().unwrap();
+    assert_eq!(serve(scheme.path(), &[]).code, 2);
+}
+
+#[test]
+fn what_keeps_a_host_from_starting_is_found_before_anything_is_stored() {
+    let scheme = TestScheme::demo().unwrap();
+    // An address that is taken.
+    let text = fs::read_to_string(scheme.path().join("rialto.toml")).unwrap();
+    let address = text.split("\"127.0.0.1:").nth(1).unwrap();
+    let port: u16 = address.split('"').next().unwrap().parse().unwrap();
+    let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let refused = serve(scheme.path(), &[]);
+    assert_eq!(refused.code, 1, "{refused}");
+    let words = format!("listening on 127.0.0.1:{port} for `");
+    assert!(refused.stderr.contains(&words), "{refused}");
+    assert!(!has_store(&scheme), "{refused}");
+    drop(taken);
+    // A folder that nobody can make.
+    let file = scheme.path().join("scheme.toml");
+    let below = file.join("state");
+    let refused = serve(scheme.path(), &["--state", below.to_str().unwrap()]);
+    assert_eq!(refused.code, 1, "{refused}");
+    assert!(
+        refused.stderr.contains(below.to_str().unwrap()),
+        "{refused}"
+    );
+    // Another host on the same store, before its addresses are tried.
+    let _host = RunningHost::start(&scheme).unwrap();
+    let refused = serve(scheme.path(), &[]);
+    assert_eq!(refused.code, 1, "{refused}");
+    assert!(
+        refused.stderr.contains("is in use by another host"),
+        "{refused}"
+    );
+}
+
+/// Wait until the log has this text.
+fn until_said(log: &Path, text: &str) {
+    let until = Instant::now() + SOON;
+    while !fs::read_to_string(log).unwrap().contains(text) {
+        assert!(Instant::now() < until, "the log does not say `{text}`");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn terminate(child: &mut Child) -> Option<i32> {
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    child.wait().unwrap().code()
+}
+
+#[test]
+fn a_host_that_is_told_to_stop_while_it_starts_ends_well_and_the_next_one_comes_up() {
+    let scheme = TestScheme::demo().unwrap();
+    // Everything must be compiled: that takes its time.
+    let _ = fs::remove_dir_all(scheme.state().join("compiled"));
+    let log = scheme.path().join("stopped.log");
+    let mut child = Command::new(binaries::rialto().unwrap())
+        .arg("serve")
+        .arg(scheme.path())
+        .env_remove("RIALTO_STATE")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    until_said(&log, "the host starts");
+    let code = terminate(&mut child);
+    let said = fs::read_to_string(&log).unwrap();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("the host is told to stop"), "{said}");
+    assert!(said.contains("SIGTERM"), "{said}");
+    assert!(!scheme.state().join("addresses.json").exists());
+    let host = RunningHost::start(&scheme).unwrap();
+    assert_eq!(current(&host), 1);
+}
+
+#[test]
+fn start_resume_recovery_and_stop_have_a_line_each_with_the_version() {
+    let scheme = TestScheme::demo().unwrap();
+    let mut host = RunningHost::start(&scheme).unwrap();
+    host.restart().unwrap();
+    host.terminate().unwrap();
+    let until = Instant::now() + SOON;
+    while !host.log().contains("the host has stopped") {
+        assert!(Instant::now() < until, "{}", host.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let log = host.log();
+    for said in [
+        "the host starts",
+        "going on with this release",
+        "nothing was under way",
+        "the host has stopped",
+    ] {
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(said)).collect();
+        assert_eq!(lines.len(), 1, "{said}: {log}");
+        assert!(lines[0].contains(env!("CARGO_PKG_VERSION")), "{}", lines[0]);
+    }
+}
