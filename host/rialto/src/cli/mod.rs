@@ -5,6 +5,7 @@ mod backup;
 mod bench;
 mod check;
 mod deliveries;
+mod init;
 mod inspect;
 mod ledger;
 mod proto;
@@ -65,6 +66,8 @@ struct At {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make a scheme of your own, components included, in a folder that is empty or not there
+    Init(init::Init),
     /// Run a host on a scheme's folder until it is told to stop (Ctrl-C, SIGTERM)
     Serve(serve::Serve),
     /// Check a scheme's folder without running it, and print its wiring
@@ -117,6 +120,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
 
 fn done(command: Command) -> anyhow::Result<u8> {
     match command {
+        Command::Init(init) => init.run(),
         Command::Serve(serve) => serve.run(),
         Command::Check(check) => check.run(),
         Command::Lock(lock) => lock.run(),
