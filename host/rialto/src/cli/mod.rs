@@ -8,6 +8,7 @@ mod deliveries;
 mod init;
 mod inspect;
 mod ledger;
+mod office;
 mod proto;
 mod release;
 mod serve;
@@ -82,6 +83,17 @@ enum Command {
     /// Change one plugin of a running host
     #[command(subcommand)]
     Plugin(release::Plugin),
+    /// Look at participants, and ask for changes of them, which somebody else approves
+    #[command(subcommand)]
+    Participant(office::Participant),
+    /// Look at a participant's funds; ask for a deposit, a withdrawal or a move, which somebody else approves
+    #[command(subcommand)]
+    Funds(office::Funds),
+    /// Look at batches and settlements; settle batches, complete a settlement or give it up
+    #[command(subcommand)]
+    Settlement(office::Settlement),
+    /// List the requests that wait for somebody else, approve one or reject it
+    Approve(office::Approve),
     /// Tell what happened to a transfer, a quote or a party, step by step
     Events(inspect::Events),
     /// Show the receipts of the verdicts about a transfer or a quote
@@ -127,6 +139,10 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Proto(proto) => proto.run(),
         Command::Release(release) => release.run(),
         Command::Plugin(plugin) => plugin.run(),
+        Command::Participant(participant) => participant.run(),
+        Command::Funds(funds) => funds.run(),
+        Command::Settlement(settlement) => settlement.run(),
+        Command::Approve(approve) => approve.run(),
         Command::Events(events) => events.run(),
         Command::Receipts(receipts) => receipts.run(),
         Command::Documents(documents) => documents.run(),
