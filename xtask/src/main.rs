@@ -62,7 +62,7 @@ enum Verb {
         #[arg(long)]
         accept: bool,
     },
-    /// Build, then run the demonstration scheme with one payment and tell its story
+    /// Build what the demonstration runs, then run it with one payment and tell its story
     Demo {
         /// What `rialto-demo` takes, such as --keep or --json
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
