@@ -1,7 +1,8 @@
-//! `cargo xtask build`: plugins, components, the demonstration scheme, the host.
+//! `cargo xtask build`: plugins, components, the demonstration scheme, the host. And less of it: what the
+//! demonstration runs.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use rialto_manifest::Scheme;
@@ -15,9 +16,41 @@ pub fn build(times: &mut Times) -> Result<()> {
     times.part("build the host", host)
 }
 
+/// The profile of the demonstration: see Cargo.toml.
+pub const DEMO_PROFILE: &str = "demo";
+
+/// Build what the demonstration runs and nothing else: its components and its program. Not the suites, the
+/// simulation, the filler and the components that only tests have.
+pub fn demo() -> Result<()> {
+    let mut times = Times::default();
+    let demo = repository::root().join(repository::DEMO);
+    let names = named(&demo)?;
+    process::say(&format!(
+        "building {} components and the demonstration; the first time takes minutes: cargo's bar shows how far it is, \
+         first for the components, then for the host",
+        names.len()
+    ));
+    times.part("build the components", || make(&names))?;
+    times.part("build the demonstration", || {
+        process::run(
+            process::cargo()
+                .current_dir(repository::root())
+                .args(["build", "--profile", DEMO_PROFILE])
+                .args(["--package", "rialto-demo"]),
+        )
+    })?;
+    eprint!("{}", times.table());
+    Ok(())
+}
+
 /// Build the plugins and put the components into the demonstration scheme.
 pub fn guests() -> Result<()> {
-    let modules = guests::build()?;
+    make(&[])
+}
+
+/// Build plugins, of these names or all, wrap them, and put the components into the demonstration scheme.
+fn make(names: &[String]) -> Result<()> {
+    let modules = guests::build(names)?;
     let wrapped = guests::wrap_all(&modules)?;
     let total = modules.len();
     process::say(&format!(
@@ -27,7 +60,9 @@ pub fn guests() -> Result<()> {
 }
 
 fn host() -> Result<()> {
-    process::say("building the host (the first time takes several minutes)");
+    process::say(
+        "building the host and all that tests it: the first time some 600 crates, 15 to 25 minutes on two cores",
+    );
     // Always the whole workspace: another selection would mean other features of shared
     // dependencies, and compiling those again.
     process::run(
@@ -37,16 +72,33 @@ fn host() -> Result<()> {
     )
 }
 
-/// Copy to a scheme's folder the components that it names, where they differ, and pin them.
-fn fill(folder: &Path) -> Result<()> {
+/// The plugins whose components a scheme names.
+fn named(folder: &Path) -> Result<Vec<String>> {
+    let files = components_of(folder)?;
+    let names = files.iter().map(|file| {
+        let stem = file
+            .file_stem()
+            .context("a component's path ends in a name")?;
+        Ok(stem.to_string_lossy().into_owned())
+    });
+    names.collect()
+}
+
+/// The paths of the components that a scheme names.
+pub fn components_of(folder: &Path) -> Result<Vec<PathBuf>> {
     let name = folder.join("scheme.toml");
     let text = fs::read_to_string(&name).with_context(|| format!("cannot read {name:?}"))?;
     let scheme = Scheme::parse(&text).map_err(|problems| anyhow!("\n{problems}"))?;
     let contexts = scheme.contexts.values().map(|context| &context.component);
     let rules = scheme.rules.values().map(|rule| &rule.component);
+    let all = contexts.chain(rules);
+    Ok(all.map(|component| component.within(folder)).collect())
+}
+
+/// Copy to a scheme's folder the components that it names, where they differ, and pin them.
+fn fill(folder: &Path) -> Result<()> {
     let mut changed = 0;
-    for component in contexts.chain(rules) {
-        let to = component.within(folder);
+    for to in components_of(folder)? {
         let file = to
             .file_name()
             .context("a component's path ends in a name")?;
@@ -82,6 +134,18 @@ fn copy_if_other(from: &Path, to: &Path) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_demonstration_is_built_without_the_components_of_tests() {
+        let names = named(&repository::root().join(repository::DEMO)).unwrap();
+        for plugin in ["transfers", "amount-limits"] {
+            assert!(names.iter().any(|name| name == plugin), "{names:?}");
+        }
+        for plugin in &names {
+            let is_tests = repository::plugins().join("tests").join(plugin).exists();
+            assert!(!is_tests, "{plugin} is a component of tests");
+        }
+    }
 
     #[test]
     fn a_component_is_copied_only_when_it_differs() {

@@ -41,14 +41,15 @@ struct Target {
     kind: Vec<String>,
 }
 
-/// Build every plugin as a core module.
-pub fn build() -> Result<Vec<Module>> {
+/// Build plugins as core modules: those of these names, or all where none is named.
+pub fn build(names: &[String]) -> Result<Vec<Module>> {
     let toolchain = Toolchain::find()?;
     process::say(&format!("building the plugins with {}", toolchain.words()));
     let mut command = toolchain.cargo();
     command
         .current_dir(repository::plugins())
-        .args(["build", "--release", "--workspace"])
+        .args(["build", "--release"])
+        .args(selection(names))
         .args(["--target", toolchain::TARGET])
         .arg("--message-format=json-render-diagnostics")
         .stdout(Stdio::piped());
@@ -67,6 +68,15 @@ pub fn build() -> Result<Vec<Module>> {
         bail!("no plugin has crate-type cdylib, so there are no components");
     }
     Ok(modules)
+}
+
+/// What of the plugins' workspace cargo builds.
+fn selection(names: &[String]) -> Vec<&str> {
+    if names.is_empty() {
+        return vec!["--workspace"];
+    }
+    let names = names.iter().map(String::as_str);
+    names.flat_map(|name| ["--package", name]).collect()
 }
 
 /// The modules that cargo says it made, or found fresh.
@@ -133,6 +143,14 @@ fn wrap(module: &Module) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plugins_that_nobody_names_are_not_built() {
+        assert_eq!(selection(&[]), ["--workspace"]);
+        let names = ["quoting".to_owned(), "transfers".to_owned()];
+        let expected = ["--package", "quoting", "--package", "transfers"];
+        assert_eq!(selection(&names), expected);
+    }
 
     #[test]
     fn modules_are_taken_from_cargos_messages_and_libraries_left_out() {

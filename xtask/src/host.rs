@@ -4,16 +4,15 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::times::Times;
 use crate::{build, process, repository};
 
 /// The folder of the profile that operators run.
-const RELEASE: &str = "release";
+pub const RELEASE: &str = "release";
 
-/// Build everything, then make one payment through a host and tell its story.
+/// Build what the demonstration runs, then make one payment through a host and tell its story.
 pub fn demo(arguments: &[String]) -> Result<()> {
-    build::build(&mut Times::default())?;
-    run("debug", "rialto-demo", &[], arguments)
+    build::demo()?;
+    run(build::DEMO_PROFILE, "rialto-demo", &[], arguments)
 }
 
 /// Build what operators run, then measure.
@@ -30,9 +29,11 @@ pub fn fill(arguments: &[String]) -> Result<()> {
 
 /// The plugins, and a program as operators run it: what is measured is not what tests run, which is
 /// built quickly.
-fn release(package: &str) -> Result<()> {
+pub fn release(package: &str) -> Result<()> {
     build::guests()?;
-    process::say("building what is measured (the first time takes several minutes)");
+    process::say(
+        "building as operators run it: the first time some 500 crates, each with all optimizations; cargo's bar shows how far it is",
+    );
     process::run(process::cargo().current_dir(repository::root()).args([
         "build",
         "--release",
@@ -54,7 +55,7 @@ fn run(profile: &str, name: &str, verb: &[&str], arguments: &[String]) -> Result
 }
 
 /// A program of the workspace, where cargo puts it.
-fn program(profile: &str, name: &str) -> Result<PathBuf> {
+pub fn program(profile: &str, name: &str) -> Result<PathBuf> {
     let metadata = process::output(process::cargo().current_dir(repository::root()).args([
         "metadata",
         "--format-version",

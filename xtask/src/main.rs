@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 mod build;
 mod check;
+mod dist;
 mod foreign;
 mod fuzz;
 mod guests;
@@ -62,7 +63,9 @@ enum Verb {
         #[arg(long)]
         accept: bool,
     },
-    /// Build, then run the demonstration scheme with one payment and tell its story
+    /// Build as operators run it, and make one archive of the binary, its components, the documents and the contracts, with its SHA-256, in target/dist
+    Dist,
+    /// Build what the demonstration runs, then run it with one payment and tell its story
     Demo {
         /// What `rialto-demo` takes, such as --keep or --json
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Verb::Fuzz { target, seconds } => fuzz::fuzz(target.as_deref(), seconds),
         Verb::Interfaces { accept: true } => interfaces::accept(),
         Verb::Interfaces { accept: false } => interfaces::show(),
+        Verb::Dist => dist::dist(),
         Verb::Demo { arguments } => host::demo(&arguments),
         Verb::Bench { arguments } => host::bench(&arguments),
         Verb::Fill { arguments } => host::fill(&arguments),

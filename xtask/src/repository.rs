@@ -36,6 +36,11 @@ pub fn native_target() -> PathBuf {
     root().join("target/plugins-native")
 }
 
+/// Where archives for operators are put.
+pub fn dist() -> PathBuf {
+    root().join("target/dist")
+}
+
 /// The fuzz targets, a workspace of their own.
 pub fn fuzz() -> PathBuf {
     root().join("fuzz")

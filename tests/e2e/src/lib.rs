@@ -10,6 +10,7 @@
 //! - [`witness`] is a context that keeps every event;
 //! - [`offers`] makes components that a host must or must not take;
 //! - [`metrics`] is what a host counts, waits until it has nothing to do, and says what failed;
+//! - [`handbook`] reads the fenced blocks of documents, [`terminal`] types them into a shell;
 //! - [`binaries`] finds the programs, [`waiting`] waits for conditions.
 //!
 //! The host is seen from outside only: its process, its listeners, its command line. ([`barred`] is the
@@ -23,6 +24,7 @@ pub mod binaries;
 pub mod books;
 pub mod catalogue;
 pub mod compiled;
+pub mod handbook;
 pub mod host;
 pub mod kept;
 pub mod messages;
@@ -32,6 +34,7 @@ pub mod offers;
 pub mod office;
 pub mod scenes;
 pub mod scheme;
+pub mod terminal;
 pub mod text;
 pub mod waiting;
 pub mod witness;

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use crate::binaries::{self, BUILD_FIRST};
 use crate::compiled;
 use crate::host::CliOutput;
+use crate::terminal;
 
 /// The addresses of the demonstration scheme's participants, in its scheme.toml.
 const DEMO_PARTICIPANTS: [(&str, &str); 2] = [
@@ -76,6 +77,42 @@ impl TestScheme {
         // A machine that is busy with other tests must not decide what a rule says.
         scheme.edit_with(|text| text.replace(RULE_GRANTS, RULE_GRANTS_AND_TIME))?;
         scheme.lock()?;
+        compiled::take(&scheme.state())?;
+        Ok(scheme)
+    }
+
+    /// A scheme that `rialto init` makes, with the components of this repository, on ports of its own. Participants are
+    /// those of its scheme.toml.
+    ///
+    /// # Errors
+    /// When the components have not been built, or `rialto init` refuses, with its words.
+    pub fn made(from: &str) -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("rialto-test-")
+            .tempdir()
+            .context("making a folder")?;
+        let output = CliOutput::of(binaries::rialto()?, |c| {
+            c.args(["init", "--name", "mine", "--from", from, "--components"])
+                .arg(terminal::components())
+                .arg(folder.path());
+        })?;
+        output.success()?;
+        let mut scheme = Self {
+            folder,
+            callbacks: BTreeMap::new(),
+        };
+        for listener in DEMO_LISTENERS {
+            let free = format!("127.0.0.1:{}", ports::free()?);
+            scheme.replace("rialto.toml", listener, &free)?;
+        }
+        let text = fs::read_to_string(scheme.path().join("scheme.toml"))?;
+        for (id, address) in DEMO_PARTICIPANTS {
+            if text.contains(address) {
+                let port = ports::free()?;
+                scheme.replace("scheme.toml", address, &format!("http://127.0.0.1:{port}"))?;
+                scheme.callbacks.insert(id.to_owned(), port);
+            }
+        }
         compiled::take(&scheme.state())?;
         Ok(scheme)
     }

@@ -6,8 +6,10 @@ mod bench;
 mod check;
 mod dead_letters;
 mod deliveries;
+mod init;
 mod inspect;
 mod ledger;
+mod office;
 mod proto;
 mod release;
 mod serve;
@@ -66,6 +68,8 @@ struct At {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make a scheme of your own, components included, in a folder that is empty or not there
+    Init(init::Init),
     /// Run a host on a scheme's folder until it is told to stop (Ctrl-C, SIGTERM)
     Serve(serve::Serve),
     /// Check a scheme's folder without running it, and print its wiring
@@ -80,6 +84,17 @@ enum Command {
     /// Change one plugin of a running host
     #[command(subcommand)]
     Plugin(release::Plugin),
+    /// Look at participants, and ask for changes of them, which somebody else approves
+    #[command(subcommand)]
+    Participant(office::Participant),
+    /// Look at a participant's funds; ask for a deposit, a withdrawal or a move, which somebody else approves
+    #[command(subcommand)]
+    Funds(office::Funds),
+    /// Look at batches and settlements; settle batches, complete a settlement or give it up
+    #[command(subcommand)]
+    Settlement(office::Settlement),
+    /// List the requests that wait for somebody else, approve one or reject it
+    Approve(office::Approve),
     /// Tell what happened to a transfer, a quote or a party, step by step
     Events(inspect::Events),
     /// Show the receipts of the verdicts about a transfer or a quote
@@ -118,12 +133,17 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
 
 fn done(command: Command) -> anyhow::Result<u8> {
     match command {
+        Command::Init(init) => init.run(),
         Command::Serve(serve) => serve.run(),
         Command::Check(check) => check.run(),
         Command::Lock(lock) => lock.run(),
         Command::Proto(proto) => proto.run(),
         Command::Release(release) => release.run(),
         Command::Plugin(plugin) => plugin.run(),
+        Command::Participant(participant) => participant.run(),
+        Command::Funds(funds) => funds.run(),
+        Command::Settlement(settlement) => settlement.run(),
+        Command::Approve(approve) => approve.run(),
         Command::Events(events) => events.run(),
         Command::Receipts(receipts) => receipts.run(),
         Command::Documents(documents) => documents.run(),

@@ -1,0 +1,344 @@
+//! `rialto init`: a scheme of one's own, with its components, that `rialto check` takes as it stands.
+//!
+//! The two documents are those of `schemes/`, built into the binary. Components are copied from the folder that
+//! `--components` names, else from where the binary has them: see [`beside`].
+
+use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use rialto_manifest::Scheme;
+use rialto_manifest::values::Name;
+
+use super::show;
+use crate::out;
+
+/// The demonstration's documents.
+const DEMO_OPERATOR: &str = include_str!("../../../../schemes/demo/rialto.toml");
+const DEMO_SCHEME: &str = include_str!("../../../../schemes/demo/scheme.toml");
+/// The operator's document of a scheme that begins empty: it names two people.
+const EMPTY_OPERATOR: &str = include_str!("../../../../schemes/empty/rialto.toml");
+
+/// How the demonstration's document says its name.
+const DEMO_NAME: &str = "name = \"demo\"\n";
+/// How the demonstration's document begins.
+const DEMO_HEAD: &str =
+    "# The demonstration scheme: two FSPs, two currencies, everything on one machine.\n";
+/// What an empty scheme has instead.
+const EMPTY_HEAD: &str = "# A scheme: its currencies, its components with what each is granted, its rules. \
+Participants are let in by operators, with `rialto participant`.\n";
+/// The first line that an empty scheme leaves out, and the first that it has again.
+const PARTICIPANTS: [&str; 2] = [
+    "# Participants that exist from the beginning.\n",
+    "# The error codes that participants may be given",
+];
+/// Not for version control: the store has tokens in it.
+const IGNORED: &str = "/state/\n";
+
+/// Make a scheme of your own, components included, in a folder that is empty or not there
+#[derive(Debug, clap::Args)]
+pub(super) struct Init {
+    /// The folder to make.
+    scheme: PathBuf,
+    /// What to begin with.
+    #[arg(long, value_enum, default_value = "demo")]
+    from: Beginning,
+    /// The scheme's name, in kebab-case; the folder's unless said.
+    #[arg(long)]
+    name: Option<Name>,
+    /// The folder that has the components, as NAME.wasm; the one that came with this binary unless said.
+    #[arg(long, value_name = "DIR")]
+    components: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Beginning {
+    /// The demonstration: two FSPs, two currencies, one operator, everything on one machine
+    Demo,
+    /// All contexts and rules, nobody in it, and two operators who let others in
+    Empty,
+}
+
+impl Init {
+    pub fn run(self) -> anyhow::Result<u8> {
+        is_free(&self.scheme)?;
+        let name = match &self.name {
+            Some(name) => name.to_string(),
+            None => name_of(&self.scheme)?,
+        };
+        let (operator, scheme) = documents(self.from, &name)?;
+        let parsed = Scheme::parse(&scheme).map_err(|problems| {
+            anyhow::anyhow!(
+                "the documents in this binary are wrong: {}",
+                problems.plain()
+            )
+        })?;
+        let source = match &self.components {
+            Some(folder) => folder.clone(),
+            None => found(&parsed)?,
+        };
+        let components = read(&parsed, &source)?;
+        let files = [
+            ("rialto.toml", operator.as_str()),
+            ("scheme.toml", &scheme),
+            (".gitignore", IGNORED),
+        ];
+        if !make(&self.scheme, &files, &components)? {
+            return Ok(2);
+        }
+        self.tell(components.len(), &source)
+    }
+
+    /// What was made, and what comes next.
+    fn tell(&self, components: usize, source: &Path) -> anyhow::Result<u8> {
+        let folder = self.scheme.display();
+        out::line(format_args!(
+            "{folder}/rialto.toml   where it listens, what it may be granted: yours"
+        ))?;
+        out::line(format_args!("{folder}/scheme.toml   the scheme itself"))?;
+        out::line(format_args!(
+            "{folder}/components    {components} components from {}, pinned in scheme.lock",
+            source.display()
+        ))?;
+        out::line("")?;
+        out::line("next:")?;
+        out::line(format_args!("  rialto check {folder}"))?;
+        out::line(format_args!("  rialto serve {folder}"))?;
+        if self.from == Beginning::Demo {
+            out::line(format_args!("  rialto simulate {folder}"))?;
+        }
+        Ok(0)
+    }
+}
+
+/// Nothing is overwritten.
+fn is_free(folder: &Path) -> anyhow::Result<()> {
+    let listed = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        listed => listed.with_context(|| format!("reading {}", folder.display()))?,
+    };
+    ensure!(
+        listed.count() == 0,
+        "{} has something in it: name a folder that is empty or not there",
+        folder.display()
+    );
+    Ok(())
+}
+
+/// The scheme's name after its folder.
+fn name_of(folder: &Path) -> anyhow::Result<String> {
+    // `.` is the name of a folder, too.
+    let whole = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let last = whole.file_name().unwrap_or_default().to_string_lossy();
+    let name: Result<Name, _> = last.parse();
+    match name {
+        Ok(name) => Ok(name.to_string()),
+        Err(_) => bail!("`{last}` is no name of a scheme: give one in kebab-case with --name"),
+    }
+}
+
+/// rialto.toml and scheme.toml.
+fn documents(from: Beginning, name: &str) -> anyhow::Result<(String, String)> {
+    let named = |text: &str| text.replacen(DEMO_NAME, &format!("name = \"{name}\"\n"), 1);
+    if from == Beginning::Demo {
+        return Ok((DEMO_OPERATOR.to_owned(), named(DEMO_SCHEME)));
+    }
+    let [begin, end] = PARTICIPANTS;
+    let cut = DEMO_SCHEME
+        .split_once(begin)
+        .and_then(|(before, rest)| Some((before, rest.find(end).map(|at| &rest[at..])?)));
+    let (before, after) = cut.context("the demonstration's document has other headings now")?;
+    let text = format!("{before}{after}").replacen(DEMO_HEAD, EMPTY_HEAD, 1);
+    Ok((EMPTY_OPERATOR.to_owned(), named(&text)))
+}
+
+/// The files of components that a scheme names, without folders.
+fn named(scheme: &Scheme) -> anyhow::Result<Vec<PathBuf>> {
+    let contexts = scheme.contexts.values().map(|context| &context.component);
+    let rules = scheme.rules.values().map(|rule| &rule.component);
+    contexts
+        .chain(rules)
+        .map(|component| {
+            let path = component.within(Path::new(""));
+            let file = path.file_name().map(PathBuf::from);
+            file.context("a component's path ends in a name")
+        })
+        .collect()
+}
+
+/// Where a binary has the components that came with it: `bin/rialto` of an archive beside the folder
+/// `components/`, `rialto` in one folder with it, `target/PROFILE/rialto` of a source tree beside `target/plugins/`.
+fn beside(binary: &Path) -> Vec<PathBuf> {
+    let Some(folder) = binary.parent() else {
+        return Vec::new();
+    };
+    let above = folder.parent().unwrap_or(folder);
+    vec![
+        folder.join("components"),
+        above.join("components"),
+        above.join("plugins"),
+    ]
+}
+
+/// The folder that came with this binary.
+fn found(scheme: &Scheme) -> anyhow::Result<PathBuf> {
+    let binary = std::env::current_exe().context("finding this binary's own file")?;
+    let folders = beside(&binary);
+    let files = named(scheme)?;
+    let has_one = |folder: &&PathBuf| files.iter().any(|file| folder.join(file).is_file());
+    if let Some(folder) = folders.iter().find(has_one) {
+        return Ok(folder.clone());
+    }
+    let looked: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
+    bail!(
+        "no components came with this binary (looked in {}): name their folder with --components DIR; \
+         in a source tree `cargo xtask build` makes them",
+        looked.join(", ")
+    )
+}
+
+/// All components, before anything is written. Those that are missing are named at once.
+fn read(scheme: &Scheme, folder: &Path) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
+    let mut components = BTreeMap::new();
+    let mut missing = Vec::new();
+    for file in named(scheme)? {
+        let path = folder.join(&file);
+        match std::fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                missing.push(file.display().to_string());
+            }
+            bytes => {
+                let bytes = bytes.with_context(|| format!("reading {}", path.display()))?;
+                components.insert(file, bytes);
+            }
+        }
+    }
+    ensure!(
+        missing.is_empty(),
+        "{} has no {}",
+        folder.display(),
+        missing.join(", ")
+    );
+    Ok(components)
+}
+
+/// Write all beside its place, then move it there: nothing is left behind by what goes wrong before that. Answers whether the
+/// components could be pinned; if not, what is wrong was shown.
+fn make(
+    folder: &Path,
+    files: &[(&str, &str)],
+    components: &BTreeMap<PathBuf, Vec<u8>>,
+) -> anyhow::Result<bool> {
+    let parent = match folder.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    std::fs::create_dir_all(parent).with_context(|| format!("making {}", parent.display()))?;
+    // What the umask leaves: it holds no secrets until a host makes its store in it.
+    let new = tempfile::Builder::new()
+        .prefix(".rialto-init-")
+        .permissions(Permissions::from_mode(0o777))
+        .tempdir_in(parent)
+        .with_context(|| format!("making a folder in {}", parent.display()))?;
+    let write = |path: PathBuf, bytes: &[u8]| {
+        std::fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))
+    };
+    for (name, text) in files {
+        write(new.path().join(name), text.as_bytes())?;
+    }
+    let inside = new.path().join("components");
+    std::fs::create_dir(&inside).with_context(|| format!("making {}", inside.display()))?;
+    for (file, bytes) in components {
+        write(inside.join(file), bytes)?;
+    }
+    if let Err(problems) = rialto_manifest::lock(new.path()) {
+        show(&problems);
+        return Ok(false);
+    }
+    take_place(new.path(), folder)?;
+    Ok(true)
+}
+
+/// Move what was made to its place. A folder that is there stays: somebody may be in it.
+fn take_place(new: &Path, folder: &Path) -> anyhow::Result<()> {
+    let making = || format!("making {}", folder.display());
+    if !folder.exists() {
+        return std::fs::rename(new, folder).with_context(making);
+    }
+    for entry in std::fs::read_dir(new).with_context(making)? {
+        let name = entry.with_context(making)?.file_name();
+        std::fs::rename(new.join(&name), folder.join(&name)).with_context(making)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use rialto_manifest::scheme::SchemeFile;
+
+    use super::*;
+
+    #[test]
+    fn an_empty_scheme_is_the_demonstration_without_anybody_in_it() {
+        let (operator, scheme) = documents(Beginning::Empty, "mine").unwrap();
+        let operator = rialto_manifest::Operator::parse(&operator).unwrap();
+        assert_eq!(operator.operators.len(), 2);
+        let scheme = Scheme::parse(&scheme).unwrap();
+        let (_, demo) = documents(Beginning::Demo, "mine").unwrap();
+        let demo = Scheme::parse(&demo).unwrap();
+        assert_eq!(scheme.name.as_str(), "mine");
+        assert!(scheme.participants.is_empty() && !demo.participants.is_empty());
+        let mut without = SchemeFile::clone(&demo);
+        without.participants.clear();
+        assert_eq!(*scheme, without);
+    }
+
+    #[test]
+    fn an_empty_scheme_does_not_call_itself_the_demonstration() {
+        let (_, scheme) = documents(Beginning::Empty, "mine").unwrap();
+        assert!(scheme.starts_with(EMPTY_HEAD), "{scheme}");
+    }
+
+    #[test]
+    fn components_are_looked_for_where_an_archive_and_a_source_tree_have_them() {
+        let folders = |binary: &str| beside(Path::new(binary));
+        let archive = folders("/opt/rialto/bin/rialto");
+        assert!(archive.contains(&PathBuf::from("/opt/rialto/components")));
+        let together = folders("/opt/rialto/rialto");
+        assert!(together.contains(&PathBuf::from("/opt/rialto/components")));
+        let tree = folders("/src/target/release/rialto");
+        assert!(tree.contains(&PathBuf::from("/src/target/plugins")));
+    }
+
+    #[test]
+    fn all_components_that_are_missing_are_named() {
+        let (_, scheme) = documents(Beginning::Empty, "mine").unwrap();
+        let scheme = Scheme::parse(&scheme).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("quoting.wasm"), "x").unwrap();
+        let error = read(&scheme, folder.path()).unwrap_err().to_string();
+        assert!(!error.contains("quoting.wasm"), "{error}");
+        for file in ["transfers.wasm", "amount-limits.wasm"] {
+            assert!(error.contains(file), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_folder_with_something_in_it_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(is_free(folder.path()).is_ok());
+        assert!(is_free(&folder.path().join("new")).is_ok());
+        std::fs::write(folder.path().join("x"), "mine").unwrap();
+        assert!(is_free(folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_folder_whose_name_is_none_of_a_scheme_wants_a_name() {
+        assert_eq!(name_of(Path::new("/srv/hub")).unwrap(), "hub");
+        let error = name_of(Path::new("/srv/My Hub")).unwrap_err();
+        assert!(error.to_string().contains("--name"), "{error}");
+    }
+}

@@ -1,0 +1,274 @@
+//! `rialto settlement`.
+
+use serde_json::{Value, json};
+
+use super::{Asking, Looking, Segment, items, print, rows, shown, text};
+use crate::out::{self, Unwritten};
+use crate::words;
+
+#[derive(Debug, clap::Subcommand)]
+pub(in crate::cli) enum Settlement {
+    /// Show the settlement models and the rules that choose among them, as JSON
+    Models {
+        #[command(flatten)]
+        looking: Looking,
+    },
+    /// List batches of transfers: their ids first
+    Batches {
+        /// Only in this state: OPEN, CLOSED, AWAITING_SETTLEMENT, SETTLED.
+        #[arg(long)]
+        state: Option<String>,
+        /// Only of this settlement model.
+        #[arg(long)]
+        model: Option<String>,
+        /// Only in this currency.
+        #[arg(long)]
+        currency: Option<String>,
+        /// Only those that this participant is in.
+        #[arg(long, value_name = "ID")]
+        participant: Option<String>,
+        #[command(flatten)]
+        looking: Looking,
+    },
+    /// Show a batch, and what its members paid and received
+    Batch {
+        /// The batch's id.
+        id: Segment,
+        #[command(flatten)]
+        looking: Looking,
+    },
+    /// Close an open batch, in an emergency: a settlement closes its batches by itself
+    Close {
+        /// The batch's id.
+        id: Segment,
+        #[command(flatten)]
+        asking: Asking,
+    },
+    /// List settlements: their ids first
+    List {
+        /// Only in this state, such as PENDING or COMPLETED.
+        #[arg(long)]
+        state: Option<String>,
+        /// Only of this settlement model.
+        #[arg(long)]
+        model: Option<String>,
+        #[command(flatten)]
+        looking: Looking,
+    },
+    /// Show a settlement, and who pays and receives how much
+    Show {
+        /// The settlement's id.
+        id: Segment,
+        #[command(flatten)]
+        looking: Looking,
+    },
+    /// Settle batches of one settlement model together
+    Settle {
+        /// The batches' ids.
+        #[arg(required = true)]
+        batches: Vec<Segment>,
+        #[command(flatten)]
+        asking: Asking,
+    },
+    /// Say that the settlement bank has moved the funds: not by who asked for the settlement
+    Complete {
+        /// The settlement's id.
+        id: Segment,
+        #[command(flatten)]
+        asking: Asking,
+    },
+    /// Give a settlement up: not by who asked for it
+    Abort {
+        /// The settlement's id.
+        id: Segment,
+        #[command(flatten)]
+        asking: Asking,
+    },
+}
+
+impl Settlement {
+    pub fn run(self) -> anyhow::Result<u8> {
+        match self {
+            Self::Models { looking } => {
+                let models: Value = looking.at.client()?.get("/settlement-models")?;
+                out::json(&models)?;
+                Ok(0)
+            }
+            Self::Batches {
+                state,
+                model,
+                currency,
+                participant,
+                looking,
+            } => {
+                let filters = [
+                    ("state", state.as_deref()),
+                    ("model", model.as_deref()),
+                    ("currency", currency.as_deref()),
+                    ("participant", participant.as_deref()),
+                ];
+                batches(&filters, &looking)
+            }
+            Self::Batch { id, looking } => batch(&id, &looking),
+            Self::Close { id, asking } => {
+                asking.change(&format!("/settlement-batches/{id}/close"), json!({}))
+            }
+            Self::List {
+                state,
+                model,
+                looking,
+            } => {
+                let filters = [("state", state.as_deref()), ("model", model.as_deref())];
+                list(&filters, &looking)
+            }
+            Self::Show { id, looking } => show(&id, &looking),
+            Self::Settle { batches, asking } => {
+                let batches: Vec<&str> = batches.iter().map(|batch| batch.0.as_str()).collect();
+                asking.change("/settlements", json!({ "batches": batches }))
+            }
+            Self::Complete { id, asking } => {
+                asking.change(&format!("/settlements/{id}/complete"), json!({}))
+            }
+            Self::Abort { id, asking } => {
+                asking.change(&format!("/settlements/{id}/abort"), json!({}))
+            }
+        }
+    }
+}
+
+fn batches(filters: &[(&str, Option<&str>)], looking: &Looking) -> anyhow::Result<u8> {
+    let found = items(&looking.at.client()?, "/settlement-batches", filters)?;
+    let line = |of: &Value| {
+        let opened = words::instant(of["openedAt"].as_u64().unwrap_or_default());
+        let (id, state) = (text(of, "id"), text(of, "state"));
+        format!("{id}  {state}  opened {opened}")
+    };
+    Ok(print(&found, looking.json, "there is no such batch", line)?)
+}
+
+fn batch(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
+    let client = looking.at.client()?;
+    let found: Value = client.get(&format!("/settlement-batches/{id}"))?;
+    if looking.json {
+        out::json(&found)?;
+        return Ok(0);
+    }
+    rows([
+        (
+            "batch",
+            format!("{} ({})", text(&found, "id"), text(&found, "state")),
+        ),
+        ("model", text(&found, "model")),
+        ("settlement", text(&found, "settlement")),
+    ])?;
+    members(found["positions"].as_array().into_iter().flatten())?;
+    if !found["nextCursor"].is_null() {
+        out::note("there are more members: --json has the cursor of the next page");
+    }
+    Ok(0)
+}
+
+fn list(filters: &[(&str, Option<&str>)], looking: &Looking) -> anyhow::Result<u8> {
+    let found = items(&looking.at.client()?, "/settlements", filters)?;
+    let line = |of: &Value| {
+        let at = words::instant(of["created"]["at"].as_u64().unwrap_or_default());
+        let (id, state) = (text(of, "id"), text(of, "state"));
+        let (by, why) = (text(&of["created"], "by"), text(&of["created"], "reason"));
+        format!("{id}  {state}  {at} by {by}  {why}")
+    };
+    Ok(print(
+        &found,
+        looking.json,
+        "there is no such settlement",
+        line,
+    )?)
+}
+
+impl Asking {
+    /// Change a batch or a settlement; nobody approves it.
+    fn change(&self, path: &str, mut body: Value) -> anyhow::Result<u8> {
+        body["reason"] = json!(self.reason);
+        let changed: Value = self.at.client()?.post(path, &body)?;
+        if self.json {
+            out::json(&changed)?;
+            return Ok(0);
+        }
+        let id = text(&changed, "id");
+        out::line(&id)?;
+        let state = text(&changed, "state");
+        out::note(match state.as_str() {
+            "PENDING" => format!(
+                "it waits until an operator with the role `checker` says that the funds have moved: \
+                 rialto settlement complete {id} --reason WHY --as NAME"
+            ),
+            _ => format!("it is {state}"),
+        });
+        Ok(0)
+    }
+}
+
+fn show(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
+    let client = looking.at.client()?;
+    let found: Value = client.get(&format!("/settlements/{id}"))?;
+    let matrix = items(&client, &format!("/settlements/{id}/matrix"), &[])?;
+    if looking.json {
+        let mut whole = found;
+        whole["matrix"] = json!(matrix);
+        out::json(&whole)?;
+        return Ok(0);
+    }
+    let acts = [
+        ("created", "asked for"),
+        ("completed", "completed"),
+        ("aborted", "given up"),
+    ];
+    rows([
+        (
+            "settlement",
+            format!("{} ({})", text(&found, "id"), text(&found, "state")),
+        ),
+        ("model", text(&found, "model")),
+    ])?;
+    let batches = found["batches"].as_array().into_iter().flatten();
+    rows(
+        batches
+            .filter_map(Value::as_str)
+            .map(|id| ("batch", id.to_owned())),
+    )?;
+    rows(
+        acts.iter()
+            .filter(|(member, _)| found[*member].is_object())
+            .map(|(member, name)| {
+                let act = &found[*member];
+                let at = words::instant(act["at"].as_u64().unwrap_or_default());
+                (
+                    *name,
+                    format!("{at} by {}: {}", text(act, "by"), text(act, "reason")),
+                )
+            }),
+    )?;
+    members(&matrix)?;
+    let short = found["short"].as_array().into_iter().flatten();
+    for of in short {
+        let (needs, has) = (shown(&of["needs"]), shown(&of["has"]));
+        out::line(format_args!(
+            "short: {} needs {needs} and has {has}",
+            text(of, "participant")
+        ))?;
+    }
+    Ok(0)
+}
+
+/// What each paid, received, and pays or receives in the end.
+fn members<'a>(of: impl IntoIterator<Item = &'a Value>) -> Result<(), Unwritten> {
+    let mut of = of.into_iter();
+    of.try_for_each(|of| {
+        let (paid, received) = (shown(&of["paid"]), shown(&of["received"]));
+        let net = shown(&of["net"]);
+        let direction = text(&of["net"], "direction").to_lowercase();
+        let id = text(of, "participant");
+        out::line(format_args!(
+            "{id:<32} paid {paid}, received {received}: {direction} {net}"
+        ))
+    })
+}

@@ -1,0 +1,189 @@
+//! `cargo xtask dist`: one archive with all that an operator needs, and its checksum.
+//!
+//! The archive's folder is what `rialto init` looks into: `bin/rialto` beside `components/`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
+
+use crate::{build, host, process, repository};
+
+/// What goes into the archive as it is in the repository.
+const COPIED: [&str; 8] = [
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "docs",
+    "proto",
+    "schemes/demo/README.md",
+    "schemes/schema",
+    "wit",
+];
+/// The unit of the service manager, as an example.
+const SERVICE: &str = "docs/rialto.service";
+/// An instant for all files of an archive, so that the same contents make the same archive.
+const WRITTEN: &str = "@0";
+
+/// Build what operators run, and put it into an archive.
+pub fn dist() -> Result<()> {
+    host::release("rialto")?;
+    let folder = repository::dist();
+    let name = name();
+    let files = Files {
+        binary: host::program(host::RELEASE, "rialto")?,
+        components: build::components_of(&repository::root().join(repository::DEMO))?,
+        root: repository::root(),
+    };
+    let archive = files.archive(&folder, &name)?;
+    process::say(&format!(
+        "{} and its checksum {}",
+        archive.display(),
+        checksum_of(&archive).display()
+    ));
+    Ok(())
+}
+
+/// The archive's name: version, processor and system.
+fn name() -> String {
+    let (arch, os) = (std::env::consts::ARCH, std::env::consts::OS);
+    format!("rialto-{}-{arch}-{os}", env!("CARGO_PKG_VERSION"))
+}
+
+/// What an archive is made of.
+struct Files {
+    binary: PathBuf,
+    components: Vec<PathBuf>,
+    /// The repository.
+    root: PathBuf,
+}
+
+impl Files {
+    /// Make `FOLDER/NAME.tar.gz` and `FOLDER/NAME.tar.gz.sha256`; what was there of this name is replaced.
+    fn archive(&self, folder: &Path, name: &str) -> Result<PathBuf> {
+        let staged = folder.join(name);
+        if staged.exists() {
+            fs::remove_dir_all(&staged).with_context(|| format!("cannot remove {staged:?}"))?;
+        }
+        self.stage(&staged)?;
+        let archive = folder.join(format!("{name}.tar.gz"));
+        process::run(
+            Command::new("tar")
+                .current_dir(folder)
+                .args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"])
+                .args(["--format=ustar", &format!("--mtime={WRITTEN}")])
+                .arg("--mode=u=rwX,go=rX")
+                // Without -n gzip would write when it was run.
+                .args(["--use-compress-program=gzip -n", "--create", "--file"])
+                .arg(&archive)
+                .arg(name),
+        )?;
+        let bytes = fs::read(&archive).with_context(|| format!("cannot read {archive:?}"))?;
+        let digest = Sha256::digest(&bytes);
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        // As sha256sum writes it, and checks it.
+        let line = format!("{digest}  {name}.tar.gz\n");
+        let checksum = checksum_of(&archive);
+        fs::write(&checksum, line).with_context(|| format!("cannot write {checksum:?}"))?;
+        Ok(archive)
+    }
+
+    /// Put all files where they are in the archive.
+    fn stage(&self, folder: &Path) -> Result<()> {
+        copy(&self.binary, &folder.join("bin/rialto"))?;
+        ensure!(!self.components.is_empty(), "there are no components");
+        for component in &self.components {
+            let file = component.file_name().context("a component's file name")?;
+            copy(component, &folder.join("components").join(file))?;
+        }
+        for path in COPIED {
+            copy(&self.root.join(path), &folder.join(path))?;
+        }
+        copy(&self.root.join(SERVICE), &folder.join("rialto.service"))
+    }
+}
+
+fn checksum_of(archive: &Path) -> PathBuf {
+    let mut name = archive.as_os_str().to_owned();
+    name.push(".sha256");
+    name.into()
+}
+
+/// Copy a file, or a folder with all that is in it.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let copying = || format!("cannot copy {from:?} to {to:?}");
+    if from.is_dir() {
+        for entry in fs::read_dir(from).with_context(copying)? {
+            let entry = entry.with_context(copying)?;
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).with_context(copying)?;
+    }
+    fs::copy(from, to).with_context(copying)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_has_all_that_an_operator_needs_and_its_checksum_fits() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("built");
+        fs::write(&binary, "binary").unwrap();
+        let component = folder.path().join("transfers.wasm");
+        fs::write(&component, "component").unwrap();
+        let files = Files {
+            binary,
+            components: vec![component],
+            root: repository::root(),
+        };
+        let archive = files.archive(folder.path(), "rialto-x").unwrap();
+
+        let listed = process::output(
+            Command::new("tar")
+                .arg("--list")
+                .arg("--file")
+                .arg(&archive),
+        );
+        let listed = listed.unwrap();
+        for file in [
+            "bin/rialto",
+            "components/transfers.wasm",
+            "docs/operators.md",
+            "docs/install.md",
+            "wit/host/host.wit",
+            "schemes/schema/scheme.schema.json",
+            "rialto.service",
+            "LICENSE",
+        ] {
+            let path = format!("rialto-x/{file}");
+            assert!(listed.lines().any(|line| line == path), "{path}: {listed}");
+        }
+
+        let checked = |folder: &Path| {
+            let mut check = Command::new("sha256sum");
+            process::succeeds(
+                check
+                    .current_dir(folder)
+                    .args(["--check", "rialto-x.tar.gz.sha256"]),
+            )
+        };
+        assert!(checked(folder.path()));
+        let first = fs::read(&archive).unwrap();
+        files.archive(folder.path(), "rialto-x").unwrap();
+        assert_eq!(
+            fs::read(&archive).unwrap(),
+            first,
+            "the same contents make the same archive"
+        );
+        fs::write(&archive, "another").unwrap();
+        assert!(!checked(folder.path()));
+    }
+}
