@@ -167,7 +167,7 @@ const IDS: &str = "package a:ids@0.1.0;
             request-id: string, id: option<string>, first: novel-id, others: list<book-id>,
             paid: string, ids: list<string>, which: which, names: list<string>,
         }
-        find: func(request: request);
+        find: func(request: request) -> bool;
     }
     interface get { get: func(book: u8, book-id: string) -> string; }";
 
