@@ -9,8 +9,10 @@
 //! | how a header, a parameter or a body is judged | [`validate`] |
 //! | which JSON is taken | [`json`] |
 //! | what can be wrong | [`violation`] |
+//! | how a document's examples are made | [`example`] |
 
 pub mod document;
+pub mod example;
 pub mod head;
 pub mod json;
 pub mod validate;

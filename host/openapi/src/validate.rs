@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Rule;
 use percent_encoding::percent_decode_str;
@@ -13,6 +13,13 @@ use serde_json::Value;
 use crate::document::{In, Operation, Parameter, Versions};
 use crate::json;
 use crate::violation::{Kind, Violation};
+
+/// What is said of what is missing.
+const REQUIRED: &str = "is required";
+/// Missing members that a refusal names besides the first one.
+const MISSING_MAX: usize = 20;
+/// Values of an enumeration that a refusal names.
+const VALUES_MAX: usize = 30;
 
 /// Pairs of names and values.
 pub type Pairs = Vec<(String, String)>;
@@ -145,17 +152,66 @@ pub fn body(operation: &Operation, bytes: &[u8]) -> Result<Option<String>, Viola
     let text = std::str::from_utf8(bytes).map_err(|e| not_json(format!("is not UTF-8: {e}")))?;
     let value = json::parse(text).map_err(not_json)?;
     if !body.schema.is_valid(&value) {
-        let first = body.schema.iter_errors(&value).next();
-        return Err(match first {
-            Some(error) => schema_violation("body", &error),
+        let mut errors = body.schema.iter_errors(&value);
+        return Err(match errors.next() {
+            Some(error) => with_all_missing(schema_violation("body", &error), errors),
             None => not_json("does not fit".into()),
         });
     }
     Ok(Some(text.to_owned()))
 }
 
+/// Judge whether a body is said to be of a media type that the operation takes. Of a request without a body
+/// nothing is asked. `application/json` stands for all types that are JSON by their name.
+///
+/// # Errors
+/// The types that are taken.
+pub fn media_type<'a>(operation: &'a Operation, headers: &HeaderMap) -> Result<(), &'a [String]> {
+    let Some(body) = &operation.body else {
+        return Ok(());
+    };
+    let mut given = headers.get_all(CONTENT_TYPE).iter();
+    let only = given.next().filter(|_| given.next().is_none());
+    let essence = only.and_then(|value| value.to_str().ok()?.split(';').next());
+    let essence = essence.unwrap_or_default().trim().to_ascii_lowercase();
+    let fits = |taken: &String| {
+        *taken == essence || (taken == "application/json" && essence.ends_with("+json"))
+    };
+    let is_taken = body.media_types.iter().any(fits);
+    is_taken.then_some(()).ok_or(&body.media_types)
+}
+
+/// If something is missing: what else is, so that a client need not find out one by one.
+fn with_all_missing<'e>(
+    mut first: Violation,
+    others: impl Iterator<Item = ValidationError<'e>>,
+) -> Violation {
+    if first.kind != Kind::Missing || first.detail != REQUIRED {
+        return first;
+    }
+    let others = others.filter(|error| matches!(error.kind(), Rule::Required { .. }));
+    let mut places: Vec<String> = Vec::new();
+    for other in others {
+        let other = schema_violation("body", &other).location;
+        let place = other.strip_prefix("body ").unwrap_or(&other);
+        if other != first.location && !places.iter().any(|known| known == place) {
+            places.push(place.to_owned());
+        }
+    }
+    let more = places.len().saturating_sub(MISSING_MAX);
+    places.truncate(MISSING_MAX);
+    let verb = if places.len() == 1 { "is" } else { "are" };
+    if !places.is_empty() {
+        first.detail = format!("{}; so {verb} {}", first.detail, places.join(", "));
+    }
+    if more > 0 {
+        first.detail = format!("{} and {more} more", first.detail);
+    }
+    first
+}
+
 fn missing(location: &str) -> Violation {
-    Violation::new(Kind::Missing, location, "is required")
+    Violation::new(Kind::Missing, location, REQUIRED)
 }
 
 fn parameter_value(parameter: &Parameter, location: &str, value: &str) -> Result<(), Violation> {
@@ -224,7 +280,7 @@ fn schema_violation(location: &str, error: &ValidationError<'_>) -> Violation {
         Rule::Required { property } => {
             let name = property.as_str().unwrap_or_default();
             let at = format!("{pointer}/{name}");
-            (Kind::Missing, at, "is required".to_owned())
+            (Kind::Missing, at, REQUIRED.to_owned())
         }
         Rule::MinItems { limit } | Rule::MinProperties { limit } => {
             let detail = format!("has fewer than {limit} elements");
@@ -253,11 +309,32 @@ fn schema_violation(location: &str, error: &ValidationError<'_>) -> Violation {
     }
 }
 
+/// What a value must be that is of an enumeration.
+fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
+    let word = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let values: Vec<String> = values.map(word).collect();
+    match values.as_slice() {
+        [only] => format!("is not {only}"),
+        all if all.len() <= VALUES_MAX => format!("is not one of {}", all.join(", ")),
+        all => {
+            let more = all.len() - VALUES_MAX;
+            format!(
+                "is not one of {} and {more} more",
+                all[..VALUES_MAX].join(", ")
+            )
+        }
+    }
+}
+
 /// What is wrong with a value, without the value: it may be secret, and it may be long.
 fn wrong(rule: &Rule) -> String {
     match rule {
         Rule::Type { .. } => "is of the wrong JSON type".into(),
-        Rule::Enum { .. } | Rule::Constant { .. } => "is none of the allowed values".into(),
+        Rule::Enum { options } => one_of(options.as_array().into_iter().flatten()),
+        Rule::Constant { expected_value } => one_of([&**expected_value].into_iter()),
         Rule::Pattern { .. } => "does not have the required form".into(),
         Rule::Format { format } => format!("is no {format}"),
         Rule::MinLength { limit } => format!("is shorter than {limit} characters"),
@@ -314,6 +391,96 @@ paths:
         let unsupported = "header Accept: asks for a version that is not supported";
         assert_eq!(judged(&[two, two]), Err(unsupported.to_owned()));
         assert_eq!(judged(&[]), Err("header Accept: is required".to_owned()));
+    }
+
+    const BODY: &str = "
+openapi: 3.1.0
+paths:
+  /a:
+    post:
+      operationId: a
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [b, c, d]
+              properties:
+                b: {type: string, enum: [ONE, TWO]}
+                c: {type: object, required: [e, f]}
+                d: {const: 7}
+";
+
+    fn body_judged(text: &str) -> Option<(Kind, String)> {
+        let document = Document::parse(BODY).unwrap();
+        let found = document.find("/a").unwrap();
+        let refused = body(&found.operations["POST"], text.as_bytes()).err()?;
+        Some((
+            refused.kind,
+            format!("{}: {}", refused.location, refused.detail),
+        ))
+    }
+
+    #[test]
+    fn all_missing_members_are_named_at_once() {
+        let said = |text: &str| body_judged(text).unwrap();
+        let all = "body /b: is required; so are /c, /d".to_owned();
+        assert_eq!(said("{}"), (Kind::Missing, all));
+        let (kind, text) = said(r#"{"c":{}}"#);
+        assert_eq!(kind, Kind::Missing);
+        for place in ["/b", "/d", "/c/e", "/c/f"] {
+            assert!(text.contains(place), "{place}: {text}");
+        }
+        let one = "body /d: is required".to_owned();
+        let lacks_one = r#"{"b":"ONE","c":{"e":1,"f":1}}"#;
+        assert_eq!(said(lacks_one), (Kind::Missing, one));
+        assert_eq!(body_judged(r#"{"b":"ONE","c":{"e":1,"f":1},"d":7}"#), None);
+    }
+
+    #[test]
+    fn a_refusal_names_the_values_of_an_enumeration() {
+        let said = |b: &str, d: u8| {
+            let text = format!(r#"{{"b":"{b}","c":{{"e":1,"f":1}},"d":{d}}}"#);
+            body_judged(&text)
+        };
+        let enumeration = "body /b: is not one of ONE, TWO".to_owned();
+        assert_eq!(said("THREE", 7), Some((Kind::Malformed, enumeration)));
+        let constant = "body /d: is not 7".to_owned();
+        assert_eq!(said("TWO", 8), Some((Kind::Malformed, constant)));
+        let many: Vec<Value> = (0..=VALUES_MAX).map(Value::from).collect();
+        assert!(one_of(many.iter()).ends_with(" and 1 more"));
+    }
+
+    #[test]
+    fn a_body_says_of_which_media_type_it_is() {
+        let document = Document::parse(BODY).unwrap();
+        let found = document.find("/a").unwrap();
+        let taken = |lines: &[&'static str]| {
+            let lines = lines
+                .iter()
+                .map(|line| (CONTENT_TYPE, HeaderValue::from_static(line)));
+            let headers: HeaderMap = lines.fold(HeaderMap::new(), |mut all, (name, value)| {
+                all.append(name, value);
+                all
+            });
+            media_type(&found.operations["POST"], &headers).is_ok()
+        };
+        for json in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "a/b+json",
+        ] {
+            assert!(taken(&[json]), "{json}");
+        }
+        for other in [
+            &[][..],
+            &["text/plain"],
+            &[""],
+            &["application/json", "application/json"],
+        ] {
+            assert!(!taken(other), "{other:?}");
+        }
     }
 
     #[test]
