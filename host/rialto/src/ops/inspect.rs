@@ -11,6 +11,7 @@ use rialto_engine::{Decision, Engine, Failure, Reply, Settled};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::problem::Kind;
 use super::taken::{Asked, At, By};
 use super::{Host, Problem, archives, blocking, done_or};
 use crate::audit::{Entry, Who};
@@ -168,7 +169,7 @@ pub(super) async fn receipts(
         for stored in receipts_about(&shared, &id)? {
             let receipt: Receipt = serde_json::from_str(&stored.body).map_err(|e| {
                 let detail = format!("the receipt {} cannot be read: {e}", stored.id);
-                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "receipt", detail)
+                Problem::new(Kind::Receipt, detail)
             })?;
             let again = ask.again.then(|| crate::replay::again(&shared, &receipt));
             filed.push(FiledReceipt {
@@ -193,11 +194,10 @@ pub(super) async fn documents(
         let found = shared
             .engine
             .inspect(&component, &collection, &range, scan.limit)
-            .map_err(|e| Problem::new(StatusCode::BAD_REQUEST, "bad-scan", e.to_string()))?;
+            .map_err(|e| Problem::new(Kind::BadScan, e.to_string()))?;
         let shown = found.into_iter().map(|document| {
-            let body = RawValue::from_string(document.body.to_string()).map_err(|e| {
-                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "document", e.to_string())
-            })?;
+            let body = RawValue::from_string(document.body.to_string())
+                .map_err(|e| Problem::new(Kind::Document, e.to_string()))?;
             Ok(Shown {
                 id: document.id.to_string(),
                 version: document.version,
@@ -262,7 +262,7 @@ pub(super) async fn settle_dead_letter(
         "drop" => (Decision::Drop, "dead-letter-drop"),
         _ => {
             let detail = "a dead letter can be given `retry` or `drop`";
-            return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail));
+            return Err(Problem::new(Kind::NotFound, detail));
         }
     };
     blocking(&shared.clone().changes, move || {
@@ -287,16 +287,15 @@ fn settled(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> 
         Ok(Ok(Settled::Done)) => Ok(()),
         Ok(Ok(Settled::UnderWay)) => {
             let detail = format!("the dead letter {id} is being retried or dropped right now");
-            Err(Problem::new(StatusCode::CONFLICT, "under-way", detail))
+            Err(Problem::new(Kind::UnderWay, detail))
         }
         Ok(Ok(Settled::Unknown) | Err(_)) => {
             let detail = format!("there is no dead letter {id}");
-            Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail))
+            Err(Problem::new(Kind::NotFound, detail))
         }
         Err(failure) => {
             let detail = format!("the dead letter {id} may not be settled: {failure}");
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            Err(Problem::new(status, "not-settled", detail))
+            Err(Problem::new(Kind::NotSettled, detail))
         }
     }
 }
