@@ -76,7 +76,7 @@ mod component {
 
     impl http_handler::Guest for AdminOperationApi {
         fn openapi() -> String {
-            include_str!("../openapi.yaml").to_owned()
+            rialto_sdk::operators::with_problems(include_str!("../openapi.yaml"))
         }
 
         fn handle(request: http_handler::Request) -> http_handler::Response {

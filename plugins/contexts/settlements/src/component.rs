@@ -113,7 +113,7 @@ rialto_sdk::serves_operators!(http_handler);
 
 impl http_handler::Guest for Settlements {
     fn openapi() -> String {
-        include_str!("../openapi.yaml").to_owned()
+        rialto_sdk::operators::with_problems(include_str!("../openapi.yaml"))
     }
 
     fn handle(request: http_handler::Request) -> http_handler::Response {

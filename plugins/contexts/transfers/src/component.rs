@@ -37,7 +37,7 @@ use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
 use rialto_sdk::documents::{Collection, HostStore, Range, Store, StoredPage};
 use rialto_sdk::logging::{self, Level, subject};
-use rialto_sdk::operators::parameter;
+use rialto_sdk::operators::{parameter, with_problems};
 use rialto_sdk::scheme::{scheme, settings};
 
 const TRANSFERS: Collection<Transfer> = Collection::new(retention::TRANSFERS);
@@ -223,7 +223,7 @@ rialto_sdk::serves_operators!(http_handler);
 
 impl http_handler::Guest for Transfers {
     fn openapi() -> String {
-        include_str!("../openapi.yaml").to_owned()
+        with_problems(include_str!("../openapi.yaml"))
     }
 
     fn handle(request: http_handler::Request) -> http_handler::Response {

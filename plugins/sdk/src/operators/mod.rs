@@ -22,7 +22,7 @@ pub mod version;
 pub use amount::Amount;
 pub use caller::{Caller, Role};
 pub use paging::Paging;
-pub use problem::{Kind, Problem};
+pub use problem::{Kind, Problem, with_problems};
 
 use serde::Serialize;
 
