@@ -44,7 +44,7 @@ pub fn folded(text: &str, width: usize) -> String {
 fn fold(folded: &mut String, line: &str, width: usize) {
     let begins = line.chars().take_while(|c| *c == ' ').count();
     let indent = (begins + FURTHER).min(width / 2);
-    let (mut rest, mut room) = (line, width);
+    let (mut rest, mut room) = (line.trim_end(), width);
     while let Some(at) = break_of(rest, room) {
         folded.push_str(rest[..at].trim_end());
         folded.push('\n');
@@ -64,6 +64,7 @@ fn break_of(line: &str, room: usize) -> Option<usize> {
             '\u{1b}' => is_colour = true,
             'm' if is_colour => is_colour = false,
             _ if is_colour => {}
+            ' ' if columns == room && has_begun => return Some(at),
             _ if columns == room => return Some(blank.unwrap_or(at)),
             c => {
                 columns += 1;
