@@ -2,6 +2,7 @@
 //! What a document gives as an example is taken; what it does not give is made from the schemas, with members
 //! that must be there and no others.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 
 use regex::Regex;
@@ -9,6 +10,10 @@ use serde_json::{Map, Value, json};
 
 /// Schemas inside of each other, at most: one that has itself as a member that must be there has no example.
 const DEPTH_MAX: usize = 32;
+/// Values of one example, at most: types that have themselves as members several times would make very many.
+const VALUES_MAX: u32 = 10_000;
+/// Items of one list, at most.
+const ITEMS_MAX: u64 = 16;
 /// Texts that are tried, in this order, where a schema wants a form and gives no example.
 const TEXTS: [&str; 9] = [
     "1",
@@ -82,7 +87,7 @@ pub fn request(root: &Value, path: &str, item: &Value, method: &str) -> Request 
 pub fn body_of(root: &Value, media: &Value) -> Option<String> {
     let schema = media.get("schema")?;
     let is_binary = resolved(root, schema)["format"] == "binary";
-    let value = given(media).unwrap_or_else(|| value(root, schema, 0));
+    let value = given(media).unwrap_or_else(|| Maker::of(root).value(schema, 0));
     (!is_binary).then(|| format!("{value:#}"))
 }
 
@@ -108,70 +113,95 @@ fn given(of: &Value) -> Option<Value> {
 }
 
 fn parameter_value(root: &Value, parameter: &Value) -> Value {
-    given(parameter).unwrap_or_else(|| value(root, &parameter["schema"], 0))
+    given(parameter).unwrap_or_else(|| Maker::of(root).value(&parameter["schema"], 0))
 }
 
-/// A value of a schema.
-fn value(root: &Value, schema: &Value, depth: usize) -> Value {
-    let schema = resolved(root, schema);
-    if depth > DEPTH_MAX {
-        return Value::Null;
-    }
-    let written = given(schema).or_else(|| {
-        let fixed = schema.get("default").or_else(|| schema.get("const"));
-        fixed.or_else(|| schema["enum"].get(0)).cloned()
-    });
-    if let Some(written) = written {
-        return written;
-    }
-    let parts = items(&schema["allOf"]).map(|part| value(root, part, depth + 1));
-    let one = items(&schema["oneOf"])
-        .chain(items(&schema["anyOf"]))
-        .next();
-    let one = one.map(|one| value(root, one, depth + 1));
-    let mut whole: Vec<Value> = parts.chain(one).collect();
-    let kind = match &schema["type"] {
-        Value::Array(kinds) => kinds.first().and_then(Value::as_str),
-        kind => kind.as_str(),
-    };
-    match kind {
-        Some("object") => whole.push(object(root, schema, depth)),
-        None if schema["properties"].is_object() => whole.push(object(root, schema, depth)),
-        Some("array") => return array(root, schema, depth),
-        Some("string") => return string(schema).into(),
-        Some("boolean") => return true.into(),
-        Some("integer" | "number") => return number(schema),
-        _ => {}
-    }
-    let mut members = Map::new();
-    for part in &whole {
-        let Value::Object(part) = part else {
-            return part.clone();
-        };
-        members.extend(part.clone());
-    }
-    Value::Object(members)
+/// Makes one example of a document's schemas.
+struct Maker<'r> {
+    root: &'r Value,
+    /// Values that may be made yet.
+    left: Cell<u32>,
 }
 
-/// The members that must be there, and those for which somebody wrote an example.
-fn object(root: &Value, schema: &Value, depth: usize) -> Value {
-    let required: Vec<&str> = items(&schema["required"])
-        .filter_map(Value::as_str)
-        .collect();
-    let mut members = Map::new();
-    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-        if required.contains(&name.as_str()) || given(member).is_some() {
-            members.insert(name.clone(), value(root, member, depth + 1));
+impl<'r> Maker<'r> {
+    const fn of(root: &'r Value) -> Self {
+        Self {
+            root,
+            left: Cell::new(VALUES_MAX),
         }
     }
-    Value::Object(members)
-}
 
-fn array(root: &Value, schema: &Value, depth: usize) -> Value {
-    let least = schema["minItems"].as_u64().unwrap_or_default().max(1);
-    let most = schema["maxItems"].as_u64().unwrap_or(least);
-    let one = || value(root, &schema["items"], depth + 1);
-    (0..least.min(most)).map(|_| one()).collect()
+    /// A value of a schema. Null where there is none that is small enough.
+    fn value(&self, schema: &Value, depth: usize) -> Value {
+        let schema = resolved(self.root, schema);
+        let Some(left) = self
+            .left
+            .get()
+            .checked_sub(1)
+            .filter(|_| depth <= DEPTH_MAX)
+        else {
+            return Value::Null;
+        };
+        self.left.set(left);
+        let written = given(schema).or_else(|| {
+            let fixed = schema.get("default").or_else(|| schema.get("const"));
+            fixed.or_else(|| schema["enum"].get(0)).cloned()
+        });
+        if let Some(written) = written {
+            return written;
+        }
+        let parts = items(&schema["allOf"]).map(|part| self.value(part, depth + 1));
+        let one = items(&schema["oneOf"])
+            .chain(items(&schema["anyOf"]))
+            .next();
+        let one = one.map(|one| self.value(one, depth + 1));
+        let mut whole: Vec<Value> = parts.chain(one).collect();
+        let kind = match &schema["type"] {
+            Value::Array(kinds) => kinds.first().and_then(Value::as_str),
+            kind => kind.as_str(),
+        };
+        match kind {
+            Some("object") => whole.push(self.object(schema, depth)),
+            None if schema["properties"].is_object() => whole.push(self.object(schema, depth)),
+            Some("array") => return self.array(schema, depth),
+            Some("string") => return string(schema).into(),
+            Some("boolean") => return true.into(),
+            Some("integer" | "number") => return number(schema),
+            _ => {}
+        }
+        let mut members = Map::new();
+        for part in &whole {
+            let Value::Object(part) = part else {
+                return part.clone();
+            };
+            members.extend(part.clone());
+        }
+        Value::Object(members)
+    }
+
+    /// The members that must be there, and those for which somebody wrote an example.
+    fn object(&self, schema: &Value, depth: usize) -> Value {
+        let required: Vec<&str> = items(&schema["required"])
+            .filter_map(Value::as_str)
+            .collect();
+        let mut members = Map::new();
+        for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+            if required.contains(&name.as_str()) || given(member).is_some() {
+                members.insert(name.clone(), self.value(member, depth + 1));
+            }
+        }
+        Value::Object(members)
+    }
+
+    fn array(&self, schema: &Value, depth: usize) -> Value {
+        let least = schema["minItems"]
+            .as_u64()
+            .unwrap_or_default()
+            .clamp(1, ITEMS_MAX);
+        let most = schema["maxItems"].as_u64().unwrap_or(least);
+        let one = || self.value(&schema["items"], depth + 1);
+        (0..least.min(most)).map(|_| one()).collect()
+    }
 }
 
 fn number(schema: &Value) -> Value {
@@ -226,4 +256,26 @@ fn encoded(text: &str) -> String {
 
 fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_that_has_itself_many_times_ends() {
+        let root = json!({"components": {"schemas": {"A": {
+            "type": "object",
+            "required": ["a", "b", "c"],
+            "properties": {
+                "a": {"$ref": "#/components/schemas/A"},
+                "b": {"type": "array", "items": {"$ref": "#/components/schemas/A"}, "minItems": 1_000_000},
+                "c": {"$ref": "#/components/schemas/A"},
+            },
+        }}}});
+        let media = json!({"schema": {"$ref": "#/components/schemas/A"}});
+        let body = body_of(&root, &media).unwrap_or_default();
+        assert!(body.contains("null"));
+        assert!(body.len() < 4 << 20, "{} bytes", body.len());
+    }
 }
