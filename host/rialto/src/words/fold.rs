@@ -25,8 +25,8 @@ pub fn width() -> usize {
     wide.unwrap_or(WIDTH_MAX).clamp(WIDTH_MIN, WIDTH_MAX)
 }
 
-/// A text with no line of more than `width` columns. A line is broken at a blank, or where there is none in
-/// its second half, anywhere. Colours take no column.
+/// A text with no line of more than `width` columns. A line is broken in its second half: at a blank, else
+/// behind a slash, else behind a hyphen, else where it is full. Colours take no column.
 #[must_use]
 pub fn folded(text: &str, width: usize) -> String {
     let mut folded = String::with_capacity(text.len());
@@ -57,20 +57,27 @@ fn fold(folded: &mut String, line: &str, width: usize) {
 
 /// Where a line of more columns than there is room for is broken, in bytes; none if it fits.
 fn break_of(line: &str, room: usize) -> Option<usize> {
-    let (mut columns, mut is_colour, mut blank) = (0, false, None);
-    let mut has_begun = false;
+    let (mut columns, mut is_colour, mut has_begun) = (0, false, false);
+    let (mut blank, mut slash, mut hyphen) = (None, None, None);
     for (at, c) in line.char_indices() {
         match c {
             '\u{1b}' => is_colour = true,
             'm' if is_colour => is_colour = false,
             _ if is_colour => {}
             ' ' if columns == room && has_begun => return Some(at),
-            _ if columns == room => return Some(blank.unwrap_or(at)),
+            _ if columns == room => {
+                return blank.or(slash).or(hyphen).or(Some(at));
+            }
             c => {
                 columns += 1;
                 has_begun |= c != ' ';
-                if c == ' ' && has_begun && columns > room / 2 {
-                    blank = Some(at);
+                if has_begun && columns > room / 2 {
+                    match c {
+                        ' ' => blank = Some(at),
+                        '/' => slash = Some(at + 1),
+                        '-' => hyphen = Some(at + 1),
+                        _ => {}
+                    }
                 }
             }
         }
@@ -101,6 +108,18 @@ mod tests {
         let lines = folded(&text, 20);
         assert!(lines.lines().all(|line| line.len() <= 20), "{lines}");
         assert_eq!(lines.matches('x').count(), 40);
+    }
+
+    #[test]
+    fn a_long_name_is_broken_behind_a_slash_or_a_hyphen() {
+        assert_eq!(
+            folded("calls a-package/its-function", 20),
+            "calls a-package/\n    its-function"
+        );
+        assert_eq!(
+            folded("sometimes-a-long-word-goes-on", 20),
+            "sometimes-a-long-\n    word-goes-on"
+        );
     }
 
     #[test]
