@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use wasmtime::component::{Func, Instance as WasmInstance, Val};
 use wasmtime::{Engine, Store, Trap};
+use wasmtime_wasi::I32Exit;
 
 use crate::config::EPOCH_TICK_MS;
 use crate::guest::{Guest, Identity};
@@ -113,7 +114,7 @@ impl DerefMut for Lease<'_> {
     }
 }
 
-/// The last that a component said before it trapped.
+/// How a call ended, with the last that the component said before.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct LastWords(pub String);
@@ -130,11 +131,16 @@ impl Instance {
         call(self).map_err(|error| self.with_last_words(error))
     }
 
-    /// The error of a call, with what the component said as an error before it gave up.
+    /// The error of a call, with what the component said as an error before it gave up: to the log, or else
+    /// to its standard error.
     fn with_last_words(&mut self, error: wasmtime::Error) -> wasmtime::Error {
-        let gave_up = error.downcast_ref::<Trap>() == Some(&Trap::UnreachableCodeReached);
-        match self.store.data_mut().last_error.take() {
-            Some(said) if gave_up => error.context(LastWords(said)),
+        let trapped = error.downcast_ref::<Trap>() == Some(&Trap::UnreachableCodeReached);
+        let exited = error.downcast_ref::<I32Exit>().is_some();
+        let guest = self.store.data_mut();
+        let said = guest.last_error.take().or_else(|| guest.last_errors());
+        match said {
+            Some(said) if trapped => error.context(LastWords(format!("trapped: {said}"))),
+            Some(said) if exited => error.context(LastWords(format!("ended itself: {said}"))),
             _ => error,
         }
     }
@@ -254,6 +260,7 @@ impl Member {
         let guest = store.data_mut();
         guest.lines = 0;
         guest.last_error = None;
+        guest.forget_errors();
         // Nobody waits for longer than that; the turn then fails, so the clock decides no verdict.
         let left_us = guest.active.as_ref().and_then(|a| a.turn.left_us());
         let left_ms = left_us.map_or(u64::MAX, |left_us| left_us.div_ceil(1000));
@@ -302,7 +309,7 @@ impl Member {
         if let Some(LastWords(said)) = error.downcast_ref::<LastWords>() {
             return CallFailed {
                 component: self.identity.name.clone(),
-                reason: format!("trapped: {said}"),
+                reason: said.clone(),
             };
         }
         let reason = match error.downcast_ref::<Trap>() {

@@ -41,6 +41,15 @@ pub struct BadApi {
 }
 
 impl Served {
+    /// An API that is not a component's: somebody else routes and handles it, and its document is served
+    /// under this name.
+    ///
+    /// # Errors
+    /// When the document is unusable.
+    pub fn own(name: &str, text: &str) -> Result<Arc<Self>, BadApi> {
+        Self::of(&name.into(), &text.into())
+    }
+
     /// A component's API. One that somebody has already is not read again: a new release mostly leaves it as
     /// it is, and compiling its schemas takes long.
     fn of(component: &Name, text: &Arc<str>) -> Result<Arc<Self>, BadApi> {

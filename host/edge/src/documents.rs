@@ -1,5 +1,7 @@
-//! What an API says of itself: `GET /openapi/<component>.yaml` is the document of a component that
-//! serves on this listener, `GET /openapi/<component>` the same as a page for people.
+//! What APIs say of themselves: `GET /openapi/<component>.yaml` is the document of a component that serves
+//! on this listener, `GET /openapi/<component>` the same as a page for people, and `GET /openapi` lists
+//! them. Nobody is asked who they are: a browser has no token to show, and a document says how an API is
+//! made, not what it holds.
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -7,36 +9,82 @@ use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::Full;
 
 use crate::Api;
+use crate::api::Served;
+use crate::page;
 use crate::service::plain;
 
+/// Where documents are.
+const PLACE: &str = "/openapi";
 /// The page brings its own style, and nothing else is loaded or run.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+const HTML: &[(HeaderName, &str)] = &[
+    (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+];
+const YAML: &[(HeaderName, &str)] = &[(header::CONTENT_TYPE, "application/yaml")];
 
-/// A document or its page, if the path is of one.
-pub(crate) fn serve(api: &Api, head: &Parts) -> Option<Response<Full<Bytes>>> {
-    let file = head.uri.path().strip_prefix("/openapi/")?;
+/// What a path below `/openapi` leads to.
+enum Shown<'a> {
+    /// The list of all.
+    List,
+    /// A page.
+    Page(&'a Served),
+    /// A document.
+    Document(&'a Served),
+}
+
+/// Documents that are to be had on a listener: the host's own API, if that is there, and those of
+/// components.
+fn all<'a>(api: &'a Api, own: Option<&'a Served>) -> impl Iterator<Item = &'a Served> {
+    let components = api.served.iter().map(|served| &**served);
+    own.into_iter().chain(components)
+}
+
+/// What a path leads to. A component's own path goes before the list.
+fn find<'a>(api: &'a Api, own: Option<&'a Served>, path: &str) -> Option<Shown<'a>> {
+    let rest = path.strip_prefix(PLACE)?;
+    if matches!(rest, "" | "/") {
+        let taken = api.served.iter().any(|s| s.document.find(path).is_some());
+        let has_any = all(api, own).next().is_some();
+        return (has_any && !taken).then_some(Shown::List);
+    }
+    let file = rest.strip_prefix('/')?;
     let name = file.strip_suffix(".yaml");
-    let served = api
-        .served
-        .iter()
-        .find(|s| *s.component == *name.unwrap_or(file))?;
+    let served = all(api, own).find(|s| *s.component == *name.unwrap_or(file))?;
+    Some(match name {
+        Some(_) => Shown::Document(served),
+        None => Shown::Page(served),
+    })
+}
+
+/// Whether a document, a page or their list is at this path.
+pub(crate) fn is_at(api: &Api, own: Option<&Served>, path: &str) -> bool {
+    find(api, own, path).is_some()
+}
+
+/// A document, its page or the list, if the path is of one.
+pub(crate) fn serve(
+    api: &Api,
+    own: Option<&Served>,
+    head: &Parts,
+) -> Option<Response<Full<Bytes>>> {
+    let shown = find(api, own, head.uri.path())?;
     if head.method != Method::GET {
         let mut refused = plain(StatusCode::METHOD_NOT_ALLOWED, "GET only");
         let allowed = HeaderValue::from_static("GET");
         refused.headers_mut().insert(header::ALLOW, allowed);
         return Some(refused);
     }
-    let (text, headers): (&str, &[(HeaderName, &'static str)]) = match name {
-        Some(_) => (&served.text, &[(header::CONTENT_TYPE, "application/yaml")]),
-        None => (
-            &served.page,
-            &[
-                (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-                (header::CONTENT_SECURITY_POLICY, POLICY),
-            ],
-        ),
+    let bytes = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+    let (body, headers) = match shown {
+        Shown::List => {
+            let named = all(api, own).map(|s| (&*s.component, &*s.document.title));
+            (page::list(PLACE, named).into(), HTML)
+        }
+        Shown::Page(served) => (bytes(&served.page), HTML),
+        Shown::Document(served) => (bytes(&served.text), YAML),
     };
-    let mut response = Response::new(Full::new(Bytes::copy_from_slice(text.as_bytes())));
+    let mut response = Response::new(Full::new(body));
     for (name, value) in headers {
         let value = HeaderValue::from_static(value);
         response.headers_mut().insert(name.clone(), value);

@@ -18,7 +18,7 @@ pub mod service;
 pub mod spans;
 mod violation;
 
-pub use api::Api;
+pub use api::{Api, Served};
 pub use body::{Memory, Room};
 pub use exporter::Exporter;
 pub use outbound::{BreakerPolicy, Outbound, OutboundLimits, Standing};

@@ -1,12 +1,13 @@
-//! An OpenAPI document as a page for people: operations with their parameters, bodies and answers,
-//! the types that they name, and the errors that the API sends. Plain HTML with its own style: no
-//! script, nothing loaded from elsewhere.
+//! An OpenAPI document as a page for people: operations with their parameters, bodies, answers and an
+//! example, the types that they name, and the errors that the API sends; and a page that lists such pages.
+//! Plain HTML with its own style: no script, nothing loaded from elsewhere.
 //!
 //! Extension of Rialto: `x-rialto-errors` on the document, a list of `{code, name, when}`.
 
 mod html;
 mod schema;
 
+use rialto_openapi::example;
 use serde_json::Value;
 
 use html::Html;
@@ -20,6 +21,39 @@ const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 pub fn render(root: &Value, yaml: &str) -> String {
     let info = &root["info"];
     let title = info["title"].as_str().unwrap_or("API");
+    let mut page = begun(title);
+    page.raw("<p class=\"lead\">").text(word(info, "summary"));
+    page.raw(" Version ").text(word(info, "version")).raw(". ");
+    page.link(yaml, "The document itself").raw(".</p>");
+    page.prose(word(info, "description"));
+    contents(&mut page, root);
+    for (path, method, operation) in operations(root) {
+        one(&mut page, root, path, method, operation);
+        examples(&mut page, root, path, method);
+    }
+    errors(&mut page, root);
+    schema::all(&mut page, root);
+    page.raw("</main></body></html>");
+    page.done()
+}
+
+/// The page that lists APIs, each by its name and its title. Their pages are below `place`.
+pub fn list<'a>(place: &str, apis: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut page = begun("APIs");
+    page.raw("<p class=\"lead\">What is served on this listener.</p>");
+    page.raw("<table><thead><tr><th>API</th><th>As a document</th></tr></thead><tbody>");
+    for (name, title) in apis {
+        let (target, document) = (format!("{place}/{name}"), format!("{name}.yaml"));
+        page.raw("<tr><td>").link(&target, title).raw("</td><td>");
+        page.link(&format!("{place}/{document}"), &document);
+        page.raw("</td></tr>");
+    }
+    page.raw("</tbody></table></main></body></html>");
+    page.done()
+}
+
+/// The beginning of a page, with its title.
+fn begun(title: &str) -> Html {
     let mut page = Html::default();
     page.raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
     page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
@@ -28,18 +62,7 @@ pub fn render(root: &Value, yaml: &str) -> String {
         .raw(STYLE)
         .raw("</style></head><body><main>");
     page.element("h1", title);
-    page.raw("<p class=\"lead\">").text(word(info, "summary"));
-    page.raw(" Version ").text(word(info, "version")).raw(". ");
-    page.link(yaml, "The document itself").raw(".</p>");
-    page.prose(word(info, "description"));
-    contents(&mut page, root);
-    for (path, method, operation) in operations(root) {
-        one(&mut page, root, path, method, operation);
-    }
-    errors(&mut page, root);
-    schema::all(&mut page, root);
-    page.raw("</main></body></html>");
-    page.done()
+    page
 }
 
 /// A member that is a text; nothing if it is none.
@@ -122,21 +145,65 @@ fn one(page: &mut Html, root: &Value, path: &str, method: &str, operation: &Valu
         page.raw("<p>Body, ").code(media_type).raw(": ");
         schema::inline(page, &content["schema"]);
         page.raw("</p>");
-        example(page, &content["example"]);
+        schema::members(page, &content["schema"]);
     }
+    answers(page, root, operation);
+}
+
+fn answers(page: &mut Html, root: &Value, operation: &Value) {
+    let answers = operation["responses"].as_object().into_iter().flatten();
+    let answers: Vec<(&String, &Value)> = answers
+        .map(|(status, answer)| (status, resolved(root, answer)))
+        .collect();
     page.raw("<p>Answers: ");
-    for (n, (status, answer)) in operation["responses"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
+    for (n, (status, answer)) in answers.iter().enumerate() {
         page.raw(if n == 0 { "" } else { "; " })
             .code(status)
             .raw(" ");
-        page.words(word(resolved(root, answer), "description").trim_end_matches('.'));
+        page.words(word(answer, "description").trim_end_matches('.'));
+        if let Some(media) = first_of(answer) {
+            page.raw(": ");
+            schema::inline(page, &media["schema"]);
+        }
     }
     page.raw(".</p>");
+    for (status, answer) in answers {
+        let Some(media) = first_of(answer) else {
+            continue;
+        };
+        if schema::has_members(&media["schema"]) {
+            page.raw("<p>Members of ").code(status).raw(":</p>");
+            schema::members(page, &media["schema"]);
+        }
+    }
+}
+
+/// The first media type of a body or an answer.
+fn first_of(of: &Value) -> Option<&Value> {
+    of["content"].as_object()?.values().next()
+}
+
+/// A request, and the answer to it.
+fn examples(page: &mut Html, root: &Value, path: &str, method: &str) {
+    let item = &root["paths"][path];
+    let request = example::request(root, path, item, method);
+    let mut text = format!("{} {}\n", request.method, request.target);
+    for (name, value) in &request.headers {
+        text.push_str(&format!("{name}: {value}\n"));
+    }
+    if let Some(body) = &request.body {
+        text.push_str(&format!("\n{body}\n"));
+    }
+    page.raw("<p>For example:</p>").element("pre", &text);
+    let answers = item[method]["responses"].as_object();
+    let good =
+        answers.and_then(|answers| answers.iter().find(|(status, _)| status.starts_with('2')));
+    let body =
+        good.and_then(|(_, answer)| example::body_of(root, first_of(resolved(root, answer))?));
+    if let (Some((status, _)), Some(body)) = (good, body) {
+        page.raw("<p>Answered with ").code(status).raw(":</p>");
+        page.element("pre", &body);
+    }
 }
 
 fn example(page: &mut Html, example: &Value) {
@@ -194,12 +261,14 @@ paths:
     put:
       operationId: putThing
       summary: Put a thing.
+      parameters: [{$ref: '#/components/parameters/ID'}]
       requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Thing'}}}}
       responses: {'200': {description: Taken.}}
 components:
   parameters:
     ID: {name: ID, in: path, required: true, description: Which., schema: {type: string, minLength: 1, maxLength: 36}}
   schemas:
+    Nested: {type: object, required: [a], properties: {a: {type: object, required: [b], properties: {b: {type: array, items: {type: object, properties: {c: {type: integer}}}}}}, m: {type: object, additionalProperties: {type: object, properties: {d: {type: boolean}}}}}}
     Thing: {type: object, required: [name], properties: {name: {type: string, enum: [a, b]}, parts: {type: array, items: {$ref: '#/components/schemas/Thing'}, maxItems: 3}}}
 "#;
 
@@ -218,6 +287,41 @@ components:
             "<code>200</code> The <code>thing</code>; <code>4XX</code> Refused.",
             "<code>3100</code></td><td>Generic</td><td>something is wrong",
             "<a href=\"/openapi/x.yaml\">",
+        ] {
+            assert!(page.contains(expected), "{expected}\nis not in\n{page}");
+        }
+    }
+
+    #[test]
+    fn inline_objects_are_shown_with_their_members() {
+        let page = page(SMALL);
+        for expected in [
+            "<code>a</code> <b>required</b></td><td>object",
+            "<code>a.b</code> <b>required</b></td><td>list of object",
+            "<code>a.b[].c</code></td><td>integer",
+            "<code>m.*.d</code></td><td>boolean",
+        ] {
+            assert!(page.contains(expected), "{expected}\nis not in\n{page}");
+        }
+    }
+
+    #[test]
+    fn each_operation_has_an_example() {
+        let page = page(SMALL);
+        for expected in [
+            "<pre>GET /things/example\n</pre>",
+            "<pre>PUT /things/example\nContent-Type: application/json\n\n{\n  &quot;name&quot;: &quot;a&quot;\n}\n</pre>",
+        ] {
+            assert!(page.contains(expected), "{expected}\nis not in\n{page}");
+        }
+    }
+
+    #[test]
+    fn apis_are_listed_with_their_pages_and_documents() {
+        let page = list("/openapi", [("a", "A <one>"), ("b", "Two")].into_iter());
+        for expected in [
+            "<a href=\"/openapi/a\">A &lt;one&gt;</a>",
+            "<a href=\"/openapi/b.yaml\">b.yaml</a>",
         ] {
             assert!(page.contains(expected), "{expected}\nis not in\n{page}");
         }

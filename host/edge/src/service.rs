@@ -73,6 +73,8 @@ pub struct Service {
     engine: Engine,
     runtime: Arc<Runtime>,
     api: Arc<ArcSwap<Api>>,
+    /// An API that somebody else handles on the same listener, whose document is served here.
+    own: Option<Arc<Served>>,
     metrics: Arc<Metrics>,
     spans: Option<Spans>,
     limits: ServiceLimits,
@@ -96,12 +98,35 @@ impl Service {
             engine,
             runtime,
             api,
+            own: None,
             metrics,
             spans,
             limits,
             refusals,
             wording: Semaphore::new(WORDED_AT_A_TIME),
         }
+    }
+
+    /// With the document of an API that somebody else handles on the same listener.
+    #[must_use]
+    pub fn with_own(mut self, own: Arc<Served>) -> Self {
+        self.own = Some(own);
+        self
+    }
+
+    /// Whether the document of an API, its page or the list of them is at this path: for anybody.
+    pub fn has_document(&self, path: &str) -> bool {
+        documents::is_at(&self.api.load(), self.own.as_deref(), path)
+    }
+
+    /// Which media types the component takes that this head is meant for, if its body is said to be of
+    /// another one or of none.
+    pub fn other_media_type(&self, head: &Parts) -> Option<Vec<String>> {
+        let api = self.api.load();
+        let (_, found) = api.find(head.uri.path())?;
+        let operation = found?.operations.get(head.method.as_str())?;
+        let taken = validate::media_type(operation, &head.headers).err()?;
+        Some(taken.to_vec())
     }
 
     /// Whether a request to this path is for a component.
@@ -147,7 +172,7 @@ impl Service {
     ) -> Response<Full<Bytes>> {
         let started = Instant::now();
         let api = self.api.load_full();
-        if let Some(document) = documents::serve(&api, head) {
+        if let Some(document) = documents::serve(&api, self.own.as_deref(), head) {
             return document;
         }
         let Some((served, _)) = api.find(head.uri.path()) else {

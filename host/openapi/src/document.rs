@@ -86,6 +86,8 @@ pub struct Body {
     pub required: bool,
     /// What it must be.
     pub schema: Validator,
+    /// The media types that the document lists, without parameters, in lower case.
+    pub media_types: Vec<String>,
 }
 
 /// An operation.
@@ -309,14 +311,26 @@ fn body_of(root: &Value, body: &Value, at: &str) -> Result<Body, BadDocument> {
     let schema = media
         .and_then(|media| media.get("schema"))
         .ok_or_else(|| bad(at, "the request body has no schema"))?;
+    let essence = |name: &String| {
+        let essence = name.split(';').next().unwrap_or_default();
+        essence.trim().to_ascii_lowercase()
+    };
     Ok(Body {
         required: body["required"].as_bool().unwrap_or(false),
         schema: validator(root, schema, at)?,
+        media_types: content
+            .into_iter()
+            .flat_map(|types| types.keys())
+            .map(essence)
+            .collect(),
     })
 }
 
 /// Compile a schema; its references point into the whole document.
-fn validator(root: &Value, schema: &Value, at: &str) -> Result<Validator, BadDocument> {
+///
+/// # Errors
+/// When it is none; `at` says where it stands.
+pub fn validator(root: &Value, schema: &Value, at: &str) -> Result<Validator, BadDocument> {
     let mut whole = Map::new();
     whole.insert("allOf".into(), json!([schema]));
     if let Some(components) = root.get("components") {

@@ -7,12 +7,16 @@
 //! | how a document becomes routes and validators | [`document`] |
 //! | in which order a request's head is judged | [`head`] |
 //! | how a header, a parameter or a body is judged | [`validate`] |
+//! | what is said of a value that does not fit | `schema` |
 //! | which JSON is taken | [`json`] |
 //! | what can be wrong | [`violation`] |
+//! | how a document's examples are made | [`example`] |
 
 pub mod document;
+pub mod example;
 pub mod head;
 pub mod json;
+mod schema;
 pub mod validate;
 pub mod violation;
 

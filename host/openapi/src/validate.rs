@@ -4,14 +4,13 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
-use jsonschema::ValidationError;
-use jsonschema::error::ValidationErrorKind as Rule;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use crate::document::{In, Operation, Parameter, Versions};
 use crate::json;
+use crate::schema::{REQUIRED, schema_violation, with_all_missing};
 use crate::violation::{Kind, Violation};
 
 /// Pairs of names and values.
@@ -145,17 +144,37 @@ pub fn body(operation: &Operation, bytes: &[u8]) -> Result<Option<String>, Viola
     let text = std::str::from_utf8(bytes).map_err(|e| not_json(format!("is not UTF-8: {e}")))?;
     let value = json::parse(text).map_err(not_json)?;
     if !body.schema.is_valid(&value) {
-        let first = body.schema.iter_errors(&value).next();
-        return Err(match first {
-            Some(error) => schema_violation("body", &error),
+        let mut errors = body.schema.iter_errors(&value);
+        return Err(match errors.next() {
+            Some(error) => with_all_missing(schema_violation("body", &error), errors),
             None => not_json("does not fit".into()),
         });
     }
     Ok(Some(text.to_owned()))
 }
 
+/// Judge whether a body is said to be of a media type that the operation takes. Of a request without a body
+/// nothing is asked. `application/json` stands for all types that are JSON by their name.
+///
+/// # Errors
+/// The types that are taken.
+pub fn media_type<'a>(operation: &'a Operation, headers: &HeaderMap) -> Result<(), &'a [String]> {
+    let Some(body) = &operation.body else {
+        return Ok(());
+    };
+    let mut given = headers.get_all(CONTENT_TYPE).iter();
+    let only = given.next().filter(|_| given.next().is_none());
+    let essence = only.and_then(|value| value.to_str().ok()?.split(';').next());
+    let essence = essence.unwrap_or_default().trim().to_ascii_lowercase();
+    let fits = |taken: &String| {
+        *taken == essence || (taken == "application/json" && essence.ends_with("+json"))
+    };
+    let is_taken = body.media_types.iter().any(fits);
+    is_taken.then_some(()).ok_or(&body.media_types)
+}
+
 fn missing(location: &str) -> Violation {
-    Violation::new(Kind::Missing, location, "is required")
+    Violation::new(Kind::Missing, location, REQUIRED)
 }
 
 fn parameter_value(parameter: &Parameter, location: &str, value: &str) -> Result<(), Violation> {
@@ -217,61 +236,6 @@ fn version(versions: &Versions, location: &str, value: &str) -> Result<(), Viola
     })
 }
 
-/// What a schema violation is called, and where it is.
-fn schema_violation(location: &str, error: &ValidationError<'_>) -> Violation {
-    let pointer = error.instance_path().to_string();
-    let (kind, at, detail) = match error.kind() {
-        Rule::Required { property } => {
-            let name = property.as_str().unwrap_or_default();
-            let at = format!("{pointer}/{name}");
-            (Kind::Missing, at, "is required".to_owned())
-        }
-        Rule::MinItems { limit } | Rule::MinProperties { limit } => {
-            let detail = format!("has fewer than {limit} elements");
-            (Kind::Missing, pointer, detail)
-        }
-        Rule::MaxItems { limit } | Rule::MaxProperties { limit } => {
-            let detail = format!("has more than {limit} elements");
-            (Kind::TooManyElements, pointer, detail)
-        }
-        Rule::AdditionalProperties { unexpected } => {
-            let detail = format!("has the unknown member {}", unexpected.join(", "));
-            (Kind::TooManyElements, pointer, detail)
-        }
-        other => (Kind::Malformed, pointer, wrong(other)),
-    };
-    let location = if at.is_empty() {
-        location.to_owned()
-    } else {
-        format!("{location} {at}")
-    };
-    Violation {
-        kind,
-        location,
-        detail,
-        allowed: Vec::new(),
-    }
-}
-
-/// What is wrong with a value, without the value: it may be secret, and it may be long.
-fn wrong(rule: &Rule) -> String {
-    match rule {
-        Rule::Type { .. } => "is of the wrong JSON type".into(),
-        Rule::Enum { .. } | Rule::Constant { .. } => "is none of the allowed values".into(),
-        Rule::Pattern { .. } => "does not have the required form".into(),
-        Rule::Format { format } => format!("is no {format}"),
-        Rule::MinLength { limit } => format!("is shorter than {limit} characters"),
-        Rule::MaxLength { limit } => format!("is longer than {limit} characters"),
-        Rule::Minimum { limit } | Rule::ExclusiveMinimum { limit } => {
-            format!("is below the limit of {limit}")
-        }
-        Rule::Maximum { limit } | Rule::ExclusiveMaximum { limit } => {
-            format!("is above the limit of {limit}")
-        }
-        other => format!("breaks the schema's `{}`", other.keyword()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
@@ -314,6 +278,56 @@ paths:
         let unsupported = "header Accept: asks for a version that is not supported";
         assert_eq!(judged(&[two, two]), Err(unsupported.to_owned()));
         assert_eq!(judged(&[]), Err("header Accept: is required".to_owned()));
+    }
+
+    const BODY: &str = "
+openapi: 3.1.0
+paths:
+  /a:
+    post:
+      operationId: a
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [b, c, d]
+              properties:
+                b: {type: string, enum: [ONE, TWO]}
+                c: {type: object, required: [e, f]}
+                d: {const: 7}
+";
+
+    #[test]
+    fn a_body_says_of_which_media_type_it_is() {
+        let document = Document::parse(BODY).unwrap();
+        let found = document.find("/a").unwrap();
+        let taken = |lines: &[&'static str]| {
+            let lines = lines
+                .iter()
+                .map(|line| (CONTENT_TYPE, HeaderValue::from_static(line)));
+            let headers: HeaderMap = lines.fold(HeaderMap::new(), |mut all, (name, value)| {
+                all.append(name, value);
+                all
+            });
+            media_type(&found.operations["POST"], &headers).is_ok()
+        };
+        for json in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "a/b+json",
+        ] {
+            assert!(taken(&[json]), "{json}");
+        }
+        for other in [
+            &[][..],
+            &["text/plain"],
+            &[""],
+            &["application/json", "application/json"],
+        ] {
+            assert!(!taken(other), "{other:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //!
 //! The wire form is protobuf's, read as its specification wants: fields in any order, those that are not
 //! known skipped, numbers packed or not, the last one of many counting, messages merged. Stricter than it
-//! is one thing: what is out of range or missing is refused, not cut or made up.
+//! is one thing: what is out of range or missing is refused, not cut or made up. An empty id counts as
+//! missing.
 
 mod decode;
 mod encode;

@@ -117,6 +117,9 @@ pub struct Field {
     pub cardinality: Cardinality,
     /// What it holds.
     pub kind: Kind,
+    /// Whether its texts name something, by the name of the field or of its type in the WIT (`id`, `…-id`,
+    /// `ids`, `…-ids`). Such a text may not be empty.
+    pub is_id: bool,
 }
 
 /// How often a field may be there.

@@ -12,6 +12,12 @@ pub fn camel(kebab: &str) -> String {
     words.collect()
 }
 
+/// Whether what has this name in WIT is an id: `id`, `batch-id`, `ids`, `batch-ids`.
+pub fn is_id(kebab: &str) -> bool {
+    let last = kebab.rsplit('-').next().unwrap_or(kebab);
+    last == "id" || last == "ids"
+}
+
 /// `ledger-account` → `ledger_account`
 pub fn snake(kebab: &str) -> String {
     kebab.to_ascii_lowercase().replace('-', "_")

@@ -79,7 +79,18 @@ impl Deriving<'_> {
             docs,
             cardinality,
             kind,
+            is_id: names::is_id(name) || self.is_id(held),
         })
+    }
+
+    /// Whether the type is an alias that is named as ids are, or stands for one.
+    fn is_id(&self, ty: Type) -> bool {
+        let Type::Id(id) = ty else { return false };
+        let found = &self.resolve.types[id];
+        let TypeDefKind::Type(other) = found.kind else {
+            return false;
+        };
+        found.name.as_deref().is_some_and(names::is_id) || self.is_id(other)
     }
 
     /// What one value of a type is held in. None only with a problem.
@@ -323,6 +334,7 @@ impl Deriving<'_> {
     ) {
         let mut fields = Vec::new();
         for (name, ty, docs) in cases {
+            let is_id = ty.is_some_and(|ty| self.is_id(ty));
             let kind = if let Some(ty) = ty {
                 self.element(place, ty)
             } else {
@@ -337,6 +349,7 @@ impl Deriving<'_> {
                 docs,
                 cardinality: Cardinality::Case,
                 kind,
+                is_id,
             }));
         }
         // A `oneof` shares its message's names.

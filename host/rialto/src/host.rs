@@ -322,7 +322,8 @@ impl Host {
                     bodies: self.shared.bodies.operators.clone(),
                     ..service_limits.clone()
                 };
-                let service = Arc::new(self.service(OPERATORS, limits));
+                let service = self.service(OPERATORS, limits).with_own(ops::document());
+                let service = Arc::new(service);
                 let shared = self.shared.clone();
                 let answer = move |request| {
                     ops::answer(router.clone(), service.clone(), shared.clone(), request)

@@ -1,17 +1,16 @@
 //! Asking a rule again: the same bytes, the same settings, the same input as a receipt names.
 
-use axum::http::StatusCode;
 use rialto_components::rules::{Outcome, Receipt, Unjudged};
 
 use crate::host::Shared;
-use crate::ops::{Again, Problem};
+use crate::ops::{Again, Kind, Problem};
 
 /// Ask again and compare.
 ///
 /// # Errors
 /// When the release or its rule is not there any more, or the receipt was changed.
 pub fn again(shared: &Shared, receipt: &Receipt) -> Result<Again, Problem> {
-    let gone = |what: String| Problem::new(StatusCode::CONFLICT, "not-replayable", what);
+    let gone = |what: String| Problem::new(Kind::NotReplayable, what);
     let current = shared.runtime.current();
     let release = match current.filter(|current| current.number == receipt.release) {
         Some(current) => current,
@@ -43,11 +42,8 @@ pub fn again(shared: &Shared, receipt: &Receipt) -> Result<Again, Problem> {
             means: bound.failing,
         },
         Err(Unjudged::Prevented(reason)) => {
-            return Err(Problem::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "not-now",
-                format!("the rule could not be asked: {reason}; try again"),
-            ));
+            let detail = format!("the rule could not be asked: {reason}; try again");
+            return Err(Problem::new(Kind::NotNow, detail));
         }
     };
     Ok(Again {

@@ -10,11 +10,13 @@ use rialto_engine::history::{Ended, Kind, Record, Step};
 use crate::ops::Story;
 
 mod deliveries;
+mod fold;
 mod receipts;
 mod releases;
 mod wiring;
 
 pub use deliveries::{deliveries, destinations, report};
+pub use fold::{folded, width};
 pub use receipts::receipts;
 pub use releases::{release, release_in_a_list};
 pub use wiring::{calls, scheme, wiring};
@@ -51,7 +53,11 @@ impl Paint {
     }
 }
 
-/// The turns of a story as a tree: what came from outside at the left, what it caused below it.
+/// Columns before a turn: when it began and how long it ran.
+const BEFORE_TURN: usize = 19;
+
+/// The turns of a story as a tree: what came from outside at the left, what it caused below it. Two columns
+/// of numbers stand before each turn, with their units above them.
 pub fn story(story: &Story, colours: bool) -> String {
     let paint = Paint(colours);
     let mut text = String::new();
@@ -73,6 +79,15 @@ pub fn story(story: &Story, colours: bool) -> String {
             instant(first_at)
         ))
     );
+    let release = first.release;
+    let _ = writeln!(
+        text,
+        "{}",
+        paint.dim(&format!(
+            "{:>8} {:>9} turn of release {release}, and what it did",
+            "at, ms", "ran, µs"
+        ))
+    );
     let known: HashMap<TurnId, usize> =
         turns.iter().enumerate().map(|(n, t)| (t.turn, n)).collect();
     let mut children: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
@@ -84,7 +99,8 @@ pub fn story(story: &Story, colours: bool) -> String {
     let mut roots = children.get(&None).cloned().unwrap_or_default();
     roots.sort_by_key(|&n| (turns[n].at, turns[n].turn));
     for root in roots {
-        branch(&mut text, turns, &children, root, "", first_at, &paint);
+        let base = (first_at, release);
+        branch(&mut text, turns, &children, root, "", base, &paint);
     }
     text
 }
@@ -95,7 +111,7 @@ fn branch(
     children: &BTreeMap<Option<usize>, Vec<usize>>,
     at: usize,
     indent: &str,
-    first_at: u64,
+    (first_at, release): (u64, u64),
     paint: &Paint,
 ) {
     let turn = &turns[at];
@@ -111,25 +127,36 @@ fn branch(
         Ended::Failed(why) => paint.red(&format!("  FAILED: {why}")),
         Ended::Parked(why) => paint.red(&format!("  PARKED: {why}")),
     };
+    let after = format!("+{}", turn.at.0.saturating_sub(first_at));
+    // Of another release than the one in the heading.
+    let other = if turn.release == release {
+        String::new()
+    } else {
+        paint.dim(&format!("  release {}", turn.release))
+    };
     let _ = writeln!(
         text,
-        "{} {indent}{sign} {} {}  {}{ended}",
-        paint.dim(&format!(
-            "{:>8} ms",
-            format!("+{}", turn.at.0.saturating_sub(first_at))
-        )),
+        "{} {indent}{sign} {} {}{other}{ended}",
+        paint.dim(&format!("{after:>8} {:>9}", turn.took_us)),
         paint.bold(&turn.component),
         paint.cyan(&turn.function),
-        paint.dim(&format!("{} µs, release {}", turn.took_us, turn.release)),
     );
     let inner = format!("{indent}  ");
     for step in &turn.steps {
-        let _ = writeln!(text, "{:>11} {inner}{}", "", words(step, paint));
+        let _ = writeln!(text, "{:BEFORE_TURN$}{inner}{}", "", words(step, paint));
     }
     let mut below = children.get(&Some(at)).cloned().unwrap_or_default();
     below.sort_by_key(|&n| (turns[n].at, turns[n].turn));
     for child in below {
-        branch(text, turns, children, child, &inner, first_at, paint);
+        branch(
+            text,
+            turns,
+            children,
+            child,
+            &inner,
+            (first_at, release),
+            paint,
+        );
     }
 }
 
@@ -139,7 +166,11 @@ fn words(step: &Step, paint: &Paint) -> String {
             component,
             function,
             took_us,
-        } => format!("calls {function} of {component} ({took_us} µs)"),
+        } => match function.strip_prefix(&**component) {
+            // `quoting/get-agreement` says whose it is.
+            Some(rest) if rest.starts_with('/') => format!("calls {function} ({took_us} µs)"),
+            _ => format!("calls {function} of {component} ({took_us} µs)"),
+        },
         Step::Published { event, to } => {
             format!("publishes {} to {}", paint.cyan(event), to.join(", "))
         }

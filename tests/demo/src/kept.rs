@@ -34,18 +34,14 @@ impl Kept {
         json!({"kept": {"listeners": self.listeners, "fsps": fsps, "store": self.store}})
     }
 
-    /// For a person, with what to do next.
-    pub fn print(&self, scheme: &Path) -> Result<(), out::Unwritten> {
+    /// For a person.
+    pub fn print(&self) -> Result<(), out::Unwritten> {
         out::line("")?;
         let fsps = self.fsps.iter().map(|(name, url)| (name, url));
         for (name, url) in self.listeners.iter().chain(fsps) {
             out::line(format_args!("{name:<12} {url}"))?;
         }
-        let (scheme, store) = (scheme.display(), self.store.display());
-        out::line(format_args!("store        {store}"))?;
-        out::line(format_args!(
-            "look with    rialto events <id> --at {scheme} --state {store}"
-        ))?;
+        out::line(format_args!("store        {}", self.store.display()))?;
         out::line("stop with Ctrl-C")
     }
 }

@@ -12,6 +12,13 @@ use serde_json::{Value, json};
 const CONTEXT: &str = "accounts-and-balances";
 const COLLECTION: &str = "accounts";
 
+/// The first column's heading.
+const HEADING: &str = "account, in minor units";
+/// What the sums stand beside.
+const SUM: &str = "sum of all accounts";
+/// Columns of a row besides the account.
+const NUMBERS: usize = 2 + 1 + 14 + 1 + 14 + 1 + 12;
+
 /// Accounts with their debits and credits, in minor units.
 pub struct Ledger(BTreeMap<String, (i128, i128)>);
 
@@ -46,27 +53,60 @@ impl Ledger {
         Value::Object(accounts.collect())
     }
 
-    /// A table of this ledger and a later one: credits minus debits, in minor units.
-    pub fn beside(&self, later: &Self) -> String {
-        let mut text = String::new();
-        let _ = writeln!(
-            text,
-            "  {:<36} {:>14} {:>14} {:>12}",
-            "account (minor units)", "before", "after", "change"
-        );
-        for (id, (debits, credits)) in &later.0 {
-            let (was_debits, was_credits) = self.0.get(id).copied().unwrap_or_default();
-            let (was, is) = (was_credits - was_debits, credits - debits);
-            let change = is - was;
-            let change = if change == 0 {
-                String::new()
-            } else {
-                format!("{change:+}")
+    /// What [`Self::json`] has written.
+    ///
+    /// # Errors
+    /// When it is no JSON, or an amount is none.
+    pub fn from_json(text: &str) -> anyhow::Result<Self> {
+        let accounts: Value = serde_json::from_str(text)?;
+        let accounts = accounts.as_object().context("a ledger is an object")?;
+        let both = accounts.iter().map(|(id, balance)| {
+            let amount = |side: &str| -> anyhow::Result<i128> {
+                let text = balance[side].as_str().unwrap_or_default();
+                text.parse().with_context(|| format!("the {side} of {id}"))
             };
-            let _ = writeln!(text, "  {id:<36} {was:>14} {is:>14} {change:>12}");
+            Ok((id.clone(), (amount("debits")?, amount("credits")?)))
+        });
+        both.collect::<anyhow::Result<_>>().map(Self)
+    }
+
+    /// A table of this ledger and a later one, in so many columns: credits minus debits of the accounts that
+    /// have changed, in minor units, and how many have not.
+    pub fn beside(&self, later: &Self, columns: usize) -> String {
+        let net = |ledger: &Self, id: &str| {
+            let (debits, credits) = ledger.0.get(id).copied().unwrap_or_default();
+            credits - debits
+        };
+        let all = later.0.keys().map(|id| (id, net(self, id), net(later, id)));
+        let (changed, same): (Vec<_>, Vec<_>) = all.partition(|(_, was, is)| was != is);
+        let widest = changed.iter().map(|(id, ..)| id.len()).max().unwrap_or(0);
+        let room = columns.saturating_sub(NUMBERS);
+        let width = widest.clamp(HEADING.len(), room.max(HEADING.len()));
+        let mut text = String::new();
+        let mut row = |id: &str, was: &str, is: &str, change: &str| {
+            // One that is too long has a line of its own.
+            let id = if id.len() > width {
+                let _ = writeln!(text, "  {id}");
+                ""
+            } else {
+                id
+            };
+            let row = format!("  {id:<width$} {was:>14} {is:>14} {change:>12}");
+            let _ = writeln!(text, "{}", row.trim_end());
+        };
+        row(HEADING, "before", "after", "change");
+        for (id, was, is) in &changed {
+            row(
+                id,
+                &was.to_string(),
+                &is.to_string(),
+                &format!("{:+}", is - was),
+            );
         }
         let sum = |ledger: &Self| -> i128 { ledger.0.values().map(|(d, c)| c - d).sum() };
-        let _ = writeln!(text, "  {:<36} {:>14} {:>14}", "sum", sum(self), sum(later));
+        let (was, is) = (sum(self).to_string(), sum(later).to_string());
+        row(SUM, &was, &is, "");
+        let _ = writeln!(text, "  and {} accounts that have not changed", same.len());
         text
     }
 }

@@ -1,9 +1,12 @@
 //! The demonstration: a host on an embedded store, two simulated FSPs, one payment, and its story:
-//! every HTTP message, every turn with the component that ran it, the ledger before and after.
+//! every HTTP message, every turn with the component that ran it, the ledger before and after, and what to
+//! try next.
 
 mod kept;
 mod ledger;
+mod next;
 mod payment;
+mod story;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,13 +21,14 @@ use rialto::ops::Story;
 use rialto::{out, words};
 use rialto_manifest::Manifest;
 use rialto_simulator::PaymentOutcome;
-use rialto_simulator::transcript::{Style, Transcript};
+use rialto_simulator::transcript::Transcript;
 use rialto_telemetry::logs::{self, Format};
-use serde_json::json;
 
 use kept::Kept;
 use ledger::Ledger;
+use next::Running;
 use payment::{Order, Scene};
+use story::Told;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -49,6 +53,18 @@ struct Arguments {
     /// How much is paid.
     #[arg(long, default_value = "12.5")]
     amount: String,
+    /// How many columns the story may have, 60 to 120; the terminal's unless said.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(60..=120))]
+    columns: Option<u16>,
+    /// Tell a story again that `--json` has written, and run nothing.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "state"])]
+    again: Option<PathBuf>,
+}
+
+impl Arguments {
+    fn columns(&self) -> usize {
+        self.columns.map_or_else(words::width, usize::from)
+    }
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -56,6 +72,22 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<u8> {
+    if let Some(file) = &arguments.again {
+        let told = Told::read(file)?;
+        if arguments.json {
+            told.print_json(None)?;
+        } else {
+            told.print(arguments.columns())?;
+            next::print(&arguments.scheme, None, arguments.columns())?;
+        }
+        return Ok(0);
+    }
+    // Before anything is read or compiled: somebody looks at an empty screen.
+    let (scheme, amount) = (arguments.scheme.display(), &arguments.amount);
+    out::note(format_args!(
+        "one payment of {amount} in the scheme {scheme}: a host, two simulated FSPs\n\
+         starting the host: it compiles the scheme's components, which takes some seconds"
+    ));
     let manifest = match Manifest::load(&arguments.scheme) {
         Ok(manifest) => manifest,
         Err(problems) => {
@@ -99,26 +131,36 @@ fn tell(
     let before = Ledger::read(host)?;
     let outcome = runtime.block_on(scene.pay(&order));
     quiet(host)?;
-    let after = Ledger::read(host)?;
-    let stories = stories(host, &scene, &outcome)?;
-    let messages = Transcript::new(scene.recordings()).of_payment(&outcome);
-    let ledgers = (&before, &after);
+    let told = Told {
+        messages: Transcript::new(scene.recordings()).of_payment(&outcome),
+        stories: stories(host, &scene, &outcome)?,
+        before,
+        after: Ledger::read(host)?,
+        outcome,
+    };
     let kept = arguments.keep.then(|| Kept::of(host, &scene, state));
     if arguments.json {
-        print_json(&messages, &stories, ledgers, kept.as_ref(), &outcome)?;
+        told.print_json(kept.as_ref())?;
     } else {
-        print_story(&messages, &stories, ledgers, &outcome)?;
+        told.print(arguments.columns())?;
+        let columns = arguments.columns();
+        let running = Running {
+            store: state,
+            transfer: &told.outcome.transfer_id,
+        };
+        let running = arguments.keep.then_some(&running);
+        next::print(&arguments.scheme, running, columns)?;
         if let Some(kept) = kept {
-            kept.print(&arguments.scheme)?;
+            kept.print()?;
         }
     }
     if !arguments.keep {
         runtime.block_on(scene.close());
     }
-    if outcome.is_committed() {
+    if told.outcome.is_committed() {
         Ok(())
     } else {
-        let reason = outcome.failure.as_ref().map(|f| f.reason());
+        let reason = told.outcome.failure.as_ref().map(|f| f.reason());
         bail!("the payment failed: {}", reason.unwrap_or_default());
     }
 }
@@ -160,54 +202,4 @@ fn stories(host: &Host, scene: &Scene, outcome: &PaymentOutcome) -> anyhow::Resu
         }
     }
     Ok(stories)
-}
-
-fn print_story(
-    messages: &Transcript,
-    stories: &[Story],
-    (before, after): (&Ledger, &Ledger),
-    outcome: &PaymentOutcome,
-) -> anyhow::Result<()> {
-    out::line("\nWhat the FSPs saw: every HTTP message\n")?;
-    let mut text = Vec::new();
-    messages.write(&mut text, Style::for_people(&std::io::stdout()))?;
-    out::text(String::from_utf8_lossy(&text))?;
-    out::line("\nWhat the host did: every turn, and the component that ran it\n")?;
-    for story in stories {
-        out::line(words::story(story, words::colours()))?;
-    }
-    out::line("The ledger, before and after\n")?;
-    out::text(before.beside(after))?;
-    out::line(format_args!(
-        "\ntransfer {} is {} after {:.1} ms",
-        outcome.transfer_id,
-        outcome.transfer_state.as_deref().unwrap_or("not there"),
-        outcome.total_ms
-    ))?;
-    Ok(())
-}
-
-fn print_json(
-    messages: &Transcript,
-    stories: &[Story],
-    (before, after): (&Ledger, &Ledger),
-    kept: Option<&Kept>,
-    outcome: &PaymentOutcome,
-) -> anyhow::Result<()> {
-    let mut text = Vec::new();
-    messages.write_json_lines(&mut text)?;
-    out::text(String::from_utf8_lossy(&text))?;
-    for story in stories {
-        for turn in &story.turns {
-            out::json(&json!({"subject": story.subject, "turn": turn}))?;
-        }
-    }
-    out::json(&json!({"ledgerBefore": before.json()}))?;
-    out::json(&json!({"ledgerAfter": after.json()}))?;
-    if let Some(kept) = kept {
-        out::json(&kept.json())?;
-    }
-    // The last line in any case: who waits for the outcome waits for it.
-    out::json(outcome)?;
-    Ok(())
 }

@@ -1,8 +1,9 @@
 //! The transcript: the messages of one payment, told as a story.
 //!
 //! ```text
-//!   1  payerfsp → hub       GET /parties/MSISDN/27713803912         202     1.8 ms
-//!   2  hub → payeefsp       GET /parties/MSISDN/27713803912         202     0.2 ms
+//!      from → to            message                          answer      ms
+//!   1  payerfsp → hub       GET /parties/MSISDN/27713803912     202     1.8
+//!   2  hub → payeefsp       GET /parties/MSISDN/27713803912     202     0.2
 //! ```
 
 use std::fmt::Write as _;
@@ -20,6 +21,11 @@ mod redaction;
 
 use redaction::Aliases;
 
+/// Columns before a body, and for the sign of what is cut.
+const BESIDE_BODY: usize = 6;
+/// Columns of a line besides its route and its message: number, answer, time, and blanks between.
+const BESIDE_MESSAGE: usize = 3 + 2 + 2 + 2 + 6 + 2 + 6;
+
 /// How a transcript looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
@@ -27,8 +33,10 @@ pub struct Style {
     pub colour: bool,
     /// With bodies, abridged.
     pub bodies: bool,
-    /// With the times that answers took.
+    /// With the times that answers took, and a heading that has their unit.
     pub times: bool,
+    /// How many columns a line may have; as many as it needs unless said.
+    pub columns: Option<usize>,
     /// With ids, times and secrets replaced by names, so that two runs read alike.
     pub redacted: bool,
 }
@@ -42,8 +50,24 @@ impl Style {
             colour,
             bodies: true,
             times: true,
+            columns: None,
             redacted: false,
         }
+    }
+
+    /// In so many columns: what is longer is cut.
+    #[must_use]
+    pub fn within(self, columns: usize) -> Self {
+        Self {
+            columns: Some(columns),
+            ..self
+        }
+    }
+
+    /// How many characters there are beside so many, at most `most`.
+    fn beside(self, taken: usize, most: usize) -> usize {
+        let room = self.columns.map_or(most, |all| all.saturating_sub(taken));
+        room.min(most)
     }
 
     /// For comparing: nothing that differs between two runs of the same story.
@@ -52,6 +76,7 @@ impl Style {
             colour: false,
             bodies: true,
             times: false,
+            columns: None,
             redacted: true,
         }
     }
@@ -117,25 +142,43 @@ impl Transcript {
     /// Writes the story for people.
     pub fn write(&self, out: &mut impl Write, style: Style) -> io::Result<()> {
         let mut aliases = Aliases::default();
-        let rows: Vec<Row> = self
+        let mut rows: Vec<Row> = self
             .messages
             .iter()
-            .map(|message| Row::of(message, style.redacted.then_some(&mut aliases)))
+            .map(|message| Row::of(message, style, &mut aliases))
             .collect();
         let widest = |of: fn(&Row) -> &str| rows.iter().map(|r| of(r).chars().count()).max();
         let route_width = widest(|row| &row.route).unwrap_or(0);
         let what_width = widest(|row| &row.what).unwrap_or(0);
+        let what_width = style.beside(BESIDE_MESSAGE + route_width, what_width);
+        for row in &mut rows {
+            // One column is the sign's.
+            if row.what.chars().count() > what_width {
+                cut(&mut row.what, what_width.saturating_sub(1));
+            }
+        }
+        let paint = |colour| if style.colour { colour } else { Colour::None };
+        if style.times {
+            let heading = format!(
+                "     {:<route_width$}  {:<what_width$}  {:>6}  {:>6}",
+                "from → to", "message", "answer", "ms"
+            );
+            writeln!(out, "{}", paint(Colour::Dim).on(&heading))?;
+        }
         for (number, (row, message)) in rows.iter().zip(&self.messages).enumerate() {
-            let paint = |colour| if style.colour { colour } else { Colour::None };
             let mut line = format!(
                 "{:>3}  {}  {}  {}",
                 number + 1,
                 paint(Colour::Cyan).on(&format!("{:<route_width$}", row.route)),
                 paint(row.colour).on(&format!("{:<what_width$}", row.what)),
-                paint(row.ending_colour).on(&row.ending),
+                paint(row.ending_colour).on(&if style.times {
+                    format!("{:>6}", row.ending)
+                } else {
+                    row.ending.clone()
+                }),
             );
             if style.times {
-                let took = format!("{:>6.1} ms", message.took_us as f64 / 1000.0);
+                let took = format!("{:>6.1}", message.took_us as f64 / 1000.0);
                 let _ = write!(line, "  {}", paint(Colour::Dim).on(&took)); // a String takes all
             }
             writeln!(out, "{}", line.trim_end())?;
@@ -165,7 +208,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(message: &Recorded, aliases: Option<&mut Aliases>) -> Self {
+    fn of(message: &Recorded, style: Style, aliases: &mut Aliases) -> Self {
         let (from, to) = ends(message);
         let (ending, ending_colour) = match &message.ending {
             Ending::Pending => ("...".to_owned(), Colour::Yellow),
@@ -175,18 +218,14 @@ impl Row {
         };
         let mut what = format!("{} {}", message.method, message.path);
         let mut body = abridged(&message.body);
-        if let Some(aliases) = aliases {
+        if style.redacted {
             what = aliases.replace(&what);
             body = aliases.replace(&body);
         }
-        let cut = body
-            .char_indices()
-            .nth(TRANSCRIPT_BODY_CHARS_MAX)
-            .map(|(place, _)| place);
-        if let Some(cut) = cut {
-            body.truncate(cut);
-            body.push('…');
-        }
+        cut(
+            &mut body,
+            style.beside(BESIDE_BODY, TRANSCRIPT_BODY_CHARS_MAX),
+        );
         let colour = match message.method {
             _ if message.path.ends_with("/error") => Colour::Red,
             Method::PUT | Method::PATCH => Colour::Blue,
@@ -200,6 +239,15 @@ impl Row {
             ending_colour,
             body,
         }
+    }
+}
+
+/// Leave the first characters of a text, with a sign where it is cut.
+fn cut(text: &mut String, chars_max: usize) {
+    let place = text.char_indices().nth(chars_max).map(|(place, _)| place);
+    if let Some(place) = place {
+        text.truncate(place);
+        text.push('…');
     }
 }
 
@@ -308,14 +356,17 @@ mod tests {
     #[test]
     fn a_story_is_numbered_aligned_and_abridged() {
         let plain = Style {
-            colour: false,
             bodies: false,
             times: true,
             redacted: false,
+            ..Style::for_snapshots()
         };
         let expected = format!(
-            "  1  payerfsp → hub  POST /quotes{pad}  202     1.8 ms\n  2  hub → payerfsp  PUT /quotes/{ID}  202     1.8 ms\n",
-            pad = " ".repeat(36),
+            "     from → to       message{}  answer      ms\n\
+             \x20 1  payerfsp → hub  POST /quotes{}     202     1.8\n\
+             \x20 2  hub → payerfsp  PUT /quotes/{ID}     202     1.8\n",
+            " ".repeat(41),
+            " ".repeat(36),
         );
         assert_eq!(told(&story(), plain), expected);
         let with_bodies = told(
@@ -329,6 +380,14 @@ mod tests {
             with_bodies.contains(r#""ilpPacket":"AAAAAAAAAAAA…""#),
             "{with_bodies}"
         );
+        let narrow = Style {
+            bodies: true,
+            ..plain
+        };
+        let narrow = told(&story(), narrow.within(60));
+        let widths = narrow.lines().map(|line| line.chars().count());
+        assert_eq!(widths.max(), Some(60), "{narrow}");
+        assert!(narrow.contains("PUT /quotes/85feac2f-3…"), "{narrow}");
     }
 
     #[test]
@@ -342,9 +401,9 @@ mod tests {
     fn colour_comes_only_when_asked_for() {
         let coloured = Style {
             colour: true,
-            bodies: true,
             times: true,
             redacted: false,
+            ..Style::for_snapshots()
         };
         assert!(told(&story(), coloured).contains('\u{1b}'));
         assert!(

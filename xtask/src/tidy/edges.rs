@@ -59,6 +59,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-grpc",
             "rialto-ledger",
             "rialto-manifest",
+            "rialto-openapi",
             "rialto-proto",
             "rialto-signatures",
             "rialto-simulator",

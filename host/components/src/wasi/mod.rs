@@ -11,6 +11,7 @@
 mod clocks;
 mod random;
 mod streams;
+mod tail;
 
 use rialto_engine::Name;
 use wasmtime::component::{HasSelf, Linker, ResourceTable};
@@ -95,6 +96,18 @@ impl Wasi {
 }
 
 impl Guest {
+    /// What was said last on standard error is said no more: another call begins.
+    pub(crate) fn forget_errors(&mut self) {
+        if let Some(wasi) = &mut self.wasi {
+            wasi.ended.forget_errors();
+        }
+    }
+
+    /// What this call has said last on standard error.
+    pub(crate) fn last_errors(&self) -> Option<String> {
+        self.wasi.as_ref()?.ended.last_errors()
+    }
+
     /// Only components that import WASI are linked to it, and their stores have it.
     fn wasi(&mut self) -> &mut Wasi {
         self.wasi

@@ -19,6 +19,7 @@ use wasmtime_wasi::p2::{
 };
 use wasmtime_wasi::runtime::poll_noop;
 
+use super::tail::Tail;
 use crate::guest::Guest;
 
 use now_or_later::poll::{Host as Poll, HostPollable as OnePoll};
@@ -28,6 +29,9 @@ use now_or_later::streams::{HostInputStream as Input, HostOutputStream as Output
 const LINE_BYTES_MAX: usize = 1_024;
 /// Bytes that one write may bring.
 const WRITE_BYTES_MAX: usize = 64 << 10;
+
+/// What the log calls standard error.
+const STDERR: &str = "stderr";
 
 /// The part of a [`Guest`] in which resources are.
 pub(super) struct Table;
@@ -55,7 +59,7 @@ impl Line {
     }
 }
 
-/// Lines that have ended and are not in the log yet: the store whose turn they belong to takes them there.
+/// What the streams of one store share: lines that have ended and are not in the log yet: the store whose turn they belong to takes them there.
 #[derive(Clone, Default)]
 pub(super) struct Ended(Arc<Mutex<Queue>>);
 
@@ -64,9 +68,21 @@ struct Queue {
     lines: Vec<Line>,
     /// Lines beyond those that a turn may log, which are not even kept until then.
     beyond: u32,
+    /// The end of what this call has written to standard error.
+    errors: Tail,
 }
 
 impl Ended {
+    /// Another call begins.
+    pub(super) fn forget_errors(&self) {
+        self.0.lock().errors.clear();
+    }
+
+    /// What this call has written to standard error last.
+    pub(super) fn last_errors(&self) -> Option<String> {
+        self.0.lock().errors.words()
+    }
+
     fn add(&self, line: Line) {
         let mut queue = self.0.lock();
         if queue.lines.len() < limits::LINES_PER_TURN_MAX as usize {
@@ -96,6 +112,9 @@ struct Lines {
 
 impl Lines {
     fn take(&mut self, bytes: &[u8]) {
+        if self.stream == STDERR {
+            self.ended.0.lock().errors.push(bytes);
+        }
         for &byte in bytes {
             if byte != b'\n' {
                 self.line.push(byte);
@@ -198,7 +217,7 @@ impl stdout::Host for Guest {
 
 impl stderr::Host for Guest {
     fn get_stderr(&mut self) -> wasmtime::Result<Resource<DynOutputStream>> {
-        self.lines("stderr")
+        self.lines(STDERR)
     }
 }
 

@@ -94,6 +94,28 @@ fn a_context_that_would_wait_fails_its_turn_at_once_and_the_next_one_works() {
     assert_eq!(world.order("environment").unwrap(), "0 0");
 }
 
+const PANIC: &str =
+    "trapped: thread 'main' (1) panicked at src/lib.rs:7:9: division by zero, in the third share";
+const TRAP: &str =
+    "trapped: it reached code that it calls unreachable (a panic, in most languages)";
+
+#[test]
+fn a_panic_without_the_sdk_is_the_reason_of_a_context_s_failure() {
+    let world = World::new(&release(vec![as_context()], Vec::new()), 16);
+    // An instance is kept after a call that went well, and what it said in that one is forgotten.
+    assert_eq!(world.order("mutter").unwrap(), "muttered");
+    assert_eq!(world.failure("trap"), ("asker".into(), TRAP.into()));
+    assert_eq!(world.failure("panic"), ("asker".into(), PANIC.into()));
+    let gave_up = "ended itself: no third share";
+    assert_eq!(world.failure("give-up"), ("asker".into(), gave_up.into()));
+}
+
+#[test]
+fn a_panic_without_the_sdk_is_in_the_rule_s_receipt() {
+    let panicked = Ready::new(&as_rule("panic")).ask(0).outcome;
+    assert_eq!(panicked, Err(Unjudged::Failed(PANIC.to_owned())));
+}
+
 /// What a problem of the asker says.
 fn not_granted(interface: &str, grant: &str) -> String {
     let help =

@@ -1,4 +1,5 @@
-//! Types: in a word or two where they are used, and as tables of their members at the end.
+//! Types: in a word or two where they are used, and as tables of their members, at the end where they have
+//! a name.
 
 use serde_json::Value;
 
@@ -18,29 +19,74 @@ pub(super) fn all(page: &mut Html, root: &Value) {
     for (name, schema) in schemas {
         page.heading("h3", &format!("schema-{name}"), name);
         page.prose(word(schema, "description"));
-        match schema["properties"].as_object() {
-            Some(members) => {
-                let required: Vec<&str> = items(&schema["required"])
-                    .filter_map(Value::as_str)
-                    .collect();
-                page.raw("<table><thead><tr><th>Member</th><th>Type</th><th>Meaning</th></tr></thead><tbody>");
-                for (name, member) in members {
-                    page.raw("<tr><td>").code(name);
-                    page.required(required.contains(&name.as_str()));
-                    page.raw("</td><td>");
-                    inline(page, member);
-                    page.raw("</td><td>");
-                    page.words(word(member, "description")).raw("</td></tr>");
-                }
-                page.raw("</tbody></table>");
-            }
-            None => {
-                page.raw("<p>");
-                inline(page, schema);
-                page.raw("</p>");
-            }
+        if has_members(schema) {
+            members(page, schema);
+        } else {
+            page.raw("<p>");
+            inline(page, schema);
+            page.raw("</p>");
         }
     }
+}
+
+/// Whether a type has members of its own, at any depth: not only those of types that have a name.
+pub(super) fn has_members(schema: &Value) -> bool {
+    let inner = |name: &str| schema.get(name).is_some_and(has_members);
+    schema["properties"].is_object()
+        || inner("items")
+        || inner("additionalProperties")
+        || combined(schema).any(has_members)
+}
+
+/// The members of a type as a table; those of objects without a name below theirs, with all names on the
+/// way: `a.b`, `a[].b` in a list, `a.*.b` where every member is such an object. Nothing if there are none.
+pub(super) fn members(page: &mut Html, schema: &Value) {
+    if !has_members(schema) {
+        return;
+    }
+    page.raw("<table><thead><tr><th>Member</th><th>Type</th><th>Meaning</th></tr></thead><tbody>");
+    rows(page, "", schema);
+    page.raw("</tbody></table>");
+}
+
+/// The rows of a type whose members' names begin with `before`.
+fn rows(page: &mut Html, before: &str, schema: &Value) {
+    let required: Vec<&str> = items(&schema["required"])
+        .filter_map(Value::as_str)
+        .collect();
+    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+        let path = match before {
+            "" => name.clone(),
+            before => format!("{before}.{name}"),
+        };
+        page.raw("<tr><td>").code(&path);
+        page.required(required.contains(&name.as_str()));
+        page.raw("</td><td>");
+        inline(page, member);
+        page.raw("</td><td>");
+        page.words(word(member, "description")).raw("</td></tr>");
+        rows(page, &path, member);
+    }
+    if schema["items"].is_object() {
+        rows(page, &format!("{before}[]"), &schema["items"]);
+    }
+    if schema["additionalProperties"].is_object() {
+        let all = if before.is_empty() { "*" } else { ".*" };
+        rows(
+            page,
+            &format!("{before}{all}"),
+            &schema["additionalProperties"],
+        );
+    }
+    for one in combined(schema) {
+        rows(page, before, one);
+    }
+}
+
+/// The types that a type is combined of.
+fn combined(schema: &Value) -> impl Iterator<Item = &Value> {
+    let hows = ["oneOf", "anyOf", "allOf"].into_iter();
+    hows.flat_map(|how| items(&schema[how]))
 }
 
 /// A type in a word or two.

@@ -22,6 +22,9 @@ const ITEM: usize = 2 * size_of::<Value>();
 /// What a member of a record takes besides the letters of its name.
 const MEMBER: usize = 2 * size_of::<(u64, String, Value)>() + 4 * size_of::<u64>();
 
+/// What is wrong with an id that is missing or empty, which is the same on the wire.
+const EMPTY_ID: &str = "is empty, and an id is not";
+
 /// The memory that a message of so many bytes may take while it is read and handled, its own bytes included.
 #[must_use]
 pub const fn room(length: usize) -> usize {
@@ -130,7 +133,8 @@ impl Reader<'_> {
         }
         let (field, held) = last.ok_or_else(|| misfit("none of its cases is set"))?;
         self.member(field)?;
-        let value = within(&field.name, self.single(field, &held, depth))?;
+        let value = self.single(field, &held, depth);
+        let value = within(&field.name, value.and_then(|value| field.judged(value)))?;
         let bare = matches!(&field.kind, Kind::Message(name) if name == EMPTY);
         if bare && message.form == Form::Variant {
             return Ok(Value::String(field.wit.clone()));
@@ -155,7 +159,7 @@ impl Reader<'_> {
             }
             Cardinality::One | Cardinality::Case => self.single(field, &found, depth),
         };
-        within(&field.name, read)
+        within(&field.name, read.and_then(|value| field.judged(value)))
     }
 
     /// A value that is there once, however often it was sent.
@@ -226,6 +230,21 @@ impl Reader<'_> {
             })?;
         }
         scalar_value(scalar, held)
+    }
+}
+
+impl Field {
+    /// The field's value, if no id in it is empty: nothing has an empty id.
+    fn judged(&self, value: Value) -> Result<Value, Misfit> {
+        let is_empty = |value: &Value| self.is_id && value.as_str() == Some("");
+        if is_empty(&value) {
+            return Err(misfit(EMPTY_ID));
+        }
+        let items = value.as_array().into_iter().flatten();
+        match items.clone().position(is_empty) {
+            Some(place) => within(place, Err(misfit(EMPTY_ID))),
+            None => Ok(value),
+        }
     }
 }
 

@@ -37,7 +37,11 @@ struct Calls {
 }
 
 fn calls() -> Calls {
-    let files: Vec<File> = crate::support::under(&Lock::default(), CALLS).files;
+    calls_of(CALLS)
+}
+
+fn calls_of(wit: &str) -> Calls {
+    let files: Vec<File> = crate::support::under(&Lock::default(), wit).files;
     let folder = tempfile::TempDir::new().expect("a folder can be made");
     let path = folder.path().join("googles.proto");
     std::fs::write(&path, GOOGLES).expect("a file can be written");
@@ -150,6 +154,55 @@ fn a_bad_request_names_its_field() {
     let told = calls.text("google.rpc.Status", &refusal.details);
     let violation = "field_violations:[{field:\"one\",description:\"256 is more than 255\"}]";
     assert!(told.contains(violation), "{told}");
+}
+
+/// Ids by their own names, by those of aliases of aliases, in lists, options and cases; and what is none.
+const IDS: &str = "package a:ids@0.1.0;
+    interface types { type book-id = string; }
+    interface find {
+        use types.{book-id};
+        type novel-id = book-id;
+        variant which { any, one(novel-id), word(string) }
+        record request {
+            request-id: string, id: option<string>, first: novel-id, others: list<book-id>,
+            paid: string, ids: list<string>, which: which, names: list<string>,
+        }
+        find: func(request: request) -> bool;
+    }
+    interface get { get: func(book: u8, book-id: string) -> string; }";
+
+#[test]
+fn an_id_that_is_empty_or_missing_is_refused_with_its_field() {
+    let calls = calls_of(IDS);
+    let asked = |method: &str, text: &str| {
+        let method = calls.method(method);
+        let bytes = calls.bytes(&method.input, text);
+        let misfit = calls.codec.arguments(method, &bytes).err()?;
+        assert_eq!(Refusal::from(&misfit).code, Code::InvalidArgument);
+        Some(misfit.to_string())
+    };
+    let good = "request_id: \"r\" first: \"f\" which: { word: \"\" } names: \"\"";
+    assert_eq!(asked("Find", good), None);
+    assert_eq!(asked("Get", "book_id: \"b\""), None);
+    let all = format!("{good} id: \"i\" others: [\"o\"] ids: [\"i\"]");
+    assert_eq!(asked("Find", &all), None);
+    let refused = |text: &str, at: &str| {
+        let said = asked("Find", text);
+        assert_eq!(
+            said,
+            Some(format!("{at}: is empty, and an id is not")),
+            "{text}"
+        );
+    };
+    refused(&good.replace("\"r\"", "\"\""), "request_id");
+    refused(&good.replace("request_id: \"r\"", ""), "request_id");
+    refused(&good.replace("\"f\"", "\"\""), "first");
+    refused(&format!("{good} id: \"\""), "id");
+    refused(&format!("{good} others: [\"o\", \"\"]"), "others.1");
+    refused(&format!("{good} ids: \"\""), "ids.0");
+    refused(&good.replace("word", "one"), "which.one");
+    let said = asked("Get", "book: 1");
+    assert_eq!(said.as_deref(), Some("book_id: is empty, and an id is not"));
 }
 
 #[test]

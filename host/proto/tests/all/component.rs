@@ -13,8 +13,13 @@ const DELETE: &str = "rialto:scheduling/delete-schedule-reminder@0.1.0";
 const EARLIER: &str = "rialto:scheduling/get-earlier-work@0.1.0";
 
 fn component() -> Component {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/plugins/scheduling.wasm");
-    let bytes = std::fs::read(path).expect("scheduling.wasm: run `cargo xtask build`");
+    built("scheduling")
+}
+
+fn built(name: &str) -> Component {
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/plugins");
+    let bytes = std::fs::read(plugins.join(format!("{name}.wasm")));
+    let bytes = bytes.expect("it is built: run `cargo xtask build`");
     Component::read(&bytes).expect("it is a component")
 }
 
@@ -59,6 +64,25 @@ fn a_component_gives_what_the_contracts_give_that_it_was_built_from() {
         .find(|file| file.package == "rialto.scheduling.v0_1");
     assert_eq!(files.len(), 1);
     assert_eq!(Some(&files[0]), expected, "words, numbers and all");
+}
+
+/// A component's own type says that it is an alias: no contract is needed to know an id.
+#[test]
+fn a_component_says_which_of_its_texts_are_ids() {
+    let component = built("participant-lifecycle-management");
+    let interface = "rialto:participant-lifecycle-management/get-participant-info@0.1.0";
+    let lock = own::lock().expect("it can be read");
+    let exported = component.exported(interface, &none(), &lock);
+    let files = exported.expect("it has a call").files;
+    let files = files.expect("it fits the lock");
+    let messages = files.iter().flat_map(|file| &file.messages);
+    let fields = messages.flat_map(|message| &message.fields);
+    let asked: Vec<bool> = fields
+        .filter(|field| field.wit == "participant")
+        .map(|field| field.is_id)
+        .collect();
+    // Of whoever is asked about, and of the answer.
+    assert_eq!(asked, [true, true]);
 }
 
 #[test]

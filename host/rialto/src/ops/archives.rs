@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use rialto_engine::store::Receipt;
 use rialto_store_sqlite::retention::{Archive, RetentionError};
 use serde::{Deserialize, Serialize};
 
+use super::problem::Kind;
 use super::{Host, Problem, Story, blocking};
 use crate::host::Shared;
 
@@ -70,7 +70,7 @@ impl ShownArchive {
 impl From<RetentionError> for Problem {
     fn from(error: RetentionError) -> Self {
         let detail = format!("{:#}", anyhow::Error::from(error));
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "archive", detail)
+        Self::new(Kind::Archive, detail)
     }
 }
 

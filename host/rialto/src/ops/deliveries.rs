@@ -2,11 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use rialto_engine::{Decision, Engine, Failure, Letters, Reply, Timestamp};
 use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
+use super::problem::Kind;
 use super::taken::{Body, By};
 use super::{Host, Problem, blocking};
 use crate::audit::{Deed, Who};
@@ -118,6 +118,6 @@ fn retried(engine: &Engine, letters: &Letters) -> Result<usize, Problem> {
     let settled = outcome.map(|reply| reply.downcast::<usize>().map_or(0, |count| *count));
     settled.map_err(|failure| {
         let detail = format!("the dead letters may not be settled: {failure}");
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-settled", detail)
+        Problem::new(Kind::NotSettled, detail)
     })
 }

@@ -13,7 +13,8 @@ use rialto_engine::{Decision, Engine, Failure, Reply, Settled};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::taken::{Asked, At, By, Sent};
+use super::problem::Kind;
+use super::taken::{Asked, At, By, Optional};
 use super::{Host, Problem, archives, blocking, done_or};
 use crate::audit::{Deed, Entry, Who};
 use crate::host::Shared;
@@ -218,7 +219,7 @@ pub(super) async fn receipts(
         for stored in receipts_about(&shared, &id)? {
             let receipt: Receipt = serde_json::from_str(&stored.body).map_err(|e| {
                 let detail = format!("the receipt {} cannot be read: {e}", stored.id);
-                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "receipt", detail)
+                Problem::new(Kind::Receipt, detail)
             })?;
             let again = ask.again.then(|| crate::replay::again(&shared, &receipt));
             filed.push(FiledReceipt {
@@ -267,11 +268,10 @@ pub(super) async fn documents(
         let found = shared
             .engine
             .inspect(&component, &collection, &range, scan.limit)
-            .map_err(|e| Problem::new(StatusCode::BAD_REQUEST, "bad-scan", e.to_string()))?;
+            .map_err(|e| Problem::new(Kind::BadScan, e.to_string()))?;
         let shown = found.into_iter().map(|document| {
-            let body = RawValue::from_string(document.body.to_string()).map_err(|e| {
-                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "document", e.to_string())
-            })?;
+            let body = RawValue::from_string(document.body.to_string())
+                .map_err(|e| Problem::new(Kind::Document, e.to_string()))?;
             Ok(Shown {
                 id: document.id.to_string(),
                 version: document.version,
@@ -332,24 +332,23 @@ fn letter(engine: &Engine, id: u64) -> Result<Option<ShownLetter>, Problem> {
 fn no_letter(id: u64) -> Problem {
     let detail =
         format!("there is no dead letter {id}; `rialto dead-letters` lists those that there are");
-    Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
+    Problem::new(Kind::NotFound, detail)
 }
 
 pub(super) async fn settle_dead_letter(
     State(shared): Host,
     By(caller): By,
     At((id, verb)): At<(u64, String)>,
-    Sent(body): Sent,
+    Optional(Reason { note }): Optional<Reason>,
 ) -> Result<StatusCode, Problem> {
     let (decision, action) = match verb.as_str() {
         "retry" => (Decision::Retry, "dead-letter-retry"),
         "drop" => (Decision::Drop, "dead-letter-drop"),
         _ => {
             let detail = "a dead letter can be given `retry` or `drop`";
-            return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail));
+            return Err(Problem::new(Kind::NotFound, detail));
         }
     };
-    let Reason { note } = reason(&body)?;
     blocking(&shared.clone().changes, move || {
         let found = letter(&shared.engine, id)?;
         let about = found.map_or_else(|| format!("dead letter {id}"), |letter| letter.words());
@@ -360,17 +359,6 @@ pub(super) async fn settle_dead_letter(
         Ok(StatusCode::NO_CONTENT)
     })
     .await
-}
-
-/// A body that says no more than why, or nothing.
-fn reason(body: &[u8]) -> Result<Reason, Problem> {
-    if body.is_empty() {
-        return Ok(Reason::default());
-    }
-    serde_json::from_slice(body).map_err(|error| {
-        let detail = format!("the body is `{{\"note\": \"why\"}}` or nothing: {error}");
-        Problem::new(StatusCode::BAD_REQUEST, "malformed", detail)
-    })
 }
 
 fn settled(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> {
@@ -386,13 +374,12 @@ fn settled(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> 
         Ok(Ok(Settled::Done)) => Ok(()),
         Ok(Ok(Settled::UnderWay)) => {
             let detail = format!("the dead letter {id} is being retried or dropped right now");
-            Err(Problem::new(StatusCode::CONFLICT, "under-way", detail))
+            Err(Problem::new(Kind::UnderWay, detail))
         }
         Ok(Ok(Settled::Unknown) | Err(_)) => Err(no_letter(id)),
         Err(failure) => {
             let detail = format!("the dead letter {id} may not be settled: {failure}");
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            Err(Problem::new(status, "not-settled", detail))
+            Err(Problem::new(Kind::NotSettled, detail))
         }
     }
 }

@@ -1,12 +1,13 @@
-//! The operators' API: health, metrics, releases, dead letters, and what happened. Health and
-//! metrics are open, but for names in metrics; everything else needs an operator's token, and the role for
-//! it. What is changed here is kept in the audit log, with who did it, and so is what was refused to an
+//! The operators' API: health, metrics, releases, dead letters, and what happened. Health, metrics (but for
+//! names in them) and the documents of APIs are open; everything else needs an operator's token, and the role
+//! for it. What is changed here is kept in the audit log, with who did it, and so is what was refused to an
 //! operator.
 
 mod archives;
 mod deliveries;
 pub mod health;
 mod inspect;
+mod own;
 mod problem;
 mod releases;
 mod taken;
@@ -15,14 +16,15 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post, put};
+use axum::routing::MethodRouter;
 use bytes::Bytes;
 use http_body_util::Full;
-use rialto_edge::Service;
+use hyper::body::Body as _;
 use rialto_edge::pace::Arriving;
+use rialto_edge::{Served, Service};
 use rialto_manifest::operator::Role;
 use rialto_store_sqlite::Outcome;
 use rialto_telemetry::metrics::in_text_format;
@@ -38,7 +40,7 @@ pub use deliveries::{Retried, Retry, ShownPause};
 pub use inspect::{
     Again, Collections, Destination, FiledReceipt, Reason, Shown, ShownLetter, Story,
 };
-pub use problem::Problem;
+pub use problem::{Kind, Problem};
 pub use releases::{Change, Proposal, Swap};
 
 /// What the audit log calls what somebody wanted to do without the role for it.
@@ -48,6 +50,10 @@ const REFUSED: &str = "role-missing";
 const BODY_BYTES_MAX: usize = 64 << 20;
 
 type Host = State<Arc<Shared>>;
+
+/// Whether a request brings a body.
+#[derive(Clone, Copy)]
+struct HasBody(bool);
 
 /// First segments of the paths below. On the operators' listener no component may serve others like them.
 const OWN: [&str; 14] = [
@@ -72,58 +78,70 @@ pub fn reserved(listener: &str) -> &'static [&'static str] {
     if listener == OPERATORS { &OWN } else { &[] }
 }
 
+/// Routes, each with its methods: the router, and the list that the document is compared with.
+macro_rules! routes {
+    ($list:ident $router:ident $($path:literal $($method:ident $handler:expr),+;)*) => {
+        #[cfg(test)]
+        const $list: &[(&str, &str)] = &[$($(($path, stringify!($method)),)+)*];
+
+        fn $router() -> Router<Arc<Shared>> {
+            Router::new()$(.route($path, MethodRouter::new()$(.$method($handler))+))*
+        }
+    };
+}
+
+routes! {
+    OPEN open
+    "/health/live" get health::live;
+    "/health/ready" get health::ready;
+    "/metrics" get metrics;
+}
+
+routes! {
+    CLOSED closed
+    "/releases" get releases::list, post releases::apply;
+    "/releases/plan" post releases::plan;
+    "/releases/{number}" get releases::show;
+    "/releases/{number}/diff/{other}" get releases::difference;
+    "/releases/{number}/approve" post releases::approve;
+    "/releases/{number}/rollback" post releases::rollback;
+    "/rules/{name}/swap" post releases::swap;
+    "/components/{digest}" put releases::component;
+    "/archives" get archives::list;
+    "/events/{id}" get inspect::events;
+    "/refusals" get inspect::refusals;
+    "/receipts/{id}" get inspect::receipts;
+    "/documents" get inspect::collections;
+    "/documents/{component}/{collection}" get inspect::documents;
+    "/destinations" get inspect::destinations;
+    "/audit-log" get inspect::audit;
+    "/dead-letters" get inspect::dead_letters;
+    "/dead-letters/paused" get deliveries::paused;
+    "/dead-letters/retry" post deliveries::retry;
+    "/dead-letters/{id}" get inspect::dead_letter;
+    "/dead-letters/{id}/{verb}" post inspect::settle_dead_letter;
+}
+
 /// The routes.
 pub fn router(shared: Arc<Shared>) -> Router {
-    let closed = Router::new()
-        .route("/releases", get(releases::list).post(releases::apply))
-        .route("/releases/plan", post(releases::plan))
-        .route("/releases/{number}", get(releases::show))
-        .route("/releases/{number}/diff/{other}", get(releases::difference))
-        .route("/releases/{number}/approve", post(releases::approve))
-        .route("/releases/{number}/rollback", post(releases::rollback))
-        .route("/rules/{name}/swap", post(releases::swap))
-        .route("/components/{digest}", put(releases::component))
-        .route("/archives", get(archives::list))
-        .route("/events/{id}", get(inspect::events))
-        .route("/refusals", get(inspect::refusals))
-        .route("/receipts/{id}", get(inspect::receipts))
-        .route("/documents", get(inspect::collections))
-        .route(
-            "/documents/{component}/{collection}",
-            get(inspect::documents),
-        )
-        .route("/destinations", get(inspect::destinations))
-        .route("/audit-log", get(inspect::audit))
-        .route("/dead-letters", get(inspect::dead_letters))
-        .route("/dead-letters/paused", get(deliveries::paused))
-        .route("/dead-letters/retry", post(deliveries::retry))
-        .route("/dead-letters/{id}", get(inspect::dead_letter))
-        .route(
-            "/dead-letters/{id}/{verb}",
-            post(inspect::settle_dead_letter),
-        )
+    let closed = closed()
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn_with_state(shared.clone(), authorize));
-    Router::new()
-        .route("/health/live", get(health::live))
-        .route("/health/ready", get(health::ready))
-        .route("/metrics", get(metrics))
+    open()
         .merge(closed)
-        .fallback(async || {
-            Problem::new(
-                StatusCode::NOT_FOUND,
-                "not-found",
-                "there is nothing at this path",
-            )
-        })
+        .fallback(async || Problem::new(Kind::NotFound, "there is nothing at this path"))
         .method_not_allowed_fallback(async || {
             Problem::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "method-not-allowed",
+                Kind::MethodNotAllowed,
                 "this path does not take this method",
             )
         })
         .with_state(shared)
+}
+
+/// The document of this API, to be served with those of components.
+pub fn document() -> Arc<Served> {
+    own::document()
 }
 
 /// Where each listener but the operators' says how the host is, unless a component serves that path there.
@@ -150,16 +168,27 @@ pub async fn answer(
     shared: Arc<Shared>,
     mut request: http::Request<hyper::body::Incoming>,
 ) -> Response {
+    if service.has_document(request.uri().path()) {
+        let answer = service.answer(request, None).await;
+        return answer.map(axum::body::Body::new);
+    }
+    let has_body = !request.body().is_end_stream();
     if service.serves(request.uri().path()) {
         let caller = match caller_of(&shared, request.headers()) {
             Ok(caller) => caller,
             Err(refusal) => return refusal.into_response(),
         };
+        let (head, body) = request.into_parts();
+        if let Some(taken) = service.other_media_type(&head).filter(|_| has_body) {
+            return own::another_media_type(&taken).into_response();
+        }
+        request = http::Request::from_parts(head, body);
         // The token is between the operator and the host: no component sees it.
         request.headers_mut().remove(header::AUTHORIZATION);
         let answer = service.answer(request, Some(caller.to_component())).await;
         return answer.map(axum::body::Body::new);
     }
+    request.extensions_mut().insert(HasBody(has_body));
     let pace = shared.pace;
     let arriving = |body| axum::body::Body::new(Arriving::new(body, pace));
     match router.oneshot(request.map(arriving)).await {
@@ -182,7 +211,7 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
             role.name(),
             caller.name
         );
-        let problem = Problem::new(StatusCode::FORBIDDEN, "role-missing", detail);
+        let problem = Problem::new(Kind::RoleMissing, detail);
         if role == Role::Reader {
             return problem.into_response();
         }
@@ -195,6 +224,11 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
         });
         let refused: Result<(), Problem> = kept.await;
         return refused.into_response();
+    }
+    if matches!(request.extensions().get(), Some(HasBody(true)))
+        && let Err(problem) = own::media_type(&method, &path, request.headers())
+    {
+        return problem.into_response();
     }
     request.extensions_mut().insert(caller);
     next.run(request).await
@@ -222,8 +256,7 @@ struct Unauthorized;
 impl IntoResponse for Unauthorized {
     fn into_response(self) -> Response {
         let detail = "show a token of the store's folder, `operator.token` or `operators/NAME.token`: `Authorization: Bearer …`";
-        let mut refused =
-            Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).into_response();
+        let mut refused = Problem::new(Kind::Unauthorized, detail).into_response();
         refused.headers_mut().insert(
             header::WWW_AUTHENTICATE,
             header::HeaderValue::from_static("Bearer"),
@@ -270,8 +303,7 @@ async fn blocking<T: Send + 'static>(
     places: &Arc<Semaphore>,
     run: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    let internal =
-        |error: String| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error);
+    let internal = |error: String| Problem::new(Kind::Internal, error);
     let place = places.clone().acquire_owned().await;
     let place = place.map_err(|error| internal(error.to_string()))?;
     let ran = tokio::task::spawn_blocking(move || {

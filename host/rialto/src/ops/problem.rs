@@ -1,4 +1,5 @@
-//! Errors of the operators' API: RFC 9457 problem details.
+//! Problems: every kind that the operators' API answers with, and how one is told (RFC 9457). Components have
+//! kinds of their own on the same listener.
 
 use axum::Json;
 use axum::http::{StatusCode, header};
@@ -8,34 +9,96 @@ use serde_json::json;
 
 use crate::releases::Refused;
 
+/// How the `type` of every problem begins.
+const TYPE: &str = "urn:rialto:problem:";
+
+macro_rules! kinds {
+    ($($kind:ident $status:ident $name:literal $when:literal,)*) => {
+        /// What kind of problem. Names and statuses are a contract: clients tell problems apart by them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Kind {
+            $(#[doc = $when] $kind,)*
+        }
+
+        impl Kind {
+            /// All of them, by status.
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// The end of the problem's `type`, after `urn:rialto:problem:`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)* }
+            }
+
+            /// When it is told.
+            #[must_use]
+            pub const fn when(self) -> &'static str {
+                match self { $(Self::$kind => $when,)* }
+            }
+
+            /// HTTP's status.
+            #[must_use]
+            pub const fn status(self) -> StatusCode {
+                match self { $(Self::$kind => StatusCode::$status,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    Malformed BAD_REQUEST "malformed" "The request is not of the form that the API's document says.",
+    BadDigest BAD_REQUEST "bad-digest" "The path names no digest.",
+    DigestMismatch BAD_REQUEST "digest-mismatch" "The bytes have another digest than the path says.",
+    BadScan BAD_REQUEST "bad-scan" "Documents cannot be looked for like that.",
+    Unauthorized UNAUTHORIZED "unauthorized" "No operator's token was shown.",
+    RoleMissing FORBIDDEN "role-missing" "The operator has not the role.",
+    OwnRelease FORBIDDEN "own-release" "Nobody approves a release that they made.",
+    NobodyNamed FORBIDDEN "nobody-named" "A second person is needed, and the operator's document names nobody.",
+    NotFound NOT_FOUND "not-found" "There is nothing at this path, or no dead letter of this id.",
+    ReleaseUnknown NOT_FOUND "release-unknown" "There is no release of this number.",
+    RuleUnknown NOT_FOUND "rule-unknown" "The current release has no rule of this name.",
+    MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed" "The path does not take this method.",
+    ReleaseMoved CONFLICT "release-moved" "Another release is current than the one that the change is meant for.",
+    ReleaseWaits CONFLICT "release-waits" "The release waits for the approval of a second person.",
+    ReleaseNotWaiting CONFLICT "release-not-waiting" "The release does not wait for an approval.",
+    ComponentMissing CONFLICT "component-missing" "A component has not been sent.",
+    UnderWay CONFLICT "under-way" "The dead letter is being retried or dropped right now.",
+    NotReplayable CONFLICT "not-replayable" "A rule cannot be asked again as its receipt says.",
+    TooLarge PAYLOAD_TOO_LARGE "too-large" "The body is too long.",
+    MediaType UNSUPPORTED_MEDIA_TYPE "media-type" "The body is not said to be of a media type that is taken.",
+    ReleaseUnfit UNPROCESSABLE_ENTITY "release-unfit" "The release does not fit: `problems` has each problem.",
+    Internal INTERNAL_SERVER_ERROR "internal" "The host could not do it; its words say whether something may have changed.",
+    Store INTERNAL_SERVER_ERROR "store" "The store could not be read or written.",
+    Archive INTERNAL_SERVER_ERROR "archive" "An archive could not be read.",
+    Receipt INTERNAL_SERVER_ERROR "receipt" "A receipt in the store cannot be read.",
+    Document INTERNAL_SERVER_ERROR "document" "A document in the store cannot be read.",
+    NotSettled SERVICE_UNAVAILABLE "not-settled" "Whether the decision about dead letters is kept is not known.",
+    NotNow SERVICE_UNAVAILABLE "not-now" "A rule could not be asked now; try again.",
+}
+
 /// What went wrong, as an operator's client gets it.
 #[derive(Debug)]
 pub struct Problem {
-    status: StatusCode,
-    kind: &'static str,
+    kind: Kind,
     detail: String,
     problems: Vec<String>,
 }
 
 impl Problem {
-    /// A problem of a stable kind.
-    pub fn new(status: StatusCode, kind: &'static str, detail: impl Into<String>) -> Self {
+    /// A problem of a kind.
+    pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
         Self {
-            status,
             kind,
             detail: detail.into(),
             problems: Vec::new(),
         }
     }
-}
 
-impl Problem {
     /// What the audit log says of it.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        let Self { kind, detail, .. } = self;
-        let reason = format!("{kind}: {detail}");
-        if self.status.is_server_error() {
+        let reason = format!("{}: {}", self.kind.name(), self.detail);
+        if self.kind.status().is_server_error() {
             Outcome::Failed(reason)
         } else {
             Outcome::Refused(reason)
@@ -46,18 +109,18 @@ impl Problem {
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         let detail = refused.to_string();
-        let (status, kind) = match &refused {
-            Refused::Unfit(_) => (StatusCode::UNPROCESSABLE_ENTITY, "release-unfit"),
-            Refused::Unknown(_) => (StatusCode::NOT_FOUND, "release-unknown"),
-            Refused::NoRule(_) => (StatusCode::NOT_FOUND, "rule-unknown"),
-            Refused::Moved { .. } => (StatusCode::CONFLICT, "release-moved"),
-            Refused::Waits(_) => (StatusCode::CONFLICT, "release-waits"),
-            Refused::NotWaiting(_) => (StatusCode::CONFLICT, "release-not-waiting"),
-            Refused::OwnRelease { .. } => (StatusCode::FORBIDDEN, "own-release"),
-            Refused::Unnamed(_) => (StatusCode::FORBIDDEN, "nobody-named"),
-            Refused::Failed(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        let kind = match &refused {
+            Refused::Unfit(_) => Kind::ReleaseUnfit,
+            Refused::Unknown(_) => Kind::ReleaseUnknown,
+            Refused::NoRule(_) => Kind::RuleUnknown,
+            Refused::Moved { .. } => Kind::ReleaseMoved,
+            Refused::Waits(_) => Kind::ReleaseWaits,
+            Refused::NotWaiting(_) => Kind::ReleaseNotWaiting,
+            Refused::OwnRelease { .. } => Kind::OwnRelease,
+            Refused::Unnamed(_) => Kind::NobodyNamed,
+            Refused::Failed(_) => Kind::Internal,
         };
-        let mut problem = Self::new(status, kind, detail);
+        let mut problem = Self::new(kind, detail);
         if let Refused::Unfit(problems) = refused {
             problem.problems = problems;
         }
@@ -67,26 +130,45 @@ impl From<Refused> for Problem {
 
 impl From<rialto_engine::store::StoreError> for Problem {
     fn from(error: rialto_engine::store::StoreError) -> Self {
-        Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "store",
-            error.to_string(),
-        )
+        Self::new(Kind::Store, error.to_string())
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
+        let status = self.kind.status();
         let mut body = json!({
-            "type": format!("urn:rialto:problem:{}", self.kind),
-            "title": self.status.canonical_reason().unwrap_or_default(),
-            "status": self.status.as_u16(),
+            "type": format!("{TYPE}{}", self.kind.name()),
+            "title": status.canonical_reason().unwrap_or_default(),
+            "status": status.as_u16(),
             "detail": self.detail,
         });
         if !self.problems.is_empty() {
             body["problems"] = json!(self.problems);
         }
         let media_type = [(header::CONTENT_TYPE, "application/problem+json")];
-        (self.status, media_type, Json(body)).into_response()
+        (status, media_type, Json(body)).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_operators_page_lists_every_kind_with_its_status() {
+        let page = include_str!("../../../../docs/operators.md");
+        for kind in Kind::ALL {
+            let row = format!("| {} | `{}` | ", kind.status().as_u16(), kind.name());
+            assert!(page.contains(&row), "docs/operators.md has no {row}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_in_the_order_of_their_statuses_and_have_names_of_their_own() {
+        assert!(Kind::ALL.is_sorted_by_key(|kind| kind.status().as_u16()));
+        let names: std::collections::BTreeSet<_> =
+            Kind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(names.len(), Kind::ALL.len());
     }
 }

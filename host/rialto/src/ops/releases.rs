@@ -10,7 +10,8 @@ use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
-use super::taken::{At, Body, By, Sent};
+use super::problem::Kind;
+use super::taken::{At, Body, By, Optional, Sent};
 use super::{Host, Problem, blocking, done_or};
 use crate::audit::{Deed, Who};
 use crate::host::Shared;
@@ -127,9 +128,9 @@ pub(super) async fn approve(
     State(shared): Host,
     By(caller): By,
     At(number): At<u64>,
-    Sent(body): Sent,
+    Optional(wanted): Optional<Change>,
 ) -> Result<Json<Applied>, Problem> {
-    let Change { expected, note } = change(&body)?;
+    let Change { expected, note } = wanted;
     blocking(&shared.clone().changes, move || {
         let about = format!("release {number}");
         let deed = Deed::new("release-approve", &about).because(&note);
@@ -145,9 +146,9 @@ pub(super) async fn rollback(
     State(shared): Host,
     By(caller): By,
     At(number): At<u64>,
-    Sent(body): Sent,
+    Optional(wanted): Optional<Change>,
 ) -> Result<Json<Applied>, Problem> {
-    let Change { expected, note } = change(&body)?;
+    let Change { expected, note } = wanted;
     blocking(&shared.clone().changes, move || {
         let who = Who::from(&caller);
         let about = format!("release {number}");
@@ -163,17 +164,6 @@ pub(super) async fn rollback(
         })
     })
     .await
-}
-
-/// A body that says no more than which release must be current, and why; or nothing.
-fn change(body: &[u8]) -> Result<Change, Problem> {
-    if body.is_empty() {
-        return Ok(Change::default());
-    }
-    serde_json::from_slice(body).map_err(|error| {
-        let detail = format!("the body is `{{\"expected\": N, \"note\": \"why\"}}`, a part of it, or nothing: {error}");
-        Problem::new(StatusCode::BAD_REQUEST, "malformed", detail)
-    })
 }
 
 /// Change releases, and keep who did it and what came of it.
@@ -232,17 +222,13 @@ pub(super) async fn component(
     let wanted: Digest = digest
         .parse()
         .map_err(|e: rialto_components::digest::NoDigest| {
-            Problem::new(StatusCode::BAD_REQUEST, "bad-digest", e.to_string())
+            Problem::new(Kind::BadDigest, e.to_string())
         })?;
     blocking(&shared.clone().changes, move || {
         let actual = Digest::of(&bytes);
         if actual != wanted {
             let detail = format!("these bytes have the digest {actual}");
-            return Err(Problem::new(
-                StatusCode::BAD_REQUEST,
-                "digest-mismatch",
-                detail,
-            ));
+            return Err(Problem::new(Kind::DigestMismatch, detail));
         }
         // One that is there already stays as it is: nothing is changed.
         let digest = wanted.to_string();
@@ -273,5 +259,5 @@ fn not_sent(whose: &str, digest: &impl std::fmt::Display) -> Problem {
     let detail = format!(
         "the component of the {whose} ({digest}) has not been sent: PUT /components/{digest}"
     );
-    Problem::new(StatusCode::CONFLICT, "component-missing", detail)
+    Problem::new(Kind::ComponentMissing, detail)
 }

@@ -1,17 +1,20 @@
 //! What is taken from a request. What does not fit is answered with a problem, as everything else is.
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
-use super::Problem;
+use super::problem::Kind;
+use super::{Problem, own};
 use crate::operators::Caller;
 
-/// A body of JSON.
+/// A body of JSON, as the API's document has it.
 pub(super) struct Body<T>(pub T);
+
+/// The same, of which nothing need be sent.
+pub(super) struct Optional<T>(pub T);
 
 /// All bytes of a body.
 pub(super) struct Sent(pub Bytes);
@@ -31,7 +34,7 @@ impl<S: Send + Sync> FromRequestParts<S> for By {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let caller = parts.extensions.get::<Caller>().cloned();
         // Only behind `authorize` is there anything to change.
-        let nobody = || unfit(StatusCode::UNAUTHORIZED, "nobody knows who asks".to_owned());
+        let nobody = || Problem::new(Kind::Unauthorized, "nobody knows who asks");
         caller.map(Self).ok_or_else(nobody)
     }
 }
@@ -39,19 +42,45 @@ impl<S: Send + Sync> FromRequestParts<S> for By {
 /// What is wrong with a part of a request.
 fn unfit(status: StatusCode, detail: String) -> Problem {
     let kind = match status {
-        StatusCode::PAYLOAD_TOO_LARGE => "too-large",
-        _ => "malformed",
+        StatusCode::PAYLOAD_TOO_LARGE => Kind::TooLarge,
+        _ => Kind::Malformed,
     };
-    Problem::new(status, kind, detail)
+    Problem::new(kind, detail)
+}
+
+/// A body that the API's document takes, read.
+async fn judged<T: DeserializeOwned, S: Send + Sync>(
+    request: Request,
+    state: &S,
+) -> Result<Option<T>, Problem> {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let Sent(bytes) = Sent::from_request(request, state).await?;
+    own::judge(&method, &path, &bytes)?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let read = serde_json::from_slice(&bytes);
+    read.map(Some)
+        .map_err(|error| Problem::new(Kind::Malformed, format!("body: {error}")))
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let read = Json::from_request(request, state).await;
-        let read = read.map_err(|rejection| unfit(rejection.status(), rejection.body_text()));
-        read.map(|Json(value)| Self(value))
+        let read = judged(request, state).await?;
+        // Where the document says that it must be there, that was told already.
+        let missing = || Problem::new(Kind::Malformed, "body: is required");
+        read.map(Self).ok_or_else(missing)
+    }
+}
+
+impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for Optional<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let read = judged(request, state).await?;
+        Ok(Self(read.unwrap_or_default()))
     }
 }
 

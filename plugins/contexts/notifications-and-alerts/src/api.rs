@@ -8,14 +8,14 @@ use crate::bindings::exports::rialto::host::http_handler::{
 use crate::notices::{CHECKERS, NOTICES, OPERATORS};
 use crate::reports;
 use rialto_sdk::documents::HostStore;
-use rialto_sdk::operators::{Answer, Caller, Paging, Problem, Role, parameter};
+use rialto_sdk::operators::{Answer, Caller, Paging, Problem, Role, parameter, with_problems};
 use serde_json::json;
 
 rialto_sdk::serves_operators!(http_handler);
 
 impl Guest for Component {
     fn openapi() -> String {
-        include_str!("../openapi.yaml").to_owned()
+        with_problems(include_str!("../openapi.yaml"))
     }
 
     fn handle(request: Request) -> Response {

@@ -22,7 +22,7 @@ pub mod version;
 pub use amount::Amount;
 pub use caller::{Caller, Role};
 pub use paging::Paging;
-pub use problem::{Kind, Problem};
+pub use problem::{Kind, Problem, with_problems};
 
 use serde::Serialize;
 
@@ -89,7 +89,7 @@ macro_rules! serves_operators {
 
         impl $handler::Guest for $component {
             fn openapi() -> String {
-                include_str!($document).to_owned()
+                $crate::operators::with_problems(include_str!($document))
             }
 
             fn handle($request: $handler::Request) -> $handler::Response {

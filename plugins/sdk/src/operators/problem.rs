@@ -3,14 +3,14 @@
 
 use super::Answer;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident $status:literal $name:literal,)*) => {
+    ($($(#[doc = $when:literal])+ $kind:ident $status:literal $name:literal,)*) => {
         /// What kind of problem. Names and statuses are a contract: clients tell problems apart by them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Kind {
-            $($(#[$doc])* $kind,)*
+            $($(#[doc = $when])+ $kind,)*
         }
 
         impl Kind {
@@ -21,6 +21,12 @@ macro_rules! kinds {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }
+            }
+
+            /// When it is told: a sentence.
+            #[must_use]
+            pub const fn when(self) -> &'static str {
+                match self { $(Self::$kind => concat!($($when),+),)* }
             }
 
             /// HTTP's status.
@@ -119,6 +125,22 @@ kinds! {
     Overloaded 503 "overloaded",
 }
 
+/// An API's OpenAPI document, in YAML with its members on lines of their own, with a table of all problems
+/// at its end (`x-rialto-errors`): what operators' APIs may answer beside what the host itself does.
+#[must_use]
+pub fn with_problems(document: &str) -> String {
+    let mut text = format!("{}\nx-rialto-errors:\n", document.trim_end());
+    for kind in Kind::ALL {
+        let problem = json!({
+            "code": kind.name(),
+            "name": format!("{} {}", kind.status(), kind.title()),
+            "when": kind.when().trim(),
+        });
+        text.push_str(&format!("  - {problem}\n"));
+    }
+    text
+}
+
 impl Kind {
     const fn title(self) -> &'static str {
         match self.status() {
@@ -205,6 +227,22 @@ mod tests {
         assert_eq!(answer.headers[0].1, "application/problem+json");
         let said = r#"{"type":"urn:rialto:problem:already-decided","title":"Conflict","status":409,"detail":"It is decided.","state":"APPROVED"}"#;
         assert_eq!(answer.body.as_deref(), Some(said));
+    }
+
+    #[test]
+    fn a_document_is_given_a_table_of_every_kind() {
+        let text = with_problems("openapi: 3.1.0\npaths: {}\n\n");
+        let (before, table) = text.split_once("x-rialto-errors:\n").unwrap();
+        assert_eq!(before, "openapi: 3.1.0\npaths: {}\n");
+        let rows: Vec<Value> = table
+            .lines()
+            .map(|row| serde_json::from_str(row.strip_prefix("  - ").unwrap()).unwrap())
+            .collect();
+        assert_eq!(rows.len(), Kind::ALL.len());
+        let of = |code: &str| rows.iter().find(|row| row["code"] == code).unwrap();
+        assert_eq!(of("participant-unknown")["name"], "404 Not Found");
+        let when = "The same is waiting for approval already: `pendingRequest`.";
+        assert_eq!(of("duplicate-request")["when"], when);
     }
 
     #[test]

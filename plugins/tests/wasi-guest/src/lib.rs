@@ -3,7 +3,9 @@
 //! a context it takes it from a request's body.
 //!
 //! An order is one word: `now`, `random`, `seed`, `sleep`, `write`, `chatter` (lines without end), `scraps`
-//! (a stream for each of many words without an end of line), `read`, `environment`, `exit`.
+//! (a stream for each of many words without an end of line), `read`, `environment`, `exit`, `mutter` (words
+//! to standard error), `panic` (what a panic of plain Rust does: its words to standard error, then a trap),
+//! `give-up` (an exit after words to standard error), `trap` (without a word).
 
 /// Bindings generated from `world.wit`.
 #[allow(missing_docs)]
@@ -37,7 +39,7 @@ mod component {
 
     use crate::bindings::exports::rialto::host::http_handler;
     use crate::bindings::exports::rialto::rules::{rule, transfer_prepare_check};
-    use crate::bindings::wasi::cli::{environment, exit, stdin, stdout};
+    use crate::bindings::wasi::cli::{environment, exit, stderr, stdin, stdout};
     use crate::bindings::wasi::clocks::{monotonic_clock, wall_clock};
     use crate::bindings::wasi::random::{insecure_seed, random};
     use rialto_sdk::bindings::rialto::host::configuration;
@@ -102,7 +104,35 @@ mod component {
                 exit::exit(Err(()));
                 "still here".to_owned()
             }
+            "mutter" => {
+                say_to_stderr(&["muttered\n"]);
+                "muttered".to_owned()
+            }
+            "panic" => {
+                say_to_stderr(&[
+                    "about to divide\n",
+                    "\nthread 'main' (1) panicked at ",
+                    "src/lib.rs:7:9:\n",
+                    "division by\tzero, in ",
+                    "the third share\n",
+                    "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
+                ]);
+                core::arch::wasm32::unreachable()
+            }
+            "trap" => core::arch::wasm32::unreachable(),
+            "give-up" => {
+                say_to_stderr(&["no third share\n"]);
+                exit::exit(Err(()));
+                "still here".to_owned()
+            }
             other => panic!("{other:?} is no order"),
+        }
+    }
+
+    fn say_to_stderr(parts: &[&str]) {
+        let err = stderr::get_stderr();
+        for part in parts {
+            let _ = err.blocking_write_and_flush(part.as_bytes());
         }
     }
 

@@ -83,6 +83,75 @@ fn the_demonstration_tells_people_of_every_context_and_of_the_ledger() {
     }
 }
 
+/// A story that `rialto-demo schemes/demo --json` has written: no two runs are the same.
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../demo/one-payment.jsonl");
+
+/// The longest line of a text, in characters.
+fn widest(text: &str) -> usize {
+    let lines = text.lines().map(|line| line.chars().count());
+    lines.max().unwrap_or(0)
+}
+
+#[test]
+fn a_story_fits_into_80_and_into_120_columns() {
+    for columns in ["80", "120"] {
+        let told = CliOutput::of(rialto_demo().unwrap(), |command| {
+            let command = command.args(["schemes/demo", "--columns", columns]);
+            command.args(["--again", RECORDED]);
+        });
+        let text = told.unwrap().success().unwrap();
+        assert!(widest(&text) <= columns.parse().unwrap(), "{text}");
+        insta::assert_snapshot!(format!("a_story_in_{columns}_columns"), text);
+    }
+}
+
+#[test]
+fn a_story_that_is_told_again_as_json_is_what_was_recorded() {
+    let again = CliOutput::of(rialto_demo().unwrap(), |command| {
+        command.args(["schemes/demo", "--json", "--again", RECORDED]);
+    });
+    let again = again.unwrap().success().unwrap();
+    let recorded = std::fs::read_to_string(RECORDED).unwrap();
+    let lines = |text: &str| -> Vec<Value> {
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.collect()
+    };
+    assert_eq!(lines(&again), lines(&recorded));
+}
+
+#[test]
+fn a_real_story_fits_and_says_what_to_try_next() {
+    let text = demo(&["--columns", "80"]).stdout;
+    assert!(widest(&text) <= 80, "{text}");
+    let (_, ledger) = text.split_once("The ledger, before and after").unwrap();
+    // What has not changed is counted, not listed.
+    assert!(!ledger.contains("payerfsp:RWF:LIQUIDITY"), "{ledger}");
+    assert!(
+        ledger.contains("accounts that have not changed"),
+        "{ledger}"
+    );
+    let (_, next) = text.split_once("What to try next").unwrap();
+    assert!(next.contains("cargo xtask demo --keep"), "{next}");
+}
+
+#[test]
+fn the_demonstration_says_what_it_does_before_it_reads_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let nothing = folder.path().join("nothing");
+    let output = CliOutput::of(rialto_demo().unwrap(), |command| {
+        command.arg(&nothing);
+    });
+    let output = output.unwrap();
+    assert_ne!(output.code, 0, "{output}");
+    let mut said = output.stderr.lines();
+    let first = said.next().unwrap();
+    assert!(
+        first.starts_with("one payment of 12.5 in the scheme "),
+        "{output}"
+    );
+    assert!(said.any(|line| line.contains("cannot be run")), "{output}");
+}
+
 /// A demonstration that runs on; it ends with this value.
 struct Running(Child);
 

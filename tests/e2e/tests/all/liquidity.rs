@@ -84,7 +84,7 @@ async fn operators_are_warned_once_until_the_liquidity_has_recovered() {
     let story = world.host.cli(&["events", &below.transfer_id]).unwrap();
     let story = story.success().unwrap();
     for line in [
-        "calls participant-lifecycle-management/liquidity-threshold-exceeded of participant-lifecycle-management",
+        "calls participant-lifecycle-management/liquidity-threshold-exceeded (",
         "publishes participant-liquidity-threshold-exceeded to notifications-and-alerts",
     ] {
         assert!(story.contains(line), "{line}: {story}");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rialto_tests::{RunningHost, TestScheme};
 
 /// Every kind of thing that is not for everyone.
-const CLOSED: [(&str, &str); 24] = [
+const CLOSED: [(&str, &str); 22] = [
     ("GET", "/audit-log"),
     ("POST", "/releases/1/approve"),
     ("GET", "/releases"),
@@ -28,8 +28,6 @@ const CLOSED: [(&str, &str); 24] = [
     ("GET", "/destinations"),
     // What a component serves there.
     ("GET", "/delivery-reports?destination=payerfsp"),
-    ("GET", "/openapi/notifications-and-alerts"),
-    ("GET", "/openapi/notifications-and-alerts.yaml"),
     ("GET", "/dead-letters"),
     ("GET", "/dead-letters/1"),
     ("GET", "/dead-letters/paused"),
@@ -43,10 +41,22 @@ fn ask(host: &RunningHost, method: &str, path: &str, header: &str) -> String {
 }
 
 fn ask_at(host: &RunningHost, listener: &str, method: &str, path: &str, header: &str) -> String {
+    let headers = format!("content-length: 0\r\n{header}");
+    send_to(host, listener, method, path, &headers, "")
+}
+
+fn send_to(
+    host: &RunningHost,
+    listener: &str,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> String {
     let url = host.url(listener).unwrap();
     let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: rialto\r\ncontent-length: 0\r\nconnection: close\r\n{header}\r\n"
+        "{method} {path} HTTP/1.1\r\nhost: rialto\r\nconnection: close\r\n{headers}\r\n{body}"
     );
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
@@ -71,8 +81,8 @@ fn what_does_not_fit_in_a_request_is_a_problem_document() {
         ("POST", "/releases/first/rollback", 400),
         ("POST", "/dead-letters/first/drop", 400),
         ("GET", "/events/%ff", 400),
-        ("POST", "/releases", 415),
-        ("POST", "/rules/amount-limits/swap", 415),
+        ("POST", "/releases", 400),
+        ("POST", "/rules/amount-limits/swap", 400),
     ] {
         let answer = ask(&host, method, path, &shown);
         assert!(
@@ -106,8 +116,83 @@ fn what_does_not_fit_in_a_request_is_a_problem_document() {
         assert!(answer.contains(words), "{path}: {answer}");
     }
     let json = format!("{shown}content-type: application/json\r\n");
-    let answer = ask(&host, "POST", "/releases", &json);
-    assert!(answer.contains("urn:rialto:problem:malformed"), "{answer}");
+    let send = |path: &str, headers: &str, body: &str| {
+        let headers = format!("{headers}content-length: {}\r\n", body.len());
+        send_to(&host, "operators", "POST", path, &headers, body)
+    };
+    // All that is missing, and what may be there.
+    let answer = send("/releases", &json, r#"{"note":"x"}"#);
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    assert!(answer.contains("body /document: is required"), "{answer}");
+    let answer = send("/participants", &json, "{}");
+    assert!(answer.contains("; so "), "{answer}");
+    // A body that does not say what it is, at the host and at a component.
+    let body = r#"{"expected":1}"#;
+    for path in [
+        "/releases",
+        "/releases/1/rollback",
+        "/participants/payerfsp/funds",
+    ] {
+        for headers in [
+            shown.clone(),
+            format!("{shown}content-type: text/plain\r\n"),
+        ] {
+            let answer = send(path, &headers, body);
+            assert!(answer.starts_with("HTTP/1.1 415 "), "{path}: {answer}");
+            let kind = "urn:rialto:problem:media-type";
+            assert!(answer.contains(kind), "{path}: {answer}");
+            assert!(answer.contains("application/json"), "{path}: {answer}");
+        }
+    }
+    let releases = host.cli(&["release", "list", "--json"]).unwrap();
+    let releases = releases.success().unwrap();
+    assert_eq!(releases.matches("\"current\"").count(), 1, "{releases}");
+}
+
+#[test]
+fn apis_are_described_to_browsers_which_have_no_token() {
+    let scheme = TestScheme::demo().unwrap();
+    let host = RunningHost::start(&scheme).unwrap();
+    let get = |listener: &str, path: &str| {
+        let answer = ask_at(&host, listener, "GET", path, "");
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
+        assert!(!answer.contains("<script"), "{path}: {answer}");
+        answer
+    };
+    let list = get("operators", "/openapi");
+    for name in [
+        "host",
+        "notifications-and-alerts",
+        "settlements",
+        "transfers",
+    ] {
+        assert!(
+            list.contains(&format!("href=\"/openapi/{name}\"")),
+            "{list}"
+        );
+        let page = get("operators", &format!("/openapi/{name}"));
+        let html = "content-type: text/html; charset=utf-8";
+        assert!(page.contains(html), "{page}");
+        assert!(page.contains("<p>For example:</p><pre>"), "{name}");
+        assert!(page.contains("<code>role-missing</code>"), "{name}");
+        let document = get("operators", &format!("/openapi/{name}.yaml"));
+        assert!(
+            document.contains("content-type: application/yaml"),
+            "{name}"
+        );
+    }
+    let own = get("operators", "/openapi/host.yaml");
+    assert!(own.contains("operationId: applyRelease"), "{own}");
+    let fsps = get("fsps", "/openapi");
+    assert!(fsps.contains("href=\"/openapi/fsp-interop-api\""), "{fsps}");
+    // The host's own API is described where it is served, and nothing else is open.
+    assert!(!fsps.contains("/openapi/host"), "{fsps}");
+    for path in ["/openapi/other", "/openapi/host/x", "/openapi.yaml"] {
+        let refused = ask(&host, "GET", path, "");
+        assert!(refused.starts_with("HTTP/1.1 40"), "{path}: {refused}");
+    }
+    let posted = ask(&host, "POST", "/openapi/host", "");
+    assert!(posted.starts_with("HTTP/1.1 405 "), "{posted}");
 }
 
 #[test]
@@ -233,7 +318,7 @@ fn each_operator_may_do_what_its_roles_say_and_is_told_which_one_is_missing() {
     ] {
         let token = bearer(&scheme, operator);
         for (method, path) in CLOSED {
-            if path.contains("delivery-reports") || path.contains("openapi") {
+            if path.contains("delivery-reports") {
                 continue; // the component's to judge
             }
             let answer = ask(&host, method, path, &token);

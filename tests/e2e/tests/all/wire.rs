@@ -398,7 +398,7 @@ async fn who_sends_a_body_byte_by_byte_is_refused_long_before_its_request_s_time
     let connection = TcpStream::connect(operators).await.unwrap();
     let (mut from, mut to) = connection.into_split();
     let head = format!(
-        "PUT /components/sha256:00 HTTP/1.1\r\nhost: hub\r\nauthorization: Bearer {}\r\ncontent-length: 1000\r\n\r\nhalf",
+        "PUT /components/sha256:00 HTTP/1.1\r\nhost: hub\r\nauthorization: Bearer {}\r\ncontent-type: application/wasm\r\ncontent-length: 1000\r\n\r\nhalf",
         token.trim()
     );
     to.write_all(head.as_bytes()).await.unwrap();

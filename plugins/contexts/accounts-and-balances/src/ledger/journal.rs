@@ -36,7 +36,7 @@ const UNDOING: &str = "undo-";
 /// Most entries of one list.
 const ENTRIES_MAX: usize = 1000;
 /// Most bytes of a document's id.
-const ID_BYTES_MAX: usize = 256;
+pub(super) const ID_BYTES_MAX: usize = 256;
 
 impl<S: Store> Ledger<'_, S> {
     /// Post a list of entries. A repeat posts nothing and answers the accounts as they are.

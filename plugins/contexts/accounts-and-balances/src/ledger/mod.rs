@@ -28,6 +28,7 @@ use crate::accounts::Account;
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::history::page_id;
 use crate::store::Store;
+use journal::ID_BYTES_MAX;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The ledger at one instant.
@@ -45,6 +46,7 @@ impl<'a, S: Store> Ledger<'a, S> {
 
     /// An account, held.
     fn held(&mut self, id: &str) -> Result<Account, LedgerError> {
+        check_account_id(id)?;
         let account = self.store.account(id);
         account.ok_or_else(|| LedgerError::UnknownAccount(id.to_owned()))
     }
@@ -73,6 +75,21 @@ impl<'a, S: Store> Ledger<'a, S> {
         }
         self.store.put_account(account);
     }
+}
+
+/// Whether an account can have this id: the host keeps documents under ids of 1 to 256 bytes without control
+/// characters, and fails a turn that asks for another one.
+fn check_account_id(id: &str) -> Result<(), LedgerError> {
+    if is_account_id(id) {
+        return Ok(());
+    }
+    Err(LedgerError::Malformed(format!(
+        "an account's id is 1 to {ID_BYTES_MAX} bytes without control characters"
+    )))
+}
+
+fn is_account_id(id: &str) -> bool {
+    (1..=ID_BYTES_MAX).contains(&id.len()) && !id.chars().any(char::is_control)
 }
 
 /// Whether entries can be filed under this id.

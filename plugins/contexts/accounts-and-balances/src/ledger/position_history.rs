@@ -4,8 +4,8 @@
 //! that a later one may be slightly earlier: what is asked for by time is found by the pages'
 //! instants with some slack, and each entry is then compared.
 
-use super::Ledger;
 use super::views::{page_limit, to_posting};
+use super::{Ledger, check_account_id};
 use crate::accounts::{Account, Units};
 use crate::bindings::exports::rialto::accounts_and_balances::request_account_position_history::{
     Request, Response,
@@ -27,6 +27,7 @@ impl<S: Store> Ledger<'_, S> {
     /// # Errors
     /// When there is no such account, or the cursor is none.
     pub fn position_history(&mut self, request: &Request) -> Result<Response, LedgerError> {
+        check_account_id(&request.account)?;
         let account = self.store.view(&request.account);
         let account =
             account.ok_or_else(|| LedgerError::UnknownAccount(request.account.clone()))?;

@@ -1,6 +1,6 @@
 //! What callers may look at: positions, and what is reserved. Nothing is held and nothing written.
 
-use super::Ledger;
+use super::{Ledger, is_account_id};
 use crate::accounts::{Account, AccountType, account_id};
 use crate::bindings::exports::rialto::accounts_and_balances::{
     get_current_liquidity_position as liquidity, get_journal_entries as journal,
@@ -122,8 +122,11 @@ impl<S: Store> Ledger<'_, S> {
 
     /// Accounts by their ids.
     pub fn accounts_by_id(&mut self, ids: &[String]) -> Vec<Option<AccountStatus>> {
-        let status = |id: &String| self.store.view(id).map(|account| account.status());
-        ids.iter().map(status).collect()
+        let view = |id: &String| is_account_id(id).then(|| self.store.view(id)).flatten();
+        let accounts = ids.iter().map(view);
+        accounts
+            .map(|account| account.as_ref().map(Account::status))
+            .collect()
     }
 
     /// The entries of one cause.

@@ -28,9 +28,19 @@ struct Any {
 }
 
 async fn asked(host: &RunningHost, caller: Caller, path: &'static str) -> Result<Any, Status> {
+    asked_for(host, caller, path, "payerfsp").await
+}
+
+/// Call a method whose request has one text.
+async fn asked_for(
+    host: &RunningHost,
+    caller: Caller,
+    path: &'static str,
+    text: &str,
+) -> Result<Any, Status> {
     let clients = Clients::by(host, caller).await;
     let request = Order {
-        text: "payerfsp".to_owned(),
+        text: text.to_owned(),
     };
     call(&clients.connection, path, request).await
 }
@@ -188,6 +198,17 @@ async fn what_a_component_refuses_has_a_status_from_its_own_words_with_its_own_e
     assert_eq!(details.error_info().unwrap().reason, "MALFORMED");
     assert!(details.violations().is_empty());
 
+    // An account is no id by its name: the ledger itself says what is wrong with it.
+    let no_account = prepare("", 1);
+    let ledger = &mut clients.ledger;
+    let refused = ledger.process_transfer_prepare(no_account).await;
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
+    assert_eq!(
+        Details::of(&refused).error_info().unwrap().reason,
+        "MALFORMED"
+    );
+
     let story = host
         .cli(&["documents", "accounts-and-balances", "accounts"])
         .unwrap();
@@ -230,6 +251,21 @@ async fn what_is_no_message_of_the_contract_is_refused_with_the_field_that_is_wr
         let fields: Vec<&str> = violations.iter().map(|v| v.field.as_str()).collect();
         assert_eq!(fields, [field], "{refused:?}");
     }
+    let no_id = prepare("payerfsp:USD:LIQUIDITY", 1);
+    let no_id = ab::ProcessTransferPrepareRequest {
+        transfer_id: String::new(),
+        ..no_id
+    };
+    let answer = clients.ledger.process_transfer_prepare(no_id).await;
+    let refused = answer.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
+    assert_eq!(Details::of(&refused).violations()[0].field, "transfer_id");
+    // Nothing said at all: `participant` is of the type `fsp-id`.
+    let nobody = asked_for(&host, Caller::with_token(&token(&scheme)), INFO, "").await;
+    let refused = nobody.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
+    assert_eq!(Details::of(&refused).violations()[0].field, "participant");
+
     let url = host.url("grpc").unwrap();
     let headers = raw::headers(&token(&scheme));
     for bad in [&[0x08_u8][..], &[0x08, 1], &[0x0a, 9, b'x'], &[0xff; 12]] {

@@ -159,6 +159,14 @@ fn who_asks_for_no_account_or_with_no_cursor_is_told() {
     let unknown = ask("A:EUR:LIQUIDITY", None);
     let id = "A:EUR:LIQUIDITY".to_owned();
     assert_eq!(unknown, Err(LedgerError::UnknownAccount(id)));
+    let long = "x".repeat(257);
+    for no_id in ["", "a\nb", &long] {
+        let refused = ask(no_id, None);
+        assert!(
+            matches!(refused, Err(LedgerError::Malformed(_))),
+            "{no_id:?}"
+        );
+    }
     let refused = ask(ACCOUNT, Some("-1"));
     assert!(matches!(refused, Err(LedgerError::Malformed(_))));
     let beyond = ask(ACCOUNT, Some("99999999")).unwrap();

@@ -1,0 +1,3 @@
+//! All tests of the crate that read documents from the tree, in one program.
+
+mod examples;
