@@ -163,6 +163,9 @@ impl Contracts {
 
     fn field_unfit(&self, field: &Field, theirs: &DynamicMessage) -> bool {
         let held = theirs.get_field_by_number(field.number.unsigned_abs());
+        if field.is_id && names_nothing(held.as_deref()) {
+            return true;
+        }
         match held.as_deref() {
             Some(Told::List(all)) => all.iter().any(|held| self.value_unfit(&field.kind, held)),
             Some(held) => self.value_unfit(&field.kind, held),
@@ -177,6 +180,16 @@ impl Contracts {
             (Kind::Scalar(scalar), held) => out_of_range(*scalar, held),
             _ => false,
         }
+    }
+}
+
+/// Whether an id, or one of several, is missing or empty.
+fn names_nothing(held: Option<&Told>) -> bool {
+    match held {
+        None => true,
+        Some(Told::String(text)) => text.is_empty(),
+        Some(Told::List(all)) => all.iter().any(|held| names_nothing(Some(held))),
+        Some(_) => false,
     }
 }
 

@@ -210,7 +210,7 @@ fn a_store_of_the_layout_before_eras_is_served_with_all_that_it_has() {
             refused,
             SnapshotError::Older {
                 found: 3,
-                known: 8,
+                known: 9,
                 ..
             }
         ),

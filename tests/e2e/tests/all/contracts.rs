@@ -11,10 +11,15 @@ use std::path::Path;
 use std::process::Command;
 
 use http::{Method, StatusCode};
-use rialto_tests::{RunningHost, TestScheme, World, binaries};
+use rialto_tests::{RunningHost, TestScheme, World, binaries, handbook};
 
 /// The documents that name commands.
-const DOCUMENTS: [&str; 3] = ["README.md", "docs/operators.md", "docs/plugin-authors.md"];
+const DOCUMENTS: [&str; 4] = [
+    "README.md",
+    "docs/install.md",
+    "docs/operators.md",
+    "docs/plugin-authors.md",
+];
 
 /// What `rialto … --help` prints.
 fn help(command: &[&str]) -> String {
@@ -178,10 +183,17 @@ fn metrics_are_in_the_text_format_for_who_asks_for_it() {
 /// Commands that a document tells people to run: indented lines that begin with `rialto`, and
 /// `rialto …` in backquotes; of another program as well.
 fn told(document: &str, program: &str) -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join(document)).unwrap();
-    let blocks = text.lines().filter_map(|line| line.strip_prefix("    "));
-    let spans = text.split('`').skip(1).step_by(2);
+    let text = handbook::read(document).unwrap();
+    let (mut shown, mut prose, mut fenced) = (Vec::new(), String::new(), false);
+    for line in text.lines() {
+        match (line.trim_start().starts_with("```"), fenced) {
+            (true, _) => fenced = !fenced,
+            (false, true) => shown.push(line),
+            (false, false) => prose.extend([line, "\n"]),
+        }
+    }
+    let blocks = shown.into_iter();
+    let spans = prose.split('`').skip(1).step_by(2);
     let named = blocks.chain(spans).map(str::trim);
     named
         .filter(|command| command.starts_with(&format!("{program} ")))

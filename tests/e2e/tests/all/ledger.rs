@@ -69,7 +69,7 @@ async fn what_is_said_of_a_running_host_is_what_the_host_says() {
     let host = &world.host;
     let check = host.cli(&["ledger", "check"]).unwrap();
     assert_eq!(check.code, 0, "{check}");
-    assert_eq!(check.stdout.matches("  ok\n").count(), 13, "{check}");
+    assert_eq!(check.stdout.matches("  ok\n").count(), 14, "{check}");
 
     let balance = host.cli(&["ledger", "balance", "--json"]).unwrap();
     let balance = json(&balance);

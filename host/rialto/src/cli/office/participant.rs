@@ -13,7 +13,7 @@ pub(in crate::cli) enum Participant {
     /// List participants with their states and currencies
     List {
         /// Only in this state: PEND-APPROVAL, APPROVED, DISABLED, REJECTED.
-        #[arg(long)]
+        #[arg(id = "only", long = "only", value_name = "STATE")]
         state: Option<String>,
         #[command(flatten)]
         looking: Looking,

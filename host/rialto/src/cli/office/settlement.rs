@@ -16,7 +16,7 @@ pub(in crate::cli) enum Settlement {
     /// List batches of transfers: their ids first
     Batches {
         /// Only in this state: OPEN, CLOSED, AWAITING_SETTLEMENT, SETTLED.
-        #[arg(long)]
+        #[arg(id = "only", long = "only", value_name = "STATE")]
         state: Option<String>,
         /// Only of this settlement model.
         #[arg(long)]
@@ -47,7 +47,7 @@ pub(in crate::cli) enum Settlement {
     /// List settlements: their ids first
     List {
         /// Only in this state, such as PENDING or COMPLETED.
-        #[arg(long)]
+        #[arg(id = "only", long = "only", value_name = "STATE")]
         state: Option<String>,
         /// Only of this settlement model.
         #[arg(long)]

@@ -50,7 +50,8 @@ fn compiled(folder: &Path) -> BTreeSet<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_files_of_a_scheme_have_what_reflection_tells_and_the_context_of_others_has_numbers_that_stay()
  {
-    let scheme = offering(ALL);
+    // The friend exports calls and no events.
+    let scheme = offering(&ALL.replace("    \"hostile-context/happened\",\n", ""));
     add_friend(&scheme, "memory = \"8 MiB\"");
     let path = scheme.path().display().to_string();
     let checked = rialto(&["check", &path]).success().unwrap();
