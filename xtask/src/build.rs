@@ -36,7 +36,7 @@ pub fn demo() -> Result<()> {
             process::cargo()
                 .current_dir(repository::root())
                 .args(["build", "--profile", DEMO_PROFILE])
-                .args(["--package", "rialto-demo"]),
+                .args(["--package", "rialto-demo", "--package", "rialto"]),
         )
     })?;
     eprint!("{}", times.table());

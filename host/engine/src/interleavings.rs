@@ -8,18 +8,21 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner, thread};
 
 use crate::engine::{Engine, Environment, Handled, Handler};
-use crate::history::Ended;
-use crate::ids::{CollectionId, Lsn, Name};
+use crate::history::{Ended, Kind};
+use crate::ids::{CollectionId, Lsn, Name, TurnId};
 use crate::limits::Limits;
 use crate::network::{Network, OutboundRequest, Report};
+use crate::queue::Queue;
 use crate::stimulus::{Delivery, Failure, Reply, Stimulus, Trace};
 use crate::store::{DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument};
+use crate::sync::AtomicU64;
 use crate::time::{Clock, Entropy, Timestamp};
 use crate::turn::{Interrupt, Turn};
 
@@ -394,10 +397,13 @@ fn submit(engine: &Engine, program: Program, failed: &Arc<Mutex<Vec<Failure>>>) 
 }
 
 fn explore(first: &'static [Program], at_once: &'static [Program], workers: usize) {
+    interleaved(move || tried(first, at_once, workers));
+}
+
+fn interleaved(run: impl Fn() + Clone + std::marker::Send + Sync + 'static) {
     let mut config = Config::new();
     config.stack_size = STACK_BYTES;
-    let run = move || tried(first, at_once, workers);
-    Runner::new(RandomScheduler::new(TRIES), config.clone()).run(run);
+    Runner::new(RandomScheduler::new(TRIES), config.clone()).run(run.clone());
     // Few changes of thread, each at any place: what needs a thread to stand still for long.
     Runner::new(PctScheduler::new(CHANGES, TRIES), config).run(run);
 }
@@ -514,4 +520,47 @@ fn a_turn_that_failed_on_a_scan_and_what_changed_after_it_runs_again() {
         ],
         2,
     );
+}
+
+/// Jobs come while workers wait, and nobody looks at the workers. A signal that is lost leaves all threads waiting,
+/// which shuttle takes for a failure.
+#[test]
+fn each_job_is_taken_by_a_worker_that_waits() {
+    const JOBS: u64 = 4;
+    for at_once in [1, 2] {
+        interleaved(move || {
+            let queue = Arc::new(Queue::new(JOBS as usize, &[]));
+            queue.set_at_once(at_once);
+            let left = Arc::new(AtomicU64::new(JOBS));
+            let workers: Vec<_> = (0..3)
+                .map(|_| {
+                    let (queue, left) = (queue.clone(), left.clone());
+                    thread::spawn(move || {
+                        let worker = queue.worker();
+                        while let Some(job) = queue.pop_wait(&worker) {
+                            drop(job);
+                            queue.done();
+                            if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                                queue.close();
+                            }
+                        }
+                    })
+                })
+                .collect();
+            for turn in 1..=JOBS {
+                let stimulus = Stimulus::Request {
+                    kind: Kind::Request,
+                    component: OWNER.into(),
+                    function: "job".into(),
+                    argument: Arc::new(()),
+                    trace: Trace::default(),
+                };
+                queue.push(queue.job(TurnId(turn), stimulus, None));
+            }
+            for worker in workers {
+                worker.join().unwrap();
+            }
+            assert_eq!(left.load(Ordering::Acquire), 0);
+        });
+    }
 }

@@ -209,7 +209,8 @@ fn number(schema: &Value) -> Value {
     let least = schema.get("minimum").cloned();
     let above = schema["exclusiveMinimum"]
         .as_i64()
-        .map(|least| json!(least + 1));
+        .and_then(|least| least.checked_add(1))
+        .map(|above| json!(above));
     least.or(above).unwrap_or_else(|| json!(1))
 }
 

@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 
 use crate::host::{OPERATORS, addresses_path};
 use crate::operators::token_path;
+use crate::words;
 
 /// A running host, reached over its operators' listener.
 pub struct Client {
@@ -152,7 +153,7 @@ impl Client {
 fn refusal(status: StatusCode, body: &[u8]) -> String {
     let problem: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     match problem["detail"].as_str() {
-        Some(detail) => detail.to_owned(),
+        Some(detail) => words::plain_lines(detail),
         None => format!("the host answered {status}"),
     }
 }

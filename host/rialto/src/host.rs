@@ -222,7 +222,7 @@ impl Host {
             _ => None,
         };
         // A release before threads: what is overdue fires with the timer's first look.
-        let resumed = shared.releases.resume()?;
+        let resumed = start.resumed(shared.releases.resume())?;
         start.goes_on()?;
         let (workers, at_once) = (workers(operator), turns_at_once(operator));
         let threads = Threads::start_with_spares(&shared.engine, workers, at_once);

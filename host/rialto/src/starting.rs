@@ -100,6 +100,18 @@ impl<'a> Start<'a> {
             }
     }
 
+    /// What is wrong with the folder, where the store's release does not fit it any more: its origins, say, are not
+    /// those of `rialto.toml`.
+    pub(crate) fn resumed(
+        &self,
+        resumed: Result<Option<u64>, Refused>,
+    ) -> anyhow::Result<Option<u64>> {
+        match (resumed, self.manifest) {
+            (Err(Refused::Unfit(_)), Err(problems)) => Err(problems.clone().into()),
+            (resumed, _) => Ok(resumed?),
+        }
+    }
+
     /// Whether there is a release to start: the folder's, or one that the store has or was making current.
     pub(crate) fn has_release(&self, store: &SqliteStore) -> anyhow::Result<()> {
         let Err(problems) = self.manifest else {

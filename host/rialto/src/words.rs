@@ -11,12 +11,14 @@ use crate::ops::Story;
 
 mod deliveries;
 mod fold;
+mod plain;
 mod receipts;
 mod releases;
 mod wiring;
 
 pub use deliveries::{deliveries, destinations, report};
 pub use fold::{folded, width};
+pub use plain::{plain, plain_lines};
 pub use receipts::receipts;
 pub use releases::{release, release_in_a_list};
 pub use wiring::{calls, scheme, wiring};

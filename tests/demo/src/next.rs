@@ -1,6 +1,6 @@
 //! What to try next, as commands that work as they stand.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rialto::{out, words};
 
@@ -18,12 +18,15 @@ pub struct Running<'a> {
 /// When standard output takes no more.
 pub fn print(scheme: &Path, runs: Option<&Running>, columns: usize) -> Result<(), out::Unwritten> {
     let scheme = scheme.display();
+    let folder = folder();
+    let program = program(&folder);
     let commands = match runs {
         Some(Running { store, transfer }) => vec![
             (
                 "tell commands which host is meant",
                 format!(
-                    "export RIALTO_SCHEME={scheme} RIALTO_STATE={}",
+                    "export PATH=\"{}:$PATH\" RIALTO_SCHEME={scheme} RIALTO_STATE={}",
+                    folder.display(),
                     store.display()
                 ),
             ),
@@ -51,7 +54,7 @@ pub fn print(scheme: &Path, runs: Option<&Running>, columns: usize) -> Result<()
             ),
             (
                 "see who calls whom, and which rule guards what",
-                format!("rialto check {scheme}"),
+                format!("{program} check {scheme}"),
             ),
             (
                 "have the same story for programs",
@@ -61,8 +64,23 @@ pub fn print(scheme: &Path, runs: Option<&Running>, columns: usize) -> Result<()
     };
     out::line("\nWhat to try next\n")?;
     for (what, command) in commands {
-        let both = format!("  {what}\n      {command}\n");
-        out::text(words::folded(&both, columns))?;
+        out::text(words::folded(&format!("  {what}\n"), columns))?;
+        // In one line, however long: it is to be copied.
+        out::text(format!("      {command}\n"))?;
     }
     Ok(())
+}
+
+/// The folder of this program, where the build puts `rialto` too.
+fn folder() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.parent().map(Path::to_owned).unwrap_or_default()
+}
+
+/// How `rialto` is called from here: by its path where it is below the current folder, else by its name.
+fn program(folder: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let below = folder.strip_prefix(here).ok();
+    let path = below.map(|folder| folder.join("rialto"));
+    path.map_or_else(|| "rialto".to_owned(), |path| path.display().to_string())
 }

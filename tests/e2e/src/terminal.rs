@@ -60,6 +60,11 @@ idle() {
             /^rialto_turns_executed_total / { executed = $2 }
             END { print (busy ? "busy" : executed) }') && [ "$now" != busy ] && [ "$now" = "$before" ]; do
         before=$now
+        if ! kill -0 "${pids[@]}" 2> /dev/null; then
+            echo "the host has ended" >&2
+            exit 1
+        fi
+        sleep 0.05
     done
 }
 

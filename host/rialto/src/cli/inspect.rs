@@ -276,7 +276,9 @@ fn done(entry: &Entry) -> String {
     } else {
         format!(" “{note}”")
     };
-    format!("{id} {at} {person}{token} {action} {about}{note}: {outcome}{reason}")
+    words::plain(&format!(
+        "{id} {at} {person}{token} {action} {about}{note}: {outcome}{reason}"
+    ))
 }
 
 /// Say which archives of a class are not in their folder: what they have is not shown.

@@ -11,7 +11,7 @@ use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::StoredRelease;
 
 use super::{Applied, Refused, Releases, Wish, read};
-use crate::audit::Who;
+use crate::audit::{Who, beginning};
 use crate::operators::Caller;
 use crate::plan;
 
@@ -111,7 +111,7 @@ impl Releases {
                 digest: digest.clone(),
                 document: json,
                 created_at: self.clock.now(),
-                note: note.to_owned(),
+                note: beginning(note),
                 maker: by.person.to_string(),
                 approver: None,
                 waits_on,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::instant;
+use super::{instant, plain};
 use crate::releases::{Activation, ShownRelease, Summary};
 
 /// Characters of a digest that tell it from the others of a list.
@@ -25,7 +25,7 @@ pub fn release_in_a_list(release: &Summary) -> String {
         release.number,
         instant(release.created_at),
         by(release),
-        release.note
+        plain(&release.note)
     );
     for activation in &release.activations {
         let _ = writeln!(text, "        {}", told(activation));
@@ -53,7 +53,7 @@ pub fn release(release: &ShownRelease) -> String {
         by(summary)
     );
     if !summary.note.is_empty() {
-        let _ = writeln!(text, "note       {}", summary.note);
+        let _ = writeln!(text, "note       {}", plain(&summary.note));
     }
     for activation in &summary.activations {
         let _ = writeln!(text, "activation {}", told(activation));
@@ -68,8 +68,10 @@ pub fn release(release: &ShownRelease) -> String {
 fn by(release: &Summary) -> String {
     match (&*release.maker, &release.approver) {
         ("", _) => "-".to_owned(),
-        (maker, None) => format!("by {maker}"),
-        (maker, Some(approver)) => format!("by {maker}, approved by {approver}"),
+        (maker, None) => format!("by {}", plain(maker)),
+        (maker, Some(approver)) => {
+            format!("by {}, approved by {}", plain(maker), plain(approver))
+        }
     }
 }
 
@@ -98,7 +100,8 @@ fn told(activation: &Activation) -> String {
     } else {
         format!(": {note}")
     };
-    format!("{} {done}{place}, by {person}{token}{note}", instant(*at))
+    let who_and_why = plain(&format!("{person}{token}{note}"));
+    format!("{} {done}{place}, by {who_and_why}", instant(*at))
 }
 
 #[cfg(test)]

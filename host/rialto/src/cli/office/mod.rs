@@ -25,6 +25,7 @@ use super::At;
 use super::inspect::path as encoded;
 use crate::client::Client;
 use crate::out::{self, Unwritten};
+use crate::words;
 
 /// Items of a page that is asked for: the most that the components give.
 const PAGE: usize = 1000;
@@ -166,7 +167,7 @@ fn text(of: &Value, member: &str) -> String {
         Value::Null => String::new(),
         other => other.to_string(),
     };
-    text.replace(char::is_control, " ")
+    words::plain(&text)
 }
 
 /// Money for a terminal; `-` where there is none.
