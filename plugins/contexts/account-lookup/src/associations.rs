@@ -244,8 +244,9 @@ pub fn find_fsp(
         .ok_or_else(|| error("3204", ""))
 }
 
-/// The FSP that the payee of a quote is with, in this currency. A part of a business that nobody has
-/// associated is with the FSP that has the business: no other one could associate it.
+/// The FSP that the payee of a quote is with, in this currency. A part that nobody has associated is with
+/// the FSP that has the whole, or a made-up part would have no FSP and any could be named for it. (A
+/// personal id has no parts.)
 #[must_use]
 pub fn find_payee_fsp(
     around: &impl Surroundings,
@@ -253,7 +254,12 @@ pub fn find_payee_fsp(
     currency: &str,
 ) -> Option<String> {
     let find = |party: &PartyId| find_fsp(around, party, Some(currency)).ok();
-    find(payee).or_else(|| find(&whole_of(payee)?))
+    let is_part = payee.id_type != "PERSONAL_ID" && payee.sub_id_or_type.is_some();
+    let whole = is_part.then(|| PartyId {
+        sub_id_or_type: None,
+        ..payee.clone()
+    });
+    find(payee).or_else(|| find(&whole?))
 }
 
 /// What cannot be done, for the one who asked.

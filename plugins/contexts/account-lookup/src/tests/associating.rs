@@ -228,7 +228,7 @@ fn who_has_a_part_of_a_business_and_who_wants_the_whole_are_one_fsp() {
 }
 
 #[test]
-fn the_payee_of_a_quote_that_is_a_part_which_nobody_has_is_with_who_has_the_business() {
+fn the_payee_of_a_quote_that_is_a_part_which_nobody_has_is_with_who_has_the_whole() {
     let mut world = World::new();
     let shop = business(Some("shop-7"));
     let find = |world: &World, party: &PartyId, currency: &str| {
@@ -251,6 +251,14 @@ fn the_payee_of_a_quote_that_is_a_part_which_nobody_has_is_with_who_has_the_busi
     };
     world.associate_party(passport(None), "payeefsp", "payeefsp", None);
     assert_eq!(find(&world, &passport(Some("PASSPORT")), "USD"), None);
+    // A part that somebody made up of anything else is with who has the whole.
+    let phone = |sub_id: Option<&str>| PartyId {
+        id_type: "MSISDN".to_owned(),
+        identifier: "123456789".to_owned(),
+        sub_id_or_type: sub_id.map(str::to_owned),
+    };
+    world.associate_party(phone(None), "payeefsp", "payeefsp", None);
+    assert_eq!(find(&world, &phone(Some("x")), "USD"), payeefsp);
 }
 
 #[test]

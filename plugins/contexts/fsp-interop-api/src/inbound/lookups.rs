@@ -202,7 +202,7 @@ impl Examined<'_> {
 }
 
 /// A party of a body must be one that a path can name.
-fn check_party(party: &PartyId) -> Result<(), ErrorInformation> {
+pub(super) fn check_party(party: &PartyId) -> Result<(), ErrorInformation> {
     check_identifier("partyIdentifier", &party.id_type, &party.identifier)?;
     let sub_id = party.sub_id_or_type.as_deref();
     sub_id.map_or(Ok(()), |sub_id| check_segment("partySubIdOrType", sub_id))

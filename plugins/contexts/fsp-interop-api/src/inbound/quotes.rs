@@ -1,5 +1,6 @@
 //! Messages about quotes.
 
+use super::lookups::check_party;
 use super::values::{ErrorObject, MoneyBody, instant, optional_money};
 use super::{Examined, events};
 use crate::bindings::rialto::quoting::types::QuoteTermsRequested;
@@ -141,6 +142,8 @@ impl Examined<'_> {
             let detail = "body /payee/partyIdInfo/fspId: not the destination (FSPIOP-Destination)";
             return Err(error("3100", detail));
         }
+        // Another spelling of the payee would be a party that nobody has.
+        check_party(&payee.party_id())?;
         let amount_type = match body.amount_type {
             "SEND" => AmountType::Send,
             "RECEIVE" => AmountType::Receive,

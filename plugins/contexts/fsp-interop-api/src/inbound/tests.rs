@@ -622,6 +622,21 @@ fn a_request_for_a_quote_becomes_an_event() {
 }
 
 #[test]
+fn a_payee_that_is_spelt_in_another_way_is_refused() {
+    for (id_type, identifier) in [
+        ("MSISDN", "123 456 789"),
+        ("MSISDN", "123456789 "),
+        ("IBAN", "DE89 3704 0044 0532 0130 00"),
+        ("EMAIL", "nobody"),
+        ("ALIAS", "a/b"),
+    ] {
+        let party = json!({"partyIdType": id_type, "partyIdentifier": identifier});
+        let call = quote(|body| body["payee"]["partyIdInfo"] = party);
+        assert_eq!(call.code(), "3101", "{id_type} {identifier}");
+    }
+}
+
+#[test]
 fn a_request_for_a_quote_in_another_name_is_refused() {
     let call = quote(|body| body["payer"]["partyIdInfo"]["fspId"] = json!("otherfsp"));
     assert_eq!(call.code(), "3100");
