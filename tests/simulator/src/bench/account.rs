@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Payments that did not end COMMITTED and are named; more are only counted.
-pub const NAMED_MAX: usize = 1_000;
+/// Payments that did not end COMMITTED and are kept by name; more are only counted.
+pub const NAMED_MAX: usize = 100_000;
 
 /// A payment that did not end COMMITTED.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

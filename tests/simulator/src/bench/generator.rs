@@ -36,6 +36,11 @@ pub async fn run(
     Ok(tally.result(settings, &window))
 }
 
+/// How long one of a closed loop waits after a payment that failed; twice as long after each further one.
+const PAUSE_MIN: Duration = Duration::from_millis(10);
+/// The longest such pause.
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+
 /// What came of the payments, as they end.
 struct Tally {
     progress: Arc<Progress>,
@@ -223,6 +228,7 @@ async fn closed(
     for _ in 0..concurrency {
         let (work, tally, stop) = (Arc::clone(work), Arc::clone(tally), Arc::clone(&stop));
         lanes.spawn(async move {
+            let mut pause = PAUSE_MIN;
             while !stop.load(Ordering::Relaxed) {
                 let began = time::now();
                 let result = tally.once(&*work).await;
@@ -230,7 +236,10 @@ async fn closed(
                 tally.add(began, result);
                 if failed {
                     // A host that is away must not be asked a million times a second.
-                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(PAUSE_MAX);
+                } else {
+                    pause = PAUSE_MIN;
                 }
             }
         });

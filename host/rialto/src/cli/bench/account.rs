@@ -5,6 +5,7 @@
 mod missing;
 mod trouble;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ use trouble::{Happened, kill, serve, swap};
 
 /// How long one payment may take in the end: longer than its three waits for a callback.
 const PAYMENT_TIMEOUT: Duration = Duration::from_secs(180);
+/// Payments that failed and are named in the table.
+const SHOWN_MAX: usize = 100;
 /// How often an FSP tries to deliver a callback: long enough for a host that starts again.
 const CALLBACK_ATTEMPTS: u32 = 9;
 
@@ -127,11 +130,13 @@ pub(super) fn account(
     let account = ran?.account;
     let client = Client::of(&state, FIRST_OPERATOR)?;
     let mut explained = Vec::new();
+    let mut reasons = BTreeMap::<String, u64>::new();
     let mut unexplained = account.failed.values().sum::<u64>() - account.unpaid.len() as u64;
     for unpaid in &account.unpaid {
         let missing = missing(&client, unpaid)?;
         unexplained += u64::from(missing.is_none());
         let missing = missing.unwrap_or_else(|| "nobody can say".to_owned());
+        *reasons.entry(missing.clone()).or_default() += 1;
         explained.push(json!({ "payment": unpaid, "missing": missing }));
     }
     let told = json!({
@@ -139,6 +144,7 @@ pub(super) fn account(
         "committed": account.committed,
         "unended": account.unended,
         "failed": account.failed,
+        "missing": reasons,
         "unexplained": unexplained,
         "swaps": happened.swaps.load(Ordering::Relaxed),
         "kills": happened.kills.load(Ordering::Relaxed),
@@ -161,7 +167,7 @@ fn tell(told: &Value, json: bool) -> anyhow::Result<()> {
         figures.remove("unpaid");
     }
     super::figures::print_table(&shown)?;
-    for one in unpaid.as_array().into_iter().flatten() {
+    for one in unpaid.as_array().into_iter().flatten().take(SHOWN_MAX) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let payment = &one["payment"];
         out::line(format_args!(
@@ -173,8 +179,10 @@ fn tell(told: &Value, json: bool) -> anyhow::Result<()> {
             text(&payment["description"]),
         ))?;
     }
-    if unpaid.as_array().is_some_and(|all| all.len() == NAMED_MAX) {
-        out::note(format_args!("only the first {NAMED_MAX} are named"));
+    if unpaid.as_array().is_some_and(|all| all.len() > SHOWN_MAX) {
+        out::note(format_args!(
+            "only the first {SHOWN_MAX} are named; --json names the first {NAMED_MAX}"
+        ));
     }
     Ok(())
 }
