@@ -138,7 +138,7 @@ impl Last {
 /// Add the turns about a subject that are in tables. One page is in memory at a time, and in no certain
 /// order: turns of one fold lie beside others about their first subject.
 async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result<(), StoreError> {
-    let unfolded: HashSet<u64> = last.found.keys().copied().collect();
+    let in_memtable: HashSet<u64> = last.found.keys().copied().collect();
     // A page may be in two eras, if a fold was done again.
     let pages: Vec<i64> = sqlx::query_scalar(
         "WITH RECURSIVE eras(era) AS (
@@ -160,7 +160,8 @@ async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result
         let Some(row) = row else { continue };
         let records = decode(row.try_get(0).map_err(failed)?)?;
         // What is being folded may be in both.
-        let about = |(place, r): &(u64, Record)| is_about(r, subject) && !unfolded.contains(place);
+        let about =
+            |(place, r): &(u64, Record)| is_about(r, subject) && !in_memtable.contains(place);
         for (place, record) in records.into_iter().filter(about) {
             last.add(place, record);
         }
@@ -263,7 +264,7 @@ impl SqliteStore {
             found: BTreeMap::new(),
             earlier: 0,
         };
-        for entry in self.inner.unfolded.entries() {
+        for entry in self.inner.memtable.entries() {
             let records = entry.history.iter().enumerate();
             for (n, record) in records.filter(|(_, record)| is_about(record, subject)) {
                 last.add(order(entry.place, n), (**record).clone());
@@ -286,7 +287,7 @@ impl SqliteStore {
             .runtime
             .block_on(subjects_of(&self.inner.readers, id))?;
         if !id.contains(':') {
-            let entries = self.inner.unfolded.entries();
+            let entries = self.inner.memtable.entries();
             let records = entries.iter().flat_map(|entry| &entry.history);
             let subjects = records.flat_map(|record| &record.subjects);
             let meant = subjects.filter(|s| s.split_once(':').is_some_and(|(_, rest)| rest == id));
@@ -304,7 +305,7 @@ impl SqliteStore {
             .inner
             .runtime
             .block_on(receipts(&self.inner.readers, subject))?;
-        for entry in self.inner.unfolded.entries() {
+        for entry in self.inner.memtable.entries() {
             let about = entry.receipts.iter().filter(|r| &*r.subject == subject);
             found.extend(about.map(Verdict::receipt));
         }

@@ -2,7 +2,7 @@
 //!
 //! A group is durable with one row in the journal, written with `synchronous=FULL`. A thread folds
 //! the journal into the tables that recovery and reads want (`fold`); what it has not folded yet is in
-//! memory (`unfolded`), and reads look there first. So a document that changes five times in a
+//! memory (the memtable), and reads look there first. So a document that changes five times in a
 //! second is written to its table once, and a request that is answered at once never is.
 //!
 //! One connection writes, readers have their own. Every call blocks its thread. A lock on the folder
@@ -15,6 +15,7 @@ mod filter;
 mod fold;
 mod in_use;
 mod journal;
+mod memtable;
 mod migrations;
 mod operations;
 mod places;
@@ -24,7 +25,6 @@ mod rows;
 mod slices;
 mod snapshot;
 mod store;
-mod unfolded;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -41,16 +41,16 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
 
+use memtable::Memtable;
 use places::Places;
 use slices::Slices;
-use unfolded::Unfolded;
 
 pub use activations::StoredActivation;
 pub use archive::StoredRelease;
 pub use in_use::is_open;
+pub use memtable::{Behind, Folding};
 pub use operations::{Operation, Outcome};
 pub use snapshot::{Order, Snapshot, SnapshotError};
-pub use unfolded::{Behind, Folding};
 
 /// Connections for readers.
 const READERS: u32 = 4;
@@ -74,7 +74,7 @@ pub(crate) struct Inner {
     writer: Mutex<SqliteConnection>,
     readers: SqlitePool,
     fence: AtomicI64,
-    unfolded: Unfolded,
+    memtable: Memtable,
     places: Places,
     /// The place up to which a fold was begun; one folds at a time.
     folding: Mutex<u64>,
@@ -216,7 +216,7 @@ impl SqliteStore {
             writer: Mutex::new(writer),
             readers,
             fence: AtomicI64::new(0),
-            unfolded: Unfolded::new(when),
+            memtable: Memtable::new(when),
             places: Places::new(when.era_documents),
             folding: Mutex::new(0),
             archiving: Mutex::new(()),
@@ -244,7 +244,7 @@ impl SqliteStore {
 
     /// How far the tables are behind the journal.
     pub fn behind(&self) -> Behind {
-        self.inner.unfolded.behind()
+        self.inner.memtable.behind()
     }
 
     /// The database's file.
@@ -275,7 +275,7 @@ fn ours(folder: &Path) -> Result<File, OpenError> {
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.inner.unfolded.close();
+        self.inner.memtable.close();
         if let Some(folding) = self.folding.take() {
             let _ = folding.join();
         }
@@ -284,18 +284,18 @@ impl Drop for SqliteStore {
 
 impl Inner {
     fn fold_as_they_come(&self) {
-        while self.unfolded.due() {
+        while self.memtable.due() {
             let Err(error) = self.fold_all() else {
                 continue;
             };
-            self.unfolded.failed(error.clone());
+            self.memtable.failed(error.clone());
             if error == StoreError::Fenced {
                 // The other host has folded what was in the journal, and nothing more gets there.
                 tracing::error!(%error, "the store's journal belongs to another host now");
                 return;
             }
             tracing::error!(%error, "the store's journal could not be brought into its tables; trying again");
-            if self.unfolded.pause(FOLD_RETRY) {
+            if self.memtable.pause(FOLD_RETRY) {
                 return;
             }
         }
@@ -310,7 +310,7 @@ impl Inner {
     fn fold_all(&self) -> Result<(), StoreError> {
         let mut begun = self.folding.lock();
         loop {
-            let entries = self.unfolded.entries();
+            let entries = self.memtable.entries();
             let again = entries.partition_point(|entry| entry.place <= *begun);
             let part = if again > 0 {
                 &entries[..again]
@@ -331,7 +331,7 @@ impl Inner {
             fold::fold(self, &mut slices, part)?;
             {
                 let _nobody_looks = self.gate.write();
-                self.unfolded.folded(last.place);
+                self.memtable.folded(last.place);
             }
             self.keep_full_eras(&mut slices)?;
             if part.len() == entries.len() {

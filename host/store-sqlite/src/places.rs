@@ -8,8 +8,8 @@
 //!
 //! A full era never gets a new document: its filter is kept, and what came later would be missed.
 //! That a document which is there is never missed rests on an order. Whoever looks for one asks first
-//! `unfolded`, then the filter, then the table. A fold notes in the filter, then commits to the table,
-//! and then takes away from `unfolded`.
+//! the memtable, then the filter, then the table. A fold notes in the filter, then commits to the table,
+//! and then takes away from the memtable.
 
 use parking_lot::{Mutex, RwLock};
 use rialto_engine::CollectionId;
@@ -74,7 +74,7 @@ impl Places {
         }
     }
 
-    /// From now on documents can be looked for. What the journal holds must be in `unfolded` by now.
+    /// From now on documents can be looked for. What the journal holds must be in the memtable by now.
     pub fn begin(&self, learnt: Learnt) {
         *self.next.lock() = learnt.next;
         *self.filter.write() = Some(learnt.filter);

@@ -12,8 +12,8 @@ use rialto_engine::store::{
 use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
 
 use crate::journal::{self, Entry};
+use crate::memtable::Found;
 use crate::slices::counter;
-use crate::unfolded::Found;
 use crate::{Inner, SqliteStore, failed, places, ranges, rows};
 
 impl Store for SqliteStore {
@@ -71,7 +71,7 @@ impl Store for SqliteStore {
         id: &str,
     ) -> Result<Option<StoredDocument>, StoreError> {
         let inner = &*self.inner;
-        if let Some(found) = inner.unfolded.read(collection, id) {
+        if let Some(found) = inner.memtable.read(collection, id) {
             return Ok(found);
         }
         inner.find(collection, id)
@@ -97,15 +97,15 @@ impl Store for SqliteStore {
 
     fn write(&self, group: &Group) -> Result<(), StoreError> {
         let inner = &*self.inner;
-        inner.unfolded.wait_for_room()?;
+        inner.memtable.wait_for_room()?;
         let mut writer = inner.writer.lock();
-        let place = inner.unfolded.next_place();
+        let place = inner.memtable.next_place();
         let entry = Entry::of(group, place);
         let encoded = entry.encode()?;
         let fence = inner.fence.load(Ordering::Acquire);
         let append = journal::append(&mut writer, place, encoded.bytes, fence);
         inner.runtime.block_on(append)?;
-        inner.unfolded.push(Arc::new(entry), encoded.plain);
+        inner.memtable.push(Arc::new(entry), encoded.plain);
         Ok(())
     }
 
@@ -119,7 +119,7 @@ impl Store for SqliteStore {
             .into_iter()
             .map(|delivery| (delivery.id, delivery))
             .collect();
-        for entry in inner.unfolded.entries() {
+        for entry in inner.memtable.entries() {
             let added = entry.deliveries_added.iter();
             for stored in added.filter(|stored| wanted.contains(&stored.id)) {
                 let delivery = || stored.clone().delivery();
@@ -148,7 +148,7 @@ impl Store for SqliteStore {
             .into_iter()
             .map(|request| (request.id, request))
             .collect();
-        for entry in inner.unfolded.entries() {
+        for entry in inner.memtable.entries() {
             let added = entry.outbound_added.iter();
             let added = added.filter(|request| wanted.contains(&request.id));
             requests.extend(added.map(|request| (request.id, (**request).clone())));
@@ -171,7 +171,7 @@ impl Store for SqliteStore {
         let stored = inner.runtime.block_on(rows::dead_letters(&inner.readers))?;
         let with_id = |letter: DeadLetter| (letter.delivery.id, letter);
         let mut letters: BTreeMap<u64, DeadLetter> = stored.into_iter().map(with_id).collect();
-        for entry in inner.unfolded.entries() {
+        for entry in inner.memtable.entries() {
             let added = entry.dead_letters_added.iter();
             letters.extend(added.map(|letter| with_id(letter.dead_letter())));
             for id in &entry.dead_letters_removed {
@@ -194,7 +194,7 @@ impl Inner {
         let mut reader = self.readers.begin().await.map_err(failed)?;
         // The first read is what fixes the moment: what comes into the tables later is in memory too.
         counter(&mut reader, "folded").await?;
-        let newer = self.unfolded.scan(collection, range);
+        let newer = self.memtable.scan(collection, range);
         let removed = newer.values().filter(|found| found.is_none()).count();
         let limit = limit.saturating_add(removed);
         let eras = self.places.eras_with(collection)?;
@@ -231,7 +231,7 @@ impl Inner {
         );
         let last = entries.last().map_or(folded, |(entry, _)| entry.place);
         *self.folding.lock() = folding;
-        self.unfolded.recovered(last, entries);
+        self.memtable.recovered(last, entries);
         self.places.begin(learnt);
         self.fold_all()
     }

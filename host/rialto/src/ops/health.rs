@@ -19,7 +19,7 @@ use crate::host::Shared;
 /// than this lets every client run into its timeout.
 const UNCOMMITTED_MAX: Duration = Duration::from_secs(10);
 /// How long a group may wait in the journal before it is in the tables. They are one second behind.
-const UNFOLDED_MAX: Duration = Duration::from_mins(1);
+const UNFLUSHED_MAX: Duration = Duration::from_mins(1);
 /// How often it is looked for those who follow.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -106,7 +106,7 @@ fn fold(shared: &Shared) -> Check {
                 waits.as_secs_f64()
             ),
         },
-        None => late("fold", waits, UNFOLDED_MAX, "the journal's oldest group"),
+        None => late("fold", waits, UNFLUSHED_MAX, "the journal's oldest group"),
     }
 }
 

@@ -1,5 +1,5 @@
-//! What is in the journal and not yet in the tables, in memory: the newest state of documents for
-//! reads, and the entries themselves for whoever folds them.
+//! The memtable: what is in the journal and not yet in the tables. It has the newest state of each
+//! document for reads, and the journal's entries for the thread that writes them to the tables.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
@@ -147,7 +147,7 @@ impl State {
 
 /// See the module's documentation.
 #[derive(Default)]
-pub(crate) struct Unfolded {
+pub(crate) struct Memtable {
     folding: Folding,
     state: Mutex<State>,
     changed: Condvar,
@@ -156,7 +156,7 @@ pub(crate) struct Unfolded {
 /// A committed document that the tables may not have: none inside if it was removed.
 pub(crate) type Found = Option<StoredDocument>;
 
-impl Unfolded {
+impl Memtable {
     pub fn new(folding: Folding) -> Self {
         Self {
             folding,
