@@ -18,7 +18,7 @@ use crate::{SqliteStore, failed, unreadable};
 const HISTORY_LAYOUT: u8 = 1;
 /// Records of a page: what must be read to see one of them.
 const PAGE_RECORDS: usize = 128;
-/// Bits of a page's id that count the pages of one fold.
+/// Bits of a page's id that count the pages of one flush.
 const PAGE_BITS: u32 = 16;
 /// Bits of a record's place that count the records of one group.
 const GROUP_BITS: u32 = 24;
@@ -59,7 +59,7 @@ pub(crate) fn page_records(all: usize) -> usize {
     let each = PAGE_RECORDS.max(all.div_ceil(1 << PAGE_BITS));
     assert!(
         all.div_ceil(each) <= 1 << PAGE_BITS,
-        "{all} records in pages of {each} are more pages than a fold may have"
+        "{all} records in pages of {each} are more pages than a flush may have"
     );
     each
 }
@@ -69,21 +69,21 @@ pub(crate) fn parts_of_order(order: u64) -> (u64, u64) {
     (order >> GROUP_BITS, order & ((1 << GROUP_BITS) - 1))
 }
 
-/// The id of the first page of the fold that a page is of.
-pub(crate) fn first_of_fold(page: u64) -> u64 {
+/// The id of the first page of the flush that a page is of.
+pub(crate) fn first_of_flush(page: u64) -> u64 {
     page >> PAGE_BITS << PAGE_BITS
 }
 
-/// The highest id that a page of the fold can have that a page is of.
-pub(crate) fn last_of_fold(page: u64) -> u64 {
+/// The highest id that a page of the flush can have that a page is of.
+pub(crate) fn last_of_flush(page: u64) -> u64 {
     page | ((1 << PAGE_BITS) - 1)
 }
 
-/// The id of the nth page of a fold that ends at this place.
+/// The id of the nth page of a flush that ends at this place.
 pub(crate) fn page_id(through: u64, n: usize) -> u64 {
     assert!(
         n < 1 << PAGE_BITS && through < 1 << (64 - PAGE_BITS),
-        "page {n} of the fold through place {through} has no id of its own"
+        "page {n} of the flush through place {through} has no id of its own"
     );
     (through << PAGE_BITS) | n as u64
 }
@@ -136,10 +136,10 @@ impl Last {
 }
 
 /// Add the turns about a subject that are in tables. One page is in memory at a time, and in no certain
-/// order: turns of one fold lie beside others about their first subject.
+/// order: turns of one flush lie beside others about their first subject.
 async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result<(), StoreError> {
     let in_memtable: HashSet<u64> = last.found.keys().copied().collect();
-    // A page may be in two eras, if a fold was done again.
+    // A page may be in two eras, if a flush was done again.
     let pages: Vec<i64> = sqlx::query_scalar(
         "WITH RECURSIVE eras(era) AS (
              SELECT max(era) FROM history_by_era
@@ -159,7 +159,7 @@ async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result
             .map_err(failed)?;
         let Some(row) = row else { continue };
         let records = decode(row.try_get(0).map_err(failed)?)?;
-        // What is being folded may be in both.
+        // What is being flushed may be in both.
         let about =
             |(place, r): &(u64, Record)| is_about(r, subject) && !in_memtable.contains(place);
         for (place, record) in records.into_iter().filter(about) {
@@ -250,13 +250,13 @@ impl SqliteStore {
     }
 
     /// The last turns about a subject in log order, and how many there are before these. No more than
-    /// these, and what is not folded yet, is in memory at a time.
+    /// these, and what is not flushed yet, is in memory at a time.
     pub fn last_of_history(
         &self,
         subject: &str,
         most: usize,
     ) -> Result<(Vec<Record>, usize), StoreError> {
-        // No gate, for a subject may have many pages, and whoever folds would wait for all of them, and
+        // No gate, for a subject may have many pages, and whoever flushes would wait for all of them, and
         // whoever scans behind that. What leaves memory from here on is in the tables before it does, and
         // is then found twice; pages never change.
         let mut last = Last {
@@ -309,7 +309,7 @@ impl SqliteStore {
             let about = entry.receipts.iter().filter(|r| &*r.subject == subject);
             found.extend(about.map(Verdict::receipt));
         }
-        // What is being folded may be in both.
+        // What is being flushed may be in both.
         found.sort_by_key(|receipt| receipt.id);
         found.dedup_by_key(|receipt| receipt.id);
         Ok(found)

@@ -1,5 +1,5 @@
 //! What a group is while it is in the journal: one entry, written in one row, kept in memory until it
-//! has been folded into the tables.
+//! has been flushed into the tables.
 
 use std::sync::Arc;
 

@@ -13,19 +13,19 @@ use rialto_engine::{CollectionId, Name};
 use crate::filter::ERA_BITS;
 use crate::journal::Entry;
 
-/// When the journal is folded into the tables, and how they are cut.
+/// When the journal is flushed into the tables, and how they are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Folding {
+pub struct FlushPolicy {
     /// How long a group waits in the journal: what changes often in that time is written to its
     /// table once.
     pub after: Duration,
-    /// Bytes of groups in memory after which folding does not wait.
+    /// Bytes of groups in memory after which flushing does not wait.
     pub bytes: usize,
     /// Documents of an era, at most 65,536: for those the indexes are made.
     pub era_documents: u32,
 }
 
-impl Default for Folding {
+impl Default for FlushPolicy {
     fn default() -> Self {
         Self {
             after: Duration::from_secs(1),
@@ -44,11 +44,11 @@ pub struct Behind {
     pub bytes: usize,
     /// For how long the oldest has waited; none without any.
     pub oldest: Option<Duration>,
-    /// Why the last attempt to fold failed, if it did.
+    /// Why the last attempt to flush failed, if it did.
     pub failure: Option<StoreError>,
 }
 
-/// Bytes of entries that may wait; beyond them a group waits for the folding.
+/// Bytes of entries that may wait; beyond them a group waits for the flush.
 const BYTES_MAX: usize = 256 << 20;
 
 /// The newest state of a document that the tables do not have yet.
@@ -73,7 +73,7 @@ struct State {
     last: u64,
     /// The last turn of the last entry.
     lsn: u64,
-    /// Why the last attempt to fold failed.
+    /// Why the last attempt to flush failed.
     failure: Option<StoreError>,
     closed: bool,
 }
@@ -148,7 +148,7 @@ impl State {
 /// See the module's documentation.
 #[derive(Default)]
 pub(crate) struct Memtable {
-    folding: Folding,
+    policy: FlushPolicy,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -157,9 +157,9 @@ pub(crate) struct Memtable {
 pub(crate) type Found = Option<StoredDocument>;
 
 impl Memtable {
-    pub fn new(folding: Folding) -> Self {
+    pub fn new(policy: FlushPolicy) -> Self {
         Self {
-            folding,
+            policy,
             ..Self::default()
         }
     }
@@ -183,12 +183,12 @@ impl Memtable {
             "the journal was read to place {}, and its last one is {last}",
             state.last
         );
-        // All at once: a fold begins where the last one did, with all that was there then.
+        // All at once: a flush begins where the last one did, with all that was there then.
         *self.state.lock() = state;
         self.changed.notify_all();
     }
 
-    /// Wait while too much waits to be folded.
+    /// Wait while too much waits to be flushed.
     pub fn wait_for_room(&self) -> Result<(), StoreError> {
         let mut state = self.state.lock();
         while state.bytes > BYTES_MAX && !state.closed {
@@ -210,7 +210,7 @@ impl Memtable {
         let mut state = self.state.lock();
         let is_first = state.entries.is_empty();
         state.push(entry, bytes);
-        let wake = is_first || state.bytes > self.folding.bytes;
+        let wake = is_first || state.bytes > self.policy.bytes;
         drop(state);
         if wake {
             self.changed.notify_all();
@@ -223,7 +223,7 @@ impl Memtable {
         state.entries.iter().map(|w| w.entry.clone()).collect()
     }
 
-    /// Wait until it is time to fold. False when the store closes.
+    /// Wait until it is time to flush. False when the store closes.
     pub fn due(&self) -> bool {
         let mut state = self.state.lock();
         loop {
@@ -234,8 +234,8 @@ impl Memtable {
                 self.changed.wait(&mut state);
                 continue;
             };
-            let rest = self.folding.after.saturating_sub(oldest.since.elapsed());
-            if rest.is_zero() || state.bytes > self.folding.bytes {
+            let rest = self.policy.after.saturating_sub(oldest.since.elapsed());
+            if rest.is_zero() || state.bytes > self.policy.bytes {
                 return true;
             }
             self.changed.wait_for(&mut state, rest);
@@ -243,13 +243,13 @@ impl Memtable {
     }
 
     /// Entries up to this place are in the tables.
-    pub fn folded(&self, through: u64) {
+    pub fn flushed(&self, through: u64) {
         {
             let state = self.state.lock();
             let first = state.entries.front().map_or(0, |first| first.entry.place);
             assert!(
                 (first..=state.last).contains(&through),
-                "place {through} of the journal is folded, and places {first} to {} wait",
+                "place {through} of the journal is flushed, and places {first} to {} wait",
                 state.last
             );
         }
@@ -299,7 +299,7 @@ impl Memtable {
         }
     }
 
-    /// Folding failed; it will be tried again.
+    /// Flushing failed; it will be tried again.
     pub fn failed(&self, failure: StoreError) {
         self.state.lock().failure = Some(failure);
         self.changed.notify_all();

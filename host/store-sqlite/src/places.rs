@@ -8,7 +8,7 @@
 //!
 //! A full era never gets a new document: its filter is kept, and what came later would be missed.
 //! That a document which is there is never missed rests on an order. Whoever looks for one asks first
-//! the memtable, then the filter, then the table. A fold notes in the filter, then commits to the table,
+//! the memtable, then the filter, then the table. A flush notes in the filter, then commits to the table,
 //! and then takes away from the memtable.
 
 use parking_lot::{Mutex, RwLock};
@@ -104,7 +104,7 @@ impl Places {
         era_of(self.next.lock().place)
     }
 
-    /// End the era of the newest documents although it is not full. Only while nothing is folded, and its
+    /// End the era of the newest documents although it is not full. Only while nothing is flushed, and its
     /// filter must be kept at once.
     pub fn end_era(&self) {
         let mut next = self.next.lock();
@@ -133,7 +133,7 @@ impl Places {
         }
         let free = last_place(&mut reader).await? + 1;
         {
-            // A fold that failed may have left places unused.
+            // A flush that failed may have left places unused.
             let mut next = self.next.lock();
             next.place = free.max(u64::from(next.kept) << ERA_BITS);
         }

@@ -1,7 +1,7 @@
 //! All documents as one commit left them, read from the store's file, whether a host runs or not.
 //!
 //! Everything is read in one transaction, so nothing of a later commit is seen. What the journal
-//! holds wins over the tables: also while a fold is under way, for the journal keeps its entries
+//! holds wins over the tables: also while a flush is under way, for the journal keeps its entries
 //! until the last slice. Nothing is written, and no lock is taken that a host would miss; but while
 //! a snapshot is open, SQLite's log of the store grows, for pages that it may still read stay there.
 

@@ -204,9 +204,9 @@ impl Inner {
     }
 
     /// Become the writer: earlier ones are fenced off, it is learnt where documents are, and what is left
-    /// in the journal is folded, so that the tables have everything.
+    /// in the journal is flushed, so that the tables have everything.
     fn take_over(&self) -> Result<(), StoreError> {
-        let (fence, learnt, folding, folded, entries) = {
+        let (fence, learnt, flushing, flushed, entries) = {
             let mut writer = self.writer.lock();
             self.runtime.block_on(async {
                 let fence: i64 = sqlx::query_scalar(
@@ -229,10 +229,10 @@ impl Inner {
             fence > before,
             "the fencing token {fence} comes after {before}"
         );
-        let last = entries.last().map_or(folded, |(entry, _)| entry.place);
-        *self.folding.lock() = folding;
+        let last = entries.last().map_or(flushed, |(entry, _)| entry.place);
+        *self.flushing.lock() = flushing;
         self.memtable.recovered(last, entries);
         self.places.begin(learnt);
-        self.fold_all()
+        self.flush_all()
     }
 }

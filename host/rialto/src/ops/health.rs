@@ -54,7 +54,7 @@ impl Readiness {
             release(shared),
             engine(shared),
             commit(shared),
-            fold(shared),
+            flush(shared),
             disk(shared),
         ];
         Self {
@@ -93,7 +93,7 @@ fn commit(shared: &Shared) -> Check {
     late("commit", waits, UNCOMMITTED_MAX, "the oldest executed turn")
 }
 
-fn fold(shared: &Shared) -> Check {
+fn flush(shared: &Shared) -> Check {
     let behind = shared.store.behind();
     let waits = behind.oldest.unwrap_or_default();
     match behind.failure {

@@ -1,4 +1,4 @@
-//! How much each era has of each class, and from when. A fold counts what it writes, in the transaction that
+//! How much each era has of each class, and from when. A flush counts what it writes, in the transaction that
 //! ends it, so that each item counts once.
 
 use rialto_engine::store::StoreError;
@@ -39,7 +39,7 @@ impl Contents {
     }
 }
 
-/// What a fold adds to an era.
+/// What a flush adds to an era.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Added {
     pub items: u64,
@@ -62,7 +62,7 @@ impl Added {
     }
 }
 
-/// Count what a fold has added, in its last slice.
+/// Count what a flush has added, in its last slice.
 pub(crate) fn note(
     slices: &mut Slices<'_>,
     era: u32,

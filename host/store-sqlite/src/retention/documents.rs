@@ -70,10 +70,10 @@ fn digest(body: &str) -> String {
 }
 
 impl SqliteStore {
-    /// How many eras are full, with all their documents in the tables. A fold gives places before it writes.
+    /// How many eras are full, with all their documents in the tables. A flush gives places before it writes.
     #[must_use]
     pub fn full_eras(&self) -> u32 {
-        let _still = self.inner.folding.lock();
+        let _still = self.inner.flushing.lock();
         self.inner.places.kept_eras()
     }
 

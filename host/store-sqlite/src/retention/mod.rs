@@ -220,8 +220,8 @@ impl Inner {
     /// whatever is kept: an archive is made of a whole era at a time.
     fn end_old_era(&self, keep: &Keep, now: Timestamp) -> Result<(), StoreError> {
         let until = keep.era_age_max().map(|age| now.0.saturating_sub(age));
-        // No fold gives places meanwhile.
-        let _still = self.folding.lock();
+        // No flush gives places meanwhile.
+        let _still = self.flushing.lock();
         let open = self.places.open_era()?;
         let mut is_old = false;
         for contents in self.contents_of(open)? {

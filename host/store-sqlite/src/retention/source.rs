@@ -98,14 +98,14 @@ impl Inner {
 }
 
 /// The first and the last instant of the history in its oldest era, which ends with this page. Turns of
-/// one fold are of about a second: those of the first and of the last fold are looked at.
+/// one flush are of about a second: those of the first and of the last flush are looked at.
 pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64), StoreError> {
     let through = signed(last_page)?;
-    let last_fold = archive::first_of_fold(last_page);
+    let last_flush = archive::first_of_flush(last_page);
     let mut times: Option<(u64, u64)> = None;
-    for after in [-1, signed(last_fold)? - 1] {
+    for after in [-1, signed(last_flush)? - 1] {
         let mut after = after;
-        let mut fold = None;
+        let mut flush = None;
         'pages: loop {
             let pages = store.pages(after, through)?;
             let Some((last, _)) = pages.last() else {
@@ -113,8 +113,8 @@ pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64),
             };
             after = signed(*last)?;
             for (page, bytes) in &pages {
-                let of = archive::first_of_fold(*page);
-                if *fold.get_or_insert(of) != of {
+                let of = archive::first_of_flush(*page);
+                if *flush.get_or_insert(of) != of {
                     break 'pages;
                 }
                 for (_, record) in archive::decode(bytes)? {
@@ -219,8 +219,8 @@ pub(super) fn remove(
     match class {
         Class::History => {
             let through = signed(last_page)?;
-            let of_fold = archive::last_of_fold(0);
-            let pages = [through, PAGES as i64, signed(of_fold)?];
+            let of_flush = archive::last_of_flush(0);
+            let pages = [through, PAGES as i64, signed(of_flush)?];
             let subjects = [i64::from(era), ROWS as i64];
             Ok(remove_rows(store, PAGES_OUT, &pages, is_enough)?
                 && remove_rows(store, SUBJECTS_OUT, &subjects, is_enough)?)
@@ -233,7 +233,7 @@ pub(super) fn remove(
     }
 }
 
-/// Pages of one fold go together: only folds lie in the order of the log, and what stays in the tables is
+/// Pages of one flush go together: only flushes lie in the order of the log, and what stays in the tables is
 /// to be the log's end.
 const PAGES_OUT: &str = "DELETE FROM history WHERE page <= min(?1, ?3 | (
     SELECT max(page) FROM (SELECT page FROM history WHERE page <= ?1 ORDER BY page LIMIT ?2)))";

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rialto_engine::store::Store as _;
 use rialto_store_sqlite::backup::{self, BackupError};
-use rialto_store_sqlite::{Folding, OpenError, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, OpenError, SqliteStore};
 use rialto_store_suite::model::Model;
 
 use crate::retention::{self, FEW, HOUR, Place};
@@ -20,11 +20,11 @@ fn restore(from: &Path, to: &Path) -> Result<backup::Manifest, BackupError> {
     backup::restore(from, to, &to.join("archives"), &mut |_| {})
 }
 
-/// A folding that does not come in the time of a test.
-fn late() -> Folding {
-    Folding {
+/// A flush that does not come in the time of a test.
+fn late() -> FlushPolicy {
+    FlushPolicy {
         after: Duration::from_secs(3_600),
-        ..Folding::default()
+        ..FlushPolicy::default()
     }
 }
 
@@ -33,7 +33,7 @@ fn a_backup_beside_a_writer_is_one_commit_with_all_that_was_acknowledged_before_
     const BACKUPS: usize = 10;
     let place = rialto_files::temporary_folder().unwrap();
     let at = |name: &str| place.path().join(name);
-    let store = SqliteStore::open_with(&at("store"), written::folding()).unwrap();
+    let store = SqliteStore::open_with(&at("store"), written::flushing()).unwrap();
     store.recover().unwrap();
     let (acknowledged, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {

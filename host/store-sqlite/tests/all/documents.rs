@@ -5,7 +5,7 @@ use std::path::Path;
 use rialto_engine::Timestamp;
 use rialto_engine::store::Store as _;
 use rialto_store_sqlite::retention::{Bundle, RetentionError, Taken, documents_about};
-use rialto_store_sqlite::{Folding, Snapshot, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, Snapshot, SqliteStore};
 use rialto_store_suite::samples::{collection, group, put};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
@@ -125,7 +125,7 @@ fn an_era_that_was_asked_for_is_noted_for_good() {
             store.note_asked(OF.0, OF.1, era).unwrap();
         }
     }
-    let store = SqliteStore::open_with(&state, Folding::default()).unwrap();
+    let store = SqliteStore::open_with(&state, FlushPolicy::default()).unwrap();
     store.recover().unwrap();
     let asked = store.eras_asked(OF.0, OF.1).unwrap();
     assert_eq!(asked.into_iter().collect::<Vec<_>>(), [0, 1]);

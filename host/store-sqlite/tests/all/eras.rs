@@ -13,11 +13,11 @@ use std::path::Path;
 use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{DocumentWrite, Group, Receipt, ScanRange, Store};
 use rialto_engine::{CollectionId, Lsn, Timestamp, TurnId};
-use rialto_store_sqlite::{Folding, Order, Snapshot, SnapshotError, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, Order, Snapshot, SnapshotError, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
 
-const FEW: Folding = Folding {
+const FEW: FlushPolicy = FlushPolicy {
     after: std::time::Duration::ZERO,
     bytes: 0,
     era_documents: 3,
@@ -45,7 +45,7 @@ fn write(store: &SqliteStore, lsn: u64, ids: Range<u64>, version: u64, body: Opt
 }
 
 /// Open the store, and close it when all that was done is in the tables.
-fn with<T>(folder: &Path, when: Folding, body: impl FnOnce(&SqliteStore) -> T) -> T {
+fn with<T>(folder: &Path, when: FlushPolicy, body: impl FnOnce(&SqliteStore) -> T) -> T {
     let store = SqliteStore::open_with(folder, when).unwrap();
     store.recover().unwrap();
     body(&store)
@@ -279,7 +279,7 @@ fn an_era_of_the_usual_size_is_kept_and_found_again() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     let all = 0..70_000;
-    let usual = Folding::default();
+    let usual = FlushPolicy::default();
     with(folder, usual, |store| {
         write(store, 1, all.clone(), 1, Some("1"))
     });

@@ -16,7 +16,7 @@ use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{Group, Receipt, Store};
 use rialto_engine::{Timestamp, TurnId};
 use rialto_store_sqlite::retention::Keep;
-use rialto_store_sqlite::{Folding, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, SqliteStore};
 use rialto_store_suite::samples::{collection, group, put};
 
 /// The folder of the store, for the one that is killed.
@@ -65,12 +65,12 @@ fn at(lsn: u64) -> Group {
 
 /// Write groups and say the place of each when it is written, archiving beside, until killed.
 fn run(folder: &Path) {
-    let folding = Folding {
+    let flushing = FlushPolicy {
         after: Duration::from_millis(rand::rng().random_range(0..20)),
         era_documents: 50,
-        ..Folding::default()
+        ..FlushPolicy::default()
     };
-    let store = SqliteStore::open_with(folder, folding).unwrap();
+    let store = SqliteStore::open_with(folder, flushing).unwrap();
     let last = store.recover().unwrap().lsn.0;
     let now = std::sync::atomic::AtomicU64::new(last);
     let keep = Keep {

@@ -63,9 +63,9 @@ fn write(told: &str) -> ! {
             SqliteStore::open(folder).unwrap().recover().unwrap();
             std::process::exit(0);
         }
-        "full" => SqliteStore::open_with(folder, written::folding()),
-        "normal" => SqliteStore::open_at_risk(folder, written::folding(), Risk::SyncsLater),
-        "off" => SqliteStore::open_at_risk(folder, written::folding(), Risk::NeverSyncs),
+        "full" => SqliteStore::open_with(folder, written::flushing()),
+        "normal" => SqliteStore::open_at_risk(folder, written::flushing(), Risk::SyncsLater),
+        "off" => SqliteStore::open_at_risk(folder, written::flushing(), Risk::NeverSyncs),
         other => panic!("{other}"),
     };
     let why = opened.map_or_else(

@@ -16,12 +16,12 @@ use rialto_engine::store::{DocumentWrite, Group, Receipt, Store};
 use rialto_engine::{CollectionId, Lsn, Name, Timestamp, TurnId};
 use rialto_store_sqlite::backup;
 use rialto_store_sqlite::retention::{Archive, Class, Keep, RetentionError};
-use rialto_store_sqlite::{Folding, Snapshot, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, Snapshot, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
 use tempfile::TempDir;
 
-pub const FEW: Folding = Folding {
+pub const FEW: FlushPolicy = FlushPolicy {
     after: Duration::ZERO,
     bytes: 0,
     era_documents: 3,
@@ -52,14 +52,14 @@ impl Place {
     }
 
     /// Open the store, and close it when all that was done is in the tables.
-    pub fn with<T>(&self, when: Folding, body: impl FnOnce(&SqliteStore) -> T) -> T {
+    pub fn with<T>(&self, when: FlushPolicy, body: impl FnOnce(&SqliteStore) -> T) -> T {
         let store = SqliteStore::open_with(&self.store(), when).unwrap();
         store.recover().unwrap();
         body(&store)
     }
 
     /// A store with these turns in its tables, each with a document of its own and a verdict.
-    pub fn filled(turns: Range<u64>, when: Folding) -> Self {
+    pub fn filled(turns: Range<u64>, when: FlushPolicy) -> Self {
         let place = Self::new();
         place.with(when, |store| write(store, turns));
         place
@@ -296,7 +296,7 @@ fn what_is_younger_stays_and_so_does_everything_without_a_period() {
 
 #[test]
 fn an_era_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
-    let usual = Folding::default();
+    let usual = FlushPolicy::default();
     let place = Place::filled(1..11, usual);
     let store = place.store();
     let eras = "SELECT count(*) FROM eras";

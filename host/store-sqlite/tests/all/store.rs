@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::{Store, StoreError};
-use rialto_store_sqlite::{Folding, OpenError, SqliteStore, StoredActivation, StoredRelease};
+use rialto_store_sqlite::{FlushPolicy, OpenError, SqliteStore, StoredActivation, StoredRelease};
 use rialto_store_suite::Place;
 use rialto_store_suite::releases::{Change, Kept, Releases};
 use tempfile::TempDir;
 
-/// Fold whatever there is, into many eras.
-const AT_ONCE: Folding = Folding {
+/// Flush whatever there is, into many eras.
+const AT_ONCE: FlushPolicy = FlushPolicy {
     after: Duration::ZERO,
     bytes: 0,
     era_documents: 3,
@@ -86,8 +86,8 @@ impl Releases for Folder {
 rialto_store_suite::suite!(Folder);
 rialto_store_suite::releases_suite!(Folder);
 
-/// The same while the journal is folded all the time, beside readers and writers.
-mod folding {
+/// The same while the journal is flushed all the time, beside readers and writers.
+mod flushing {
     use super::{Folder, Place, SqliteStore};
 
     struct Eager(Folder);

@@ -14,7 +14,7 @@ use rand::RngExt as _;
 use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{Group, Receipt, Recovered, Store, StoreError};
 use rialto_engine::{Timestamp, TurnId};
-use rialto_store_sqlite::{Folding, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, SqliteStore};
 use rialto_store_suite::model::{Kept, Model};
 use rialto_store_suite::samples::{collection, delivery, group, outbound, put, reminder, remove};
 use rialto_store_suite::session::compare;
@@ -67,13 +67,13 @@ pub fn at(lsn: u64) -> Group {
     next
 }
 
-/// How the writer folds: some lives end in the midst of folding, some with all that they wrote in the
+/// How the writer flushes: some lives end in the midst of flushing, some with all that they wrote in the
 /// journal.
-pub fn folding() -> Folding {
-    Folding {
+pub fn flushing() -> FlushPolicy {
+    FlushPolicy {
         after: Duration::from_millis(rand::rng().random_range(0..60)),
         era_documents: 50,
-        ..Folding::default()
+        ..FlushPolicy::default()
     }
 }
 

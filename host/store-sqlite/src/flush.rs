@@ -1,12 +1,12 @@
-//! Folding the journal into the tables.
+//! Flushing the journal into the tables.
 //!
 //! A group is durable with its one row in the journal; the tables follow. Some groups are taken
 //! together and merged first: the last state of each document, and nothing of what came and went
 //! within them (requests that have been answered, deliveries that have been made). What remains is
 //! written in slices, short transactions between which the writer takes new groups.
 //!
-//! A fold that a crash interrupts is begun again by the next start with the same groups, for
-//! `folding` in `meta` says where it ends; every statement may run twice. `folded` moves, and the
+//! A flush that a crash interrupts is begun again by the next start with the same groups, for
+//! `folding` in `meta` says where it ends; every statement may run twice. `folded` in `meta` moves, and the
 //! entries leave the journal, with the last slice.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +40,8 @@ struct Merged<'a> {
     history: Vec<(u64, &'a Record)>,
 }
 
-/// Fold these entries, which follow one another, into the tables.
-pub(crate) fn fold(
+/// Flush these entries, which follow one another, into the tables.
+pub(crate) fn flush(
     store: &Inner,
     slices: &mut Slices<'_>,
     entries: &[Arc<Entry>],
@@ -53,7 +53,7 @@ pub(crate) fn fold(
     let settled = store.settle(&documents)?;
     assert!(
         settled.len() == documents.len(),
-        "{} documents are folded and {} have been looked for",
+        "{} documents are flushed and {} have been looked for",
         documents.len(),
         settled.len()
     );
@@ -70,7 +70,7 @@ pub(crate) fn fold(
     slices.set("lsn", merged.lsn)?;
     slices.raise("next_id", merged.next_id)?;
     slices.set("folded", merged.through)?;
-    // In the transaction that ends the fold: one that is done again counts once.
+    // In the transaction that ends the flush: one that is done again counts once.
     note(slices, era, Class::Receipts, &of_receipts)?;
     note(slices, era, Class::History, &of_history)?;
     let mut through = Bound::default();
@@ -78,7 +78,7 @@ pub(crate) fn fold(
     let removed = slices.statement("DELETE FROM journal WHERE place <= ?", through, 1)?;
     assert!(
         removed <= entries.len() as u64,
-        "{} entries of the journal are folded, and {removed} leave it",
+        "{} entries of the journal are flushed, and {removed} leave it",
         entries.len()
     );
     slices.finish()
@@ -94,7 +94,7 @@ fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
     for (entry, before) in entries.iter().skip(1).zip(entries) {
         assert!(
             entry.place == before.place + 1 && entry.lsn >= before.lsn,
-            "place {} of the journal, through turn {}, is folded after place {}, through turn {}",
+            "place {} of the journal, through turn {}, is flushed after place {}, through turn {}",
             entry.place,
             entry.lsn,
             before.place,
@@ -275,7 +275,7 @@ fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Ad
     }
     assert!(
         added.items == merged.receipts.len() as u64,
-        "{} receipts are folded and {} are counted",
+        "{} receipts are flushed and {} are counted",
         merged.receipts.len(),
         added.items
     );
@@ -315,7 +315,7 @@ fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Add
     }
     assert!(
         added.items == records.len() as u64,
-        "{} turns are folded and {} are in pages",
+        "{} turns are flushed and {} are in pages",
         records.len(),
         added.items
     );
