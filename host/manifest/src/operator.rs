@@ -276,7 +276,7 @@ impl Default for Store {
     }
 }
 
-/// How long what is there for good stays in the store. Eras go as a whole, when the youngest thing in them is so old.
+/// How long what is there for good stays in the store. Segments go as a whole, when the youngest thing in them is so old.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Keep {

@@ -139,7 +139,7 @@ impl Last {
 /// order: turns of one flush lie beside others about their first subject.
 async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result<(), StoreError> {
     let in_memtable: HashSet<u64> = last.found.keys().copied().collect();
-    // A page may be in two eras, if a flush was done again.
+    // A page may be in two segments, if a flush was done again.
     let pages: Vec<i64> = sqlx::query_scalar(
         "WITH RECURSIVE eras(era) AS (
              SELECT max(era) FROM history_by_era

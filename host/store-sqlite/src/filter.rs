@@ -1,10 +1,10 @@
-//! Which eras may have a document: a Bloom filter for each, held so that one look tells of 64 eras.
+//! Which segments may have a document: a Bloom filter for each, held so that one look tells of 64 segments.
 //!
 //! Nearly every first look of a payment is for a document that is nowhere, and ends here. A filter may
 //! err towards "perhaps there", never the other way: that costs a read, and nothing else.
 //!
-//! 64 filters make a part. It is held crosswise, with a word for each position in which every era of
-//! the part has its bit. A document has ten positions; the eras whose bits are set in all ten words
+//! 64 filters make a part. It is held crosswise, with a word for each position in which every segment of
+//! the part has its bit. A document has ten positions; the segments whose bits are set in all ten words
 //! may have it, and mostly no bit is left after three or four.
 
 use std::hash::Hasher as _;
@@ -13,21 +13,21 @@ use rialto_engine::CollectionId;
 use siphasher::sip::SipHasher13;
 
 /// Documents that a filter is made for, as a power of two.
-pub(crate) const ERA_BITS: u32 = 16;
+pub(crate) const SEGMENT_BITS: u32 = 16;
 /// Positions of a filter: 24 for a document, so that one fresh id in 40,000 is looked for in vain in a full
-/// era.
-const POSITIONS: usize = 24 << ERA_BITS;
+/// segment.
+const POSITIONS: usize = 24 << SEGMENT_BITS;
 /// Positions of a document.
 const LOOKS: u64 = 10;
-/// Eras of a part.
+/// Segments of a part.
 const PART: u32 = u64::BITS;
-/// The first byte of what is kept of an era: tells the layout of what follows, and how positions are
+/// The first byte of what is kept of a segment: tells the layout of what follows, and how positions are
 /// chosen.
 const LAYOUT: u8 = 1;
 
 const _: () = assert!(
     POSITIONS.is_multiple_of(8),
-    "the bits of an era make whole bytes"
+    "the bits of a segment make whole bytes"
 );
 
 /// See the module's documentation.
@@ -53,27 +53,27 @@ impl Filter {
         hasher.finish()
     }
 
-    /// A collection as one number, for the eras that have documents of it.
+    /// A collection as one number, for the segments that have documents of it.
     pub fn fingerprint_of_collection(&self, collection: CollectionId) -> u64 {
         self.fingerprint(collection, "")
     }
 
-    /// An era has this document.
-    pub fn note_document(&mut self, era: u32, collection: CollectionId, id: &str) {
-        self.note(era, self.fingerprint(collection, id));
-        self.note(era, self.fingerprint_of_collection(collection));
+    /// A segment has this document.
+    pub fn note_document(&mut self, segment: u32, collection: CollectionId, id: &str) {
+        self.note(segment, self.fingerprint(collection, id));
+        self.note(segment, self.fingerprint_of_collection(collection));
     }
 
-    fn note(&mut self, era: u32, fingerprint: u64) {
-        let bit = 1 << (era % PART);
-        let part = self.part(era);
+    fn note(&mut self, segment: u32, fingerprint: u64) {
+        let bit = 1 << (segment % PART);
+        let part = self.part(segment);
         for position in positions(fingerprint) {
             part[position] |= bit;
         }
     }
 
-    /// The eras that may have it, the newest first.
-    pub fn eras(&self, fingerprint: u64) -> Vec<u32> {
+    /// The segments that may have it, the newest first.
+    pub fn segments(&self, fingerprint: u64) -> Vec<u32> {
         let mut found = Vec::new();
         for (n, part) in self.parts.iter().enumerate().rev() {
             let mut left = u64::MAX;
@@ -91,16 +91,16 @@ impl Filter {
         }
         assert!(
             found.is_sorted_by(|newer, older| newer > older),
-            "eras are found that are not in order, the newest first: {found:?}"
+            "segments are found that are not in order, the newest first: {found:?}"
         );
         found
     }
 
-    /// An era's filter by itself, to be kept: the layout, a checksum, and the bits; position 0 is the
+    /// A segment's filter by itself, to be kept: the layout, a checksum, and the bits; position 0 is the
     /// lowest bit of their first byte.
-    pub fn image(&self, era: u32) -> Vec<u8> {
-        let place = era % PART;
-        let bits: Vec<u8> = match self.parts.get((era / PART) as usize) {
+    pub fn image(&self, segment: u32) -> Vec<u8> {
+        let place = segment % PART;
+        let bits: Vec<u8> = match self.parts.get((segment / PART) as usize) {
             Some(part) => part
                 .chunks_exact(8)
                 .map(|words| byte_of(words, place))
@@ -109,32 +109,33 @@ impl Filter {
         };
         assert!(
             bits.len() == POSITIONS / 8,
-            "era {era} has {} bytes of bits, and each has {}",
+            "segment {segment} has {} bytes of bits, and each has {}",
             bits.len(),
             POSITIONS / 8
         );
         let mut image = vec![LAYOUT];
-        image.extend(self.checksum(era, &bits).to_le_bytes());
+        image.extend(self.checksum(segment, &bits).to_le_bytes());
         image.extend(bits);
         image
     }
 
-    /// Put in what `image` gave for this era. Answers whether it is that, with the same key; if not,
+    /// Put in what `image` gave for this segment. Answers whether it is that, with the same key; if not,
     /// nothing has changed.
     #[must_use]
-    pub fn put(&mut self, era: u32, image: &[u8]) -> bool {
+    pub fn put(&mut self, segment: u32, image: &[u8]) -> bool {
         let Some((&[LAYOUT], rest)) = image.split_first_chunk() else {
             return false;
         };
         let Some((checksum, bits)) = rest.split_first_chunk() else {
             return false;
         };
-        if bits.len() != POSITIONS / 8 || u64::from_le_bytes(*checksum) != self.checksum(era, bits)
+        if bits.len() != POSITIONS / 8
+            || u64::from_le_bytes(*checksum) != self.checksum(segment, bits)
         {
             return false;
         }
-        let place = era % PART;
-        let words = self.part(era).chunks_exact_mut(8);
+        let place = segment % PART;
+        let words = self.part(segment).chunks_exact_mut(8);
         for (words, byte) in words.zip(bits) {
             for (n, word) in words.iter_mut().enumerate() {
                 *word |= u64::from(byte >> n & 1) << place;
@@ -143,14 +144,14 @@ impl Filter {
         true
     }
 
-    fn checksum(&self, era: u32, bits: &[u8]) -> u64 {
-        let mut hasher = SipHasher13::new_with_keys(self.key, u64::from(era) + 1);
+    fn checksum(&self, segment: u32, bits: &[u8]) -> u64 {
+        let mut hasher = SipHasher13::new_with_keys(self.key, u64::from(segment) + 1);
         hasher.write(bits);
         hasher.finish()
     }
 
-    fn part(&mut self, era: u32) -> &mut [u64] {
-        let part = (era / PART) as usize;
+    fn part(&mut self, segment: u32) -> &mut [u64] {
+        let part = (segment / PART) as usize;
         while self.parts.len() <= part {
             self.parts.push(vec![0; POSITIONS].into());
         }
@@ -158,7 +159,7 @@ impl Filter {
     }
 }
 
-/// One era's bits of eight words.
+/// One segment's bits of eight words.
 fn byte_of(words: &[u64], place: u32) -> u8 {
     let bits = words.iter().enumerate();
     bits.fold(0, |byte, (n, word)| byte | ((word >> place & 1) as u8) << n)
@@ -181,7 +182,7 @@ fn positions(fingerprint: u64) -> impl Iterator<Item = usize> {
 mod tests {
     use super::*;
 
-    const FULL: u64 = 1 << ERA_BITS;
+    const FULL: u64 = 1 << SEGMENT_BITS;
 
     fn of(filter: &Filter, n: u64) -> u64 {
         filter.fingerprint(CollectionId(7), &n.to_string())
@@ -211,31 +212,31 @@ mod tests {
     }
 
     #[test]
-    fn a_full_era_is_found_for_all_it_has_and_for_little_else() {
-        for era in [0, 63, 64, 200] {
+    fn a_full_segment_is_found_for_all_it_has_and_for_little_else() {
+        for segment in [0, 63, 64, 200] {
             let mut filter = Filter::new(3);
             for n in 0..FULL {
-                filter.note(era, of(&filter, n));
+                filter.note(segment, of(&filter, n));
             }
-            assert!((0..FULL).all(|n| filter.eras(of(&filter, n)) == [era]));
+            assert!((0..FULL).all(|n| filter.segments(of(&filter, n)) == [segment]));
             let fresh = FULL..FULL + 1_000_000;
-            let wrong = fresh.filter(|n| !filter.eras(of(&filter, *n)).is_empty());
+            let wrong = fresh.filter(|n| !filter.segments(of(&filter, *n)).is_empty());
             assert!(wrong.count() < 100);
         }
     }
 
     #[test]
-    fn the_newest_era_comes_first() {
+    fn the_newest_segment_comes_first() {
         let mut filter = Filter::new(3);
         let one = of(&filter, 1);
-        for era in [5, 64, 9, 130] {
-            filter.note(era, one);
+        for segment in [5, 64, 9, 130] {
+            filter.note(segment, one);
         }
-        assert_eq!(filter.eras(one), [130, 64, 9, 5]);
+        assert_eq!(filter.segments(one), [130, 64, 9, 5]);
     }
 
     #[test]
-    fn what_was_kept_of_an_era_is_put_back_beside_others() {
+    fn what_was_kept_of_a_segment_is_put_back_beside_others() {
         let mut filter = Filter::new(3);
         let (one, two) = (of(&filter, 1), of(&filter, 2));
         filter.note(66, one);
@@ -245,13 +246,16 @@ mod tests {
         assert!(other.put(66, &image));
         assert!(
             other.put(640, &filter.image(640)),
-            "of an era without documents"
+            "of a segment without documents"
         );
-        assert_eq!((other.eras(one), other.eras(two)), (vec![66], vec![67]));
+        assert_eq!(
+            (other.segments(one), other.segments(two)),
+            (vec![66], vec![67])
+        );
     }
 
     #[test]
-    fn what_was_not_kept_of_the_era_by_the_same_store_is_not_taken() {
+    fn what_was_not_kept_of_the_segment_by_the_same_store_is_not_taken() {
         let mut filter = Filter::new(3);
         let one = of(&filter, 1);
         filter.note(66, one);
@@ -264,18 +268,18 @@ mod tests {
             assert!(!other.put(66, &image), "byte {changed}");
         }
         assert!(!other.put(66, &image[..last]));
-        assert!(!other.put(67, &image), "another era's");
+        assert!(!other.put(67, &image), "another segment's");
         assert!(!Filter::new(4).put(66, &image), "another store's");
-        assert!(other.eras(one).is_empty());
+        assert!(other.segments(one).is_empty());
     }
 
     #[test]
-    fn eras_are_found_by_what_collections_they_have() {
+    fn segments_are_found_by_what_collections_they_have() {
         let mut filter = Filter::new(3);
         filter.note_document(5, CollectionId(7), "a");
         filter.note_document(64, CollectionId(8), "a");
         filter.note_document(70, CollectionId(7), "b");
-        let with = |n| filter.eras(filter.fingerprint_of_collection(CollectionId(n)));
+        let with = |n| filter.segments(filter.fingerprint_of_collection(CollectionId(n)));
         assert_eq!((with(7), with(8), with(9)), (vec![70, 5], vec![64], vec![]));
     }
 }

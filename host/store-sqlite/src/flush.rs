@@ -57,7 +57,7 @@ pub(crate) fn flush(
         documents.len(),
         settled.len()
     );
-    let era = store.places.open_era()?;
+    let segment = store.places.open_segment()?;
     slices.set("folding", merged.through)?;
     collections(slices, &merged)?;
     write_documents(slices, &settled)?;
@@ -65,14 +65,14 @@ pub(crate) fn flush(
     reminders(slices, &merged)?;
     outbound(slices, &merged)?;
     dead_letters(slices, &merged)?;
-    let of_receipts = receipts(slices, &merged, era)?;
-    let of_history = history(slices, &merged, era)?;
+    let of_receipts = receipts(slices, &merged, segment)?;
+    let of_history = history(slices, &merged, segment)?;
     slices.set("lsn", merged.lsn)?;
     slices.raise("next_id", merged.next_id)?;
     slices.set("folded", merged.through)?;
     // In the transaction that ends the flush: one that is done again counts once.
-    note(slices, era, Class::Receipts, &of_receipts)?;
-    note(slices, era, Class::History, &of_history)?;
+    note(slices, segment, Class::Receipts, &of_receipts)?;
+    note(slices, segment, Class::History, &of_history)?;
     let mut through = Bound::default();
     through.number(merged.through)?;
     let removed = slices.statement("DELETE FROM journal WHERE place <= ?", through, 1)?;
@@ -267,7 +267,11 @@ fn dead_letters(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Stor
     slices.rows(head, "(?)", ")", &removed, |b, id| b.number(*id))
 }
 
-fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Added, StoreError> {
+fn receipts(
+    slices: &mut Slices<'_>,
+    merged: &Merged<'_>,
+    segment: u32,
+) -> Result<Added, StoreError> {
     let mut added = Added::default();
     for receipt in &merged.receipts {
         added.item(receipt.at);
@@ -282,7 +286,7 @@ fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Ad
     let head = "INSERT OR REPLACE INTO receipts (id, era, subject, at, body) VALUES";
     slices.rows(head, "(?,?,?,?,?)", "", &merged.receipts, |b, r| {
         b.number(r.id)?;
-        b.add(era)?;
+        b.add(segment)?;
         b.add(r.subject.clone())?;
         b.number(r.at)?;
         b.add(r.body.clone())
@@ -292,7 +296,11 @@ fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Ad
 
 /// Turns in pages: those about the same subject beside each other, and one row for each subject and
 /// page that has turns about it.
-fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Added, StoreError> {
+fn history(
+    slices: &mut Slices<'_>,
+    merged: &Merged<'_>,
+    segment: u32,
+) -> Result<Added, StoreError> {
     let mut added = Added::default();
     let mut records = merged.history.clone();
     records.sort_by(|(a, x), (b, y)| (x.subjects.first(), a).cmp(&(y.subjects.first(), b)));
@@ -327,7 +335,7 @@ fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Add
     let subjects: Vec<_> = subjects.into_iter().collect();
     let head = "INSERT OR IGNORE INTO history_by_era (era, subject, page) VALUES";
     slices.rows(head, "(?,?,?)", "", &subjects, |b, (subject, page)| {
-        b.add(era)?;
+        b.add(segment)?;
         b.add((*subject).clone())?;
         b.number(*page)
     })?;

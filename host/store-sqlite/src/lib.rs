@@ -217,7 +217,7 @@ impl SqliteStore {
             readers,
             fence: AtomicI64::new(0),
             memtable: Memtable::new(when),
-            places: Places::new(when.era_documents),
+            places: Places::new(when.segment_documents),
             flushing: Mutex::new(0),
             archiving: Mutex::new(()),
             gate: RwLock::new(()),
@@ -329,7 +329,7 @@ impl Inner {
                 let _nobody_looks = self.gate.write();
                 self.memtable.flushed(last.place);
             }
-            self.keep_full_eras(&mut slices)?;
+            self.keep_full_segments(&mut slices)?;
             if part.len() == entries.len() {
                 return Ok(());
             }

@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 use rialto_engine::store::{ScanRange, StoreError, StoredDocument};
 use rialto_engine::{CollectionId, Name};
 
-use crate::filter::ERA_BITS;
+use crate::filter::SEGMENT_BITS;
 use crate::journal::Entry;
 
 /// When the journal is flushed into the tables, and how they are cut.
@@ -21,8 +21,8 @@ pub struct FlushPolicy {
     pub after: Duration,
     /// Bytes of groups in memory after which flushing does not wait.
     pub bytes: usize,
-    /// Documents of an era, at most 65,536: for those the indexes are made.
-    pub era_documents: u32,
+    /// Documents of a segment, at most 65,536: for those the indexes are made.
+    pub segment_documents: u32,
 }
 
 impl Default for FlushPolicy {
@@ -30,7 +30,7 @@ impl Default for FlushPolicy {
         Self {
             after: Duration::from_secs(1),
             bytes: 32 << 20,
-            era_documents: 1 << ERA_BITS,
+            segment_documents: 1 << SEGMENT_BITS,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Where documents are.
 //!
 //! Documents lie in the order in which they were first written, each at a place of its own, from 1 on.
-//! So many places that follow one another are an *era*, and the index over ids begins with the era:
+//! So many places that follow one another are a *segment*, and the index over ids begins with the segment:
 //! ids are random, and in an index over all documents each new one would change a page of its own. So
 //! a payment costs the same however many there were. The price is that somebody must know in which
-//! era a document is, and that is the filter's business.
+//! segment a document is, and that is the filter's business.
 //!
-//! A full era never gets a new document: its filter is kept, and what came later would be missed.
+//! A full segment never gets a new document: its filter is kept, and what came later would be missed.
 //! That a document which is there is never missed rests on an order. Whoever looks for one asks first
 //! the memtable, then the filter, then the table. A flush notes in the filter, then commits to the table,
 //! and then takes away from the memtable.
@@ -16,14 +16,14 @@ use rialto_engine::CollectionId;
 use rialto_engine::store::{StoreError, StoredDocument};
 use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool};
 
-use crate::filter::{ERA_BITS, Filter};
+use crate::filter::{Filter, SEGMENT_BITS};
 use crate::journal::Document;
 use crate::rows::{self, signed, unsigned};
 use crate::slices::{Bound, STATEMENT_ROWS, Slices};
 use crate::{Inner, failed, unreadable};
 
 const _: () = assert!(
-    ERA_BITS == 16,
+    SEGMENT_BITS == 16,
     "`place >> 16` stands in statements and in the layout of the tables"
 );
 
@@ -34,7 +34,7 @@ const NOTED_AT_ONCE: usize = 128;
 struct Next {
     /// The place that is given next, if nothing was given since.
     place: u64,
-    /// Eras whose filters are kept; the next one's is not.
+    /// Segments whose filters are kept; the next one's is not.
     kept: u32,
 }
 
@@ -49,16 +49,16 @@ pub(crate) struct Places {
     /// None until the store was recovered.
     filter: RwLock<Option<Filter>>,
     next: Mutex<Next>,
-    /// New documents of an era.
-    era_documents: u64,
+    /// New documents of a segment.
+    segment_documents: u64,
 }
 
 /// A document that is to be written or removed, and its place. Of one that is to be removed it is none
 /// if it is not in the tables.
 pub(crate) type Settled<'d> = (&'d Document, Option<u64>);
 
-fn era_of(place: u64) -> Result<u32, StoreError> {
-    u32::try_from(place >> ERA_BITS).map_err(|e| unreadable("the place of a document", e))
+fn segment_of(place: u64) -> Result<u32, StoreError> {
+    u32::try_from(place >> SEGMENT_BITS).map_err(|e| unreadable("the place of a document", e))
 }
 
 fn not_recovered() -> StoreError {
@@ -66,11 +66,11 @@ fn not_recovered() -> StoreError {
 }
 
 impl Places {
-    pub fn new(era_documents: u32) -> Self {
+    pub fn new(segment_documents: u32) -> Self {
         Self {
             filter: RwLock::new(None),
             next: Mutex::new(Next { place: 0, kept: 0 }),
-            era_documents: u64::from(era_documents).clamp(1, 1 << ERA_BITS),
+            segment_documents: u64::from(segment_documents).clamp(1, 1 << SEGMENT_BITS),
         }
     }
 
@@ -80,35 +80,35 @@ impl Places {
         *self.filter.write() = Some(learnt.filter);
     }
 
-    /// The eras that may have a document, the newest first.
-    fn eras(&self, collection: CollectionId, id: &str) -> Result<Vec<u32>, StoreError> {
+    /// The segments that may have a document, the newest first.
+    fn segments(&self, collection: CollectionId, id: &str) -> Result<Vec<u32>, StoreError> {
         let filter = self.filter.read();
         let filter = filter.as_ref().ok_or_else(not_recovered)?;
-        Ok(filter.eras(filter.fingerprint(collection, id)))
+        Ok(filter.segments(filter.fingerprint(collection, id)))
     }
 
-    /// The eras that may have documents of a collection, the newest first.
-    pub fn eras_with(&self, collection: CollectionId) -> Result<Vec<u32>, StoreError> {
+    /// The segments that may have documents of a collection, the newest first.
+    pub fn segments_with(&self, collection: CollectionId) -> Result<Vec<u32>, StoreError> {
         let filter = self.filter.read();
         let filter = filter.as_ref().ok_or_else(not_recovered)?;
-        Ok(filter.eras(filter.fingerprint_of_collection(collection)))
+        Ok(filter.segments(filter.fingerprint_of_collection(collection)))
     }
 
-    /// How many eras are full, and their filters are kept.
-    pub fn kept_eras(&self) -> u32 {
+    /// How many segments are full, and their filters are kept.
+    pub fn kept_segments(&self) -> u32 {
         self.next.lock().kept
     }
 
-    /// The era of the newest documents.
-    pub fn open_era(&self) -> Result<u32, StoreError> {
-        era_of(self.next.lock().place)
+    /// The segment of the newest documents.
+    pub fn open_segment(&self) -> Result<u32, StoreError> {
+        segment_of(self.next.lock().place)
     }
 
-    /// End the era of the newest documents although it is not full. Only while nothing is flushed, and its
+    /// End the segment of the newest documents although it is not full. Only while nothing is flushed, and its
     /// filter must be kept at once.
-    pub fn end_era(&self) {
+    pub fn end_segment(&self) {
         let mut next = self.next.lock();
-        next.place = ((next.place >> ERA_BITS) + 1) << ERA_BITS;
+        next.place = ((next.place >> SEGMENT_BITS) + 1) << SEGMENT_BITS;
     }
 
     /// Give places to new documents, after it was found where the others are.
@@ -120,8 +120,8 @@ impl Places {
         let mut asked = Vec::new();
         for (n, document) in documents.iter().enumerate() {
             let (collection, id) = document.key();
-            let eras = self.eras(collection, &id)?;
-            asked.extend(eras.into_iter().map(|era| (n, era)));
+            let segments = self.segments(collection, &id)?;
+            asked.extend(segments.into_iter().map(|segment| (n, segment)));
         }
         let mut settled: Vec<Settled<'d>> = documents.iter().map(|d| (*d, None)).collect();
         let mut reader = readers.acquire().await.map_err(failed)?;
@@ -135,7 +135,7 @@ impl Places {
         {
             // A flush that failed may have left places unused.
             let mut next = self.next.lock();
-            next.place = free.max(u64::from(next.kept) << ERA_BITS);
+            next.place = free.max(u64::from(next.kept) << SEGMENT_BITS);
         }
         // Readers get their turn between these.
         for some in settled.chunks_mut(NOTED_AT_ONCE) {
@@ -150,9 +150,9 @@ impl Places {
         let filter = filter.as_mut().ok_or_else(not_recovered)?;
         for (document, place) in documents {
             if place.is_none() && document.body.is_some() {
-                let given = next.give(self.era_documents);
+                let given = next.give(self.segment_documents);
                 let (collection, id) = document.key();
-                filter.note_document(era_of(given)?, collection, &id);
+                filter.note_document(segment_of(given)?, collection, &id);
                 *place = Some(given);
             }
         }
@@ -161,20 +161,20 @@ impl Places {
 }
 
 impl Next {
-    fn give(&mut self, era_documents: u64) -> u64 {
-        if self.place % (1 << ERA_BITS) >= era_documents {
-            self.place = ((self.place >> ERA_BITS) + 1) << ERA_BITS;
+    fn give(&mut self, segment_documents: u64) -> u64 {
+        if self.place % (1 << SEGMENT_BITS) >= segment_documents {
+            self.place = ((self.place >> SEGMENT_BITS) + 1) << SEGMENT_BITS;
         }
         assert!(
-            self.place >> ERA_BITS >= u64::from(self.kept),
-            "a new document comes to place {}, and the filters of the {} eras before {} are kept",
+            self.place >> SEGMENT_BITS >= u64::from(self.kept),
+            "a new document comes to place {}, and the filters of the {} segments before {} are kept",
             self.place,
             self.kept,
-            u64::from(self.kept) << ERA_BITS
+            u64::from(self.kept) << SEGMENT_BITS
         );
         assert!(
-            self.place % (1 << ERA_BITS) < era_documents,
-            "a new document comes to place {}, and an era takes {era_documents} documents",
+            self.place % (1 << SEGMENT_BITS) < segment_documents,
+            "a new document comes to place {}, and a segment takes {segment_documents} documents",
             self.place
         );
         self.place += 1;
@@ -189,13 +189,13 @@ impl Inner {
         collection: CollectionId,
         id: &str,
     ) -> Result<Option<StoredDocument>, StoreError> {
-        for era in self.places.eras(collection, id)? {
+        for segment in self.places.segments(collection, id)? {
             let row = self.runtime.block_on(
                 sqlx::query(
                     "SELECT id, version, body FROM documents INDEXED BY documents_by_era
                      WHERE place >> 16 = ? AND collection = ? AND id = ?",
                 )
-                .bind(era)
+                .bind(segment)
                 .bind(collection.0)
                 .bind(id)
                 .fetch_optional(&self.readers),
@@ -213,27 +213,27 @@ impl Inner {
         self.runtime.block_on(settling)
     }
 
-    /// Keep the filters of eras that have become full.
-    pub fn keep_full_eras(&self, slices: &mut Slices<'_>) -> Result<(), StoreError> {
+    /// Keep the filters of segments that have become full.
+    pub fn keep_full_segments(&self, slices: &mut Slices<'_>) -> Result<(), StoreError> {
         let (kept, open) = {
             let next = self.places.next.lock();
-            (next.kept, era_of(next.place)?)
+            (next.kept, segment_of(next.place)?)
         };
         assert!(
             kept <= open,
-            "the filters of {kept} eras are kept, and era {open} takes new documents"
+            "the filters of {kept} segments are kept, and segment {open} takes new documents"
         );
-        for era in kept..open {
+        for segment in kept..open {
             let image = {
                 let filter = self.places.filter.read();
-                filter.as_ref().ok_or_else(not_recovered)?.image(era)
+                filter.as_ref().ok_or_else(not_recovered)?.image(segment)
             };
             let mut row = Bound::default();
-            row.add(era)?;
+            row.add(segment)?;
             row.add(image)?;
             slices.statement(KEEP, row, 1)?;
             slices.finish()?;
-            self.places.next.lock().kept = era + 1;
+            self.places.next.lock().kept = segment + 1;
         }
         Ok(())
     }
@@ -241,7 +241,7 @@ impl Inner {
 
 const KEEP: &str = "INSERT OR REPLACE INTO eras (era, filter) VALUES (?, ?)";
 
-/// Learn from the tables where documents are: of full eras from what was kept of them, of the others
+/// Learn from the tables where documents are: of full segments from what was kept of them, of the others
 /// from their documents.
 pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, StoreError> {
     let key: i64 = sqlx::query_scalar("SELECT value FROM meta WHERE key = 'filter_key'")
@@ -253,27 +253,31 @@ pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, S
         .await
         .map_err(failed)?;
     let place = last_place(connection).await? + 1;
-    let place = place.max(unsigned(kept)? << ERA_BITS);
-    let open = era_of(place)?;
+    let place = place.max(unsigned(kept)? << SEGMENT_BITS);
+    let open = segment_of(place)?;
     let mut filter = Filter::new(key.cast_unsigned());
-    for era in 0..open {
-        match image(connection, era).await? {
-            Some(image) if filter.put(era, &image) => continue,
+    for segment in 0..open {
+        match image(connection, segment).await? {
+            Some(image) if filter.put(segment, &image) => continue,
             Some(_) => tracing::warn!(
-                era,
-                "what the store has kept of an era cannot be used; its documents are read instead"
+                segment,
+                "what the store has kept of a segment cannot be used; its documents are read instead"
             ),
-            None => tracing::info!(era, before = open, "the documents of an era are read"),
+            None => tracing::info!(
+                segment,
+                before = open,
+                "the documents of a segment are read"
+            ),
         }
-        learn_era(connection, &mut filter, era).await?;
+        learn_segment(connection, &mut filter, segment).await?;
         sqlx::query(KEEP)
-            .bind(era)
-            .bind(filter.image(era))
+            .bind(segment)
+            .bind(filter.image(segment))
             .execute(&mut *connection)
             .await
             .map_err(failed)?;
     }
-    learn_era(connection, &mut filter, open).await?;
+    learn_segment(connection, &mut filter, open).await?;
     let next = Next { place, kept: open };
     Ok(Learnt { filter, next })
 }
@@ -286,41 +290,46 @@ async fn last_place(connection: &mut SqliteConnection) -> Result<u64, StoreError
     unsigned(last)
 }
 
-/// All eras, the newest first, for those who have no filter.
-pub(crate) async fn all_eras(connection: &mut SqliteConnection) -> Result<Vec<u32>, StoreError> {
-    let last = era_of(last_place(connection).await?)?;
+/// All segments, the newest first, for those who have no filter.
+pub(crate) async fn all_segments(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<u32>, StoreError> {
+    let last = segment_of(last_place(connection).await?)?;
     Ok((0..=last).rev().collect())
 }
 
-/// What was kept of an era, if it was.
-async fn image(connection: &mut SqliteConnection, era: u32) -> Result<Option<Vec<u8>>, StoreError> {
+/// What was kept of a segment, if it was.
+async fn image(
+    connection: &mut SqliteConnection,
+    segment: u32,
+) -> Result<Option<Vec<u8>>, StoreError> {
     sqlx::query_scalar("SELECT filter FROM eras WHERE era = ?")
-        .bind(era)
+        .bind(segment)
         .fetch_optional(connection)
         .await
         .map_err(failed)
 }
 
-/// Note all documents of an era.
-async fn learn_era(
+/// Note all documents of a segment.
+async fn learn_segment(
     connection: &mut SqliteConnection,
     filter: &mut Filter,
-    era: u32,
+    segment: u32,
 ) -> Result<(), StoreError> {
     let names: Vec<(u32, String)> = sqlx::query_as(
         "SELECT collection, id FROM documents INDEXED BY documents_by_era WHERE place >> 16 = ?",
     )
-    .bind(era)
+    .bind(segment)
     .fetch_all(connection)
     .await
     .map_err(failed)?;
     for (collection, id) in names {
-        filter.note_document(era, CollectionId(collection), &id);
+        filter.note_document(segment, CollectionId(collection), &id);
     }
     Ok(())
 }
 
-/// The places of those that are in the eras in which they are looked for.
+/// The places of those that are in the segments in which they are looked for.
 async fn find_all(
     connection: &mut SqliteConnection,
     documents: &[&Document],
@@ -339,11 +348,11 @@ async fn find_all(
             let (chunk, others) = rest.split_at(length);
             // Made of this crate's own constants only.
             let mut query = sqlx::query_as::<Sqlite, (i64, i64)>(AssertSqlSafe(text.clone()));
-            for (n, era) in chunk {
+            for (n, segment) in chunk {
                 let (collection, id) = documents[*n].key();
                 query = query
                     .bind(signed(*n as u64)?)
-                    .bind(era)
+                    .bind(segment)
                     .bind(collection.0)
                     .bind(id.to_string());
             }

@@ -96,7 +96,7 @@ pub struct Snapshot {
     runtime: Runtime,
     connection: SqliteConnection,
     /// All, the newest first.
-    eras: Vec<u32>,
+    segments: Vec<u32>,
     collections: Vec<Collection>,
     newer: BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
     lsn: u64,
@@ -139,12 +139,12 @@ impl Snapshot {
             return Err(SnapshotError::Older { path, found, known });
         }
         let read = runtime.block_on(read_head(&mut connection));
-        let (collections, newer, lsn, eras) =
+        let (collections, newer, lsn, segments) =
             read.map_err(|source| SnapshotError::Unreadable { path, source })?;
         Ok(Self {
             runtime,
             connection,
-            eras,
+            segments,
             collections,
             newer,
             lsn,
@@ -156,7 +156,7 @@ impl Snapshot {
         self.lsn
     }
 
-    /// All archives, by class and era.
+    /// All archives, by class and segment.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -190,7 +190,7 @@ impl Snapshot {
             return Ok(newer.clone());
         }
         let range = ranges::just(id);
-        let reading = ranges::first(&mut self.connection, &self.eras, collection, &range, 1);
+        let reading = ranges::first(&mut self.connection, &self.segments, collection, &range, 1);
         Ok(self.runtime.block_on(reading)?.into_values().next())
     }
 
@@ -205,7 +205,7 @@ impl Snapshot {
     ) -> Result<Vec<StoredDocument>, StoreError> {
         let reading = ranges::first(
             &mut self.connection,
-            &self.eras,
+            &self.segments,
             collection,
             range,
             usize::MAX,
@@ -249,7 +249,7 @@ impl Snapshot {
         loop {
             let page = ranges::first(
                 &mut self.connection,
-                &self.eras,
+                &self.segments,
                 collection,
                 &rest,
                 DOCUMENTS_PER_STEP,
@@ -360,7 +360,12 @@ async fn read_head(connection: &mut SqliteConnection) -> Result<Head, StoreError
             newer.entry(collection).or_default().insert(id, found);
         }
     }
-    Ok((collections, newer, lsn, places::all_eras(connection).await?))
+    Ok((
+        collections,
+        newer,
+        lsn,
+        places::all_segments(connection).await?,
+    ))
 }
 
 /// Documents behind a place. The index would go to and fro on the disk, hence the plus sign.

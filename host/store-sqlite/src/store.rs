@@ -197,8 +197,8 @@ impl Inner {
         let newer = self.memtable.scan(collection, range);
         let removed = newer.values().filter(|found| found.is_none()).count();
         let limit = limit.saturating_add(removed);
-        let eras = self.places.eras_with(collection)?;
-        let stored = ranges::first(&mut reader, &eras, collection, range, limit).await?;
+        let segments = self.places.segments_with(collection)?;
+        let stored = ranges::first(&mut reader, &segments, collection, range, limit).await?;
         reader.rollback().await.map_err(failed)?;
         Ok((stored, newer))
     }

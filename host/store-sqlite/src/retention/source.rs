@@ -1,4 +1,4 @@
-//! Reading an era out of the tables, in the order in which it is archived, and removing it from them.
+//! Reading a segment out of the tables, in the order in which it is archived, and removing it from them.
 
 use rialto_archive::{ArchiveError, Writer};
 use rialto_engine::history::Record;
@@ -62,11 +62,11 @@ impl Inner {
         rows.map_err(failed)?.iter().map(page).collect()
     }
 
-    /// The ids of an era's receipts, in order.
-    fn receipt_ids(&self, era: u32) -> Result<Vec<i64>, StoreError> {
+    /// The ids of a segment's receipts, in order.
+    fn receipt_ids(&self, segment: u32) -> Result<Vec<i64>, StoreError> {
         let ids = self.runtime.block_on(
             sqlx::query_scalar("SELECT id FROM receipts INDEXED BY receipts_by_era WHERE era = ?")
-                .bind(era)
+                .bind(segment)
                 .fetch_all(&self.readers),
         );
         let mut ids: Vec<i64> = ids.map_err(failed)?;
@@ -97,7 +97,7 @@ impl Inner {
     }
 }
 
-/// The first and the last instant of the history in its oldest era, which ends with this page. Turns of
+/// The first and the last instant of the history in its oldest segment, which ends with this page. Turns of
 /// one flush are of about a second: those of the first and of the last flush are looked at.
 pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64), StoreError> {
     let through = signed(last_page)?;
@@ -133,7 +133,7 @@ pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64),
     Ok((from, to))
 }
 
-/// Write all that an era has of a class. Reads a little at a time: what is in a full era does not change.
+/// Write all that a segment has of a class. Reads a little at a time: what is in a full segment does not change.
 /// Answers whether it is all; else it was enough.
 pub(super) fn write<W: Write>(
     store: &Inner,
@@ -144,7 +144,7 @@ pub(super) fn write<W: Write>(
     match of.class {
         Class::History => write_history(store, of, out, is_enough),
         Class::Receipts => write_receipts(store, of, out, is_enough),
-        Class::Documents => unreachable!("eras do not count documents: {of:?}"),
+        Class::Documents => unreachable!("segments do not count documents: {of:?}"),
     }
 }
 
@@ -187,7 +187,7 @@ fn write_receipts<W: Write>(
     is_enough: &dyn Fn() -> bool,
 ) -> Result<bool, RetentionError> {
     let mut items = 0;
-    for ids in store.receipt_ids(of.era)?.chunks(ROWS) {
+    for ids in store.receipt_ids(of.segment)?.chunks(ROWS) {
         if is_enough() {
             return Ok(false);
         }
@@ -200,19 +200,19 @@ fn write_receipts<W: Write>(
     }
     if items != of.items {
         let text = format!(
-            "the era {} has {items} receipts, {} were counted",
-            of.era, of.items
+            "the segment {} has {items} receipts, {} were counted",
+            of.segment, of.items
         );
         return Err(ArchiveError::Item(text).into());
     }
     Ok(true)
 }
 
-/// Remove what an era has of a class. Answers whether all is gone; else it was enough.
+/// Remove what a segment has of a class. Answers whether all is gone; else it was enough.
 pub(super) fn remove(
     store: &Inner,
     class: Class,
-    era: u32,
+    segment: u32,
     last_page: u64,
     is_enough: &dyn Fn() -> bool,
 ) -> Result<bool, StoreError> {
@@ -221,15 +221,15 @@ pub(super) fn remove(
             let through = signed(last_page)?;
             let of_flush = archive::last_of_flush(0);
             let pages = [through, PAGES as i64, signed(of_flush)?];
-            let subjects = [i64::from(era), ROWS as i64];
+            let subjects = [i64::from(segment), ROWS as i64];
             Ok(remove_rows(store, PAGES_OUT, &pages, is_enough)?
                 && remove_rows(store, SUBJECTS_OUT, &subjects, is_enough)?)
         }
         Class::Receipts => {
-            let receipts = [i64::from(era), ROWS as i64];
+            let receipts = [i64::from(segment), ROWS as i64];
             remove_rows(store, RECEIPTS_OUT, &receipts, is_enough)
         }
-        Class::Documents => unreachable!("their component takes them out, of era {era}"),
+        Class::Documents => unreachable!("their component takes them out, of segment {segment}"),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::retention::FEW;
 const OF: (&str, &str) = ("component-1", "things-2");
 const NOW: Timestamp = Timestamp(1_000);
 
-/// A store with some documents in its tables, in eras of three.
+/// A store with some documents in its tables, in segments of three.
 fn filled(folder: &Path) -> SqliteStore {
     let open = || SqliteStore::open_with(folder, FEW).unwrap();
     {
@@ -57,9 +57,9 @@ fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
     let place = rialto_files::temporary_folder().unwrap();
     let folder = place.path().join("archives");
     let store = filled(&place.path().join("state"));
-    assert!(store.full_eras() >= 2);
+    assert!(store.full_segments() >= 2);
     let collections = store.collections_of(OF.0).unwrap();
-    let in_first = store.ids_in_era(collections[OF.1], 0).unwrap();
+    let in_first = store.ids_in_segment(collections[OF.1], 0).unwrap();
     // Places begin with 1.
     assert_eq!(in_first, ["d1", "d2"]);
     // Two that are about the same follow each other: they are two all the same.
@@ -94,7 +94,7 @@ fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
             .unwrap()
             .is_none()
     );
-    // Another one of the same era has a name of its own.
+    // Another one of the same segment has a name of its own.
     let more = [bundle("transfer:t", &["d3"])];
     let archived = store.archive_documents(of, &more, &folder, NOW).unwrap();
     let (second, _) = archived.unwrap();
@@ -116,20 +116,20 @@ fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
 }
 
 #[test]
-fn an_era_that_was_asked_for_is_noted_for_good() {
+fn a_segment_that_was_asked_for_is_noted_for_good() {
     let place = rialto_files::temporary_folder().unwrap();
     let state = place.path().join("state");
     {
         let store = filled(&state);
-        for era in [1, 0, 1] {
-            store.note_asked(OF.0, OF.1, era).unwrap();
+        for segment in [1, 0, 1] {
+            store.note_asked(OF.0, OF.1, segment).unwrap();
         }
     }
     let store = SqliteStore::open_with(&state, FlushPolicy::default()).unwrap();
     store.recover().unwrap();
-    let asked = store.eras_asked(OF.0, OF.1).unwrap();
+    let asked = store.segments_asked(OF.0, OF.1).unwrap();
     assert_eq!(asked.into_iter().collect::<Vec<_>>(), [0, 1]);
-    assert!(store.eras_asked(OF.0, "others").unwrap().is_empty());
+    assert!(store.segments_asked(OF.0, "others").unwrap().is_empty());
 }
 
 #[test]

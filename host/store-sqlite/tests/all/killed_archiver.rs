@@ -67,7 +67,7 @@ fn at(lsn: u64) -> Group {
 fn run(folder: &Path) {
     let flushing = FlushPolicy {
         after: Duration::from_millis(rand::rng().random_range(0..20)),
-        era_documents: 50,
+        segment_documents: 50,
         ..FlushPolicy::default()
     };
     let store = SqliteStore::open_with(folder, flushing).unwrap();

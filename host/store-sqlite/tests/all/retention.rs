@@ -1,4 +1,4 @@
-//! What is older than it is kept goes to archives, whole eras at a time, and is read there: nothing is
+//! What is older than it is kept goes to archives, whole segments at a time, and is read there: nothing is
 //! lost, nothing is shown twice, whenever it is interrupted.
 
 use std::cell::Cell;
@@ -24,7 +24,7 @@ use tempfile::TempDir;
 pub const FEW: FlushPolicy = FlushPolicy {
     after: Duration::ZERO,
     bytes: 0,
-    era_documents: 3,
+    segment_documents: 3,
 };
 /// What every turn is about.
 const SHARED: &str = "shared:1";
@@ -201,7 +201,7 @@ fn what_is_older_than_it_is_kept_is_read_from_archives() {
             let verified = verify(&place.archives().join(&one.file)).unwrap();
             assert!(one.is(&verified));
             assert_eq!(verified.head.class, one.class.name());
-            assert_eq!(verified.head.era, one.era);
+            assert_eq!(verified.head.segment, one.segment);
             assert_eq!(
                 (verified.written.items, verified.written.bytes),
                 (one.items, one.bytes)
@@ -295,11 +295,11 @@ fn what_is_younger_stays_and_so_does_everything_without_a_period() {
 }
 
 #[test]
-fn an_era_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
+fn a_segment_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
     let usual = FlushPolicy::default();
     let place = Place::filled(1..11, usual);
     let store = place.store();
-    let eras = "SELECT count(*) FROM eras";
+    let segments = "SELECT count(*) FROM eras";
     let last = |opened: &SqliteStore| {
         let document = opened.read(CollectionId(1), "d-10").unwrap();
         document.map(|document| document.version)
@@ -308,18 +308,18 @@ fn an_era_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
         // A sixteenth of the hour behind the first turn.
         let young = at(1) + HOUR / 16 - 1;
         assert_eq!(place.archive(opened, &keep(HOUR), young).unwrap(), []);
-        assert_eq!(ask(&store, eras), 0);
+        assert_eq!(ask(&store, segments), 0);
         assert_eq!(place.archive(opened, &keep(HOUR), young + 1).unwrap(), []);
-        assert_eq!(ask(&store, eras), 1);
+        assert_eq!(ask(&store, segments), 1);
         assert_eq!(last(opened), Some(1));
-        // Nothing new has come: the next era does not end.
+        // Nothing new has come: the next segment does not end.
         assert_eq!(
             place
                 .archive(opened, &keep(HOUR), young + HOUR / 2)
                 .unwrap(),
             []
         );
-        assert_eq!(ask(&store, eras), 1);
+        assert_eq!(ask(&store, segments), 1);
     });
     place.with(usual, |opened| write(opened, 11..14));
     assert_eq!(
@@ -334,7 +334,7 @@ fn an_era_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
         let archived = place.archive(opened, &keep(HOUR), at(10) + HOUR).unwrap();
         let archived: Vec<_> = archived
             .iter()
-            .map(|one| (one.class, one.era, one.items))
+            .map(|one| (one.class, one.segment, one.items))
             .collect();
         assert_eq!(
             archived,
@@ -513,7 +513,7 @@ fn a_store_of_the_layout_before_is_counted_and_archived() {
 }
 
 #[test]
-fn who_reads_while_an_era_goes_misses_nothing_and_groups_go_on() {
+fn who_reads_while_a_segment_goes_misses_nothing_and_groups_go_on() {
     let place = Place::filled(1..101, FEW);
     place.with(FEW, |store| {
         let done = AtomicBool::new(false);

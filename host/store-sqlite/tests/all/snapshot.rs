@@ -16,13 +16,13 @@ use rialto_store_suite::samples::{IDS, collection, group, put};
 const AT_ONCE: FlushPolicy = FlushPolicy {
     after: Duration::ZERO,
     bytes: 0,
-    era_documents: 3,
+    segment_documents: 3,
 };
 /// Flush when the store is closed.
 const LATE: FlushPolicy = FlushPolicy {
     after: Duration::from_secs(3_600),
     bytes: usize::MAX,
-    era_documents: 3,
+    segment_documents: 3,
 };
 
 type Documents = BTreeMap<(u32, String), (u64, String)>;

@@ -11,11 +11,11 @@ use rialto_store_suite::Place;
 use rialto_store_suite::releases::{Change, Kept, Releases};
 use tempfile::TempDir;
 
-/// Flush whatever there is, into many eras.
+/// Flush whatever there is, into many segments.
 const AT_ONCE: FlushPolicy = FlushPolicy {
     after: Duration::ZERO,
     bytes: 0,
-    era_documents: 3,
+    segment_documents: 3,
 };
 
 /// A folder.

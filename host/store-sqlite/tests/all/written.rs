@@ -72,7 +72,7 @@ pub fn at(lsn: u64) -> Group {
 pub fn flushing() -> FlushPolicy {
     FlushPolicy {
         after: Duration::from_millis(rand::rng().random_range(0..60)),
-        era_documents: 50,
+        segment_documents: 50,
         ..FlushPolicy::default()
     }
 }
