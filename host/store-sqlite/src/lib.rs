@@ -11,7 +11,7 @@
 mod activations;
 mod archive;
 pub mod backup;
-mod filter;
+mod bloom_filters;
 mod flush;
 mod in_use;
 mod journal;

@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 use rialto_engine::store::{ScanRange, StoreError, StoredDocument};
 use rialto_engine::{CollectionId, Name};
 
-use crate::filter::SEGMENT_BITS;
+use crate::bloom_filters::SEGMENT_BITS;
 use crate::journal::Entry;
 
 /// When the journal is flushed into the tables, and how they are cut.

@@ -4,11 +4,11 @@
 //! So many places that follow one another are a *segment*, and the index over ids begins with the segment:
 //! ids are random, and in an index over all documents each new one would change a page of its own. So
 //! a payment costs the same however many there were. The price is that somebody must know in which
-//! segment a document is, and that is the filter's business.
+//! segment a document is, and that is the Bloom filter's business.
 //!
-//! A full segment never gets a new document: its filter is kept, and what came later would be missed.
+//! A full segment never gets a new document: its Bloom filter is kept, and what came later would be missed.
 //! That a document which is there is never missed rests on an order. Whoever looks for one asks first
-//! the memtable, then the filter, then the table. A flush notes in the filter, then commits to the table,
+//! the memtable, then the Bloom filter, then the table. A flush notes in the Bloom filter, then commits to the table,
 //! and then takes away from the memtable.
 
 use parking_lot::{Mutex, RwLock};
@@ -16,7 +16,7 @@ use rialto_engine::CollectionId;
 use rialto_engine::store::{StoreError, StoredDocument};
 use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool};
 
-use crate::filter::{Filter, SEGMENT_BITS};
+use crate::bloom_filters::{BloomFilters, SEGMENT_BITS};
 use crate::journal::Document;
 use crate::rows::{self, signed, unsigned};
 use crate::slices::{Bound, STATEMENT_ROWS, Slices};
@@ -34,20 +34,20 @@ const NOTED_AT_ONCE: usize = 128;
 struct Next {
     /// The place that is given next, if nothing was given since.
     place: u64,
-    /// Segments whose filters are kept; the next one's is not.
+    /// Segments whose Bloom filters are kept; the next one's is not.
     kept: u32,
 }
 
 /// What `load` has learnt.
 pub(crate) struct Learnt {
-    filter: Filter,
+    bloom_filters: BloomFilters,
     next: Next,
 }
 
 /// See the module's documentation.
 pub(crate) struct Places {
     /// None until the store was recovered.
-    filter: RwLock<Option<Filter>>,
+    bloom_filters: RwLock<Option<BloomFilters>>,
     next: Mutex<Next>,
     /// New documents of a segment.
     segment_documents: u64,
@@ -68,7 +68,7 @@ fn not_recovered() -> StoreError {
 impl Places {
     pub fn new(segment_documents: u32) -> Self {
         Self {
-            filter: RwLock::new(None),
+            bloom_filters: RwLock::new(None),
             next: Mutex::new(Next { place: 0, kept: 0 }),
             segment_documents: u64::from(segment_documents).clamp(1, 1 << SEGMENT_BITS),
         }
@@ -77,24 +77,24 @@ impl Places {
     /// From now on documents can be looked for. What the journal holds must be in the memtable by now.
     pub fn begin(&self, learnt: Learnt) {
         *self.next.lock() = learnt.next;
-        *self.filter.write() = Some(learnt.filter);
+        *self.bloom_filters.write() = Some(learnt.bloom_filters);
     }
 
     /// The segments that may have a document, the newest first.
     fn segments(&self, collection: CollectionId, id: &str) -> Result<Vec<u32>, StoreError> {
-        let filter = self.filter.read();
-        let filter = filter.as_ref().ok_or_else(not_recovered)?;
-        Ok(filter.segments(filter.fingerprint(collection, id)))
+        let bloom_filters = self.bloom_filters.read();
+        let bloom_filters = bloom_filters.as_ref().ok_or_else(not_recovered)?;
+        Ok(bloom_filters.segments(bloom_filters.fingerprint(collection, id)))
     }
 
     /// The segments that may have documents of a collection, the newest first.
     pub fn segments_with(&self, collection: CollectionId) -> Result<Vec<u32>, StoreError> {
-        let filter = self.filter.read();
-        let filter = filter.as_ref().ok_or_else(not_recovered)?;
-        Ok(filter.segments(filter.fingerprint_of_collection(collection)))
+        let bloom_filters = self.bloom_filters.read();
+        let bloom_filters = bloom_filters.as_ref().ok_or_else(not_recovered)?;
+        Ok(bloom_filters.segments(bloom_filters.fingerprint_of_collection(collection)))
     }
 
-    /// How many segments are full, and their filters are kept.
+    /// How many segments are full, and their Bloom filters are kept.
     pub fn kept_segments(&self) -> u32 {
         self.next.lock().kept
     }
@@ -105,7 +105,7 @@ impl Places {
     }
 
     /// End the segment of the newest documents although it is not full. Only while nothing is flushed, and its
-    /// filter must be kept at once.
+    /// Bloom filter must be kept at once.
     pub fn end_segment(&self) {
         let mut next = self.next.lock();
         next.place = ((next.place >> SEGMENT_BITS) + 1) << SEGMENT_BITS;
@@ -146,13 +146,13 @@ impl Places {
 
     fn give_places(&self, documents: &mut [Settled<'_>]) -> Result<(), StoreError> {
         let mut next = self.next.lock();
-        let mut filter = self.filter.write();
-        let filter = filter.as_mut().ok_or_else(not_recovered)?;
+        let mut bloom_filters = self.bloom_filters.write();
+        let bloom_filters = bloom_filters.as_mut().ok_or_else(not_recovered)?;
         for (document, place) in documents {
             if place.is_none() && document.body.is_some() {
                 let given = next.give(self.segment_documents);
                 let (collection, id) = document.key();
-                filter.note_document(segment_of(given)?, collection, &id);
+                bloom_filters.note_document(segment_of(given)?, collection, &id);
                 *place = Some(given);
             }
         }
@@ -167,7 +167,7 @@ impl Next {
         }
         assert!(
             self.place >> SEGMENT_BITS >= u64::from(self.kept),
-            "a new document comes to place {}, and the filters of the {} segments before {} are kept",
+            "a new document comes to place {}, and the Bloom filters of the {} segments before {} are kept",
             self.place,
             self.kept,
             u64::from(self.kept) << SEGMENT_BITS
@@ -213,7 +213,7 @@ impl Inner {
         self.runtime.block_on(settling)
     }
 
-    /// Keep the filters of segments that have become full.
+    /// Keep the Bloom filters of segments that have become full.
     pub fn keep_full_segments(&self, slices: &mut Slices<'_>) -> Result<(), StoreError> {
         let (kept, open) = {
             let next = self.places.next.lock();
@@ -221,12 +221,15 @@ impl Inner {
         };
         assert!(
             kept <= open,
-            "the filters of {kept} segments are kept, and segment {open} takes new documents"
+            "the Bloom filters of {kept} segments are kept, and segment {open} takes new documents"
         );
         for segment in kept..open {
             let image = {
-                let filter = self.places.filter.read();
-                filter.as_ref().ok_or_else(not_recovered)?.image(segment)
+                let bloom_filters = self.places.bloom_filters.read();
+                bloom_filters
+                    .as_ref()
+                    .ok_or_else(not_recovered)?
+                    .image(segment)
             };
             let mut row = Bound::default();
             row.add(segment)?;
@@ -255,10 +258,10 @@ pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, S
     let place = last_place(connection).await? + 1;
     let place = place.max(unsigned(kept)? << SEGMENT_BITS);
     let open = segment_of(place)?;
-    let mut filter = Filter::new(key.cast_unsigned());
+    let mut bloom_filters = BloomFilters::new(key.cast_unsigned());
     for segment in 0..open {
         match image(connection, segment).await? {
-            Some(image) if filter.put(segment, &image) => continue,
+            Some(image) if bloom_filters.put(segment, &image) => continue,
             Some(_) => tracing::warn!(
                 segment,
                 "what the store has kept of a segment cannot be used; its documents are read instead"
@@ -269,17 +272,20 @@ pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, S
                 "the documents of a segment are read"
             ),
         }
-        learn_segment(connection, &mut filter, segment).await?;
+        learn_segment(connection, &mut bloom_filters, segment).await?;
         sqlx::query(KEEP)
             .bind(segment)
-            .bind(filter.image(segment))
+            .bind(bloom_filters.image(segment))
             .execute(&mut *connection)
             .await
             .map_err(failed)?;
     }
-    learn_segment(connection, &mut filter, open).await?;
+    learn_segment(connection, &mut bloom_filters, open).await?;
     let next = Next { place, kept: open };
-    Ok(Learnt { filter, next })
+    Ok(Learnt {
+        bloom_filters,
+        next,
+    })
 }
 
 async fn last_place(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
@@ -290,7 +296,7 @@ async fn last_place(connection: &mut SqliteConnection) -> Result<u64, StoreError
     unsigned(last)
 }
 
-/// All segments, the newest first, for those who have no filter.
+/// All segments, the newest first, for those who have no Bloom filter.
 pub(crate) async fn all_segments(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<u32>, StoreError> {
@@ -313,7 +319,7 @@ async fn image(
 /// Note all documents of a segment.
 async fn learn_segment(
     connection: &mut SqliteConnection,
-    filter: &mut Filter,
+    bloom_filters: &mut BloomFilters,
     segment: u32,
 ) -> Result<(), StoreError> {
     let names: Vec<(u32, String)> = sqlx::query_as(
@@ -324,7 +330,7 @@ async fn learn_segment(
     .await
     .map_err(failed)?;
     for (collection, id) in names {
-        filter.note_document(segment, CollectionId(collection), &id);
+        bloom_filters.note_document(segment, CollectionId(collection), &id);
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Which segments may have a document: a Bloom filter for each, held so that one look tells of 64 segments.
 //!
-//! Nearly every first look of a payment is for a document that is nowhere, and ends here. A filter may
+//! Nearly every first look of a payment is for a document that is nowhere, and ends here. A Bloom filter may
 //! err towards "perhaps there", never the other way: that costs a read, and nothing else.
 //!
-//! 64 filters make a part. It is held crosswise, with a word for each position in which every segment of
+//! 64 Bloom filters make a part. It is held crosswise, with a word for each position in which every segment of
 //! the part has its bit. A document has ten positions; the segments whose bits are set in all ten words
 //! may have it, and mostly no bit is left after three or four.
 
@@ -12,13 +12,13 @@ use std::hash::Hasher as _;
 use rialto_engine::CollectionId;
 use siphasher::sip::SipHasher13;
 
-/// Documents that a filter is made for, as a power of two.
+/// Documents that a Bloom filter is made for, as a power of two.
 pub(crate) const SEGMENT_BITS: u32 = 16;
-/// Positions of a filter: 24 for a document, so that one fresh id in 40,000 is looked for in vain in a full
+/// Positions of a Bloom filter: 24 for a document, so that one fresh id in 40,000 is looked for in vain in a full
 /// segment.
 const POSITIONS: usize = 24 << SEGMENT_BITS;
 /// Positions of a document.
-const LOOKS: u64 = 10;
+const BITS_EACH: u64 = 10;
 /// Segments of a part.
 const PART: u32 = u64::BITS;
 /// The first byte of what is kept of a segment: tells the layout of what follows, and how positions are
@@ -31,12 +31,12 @@ const _: () = assert!(
 );
 
 /// See the module's documentation.
-pub(crate) struct Filter {
+pub(crate) struct BloomFilters {
     key: u64,
     parts: Vec<Box<[u64]>>,
 }
 
-impl Filter {
+impl BloomFilters {
     /// Of no documents. Whoever does not know the key cannot choose ids that look alike.
     pub fn new(key: u64) -> Self {
         Self {
@@ -96,14 +96,14 @@ impl Filter {
         found
     }
 
-    /// A segment's filter by itself, to be kept: the layout, a checksum, and the bits; position 0 is the
+    /// A segment's Bloom filter by itself, to be kept: the layout, a checksum, and the bits; position 0 is the
     /// lowest bit of their first byte.
     pub fn image(&self, segment: u32) -> Vec<u8> {
-        let place = segment % PART;
+        let offset = segment % PART;
         let bits: Vec<u8> = match self.parts.get((segment / PART) as usize) {
             Some(part) => part
                 .chunks_exact(8)
-                .map(|words| byte_of(words, place))
+                .map(|words| byte_of(words, offset))
                 .collect(),
             None => vec![0; POSITIONS / 8],
         };
@@ -134,11 +134,11 @@ impl Filter {
         {
             return false;
         }
-        let place = segment % PART;
+        let offset = segment % PART;
         let words = self.part(segment).chunks_exact_mut(8);
         for (words, byte) in words.zip(bits) {
             for (n, word) in words.iter_mut().enumerate() {
-                *word |= u64::from(byte >> n & 1) << place;
+                *word |= u64::from(byte >> n & 1) << offset;
             }
         }
         true
@@ -160,9 +160,11 @@ impl Filter {
 }
 
 /// One segment's bits of eight words.
-fn byte_of(words: &[u64], place: u32) -> u8 {
+fn byte_of(words: &[u64], offset: u32) -> u8 {
     let bits = words.iter().enumerate();
-    bits.fold(0, |byte, (n, word)| byte | ((word >> place & 1) as u8) << n)
+    bits.fold(0, |byte, (n, word)| {
+        byte | ((word >> offset & 1) as u8) << n
+    })
 }
 
 /// Where a document has its bits.
@@ -171,7 +173,7 @@ fn positions(fingerprint: u64) -> impl Iterator<Item = usize> {
         .rotate_left(32)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         | 1;
-    (0..LOOKS).map(move |n| {
+    (0..BITS_EACH).map(move |n| {
         let at = fingerprint.wrapping_add(step.wrapping_mul(n));
         // Less than POSITIONS, for the factor is less than one.
         ((u128::from(at) * POSITIONS as u128) >> 64) as usize
@@ -184,14 +186,14 @@ mod tests {
 
     const FULL: u64 = 1 << SEGMENT_BITS;
 
-    fn of(filter: &Filter, n: u64) -> u64 {
-        filter.fingerprint(CollectionId(7), &n.to_string())
+    fn of(bloom_filters: &BloomFilters, n: u64) -> u64 {
+        bloom_filters.fingerprint(CollectionId(7), &n.to_string())
     }
 
     #[test]
     fn what_stores_have_kept_is_still_what_they_ask_for() {
-        let filter = Filter::new(0);
-        let of = |collection, id| filter.fingerprint(CollectionId(collection), id);
+        let bloom_filters = BloomFilters::new(0);
+        let of = |collection, id| bloom_filters.fingerprint(CollectionId(collection), id);
         assert_eq!(of(0, ""), 0xcc22_47b7_9ac4_8af0);
         let id = "b51ec534-ee48-4575-b6a9-ead2955b8069";
         assert_eq!(of(1, id), 0x4bcc_07d3_7452_523b);
@@ -202,7 +204,7 @@ mod tests {
             1_247_252,
         ];
         assert_eq!(all, expected);
-        let mut one = Filter::new(0);
+        let mut one = BloomFilters::new(0);
         one.note(3, of(1, id));
         let image = one.image(3);
         assert_eq!(image.len(), 1 + 8 + 196_608);
@@ -214,38 +216,39 @@ mod tests {
     #[test]
     fn a_full_segment_is_found_for_all_it_has_and_for_little_else() {
         for segment in [0, 63, 64, 200] {
-            let mut filter = Filter::new(3);
+            let mut bloom_filters = BloomFilters::new(3);
             for n in 0..FULL {
-                filter.note(segment, of(&filter, n));
+                bloom_filters.note(segment, of(&bloom_filters, n));
             }
-            assert!((0..FULL).all(|n| filter.segments(of(&filter, n)) == [segment]));
+            assert!((0..FULL).all(|n| bloom_filters.segments(of(&bloom_filters, n)) == [segment]));
             let fresh = FULL..FULL + 1_000_000;
-            let wrong = fresh.filter(|n| !filter.segments(of(&filter, *n)).is_empty());
+            let wrong =
+                fresh.filter(|n| !bloom_filters.segments(of(&bloom_filters, *n)).is_empty());
             assert!(wrong.count() < 100);
         }
     }
 
     #[test]
     fn the_newest_segment_comes_first() {
-        let mut filter = Filter::new(3);
-        let one = of(&filter, 1);
+        let mut bloom_filters = BloomFilters::new(3);
+        let one = of(&bloom_filters, 1);
         for segment in [5, 64, 9, 130] {
-            filter.note(segment, one);
+            bloom_filters.note(segment, one);
         }
-        assert_eq!(filter.segments(one), [130, 64, 9, 5]);
+        assert_eq!(bloom_filters.segments(one), [130, 64, 9, 5]);
     }
 
     #[test]
     fn what_was_kept_of_a_segment_is_put_back_beside_others() {
-        let mut filter = Filter::new(3);
-        let (one, two) = (of(&filter, 1), of(&filter, 2));
-        filter.note(66, one);
-        let image = filter.image(66);
-        let mut other = Filter::new(3);
+        let mut bloom_filters = BloomFilters::new(3);
+        let (one, two) = (of(&bloom_filters, 1), of(&bloom_filters, 2));
+        bloom_filters.note(66, one);
+        let image = bloom_filters.image(66);
+        let mut other = BloomFilters::new(3);
         other.note(67, two);
         assert!(other.put(66, &image));
         assert!(
-            other.put(640, &filter.image(640)),
+            other.put(640, &bloom_filters.image(640)),
             "of a segment without documents"
         );
         assert_eq!(
@@ -256,11 +259,11 @@ mod tests {
 
     #[test]
     fn what_was_not_kept_of_the_segment_by_the_same_store_is_not_taken() {
-        let mut filter = Filter::new(3);
-        let one = of(&filter, 1);
-        filter.note(66, one);
-        let image = filter.image(66);
-        let mut other = Filter::new(3);
+        let mut bloom_filters = BloomFilters::new(3);
+        let one = of(&bloom_filters, 1);
+        bloom_filters.note(66, one);
+        let image = bloom_filters.image(66);
+        let mut other = BloomFilters::new(3);
         let last = image.len() - 1;
         for changed in [0, 1, 9, last] {
             let mut image = image.clone();
@@ -269,17 +272,18 @@ mod tests {
         }
         assert!(!other.put(66, &image[..last]));
         assert!(!other.put(67, &image), "another segment's");
-        assert!(!Filter::new(4).put(66, &image), "another store's");
+        assert!(!BloomFilters::new(4).put(66, &image), "another store's");
         assert!(other.segments(one).is_empty());
     }
 
     #[test]
     fn segments_are_found_by_what_collections_they_have() {
-        let mut filter = Filter::new(3);
-        filter.note_document(5, CollectionId(7), "a");
-        filter.note_document(64, CollectionId(8), "a");
-        filter.note_document(70, CollectionId(7), "b");
-        let with = |n| filter.segments(filter.fingerprint_of_collection(CollectionId(n)));
+        let mut bloom_filters = BloomFilters::new(3);
+        bloom_filters.note_document(5, CollectionId(7), "a");
+        bloom_filters.note_document(64, CollectionId(8), "a");
+        bloom_filters.note_document(70, CollectionId(7), "b");
+        let with =
+            |n| bloom_filters.segments(bloom_filters.fingerprint_of_collection(CollectionId(n)));
         assert_eq!((with(7), with(8), with(9)), (vec![70, 5], vec![64], vec![]));
     }
 }
