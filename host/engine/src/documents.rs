@@ -154,7 +154,7 @@ impl Cell {
         }
         let next = state.waiters.pop_front();
         if let Some(job) = &next {
-            let wanted = job.footprint.get(job.held).map(|cell| &cell.key);
+            let wanted = job.lock_set.get(job.locks_held).map(|cell| &cell.key);
             assert!(
                 wanted == Some(&self.key),
                 "turn {} queued for document {:?} and wants {wanted:?}",

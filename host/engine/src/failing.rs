@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering;
 
 use crate::commit::Executed;
 use crate::engine::{Engine, Shared};
-use crate::footprint::release_all;
 use crate::history::Ended;
 use crate::ids::Lsn;
+use crate::lock_set::release_all;
 use crate::origin::Origin;
 use crate::queue::Job;
 use crate::standing::{handled_reminder, is_current, is_reminder};
@@ -191,7 +191,7 @@ impl Engine {
         let shared = &self.shared;
         let staged = turn.map(|mut turn| std::mem::take(&mut turn.staged));
         release_all(shared, &mut job);
-        job.footprint.clear();
+        job.lock_set.clear();
         let probe = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
         let mut staged = staged.unwrap_or_default();
         if let Stimulus::Delivery(delivery) = &job.stimulus

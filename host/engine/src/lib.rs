@@ -17,12 +17,12 @@ pub mod documents;
 pub mod engine;
 mod failing;
 pub mod fatal;
-mod footprint;
 pub mod history;
 pub mod ids;
 #[cfg(test)]
 mod interleavings;
 pub mod limits;
+mod lock_set;
 pub mod network;
 pub mod operate;
 mod origin;

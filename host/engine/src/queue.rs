@@ -37,10 +37,10 @@ pub(crate) struct Job {
     pub released: Option<u64>,
     /// Reruns because of other turns so far.
     pub conflicts: u32,
-    /// Documents that must be held before the next run, in key order.
-    pub footprint: Vec<Arc<Cell>>,
-    /// How many of `footprint` are held.
-    pub held: usize,
+    /// Documents that the job must lock before its next run, in key order.
+    pub lock_set: Vec<Arc<Cell>>,
+    /// How many documents of `lock_set` are locked, from the first on.
+    pub locks_held: usize,
     /// Its place in the order in which jobs became ready.
     pub arrival: i64,
     /// Counts the job among its client's for as long as it is there.
@@ -162,8 +162,8 @@ impl Queue {
             failing_since_us: 0,
             released: None,
             conflicts: 0,
-            footprint: Vec::new(),
-            held: 0,
+            lock_set: Vec::new(),
+            locks_held: 0,
             arrival: 0,
             place: None,
             _alive: Alive(self.alive.clone()),

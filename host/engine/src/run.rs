@@ -7,10 +7,10 @@ use crate::commit::{Executed, NotAppended};
 use crate::engine::{Engine, Handled, Shared};
 use crate::failing::hopeless;
 use crate::fatal;
-use crate::footprint::{adopt_footprint, release_all, take_footprint};
 use crate::history::{Ended, Record, Step};
 use crate::ids::Lsn;
 use crate::limits;
+use crate::lock_set::{acquire_lock_set, adopt_lock_set, release_all};
 use crate::queue::Job;
 use crate::standing::{Standing, concerns_reminders, handled_reminder, stale_reminder, standing};
 use crate::stimulus::{Failure, Reply, Stimulus};
@@ -60,7 +60,7 @@ impl Engine {
         }
         let job = self.kept(job)?;
         // Without all of its documents it queues for one; whoever lets go of that puts it back.
-        let mut job = take_footprint(job)?;
+        let mut job = acquire_lock_set(job)?;
         let span = tracing::debug_span!(
             "turn",
             turn = job.turn.0,
@@ -73,12 +73,12 @@ impl Engine {
         let mut turn = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
         turn.expires_us = job.expires_us;
         turn.belongs(&job.origin, &job.stimulus);
-        adopt_footprint(&mut turn, &mut job);
+        adopt_lock_set(&mut turn, &mut job);
         assert!(
-            job.held == 0 && job.footprint.is_empty(),
+            job.locks_held == 0 && job.lock_set.is_empty(),
             "turn {} begins with {} documents that are not its turn's",
             job.turn,
-            job.footprint.len()
+            job.lock_set.len()
         );
         if let Stimulus::Delivery(delivery) = &job.stimulus {
             turn.handles(delivery);
@@ -268,7 +268,7 @@ impl Engine {
             .map(|touch| touch.cell.clone())
             .chain(turn.blocked.take())
             .chain(conflict.read)
-            .chain(std::mem::take(&mut job.footprint))
+            .chain(std::mem::take(&mut job.lock_set))
             .collect();
         drop(turn);
         // One that cannot be read now is not held; whoever reads it then is told.
@@ -284,8 +284,8 @@ impl Engine {
             job.conflicts = 0;
             return self.fail(None, job, failure, 0);
         }
-        job.footprint = wanted;
-        job.held = 0;
+        job.lock_set = wanted;
+        job.locks_held = 0;
         shared.queue.push_first(job);
     }
 
