@@ -23,12 +23,12 @@ use crate::operate::Counters;
 use crate::origin::Origin;
 use crate::outlets::Outlets;
 use crate::pending::Pending;
+use crate::poison::PoisonCandidates;
 use crate::queue::{Bounds, Job, Offered, Queue};
 use crate::reminders::Reminders;
 use crate::spans::Spans;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace, Waiter};
 use crate::store::{Store, StoreError, StoredReminder};
-use crate::suspects::Suspects;
 use crate::sync::{AtomicU64, Mutex};
 use crate::time::{Clock, Entropy, Timestamp};
 use crate::turn::Turn;
@@ -100,7 +100,7 @@ pub(crate) struct Shared {
     pub counters: Counters,
     /// Dead letters that are being settled, by the delivery's id.
     pub settling: Mutex<HashSet<u64>>,
-    pub suspects: Mutex<Suspects>,
+    pub poison_candidates: Mutex<PoisonCandidates>,
     pub failed: OnceLock<StoreError>,
     /// What is done when a thread has panicked; without it the process ends.
     pub on_fatal: OnceLock<OnFatal>,
@@ -163,7 +163,7 @@ impl Engine {
         let store = &environment.store;
         let recovered = store.recover()?;
         let overdue = store.count_overdue(environment.clock.now())?;
-        let suspect = store.suspect()?;
+        let poison_candidate = store.poison_candidate()?;
         let mut reminders = Reminders::default();
         for reminder in recovered.reminders {
             reminders.set(Arc::new(reminder));
@@ -200,7 +200,7 @@ impl Engine {
             first_id,
             counters: Counters::default(),
             settling: Mutex::default(),
-            suspects: Mutex::default(),
+            poison_candidates: Mutex::default(),
             failed: OnceLock::new(),
             on_fatal: OnceLock::new(),
             handler,
@@ -209,7 +209,7 @@ impl Engine {
             deliveries: recovered.deliveries,
             outbound: recovered.outbound,
             overdue,
-            suspect,
+            poison_candidate,
         };
         Ok((Self { shared }, recovery))
     }
@@ -224,18 +224,21 @@ impl Engine {
     /// reminders fire with the next `fire_due`.
     pub fn resume(&self, recovery: Recovery) {
         let mut deliveries = recovery.deliveries;
-        let starts_max = self.shared.limits.starts_max;
-        let suspects = recovery.overdue.into_iter();
-        let suspects = suspects.filter(|(_, _, starts)| *starts > starts_max);
-        deliveries.extend(suspects.filter_map(|(component, id, starts)| {
+        let redeliveries_max = self.shared.limits.redeliveries_max;
+        let candidates = recovery.overdue.into_iter();
+        let candidates = candidates.filter(|(_, _, redeliveries)| *redeliveries > redeliveries_max);
+        deliveries.extend(candidates.filter_map(|(component, id, redeliveries)| {
             let reminder = self.shared.reminders.lock().take(&component, &id)?;
             if self.hold_back(&reminder) {
                 return None;
             }
             let delivery = reminder_delivery(&self.shared, &reminder);
-            Some(Delivery { starts, ..delivery })
+            Some(Delivery {
+                redeliveries,
+                ..delivery
+            })
         }));
-        self.resume_deliveries(deliveries, recovery.suspect);
+        self.resume_deliveries(deliveries, recovery.poison_candidate);
         for request in recovery.outbound {
             self.send_out(Arc::new(request));
         }
@@ -538,10 +541,10 @@ pub struct Asker {
 pub struct Recovery {
     deliveries: Vec<Delivery>,
     outbound: Vec<OutboundRequest>,
-    /// Reminders that are due: component, id, and in how many starts they were.
+    /// Reminders that are due: component, id, and redelivery count.
     overdue: Vec<(Name, Name, u32)>,
-    /// What ran when the host ended, if it was suspected of ending it.
-    suspect: Option<String>,
+    /// The name of the poison candidate that ran when the host ended.
+    poison_candidate: Option<String>,
 }
 
 impl Recovery {
@@ -567,7 +570,7 @@ fn reminder_delivery(shared: &Shared, reminder: &Arc<StoredReminder>) -> Deliver
         trace: shared.begun(reminder.trace),
         subjects: reminder.subjects.clone(),
         hops: 0,
-        starts: 0,
+        redeliveries: 0,
         origin: Origin::default(),
     }
 }

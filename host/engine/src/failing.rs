@@ -2,7 +2,7 @@
 //! a line in the history.
 //!
 //! A delivery is parked when it has failed too often or for too long, and without being tried when it comes
-//! too far down a chain of events, or when it seems to end the process (see `suspects`). While its
+//! too far down a chain of events, or when it seems to end the process (see `poison`). While its
 //! subscriber as a whole is paused (see `subscriber`) it is not parked: it waits.
 
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Engine {
         let Stimulus::Delivery(delivery) = &job.stimulus else {
             return Some(job);
         };
-        // A suspect is tried whatever its subscriber does: the next one waits for it.
+        // A poison candidate is tried although its subscriber is paused: the next candidate waits for it.
         if job.waiter.is_some()
             || !shared
                 .room
@@ -337,13 +337,13 @@ pub(crate) fn hopeless(shared: &Shared, job: &Job) -> Option<String> {
             delivery.hops, limits.hops_max
         ));
     }
-    let is_culprit =
-        delivery.starts > limits.starts_max && shared.suspects.lock().is_culprit(delivery);
-    is_culprit.then(|| {
+    let is_poison = delivery.redeliveries > limits.redeliveries_max
+        && shared.poison_candidates.lock().is_poison(delivery);
+    is_poison.then(|| {
         format!(
             "the host was started {} times while it was pending, and ended the last time while it \
              ran; it may be what ends the host",
-            delivery.starts
+            delivery.redeliveries
         )
     })
 }

@@ -55,9 +55,9 @@ pub struct Limits {
     /// further away is parked. A payment's longest chain is some ten; components that publish to
     /// each other without end get here within a second.
     pub hops_max: u32,
-    /// Starts of the host in which a delivery may be pending before it is suspected of ending the
-    /// process each time.
-    pub starts_max: u32,
+    /// The highest redelivery count (starts of the host while the delivery was pending) with which a
+    /// delivery is not a poison candidate.
+    pub redeliveries_max: u32,
 }
 
 impl Default for Limits {
@@ -83,7 +83,7 @@ impl Default for Limits {
             lock_looks_max: 24,
             conflicts_max: 64,
             hops_max: 1_000,
-            starts_max: 5,
+            redeliveries_max: 5,
         }
     }
 }

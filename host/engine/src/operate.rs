@@ -259,7 +259,7 @@ impl Engine {
             id: self.shared.fresh_id(),
             cause: Cause::Event,
             hops: 0,
-            starts: 0,
+            redeliveries: 0,
             ..(*letter.delivery).clone()
         })
     }

@@ -178,7 +178,7 @@ impl Engine {
             trace,
             subjects: request.subjects.clone(),
             hops: 0,
-            starts: 0,
+            redeliveries: 0,
             origin: Origin::of(destination(&request.url).into()),
         });
         if request.id < shared.first_id {

@@ -335,7 +335,7 @@ mod tests {
             trace: Trace::default(),
             subjects: subjects.iter().map(|s| Name::from(*s)).collect(),
             hops: 1,
-            starts: 0,
+            redeliveries: 0,
             origin: Origin {
                 since: since.map(Timestamp),
                 ..Origin::default()

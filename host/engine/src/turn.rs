@@ -471,7 +471,7 @@ impl Turn {
             trace: self.trace(),
             subjects: self.staged.subjects.clone(),
             hops: self.hops.saturating_add(1),
-            starts: 0,
+            redeliveries: 0,
             origin: self.origin.clone(),
         };
         self.staged.deliveries.push(Arc::new(delivery));

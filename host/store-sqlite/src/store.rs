@@ -46,16 +46,16 @@ impl Store for SqliteStore {
             .block_on(rows::count_overdue(&mut writer, now))
     }
 
-    fn set_suspect(&self, suspect: Option<&str>) -> Result<(), StoreError> {
+    fn note_poison_candidate(&self, candidate: Option<&str>) -> Result<(), StoreError> {
         let inner = &*self.inner;
         let fence = inner.fence.load(Ordering::Acquire);
         let mut writer = inner.writer.lock();
         inner
             .runtime
-            .block_on(rows::set_suspect(&mut writer, suspect, fence))
+            .block_on(rows::note_poison_candidate(&mut writer, candidate, fence))
     }
 
-    fn suspect(&self) -> Result<Option<String>, StoreError> {
+    fn poison_candidate(&self) -> Result<Option<String>, StoreError> {
         let inner = &*self.inner;
         inner.runtime.block_on(async {
             sqlx::query_scalar("SELECT what FROM suspect")

@@ -57,7 +57,7 @@ macro_rules! suite {
             recovery::what_is_done_does_not_come_back,
             recovery::a_delivery_says_how_often_it_has_been_given_back,
             recovery::a_reminder_says_in_how_many_starts_it_was_due,
-            recovery::what_is_suspected_is_noted_until_it_is_not,
+            recovery::the_poison_candidate_is_stored_until_it_is_cleared,
             recovery::a_reminder_that_was_set_again_comes_back_as_it_was_set_last,
             recovery::a_group_without_changes_still_moves_the_log,
             recovery::a_removal_of_what_never_was_changes_nothing,

@@ -72,7 +72,7 @@ pub fn a_delivery_says_how_often_it_has_been_given_back<P: Place>() {
     let starts = |store: &P::Store| -> Vec<(u64, u32)> {
         let recovered = store.recover().expect("a store recovers");
         let deliveries = recovered.deliveries.iter();
-        deliveries.map(|d| (d.id, d.starts)).collect()
+        deliveries.map(|d| (d.id, d.redeliveries)).collect()
     };
     let store = place.open();
     assert_eq!(starts(&store), []);
@@ -126,19 +126,19 @@ pub fn a_reminder_says_in_how_many_starts_it_was_due<P: Place>() {
 }
 
 /// Also after the store was opened again.
-pub fn what_is_suspected_is_noted_until_it_is_not<P: Place>() {
+pub fn the_poison_candidate_is_stored_until_it_is_cleared<P: Place>() {
     let place = P::new();
     let noted = || {
         let store = place.open();
         store.recover().expect("a store recovers");
-        let noted = store.suspect().expect("it can be read");
+        let noted = store.poison_candidate().expect("it can be read");
         (store, noted)
     };
-    for suspect in [None, Some("first"), Some("an \"awkward\" one"), None] {
+    for candidate in [None, Some("first"), Some("an \"awkward\" one"), None] {
         let (store, _) = noted();
-        store.set_suspect(suspect).expect("it is noted");
+        store.note_poison_candidate(candidate).expect("it is noted");
         drop(store);
-        assert_eq!(noted().1.as_deref(), suspect);
+        assert_eq!(noted().1.as_deref(), candidate);
     }
 }
 

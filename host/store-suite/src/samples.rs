@@ -111,7 +111,7 @@ pub fn delivery(id: u64) -> Arc<Delivery> {
         trace: trace(id),
         subjects: subjects(id),
         hops: u32::MAX - id as u32,
-        starts: 0,
+        redeliveries: 0,
         origin: Origin::default(),
     })
 }

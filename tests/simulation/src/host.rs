@@ -170,7 +170,7 @@ impl Host {
         };
         let limits = Limits {
             // Simulations crash more often than hosts.
-            starts_max: 1_000,
+            redeliveries_max: 1_000,
             ..Limits::default()
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits)?;

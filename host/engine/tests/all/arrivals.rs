@@ -266,16 +266,16 @@ fn a_reminder_that_is_cancelled_or_replaced_while_it_waits_is_not_handled() {
 }
 
 #[test]
-fn a_suspect_reminder_that_waits_does_not_keep_the_other_suspects_waiting() {
+fn a_poison_candidate_that_waits_does_not_block_the_others() {
     let (world, id) = with_letter();
     remind(&world, "other", "payment:2");
     world
         .clock
         .0
         .fetch_add(100, std::sync::atomic::Ordering::Relaxed);
-    // Both were due in more starts than there may be.
+    // Both have a redelivery count above the limit.
     let suspicious = world.crashed_with(Limits {
-        starts_max: 0,
+        redeliveries_max: 0,
         ..limits()
     });
     suspicious.finish();

@@ -290,7 +290,7 @@ fn a_scan_over_many_steps_of_the_store_sees_what_is_on_disk_what_is_executed_and
 #[test]
 fn a_delivery_that_ends_the_process_each_time_is_parked_and_others_are_not() {
     let limits = Limits {
-        starts_max: 5,
+        redeliveries_max: 5,
         ..crate::world::limits()
     };
     let again = |world: World| {
@@ -332,9 +332,9 @@ fn a_delivery_that_ends_the_process_each_time_is_parked_and_others_are_not() {
 }
 
 #[test]
-fn a_suspect_that_fails_or_is_parked_for_another_reason_holds_up_no_other() {
+fn a_poison_candidate_that_fails_does_not_block_the_others() {
     let limits = Limits {
-        starts_max: 0,
+        redeliveries_max: 0,
         hops_max: 1,
         ..crate::world::limits()
     };
@@ -343,7 +343,7 @@ fn a_suspect_that_fails_or_is_parked_for_another_reason_holds_up_no_other() {
     let _ = world.ask(doing(spin));
     let _ = world.ask(pay("p1"));
     let _ = world.ask(pay("p2"));
-    // The chain first, so that its end is the first suspect.
+    // The chain first, so that its end is the first candidate.
     for place in [0, 2, 0, 0] {
         assert!(world.engine.run(place));
     }
@@ -360,7 +360,7 @@ fn a_suspect_that_fails_or_is_parked_for_another_reason_holds_up_no_other() {
 #[test]
 fn a_reminder_that_ends_the_process_each_time_is_parked() {
     let limits = Limits {
-        starts_max: 5,
+        redeliveries_max: 5,
         ..crate::world::limits()
     };
     let mut world = with(limits.clone());
@@ -395,9 +395,9 @@ fn a_reminder_that_ends_the_process_each_time_is_parked() {
 }
 
 #[test]
-fn a_suspect_that_waits_for_another_attempt_is_not_taken_for_the_one_that_ends_the_process() {
+fn a_poison_candidate_that_waits_is_not_the_poison() {
     let limits = Limits {
-        starts_max: 0,
+        redeliveries_max: 0,
         ..crate::world::limits()
     };
     let world = with(limits.clone());
@@ -426,7 +426,7 @@ fn a_suspect_that_waits_for_another_attempt_is_not_taken_for_the_one_that_ends_t
 #[test]
 fn a_delivery_that_is_made_in_the_last_start_that_it_has_is_made() {
     let limits = Limits {
-        starts_max: 5,
+        redeliveries_max: 5,
         ..crate::world::limits()
     };
     let mut world = with(limits.clone());

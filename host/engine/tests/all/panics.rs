@@ -115,11 +115,11 @@ impl Store for Mined<MemoryStore> {
     fn count_overdue(&self, now: Timestamp) -> Result<Vec<(Name, Name, u32)>, StoreError> {
         self.inner.count_overdue(now)
     }
-    fn set_suspect(&self, suspect: Option<&str>) -> Result<(), StoreError> {
-        self.inner.set_suspect(suspect)
+    fn note_poison_candidate(&self, candidate: Option<&str>) -> Result<(), StoreError> {
+        self.inner.note_poison_candidate(candidate)
     }
-    fn suspect(&self) -> Result<Option<String>, StoreError> {
-        self.inner.suspect()
+    fn poison_candidate(&self) -> Result<Option<String>, StoreError> {
+        self.inner.poison_candidate()
     }
     fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError> {
         self.inner.deliveries(ids)

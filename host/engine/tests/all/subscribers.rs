@@ -366,7 +366,7 @@ fn a_report_that_fails_or_waits_is_kept_by_the_store_and_its_request_is_not_sent
 #[test]
 fn a_report_that_ends_the_process_each_time_is_parked() {
     let limits = Limits {
-        starts_max: 5,
+        redeliveries_max: 5,
         ..limits()
     };
     let mut world = with(limits.clone());

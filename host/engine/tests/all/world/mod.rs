@@ -59,7 +59,7 @@ pub fn limits() -> Limits {
         probe_max_ms: 100,
         lock_looks_max: 4,
         // Tests crash more often than hosts.
-        starts_max: 1_000,
+        redeliveries_max: 1_000,
         ..Limits::default()
     }
 }
