@@ -21,7 +21,7 @@ use crate::lock_set::release_all;
 use crate::network::{Network, OutboundRequest};
 use crate::operate::Counters;
 use crate::origin::Origin;
-use crate::outlets::Outlets;
+use crate::outbound_queues::OutboundQueues;
 use crate::pending::Pending;
 use crate::poison::PoisonCandidates;
 use crate::queue::{Bounds, Job, Offered, Queue};
@@ -94,7 +94,7 @@ pub(crate) struct Shared {
     pub next_id: AtomicU64,
     /// Ids below this one are from before this start.
     pub first_id: u64,
-    pub outlets: Outlets,
+    pub outbound_queues: OutboundQueues,
     /// What waits for answers to leave.
     pub answers: Answers,
     pub counters: Counters,
@@ -188,7 +188,7 @@ impl Engine {
             environment,
             documents: Documents::new(limits.cache_bytes_max),
             queue: Queue::new(begun_max, &limits.client_weights),
-            outlets: Outlets::new(&limits),
+            outbound_queues: OutboundQueues::new(&limits),
             answers: Answers::new(limits.requests_waiting_max),
             limits,
             collections: Collections::recovered(recovered.collections),
@@ -434,7 +434,7 @@ impl Engine {
             self.send_out(request);
         }
         self.release_waiting();
-        if shared.outlets.read_again_us().is_some() {
+        if shared.outbound_queues.read_again_us().is_some() {
             self.send_more();
         }
     }
@@ -446,7 +446,7 @@ impl Engine {
         let now_us = clock.monotonic_us();
         let waiting = [
             shared.room.next_due_us(),
-            shared.outlets.read_again_us(),
+            shared.outbound_queues.read_again_us(),
             shared.answers.next_due_us(),
         ];
         let waiting = waiting.into_iter().flatten().min();

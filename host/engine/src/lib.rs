@@ -26,7 +26,7 @@ mod lock_set;
 pub mod network;
 pub mod operate;
 mod origin;
-mod outlets;
+mod outbound_queues;
 mod outputs;
 mod pending;
 mod poison;

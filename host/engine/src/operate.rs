@@ -266,7 +266,7 @@ impl Engine {
 
     /// How many requests to the outside wait on disk, by destination (host and port), where any do.
     pub fn outbound_on_disk(&self) -> HashMap<Name, usize> {
-        self.shared.outlets.on_disk_by_destination()
+        self.shared.outbound_queues.on_disk_by_destination()
     }
 
     /// The components that are paused, in the order of their names.
@@ -306,9 +306,9 @@ impl Engine {
             reminders: shared.reminders.lock().waiting(),
             reminders_held: held.all,
             reminders_held_by_letters: held.parked,
-            outbound: shared.outlets.in_memory() + behind_answers,
+            outbound: shared.outbound_queues.in_memory() + behind_answers,
             outbound_behind_answers: behind_answers,
-            outbound_on_disk: shared.outlets.on_disk(),
+            outbound_on_disk: shared.outbound_queues.on_disk(),
             document_bytes: shared.documents.bytes(),
         }
     }
