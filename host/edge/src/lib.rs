@@ -21,7 +21,7 @@ mod violation;
 pub use api::{Api, Served};
 pub use body::{Memory, Room};
 pub use exporter::Exporter;
-pub use outbound::{BreakerPolicy, Outbound, OutboundLimits, Standing};
+pub use outbound::{BreakerPolicy, DestinationStatus, Outbound, OutboundLimits};
 pub use pace::{Pace, Paced};
 pub use peers::PeerAddress;
 pub use refusals::{Refusals, Refused};

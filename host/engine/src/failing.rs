@@ -15,7 +15,7 @@ use crate::ids::Lsn;
 use crate::lock_set::release_all;
 use crate::origin::Origin;
 use crate::queue::Job;
-use crate::standing::{handled_reminder, is_current, is_reminder};
+use crate::reminder_check::{handled_reminder, is_current, is_reminder};
 use crate::stimulus::{Cause, Delivery, Failure, Stimulus};
 use crate::store::DeadLetter;
 use crate::subscriber::{Fallen, Waiting};

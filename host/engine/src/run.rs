@@ -12,7 +12,9 @@ use crate::ids::Lsn;
 use crate::limits;
 use crate::lock_set::{acquire_lock_set, adopt_lock_set, release_all};
 use crate::queue::Job;
-use crate::standing::{Standing, concerns_reminders, handled_reminder, stale_reminder, standing};
+use crate::reminder_check::{
+    ReminderCheck, check_reminders, concerns_reminders, handled_reminder, stale_reminder,
+};
 use crate::stimulus::{Failure, Reply, Stimulus};
 use crate::store::DocumentWrite;
 use crate::turn::{Staged, Turn};
@@ -175,10 +177,10 @@ impl Engine {
             concerns_reminders(&turn.staged, &job.stimulus).then(|| shared.reminders.lock());
         match reminders
             .as_ref()
-            .map(|r| standing(r, &turn, &job.stimulus))
+            .map(|r| check_reminders(r, &turn, &job.stimulus))
         {
-            None | Some(Standing::Good) => {}
-            Some(Standing::Stale) => {
+            None | Some(ReminderCheck::Current) => {}
+            Some(ReminderCheck::Stale) => {
                 tracing::debug!("a reminder was replaced or cancelled while its turn ran");
                 drop(reminders);
                 if let Stimulus::Delivery(delivery) = &job.stimulus {
@@ -186,7 +188,7 @@ impl Engine {
                 }
                 return None;
             }
-            Some(Standing::Outdated) => {
+            Some(ReminderCheck::Outdated) => {
                 drop(reminders);
                 self.interrupted(turn, job, Conflict::default());
                 return None;

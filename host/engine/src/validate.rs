@@ -9,7 +9,7 @@ use crate::commit::Still;
 use crate::documents::Cell;
 use crate::engine::Shared;
 use crate::ids::DocumentKey;
-use crate::standing::{Standing, standing};
+use crate::reminder_check::{ReminderCheck, check_reminders};
 use crate::stimulus::Stimulus;
 use crate::turn::Turn;
 
@@ -55,7 +55,7 @@ pub(crate) fn conflict_of_failed(
     stimulus: &Stimulus,
 ) -> Option<Conflict> {
     if !turn.staged.reminders_seen.is_empty()
-        && let Standing::Outdated = standing(&shared.reminders.lock(), turn, stimulus)
+        && let ReminderCheck::Outdated = check_reminders(&shared.reminders.lock(), turn, stimulus)
     {
         return Some(Conflict::default());
     }

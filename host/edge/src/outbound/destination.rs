@@ -54,7 +54,7 @@ pub(super) enum Held {
 /// What operators see of a destination.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Standing {
+pub struct DestinationStatus {
     /// Host and port.
     pub destination: String,
     /// `closed`: requests are sent; `open`: they wait, for nobody is there; `probing`: one is sent to see.
@@ -172,10 +172,10 @@ impl Destination {
     }
 
     /// What operators see.
-    pub fn standing(&self) -> Standing {
+    pub fn status(&self) -> DestinationStatus {
         let known = self.circuit.lock();
         let pause = known.breaker.tried_again_in(Instant::now()).as_millis();
-        Standing {
+        DestinationStatus {
             destination: self.name.clone(),
             circuit: match known.breaker.circuit() {
                 Circuit::Closed => "closed",

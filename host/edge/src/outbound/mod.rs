@@ -38,7 +38,7 @@ mod breaker;
 mod destination;
 
 pub use breaker::BreakerPolicy;
-pub use destination::Standing;
+pub use destination::DestinationStatus;
 
 use attempt::{Miss, attempt, built};
 use destination::{Destination, Held};
@@ -105,9 +105,9 @@ impl Outbound {
 
 impl Outbound {
     /// What is known of the destinations that requests have gone to, in the order of their names.
-    pub fn destinations(&self) -> Vec<Standing> {
+    pub fn destinations(&self) -> Vec<DestinationStatus> {
         let all = self.inner.destinations.lock();
-        let mut all: Vec<Standing> = all.values().map(|d| d.standing()).collect();
+        let mut all: Vec<DestinationStatus> = all.values().map(|d| d.status()).collect();
         all.sort_by(|a, b| a.destination.cmp(&b.destination));
         all
     }

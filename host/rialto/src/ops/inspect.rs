@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use rialto_components::rules::Receipt;
-use rialto_edge::{Refused, Standing};
+use rialto_edge::{DestinationStatus, Refused};
 use rialto_engine::history::Record;
 use rialto_engine::store::{DeadLetter, Receipt as StoredReceipt, ScanRange};
 use rialto_engine::{Decision, Engine, Failure, Reply, Settled};
@@ -289,7 +289,7 @@ pub(super) async fn documents(
 pub struct Destination {
     /// How it stands.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub status: DestinationStatus,
     /// Requests that wait on disk for room in memory.
     pub on_disk: usize,
 }
@@ -297,9 +297,9 @@ pub struct Destination {
 pub(super) async fn destinations(State(shared): Host) -> Json<Vec<Destination>> {
     let on_disk = shared.engine.outbound_on_disk();
     let all = shared.outbound.destinations().into_iter();
-    let all = all.map(|standing| Destination {
-        on_disk: on_disk.get(&*standing.destination).copied().unwrap_or(0),
-        standing,
+    let all = all.map(|status| Destination {
+        on_disk: on_disk.get(&*status.destination).copied().unwrap_or(0),
+        status,
     });
     Json(all.collect())
 }
