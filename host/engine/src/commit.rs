@@ -566,7 +566,7 @@ pub(crate) fn group(batch: &Batch) -> Group {
         let id = letter.delivery.id;
         assert!(
             !group.dead_letters_removed.contains(&id),
-            "delivery {id} is parked and settled in one group"
+            "delivery {id} is parked and decided about in one group"
         );
     }
     for (key, change) in reminders {

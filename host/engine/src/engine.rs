@@ -32,7 +32,7 @@ use crate::store::{Store, StoreError, StoredReminder};
 use crate::sync::{AtomicU64, Mutex};
 use crate::time::{Clock, Entropy, Timestamp};
 use crate::turn::Turn;
-use crate::waiting::Room;
+use crate::waiting::WaitingDeliveries;
 
 /// Ids are below this: a store may keep them as signed numbers.
 const IDS_END: u64 = i64::MAX as u64;
@@ -89,7 +89,7 @@ pub(crate) struct Shared {
     pub pending: Pending,
     pub queue: Queue,
     /// Deliveries that wait.
-    pub room: Room,
+    pub waiting: WaitingDeliveries,
     pub log: Log,
     pub next_id: AtomicU64,
     /// Ids below this one are from before this start.
@@ -98,8 +98,8 @@ pub(crate) struct Shared {
     /// What waits for answers to leave.
     pub answers: Answers,
     pub counters: Counters,
-    /// Dead letters that are being settled, by the delivery's id.
-    pub settling: Mutex<HashSet<u64>>,
+    /// Dead letters about which a decision is being written, by the delivery's id.
+    pub deciding: Mutex<HashSet<u64>>,
     pub poison_candidates: Mutex<PoisonCandidates>,
     pub failed: OnceLock<StoreError>,
     /// What is done when a thread has panicked; without it the process ends.
@@ -194,12 +194,12 @@ impl Engine {
             collections: Collections::recovered(recovered.collections),
             reminders: Mutex::new(reminders),
             pending,
-            room: Room::default(),
+            waiting: WaitingDeliveries::default(),
             log: Log::recovered(recovered.lsn),
             next_id: AtomicU64::new(first_id),
             first_id,
             counters: Counters::default(),
-            settling: Mutex::default(),
+            deciding: Mutex::default(),
             poison_candidates: Mutex::default(),
             failed: OnceLock::new(),
             on_fatal: OnceLock::new(),
@@ -229,7 +229,7 @@ impl Engine {
         let candidates = candidates.filter(|(_, _, redeliveries)| *redeliveries > redeliveries_max);
         deliveries.extend(candidates.filter_map(|(component, id, redeliveries)| {
             let reminder = self.shared.reminders.lock().take(&component, &id)?;
-            if self.hold_back(&reminder) {
+            if self.block_reminder(&reminder) {
                 return None;
             }
             let delivery = reminder_delivery(&self.shared, &reminder);
@@ -426,7 +426,7 @@ impl Engine {
         let room = shared.queue.room();
         let fired = shared.reminders.lock().fire(until, room);
         for reminder in fired {
-            if !self.hold_back(&reminder) {
+            if !self.block_reminder(&reminder) {
                 self.enqueue_delivery(Arc::new(reminder_delivery(shared, &reminder)));
             }
         }
@@ -445,7 +445,7 @@ impl Engine {
         let clock = &shared.environment.clock;
         let now_us = clock.monotonic_us();
         let waiting = [
-            shared.room.next_due_us(),
+            shared.waiting.next_due_us(),
             shared.outbound_queues.read_again_us(),
             shared.answers.next_due_us(),
         ];
@@ -461,8 +461,8 @@ impl Engine {
         let shared = &self.shared;
         let now_us = shared.environment.clock.monotonic_us();
         let in_memory_max = shared.limits.deliveries_waiting_in_memory_max;
-        shared.room.trim(in_memory_max, shared.log.committed());
-        let mut released = shared.room.release(now_us, shared.queue.room());
+        shared.waiting.trim(in_memory_max, shared.log.committed());
+        let mut released = shared.waiting.release(now_us, shared.queue.room());
         let on_disk = released.iter().filter(|r| r.waiting.delivery.is_none());
         let ids: Vec<u64> = on_disk.map(|released| released.id).collect();
         let mut read = HashMap::new();
@@ -471,7 +471,7 @@ impl Engine {
                 Ok(deliveries) => read.extend(deliveries.into_iter().map(|d| (d.id, d))),
                 Err(error) => {
                     tracing::error!(%error, deliveries = ids.len(), "deliveries that wait on disk could not be read back; the store is asked again in a moment");
-                    return shared.room.put_back(released, now_us, &shared.limits);
+                    return shared.waiting.put_back(released, now_us, &shared.limits);
                 }
             }
         }

@@ -48,7 +48,7 @@ impl Engine {
         }
         if let Some(delivery) = stale_reminder(shared, &job) {
             tracing::debug!(component = %delivery.component, "a reminder was replaced or cancelled");
-            self.told_nothing(delivery);
+            self.inconclusive(delivery);
             release_all(shared, &mut job);
             return None;
         }
@@ -184,7 +184,7 @@ impl Engine {
                 tracing::debug!("a reminder was replaced or cancelled while its turn ran");
                 drop(reminders);
                 if let Stimulus::Delivery(delivery) = &job.stimulus {
-                    self.told_nothing(delivery);
+                    self.inconclusive(delivery);
                 }
                 return None;
             }

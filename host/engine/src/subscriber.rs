@@ -142,18 +142,18 @@ pub struct Paused {
 
 /// What becomes of a subscriber by a failure.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Fallen {
+pub(crate) enum FailureEffect {
     /// It goes on.
-    No,
+    None,
     /// It is paused from now on.
-    Now {
+    Paused {
         /// What failed was about so many subjects.
         subjects: usize,
         /// And came from so many senders.
         senders: usize,
     },
     /// It was paused before.
-    Before,
+    AlreadyPaused,
 }
 
 /// See the module's documentation.
@@ -242,7 +242,7 @@ impl Subscriber {
         reason: &str,
         now: (Timestamp, u64),
         limits: &Limits,
-    ) -> Fallen {
+    ) -> FailureEffect {
         /// More are not counted.
         const COUNTED_MAX: usize = 1_024;
         reason.clone_into(&mut self.streak.error);
@@ -260,11 +260,11 @@ impl Subscriber {
                 }
                 pause.ended(now.1);
             }
-            return Fallen::Before;
+            return FailureEffect::AlreadyPaused;
         }
         let (subjects, senders) = (self.streak.subjects.len(), self.streak.senders.len());
         if subjects < limits.pause_subjects || senders < limits.pause_senders {
-            return Fallen::No;
+            return FailureEffect::None;
         }
         let pause_us = limits.probe_initial_ms.saturating_mul(1_000);
         self.period += 1;
@@ -279,11 +279,11 @@ impl Subscriber {
             probed: HashMap::new(),
             tried: HashMap::new(),
         });
-        Fallen::Now { subjects, senders }
+        FailureEffect::Paused { subjects, senders }
     }
 
     /// A probe ended and told nothing: other turns were in its way, or nobody wanted it any more.
-    pub fn told_nothing(&mut self, id: u64, now_us: u64) {
+    pub fn inconclusive(&mut self, id: u64, now_us: u64) {
         if let State::Paused(pause) = &mut self.state
             && pause.probing == Some(id)
         {

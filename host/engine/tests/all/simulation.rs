@@ -43,7 +43,7 @@ impl Run {
                 balance: OPENING,
             });
         }
-        world.settle();
+        world.run_until_idle();
         Self {
             seed,
             rng: SmallRng::seed_from_u64(seed),
@@ -117,7 +117,7 @@ impl Run {
         for letter in self.world.engine.dead_letters().unwrap() {
             for _ in 0..2 {
                 let engine = &self.world.engine;
-                engine.settle_dead_letter(letter.delivery.id, Decision::Retry, Box::new(|_| ()));
+                engine.decide_dead_letter(letter.delivery.id, Decision::Retry, Box::new(|_| ()));
             }
         }
     }

@@ -112,11 +112,11 @@ fn retried(engine: &Engine, letters: &Letters) -> Result<usize, Problem> {
     let waiter = move |outcome: Result<Reply, Failure>| {
         let _ = sender.send(outcome);
     };
-    engine.settle_dead_letters(letters, Decision::Retry, Box::new(waiter));
+    engine.decide_dead_letters(letters, Decision::Retry, Box::new(waiter));
     // Called once in any case, also when the engine stops.
     let outcome = receiver.recv().unwrap_or(Err(Failure::Shutdown));
-    let settled = outcome.map(|reply| reply.downcast::<usize>().map_or(0, |count| *count));
-    settled.map_err(|failure| {
+    let decided = outcome.map(|reply| reply.downcast::<usize>().map_or(0, |count| *count));
+    decided.map_err(|failure| {
         let detail = format!("the dead letters may not be settled: {failure}");
         Problem::new(Kind::NotSettled, detail)
     })

@@ -119,7 +119,7 @@ routes! {
     "/dead-letters/paused" get deliveries::paused;
     "/dead-letters/retry" post deliveries::retry;
     "/dead-letters/{id}" get inspect::dead_letter;
-    "/dead-letters/{id}/{verb}" post inspect::settle_dead_letter;
+    "/dead-letters/{id}/{verb}" post inspect::decide_dead_letter;
 }
 
 /// The routes.

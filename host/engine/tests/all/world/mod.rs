@@ -210,25 +210,25 @@ impl World {
     }
 
     /// Run and commit until nothing is left to do but wait for the outside or the clock.
-    pub fn settle(&self) {
+    pub fn run_until_idle(&self) {
         while self.engine.run(0) || self.engine.commit().is_ok_and(|turns| turns > 0) {}
     }
 
     /// Run one turn and commit it.
-    pub fn settle_once(&self) {
+    pub fn run_and_commit_one(&self) {
         self.engine.run_next();
         self.engine.commit().unwrap();
     }
 
-    /// As `settle`, with all letters answered and all waits over.
+    /// As `run_until_idle`, with all letters answered and all waits over.
     pub fn finish(&self) {
         for _ in 0..200 {
-            self.settle();
+            self.run_until_idle();
             while self.wire.answer(0) {}
             self.clock.0.fetch_add(60, Ordering::Relaxed);
             self.engine.fire_due();
         }
-        self.settle();
+        self.run_until_idle();
     }
 
     /// A collection as executed.
