@@ -47,7 +47,7 @@ pub(crate) type Answer = (Waiter, Reply);
 
 #[derive(Default)]
 struct State {
-    /// The place of the last executed turn.
+    /// The position of the last executed turn.
     last: Lsn,
     waiting: Vec<Executed>,
     answers: Vec<Answer>,
@@ -63,7 +63,7 @@ struct State {
     watches: BTreeMap<Lsn, usize>,
     /// What turns that are on disk have written since the oldest of these.
     remembered: VecDeque<Written>,
-    /// The last place of which something should be remembered and is not.
+    /// The last position of which something should be remembered and is not.
     forgotten: Lsn,
 }
 
@@ -80,7 +80,7 @@ impl State {
         let unwritten = (self.writing.len() + self.waiting.len()) as u64;
         assert!(
             self.last.0 == self.committed.0 + unwritten,
-            "the log's last place is {}, with {unwritten} turns behind {}, which is on disk",
+            "the log's last position is {}, with {unwritten} turns behind {}, which is on disk",
             self.last.0,
             self.committed.0
         );
@@ -124,7 +124,7 @@ impl State {
         let last = self.remembered.back().map_or(Lsn(0), |last| last.lsn);
         assert!(
             last <= self.committed,
-            "what place {} has written is remembered, and the log is on disk through place {}",
+            "what position {} has written is remembered, and the log is on disk through position {}",
             last.0,
             self.committed.0
         );
@@ -146,7 +146,7 @@ impl State {
             };
             assert!(
                 first.lsn >= self.forgotten,
-                "what place {} has written is forgotten after what place {} has",
+                "what position {} has written is forgotten after what position {} has",
                 first.lsn.0,
                 self.forgotten.0
             );
@@ -223,7 +223,7 @@ impl Log {
         log
     }
 
-    /// Give a turn its place that saw no documents: its failure, or an operator's decision.
+    /// Give a turn its position that saw no documents: its failure, or an operator's decision.
     pub fn append(
         &self,
         turn: Executed,
@@ -237,7 +237,7 @@ impl Log {
         }
     }
 
-    /// Give an executed turn its place, unless something is in its way.
+    /// Give an executed turn its position, unless something is in its way.
     ///
     /// `in_the_way` looks while the log takes no other turn: this makes the log's order the one in which
     /// turns happened. What a turn writes it holds from before it comes here until it has written it, so
@@ -284,7 +284,7 @@ impl Log {
     }
 
     /// Somebody begins to scan: from now on what is written is remembered until `unwatch`. Answers the
-    /// last place that is taken.
+    /// last position that is taken.
     pub fn watch(&self) -> Lsn {
         let mut state = self.state.lock();
         let last = state.last;
@@ -292,11 +292,11 @@ impl Log {
         last
     }
 
-    /// Somebody who began to scan at this place has ended.
+    /// Somebody who began to scan at this position has ended.
     pub fn unwatch(&self, since: Lsn) {
         let mut state = self.state.lock();
         let Some(count) = state.watches.get_mut(&since) else {
-            panic!("a scan that began at place {} ends twice", since.0);
+            panic!("a scan that began at position {} ends twice", since.0);
         };
         *count -= 1;
         if *count == 0 {
@@ -329,7 +329,7 @@ impl Log {
         state.waiting.len() + state.writing.len()
     }
 
-    /// The place of the last executed turn.
+    /// The position of the last executed turn.
     pub fn last(&self) -> Lsn {
         self.state.lock().last
     }
@@ -386,12 +386,12 @@ impl Log {
         let last = state.committed.0 + state.writing.len() as u64;
         assert!(
             lsn.0 == last,
-            "a group through place {} is on disk, and it was to go through {last}",
+            "a group through position {} is on disk, and it was to go through {last}",
             lsn.0
         );
         assert!(
             lsn > state.committed,
-            "a group through place {} is on disk, and so was the log through place {}",
+            "a group through position {} is on disk, and so was the log through position {}",
             lsn.0,
             state.committed.0
         );
@@ -418,7 +418,7 @@ impl Log {
         answers.into_iter().map(|a| Refused(Some(a))).collect()
     }
 
-    /// The last place that is taken, and the newest write that is not on disk of each document that
+    /// The last position that is taken, and the newest write that is not on disk of each document that
     /// `pick` picks.
     pub fn uncommitted_writes(
         &self,
@@ -460,7 +460,7 @@ pub(crate) fn group(batch: &Batch) -> Group {
 
     assert!(
         group.turns > 0 && group.lsn.0 >= group.turns as u64,
-        "a group of {} turns ends at place {}",
+        "a group of {} turns ends at position {}",
         group.turns,
         group.lsn.0
     );

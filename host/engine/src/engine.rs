@@ -381,10 +381,10 @@ impl Engine {
         }
     }
 
-    /// Run one ready turn, the one at `place` in the order in which they became ready. Answers whether there
+    /// Run one ready turn, the `nth` in the order in which they became ready. Answers whether there
     /// was one.
-    pub fn run(&self, place: usize) -> bool {
-        self.run_taken(self.shared.queue.take(place))
+    pub fn run(&self, nth: usize) -> bool {
+        self.run_taken(self.shared.queue.take(nth))
     }
 
     /// Run the ready turn that a worker would. Answers whether there was one.

@@ -117,7 +117,7 @@ pub const TURN_BYTES_MAX: usize = 16 << 20;
 /// Bytes of a scan's page; it ends with the document that reaches this, and the next page goes on.
 pub const SCAN_BYTES_MAX: usize = 4 << 20;
 /// Ranges that one turn may scan; pages that follow one another are one. Each is compared with what other
-/// turns write until the turn has its place in the log.
+/// turns write until the turn has its position in the log.
 pub const SCANS_PER_TURN_MAX: usize = 1_024;
 /// Writes that the log remembers for scans beyond those that wait for the disk. A turn that has scanned
 /// before more of them than this runs again.

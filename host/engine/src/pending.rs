@@ -32,7 +32,7 @@ const SHARDS: usize = 16;
 /// A delivery about a subject.
 struct Entry {
     id: u64,
-    /// For whom it is.
+    /// The component that it goes to.
     component: Name,
     /// When it was logged: the instant of its origin.
     since: Timestamp,
@@ -73,14 +73,14 @@ pub enum Earlier {
     Delivery {
         /// The delivery's id.
         id: u64,
-        /// For whom it is.
+        /// The component that it goes to.
         component: Name,
     },
     /// A delivery that is parked until an operator retries or drops it.
     DeadLetter {
         /// The delivery's id.
         id: u64,
-        /// For whom it is.
+        /// The component that it goes to.
         component: Name,
     },
 }

@@ -153,7 +153,7 @@ impl Engine {
         }
     }
 
-    /// The handler is through: validate, give the turn its place in the log, make it visible.
+    /// The handler is through: validate, give the turn its position in the log, make it visible.
     fn execute(
         &self,
         mut turn: Turn,
@@ -172,7 +172,7 @@ impl Engine {
             self.interrupted(turn, job, conflict);
             return None;
         }
-        // Held until the turn has its place in the log, so that reminders change in its order.
+        // Held until the turn has its position in the log, so that reminders change in its order.
         let mut reminders =
             concerns_reminders(&turn.staged, &job.stimulus).then(|| shared.reminders.lock());
         match reminders

@@ -1,4 +1,4 @@
-//! Whether what a turn has seen still holds, when it is to get its place in the log or is to fail.
+//! Whether what a turn has seen still holds, when it is to get its position in the log or is to fail.
 //!
 //! Both are asked: what a turn computed from old and new documents together may be any nonsense, a trap
 //! too, and nobody may be told of it.
@@ -22,7 +22,7 @@ pub(crate) struct Conflict {
     pub scanned: Vec<DocumentKey>,
 }
 
-/// What is in the way of a turn that is to get its place in the log, if anything is.
+/// What is in the way of a turn that is to get its position in the log, if anything is.
 pub(crate) fn conflict(turn: &Turn, log: &Still<'_>) -> Option<Conflict> {
     let read = outdated_reads(turn);
     let (scanned, more) = match &turn.scans {
@@ -33,7 +33,7 @@ pub(crate) fn conflict(turn: &Turn, log: &Still<'_>) -> Option<Conflict> {
     (!none).then_some(Conflict { read, scanned })
 }
 
-/// The same for a turn that is not to get its place, or not yet: what it has seen was so at one moment
+/// The same for a turn that is not to get its position, or not yet: what it has seen was so at one moment
 /// if nothing is in its way.
 pub(crate) fn conflict_now(shared: &Shared, turn: &Turn) -> Option<Conflict> {
     if turn.scans.is_some() {

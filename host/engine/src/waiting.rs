@@ -80,8 +80,8 @@ impl State {
 
     fn delay(&mut self, component: &Name, id: u64, waiting: Waiting, due_us: u64) {
         self.came(&waiting);
-        let place = (due_us, id);
-        let before = self.delayed.insert(place, (component.clone(), waiting));
+        let key = (due_us, id);
+        let before = self.delayed.insert(key, (component.clone(), waiting));
         assert!(before.is_none(), "the delivery {id} waits twice");
     }
 

@@ -297,9 +297,9 @@ fn two_decisions_about_one_dead_letter_at_once_do_not_both_happen() {
     for (first, second) in both {
         let world = World::new();
         let id = with_dead_letter(&world);
-        let told = decided(&world, id, first);
+        let told = decide(&world, id, first);
         assert!(told.lock().is_none(), "decided is not committed");
-        let late = decided(&world, id, second);
+        let late = decide(&world, id, second);
         assert_eq!(late.lock().take(), Some(Ok(DecisionOutcome::UnderWay)));
         world.finish();
         assert_eq!(told.lock().take(), Some(Ok(DecisionOutcome::Done)));
