@@ -13,7 +13,7 @@ pub struct Activation {
     pub release: Arc<Release>,
     /// Counted from 0.
     pub step: u32,
-    /// Whose step it is, by their places in the release.
+    /// Whose step it is, by their indexes in the release.
     pub members: Vec<usize>,
 }
 

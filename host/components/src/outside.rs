@@ -123,7 +123,7 @@ pub(crate) fn tell(
     }
 }
 
-/// All that take an event, with the place of its function.
+/// All that take an event, with the index of its function.
 fn subscribers<'r>(
     release: &'r Release,
     interface: &str,

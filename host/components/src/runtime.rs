@@ -223,9 +223,9 @@ impl Runtime {
         let Some(release) = self.current() else {
             return failed(Some(turn), component, "no release is current".into());
         };
-        let place = (&*delivery.interface, &*delivery.function);
+        let function = (&*delivery.interface, &*delivery.function);
         match (
-            place,
+            function,
             reminder(&delivery.payload),
             report(&delivery.payload),
         ) {

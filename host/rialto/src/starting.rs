@@ -167,7 +167,7 @@ impl<'a> Start<'a> {
     fn warn_of_broken(&self, number: u64, problems: &Diagnostics) {
         let count = problems.problems().len();
         let first = problems.problems().first();
-        let first = first.map(|problem| format!("{}: {problem}", problem.place()));
+        let first = first.map(|problem| format!("{}: {problem}", problem.position()));
         let first = first.unwrap_or_default();
         let folder = self.scheme.display();
         tracing::warn!(

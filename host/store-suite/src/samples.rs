@@ -34,7 +34,7 @@ pub const IDS: [&str; 16] = [
     "10",
 ];
 
-/// The group at this place of the log, with nothing in it yet.
+/// The group at this position of the log, with nothing in it yet.
 pub fn group(lsn: u64) -> Group {
     Group {
         lsn: Lsn(lsn),

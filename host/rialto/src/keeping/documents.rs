@@ -87,7 +87,7 @@ impl From<Over> for Bundle {
 }
 
 /// A component's documents of one collection.
-struct Place<'a> {
+struct KeptCollection<'a> {
     release: &'a Release,
     component: &'a Name,
     kept: &'a str,
@@ -207,14 +207,14 @@ impl Documents {
             let Some(id) = collections.get(collection) else {
                 continue;
             };
-            let place = Place {
+            let target = KeptCollection {
                 release,
                 component,
                 kept: &kept.name,
                 collection,
                 id: *id,
             };
-            self.collection(&place, *period, now, is_enough)?;
+            self.collection(&target, *period, now, is_enough)?;
         }
         Ok(())
     }
@@ -222,26 +222,26 @@ impl Documents {
     /// Ask for each segment, until documents are too young.
     fn collection(
         &self,
-        place: &Place<'_>,
+        target: &KeptCollection<'_>,
         period: u64,
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
         // Of one name: another one may let go what this one keeps.
-        let of = format!("{}/{}", place.kept, place.collection);
-        let asked = self.store.segments_asked(place.component, &of)?;
+        let of = format!("{}/{}", target.kept, target.collection);
+        let asked = self.store.segments_asked(target.component, &of)?;
         let before = now.0.saturating_sub(period);
         let again = Timestamp(now.0.saturating_add(period / AGAIN_AFTER));
         for segment in (0..self.store.full_segments()).filter(|segment| !asked.contains(segment)) {
-            let key = (place.component.clone(), of.clone(), segment);
+            let key = (target.component.clone(), of.clone(), segment);
             let later = self.later.lock().get(&key).copied();
             match later.filter(|later| now < later.at) {
                 Some(Later { is_young: true, .. }) => return Ok(()),
                 Some(_) => continue,
                 None => {}
             }
-            let ids = self.store.ids_in_segment(place.id, segment)?;
-            let judged = self.judge(place, &ids, before, is_enough)?;
+            let ids = self.store.ids_in_segment(target.id, segment)?;
+            let judged = self.judge(target, &ids, before, is_enough)?;
             if is_enough() {
                 return Ok(());
             }
@@ -250,10 +250,10 @@ impl Documents {
             // A segment that is over bit by bit makes few files, not one a look.
             let is_too_soon = is_young && later.is_none();
             if !is_over && !is_young && !is_open {
-                self.store.note_asked(place.component, &of, segment)?;
+                self.store.note_asked(target.component, &of, segment)?;
                 self.later.lock().remove(&key);
             } else if is_over && !is_too_soon {
-                self.archive(place, segment, judged.over, now, is_enough)?;
+                self.archive(target, segment, judged.over, now, is_enough)?;
             }
             // What is over and could not be taken out must not make a file at each look, either.
             if is_young || is_open || is_over {
@@ -273,27 +273,27 @@ impl Documents {
     /// Write what is over of a segment to a file, and have it taken out.
     fn archive(
         &self,
-        place: &Place<'_>,
+        target: &KeptCollection<'_>,
         segment: u32,
         over: Vec<Over>,
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
         let bundles: Vec<Bundle> = over.into_iter().map(Bundle::from).collect();
-        let of = (&**place.component, place.kept, segment);
+        let of = (&**target.component, target.kept, segment);
         let archived = self
             .store
             .archive_documents(of, &bundles, &self.folder, now)?;
         let Some((archive, taken)) = archived else {
             return Ok(());
         };
-        let (release, component) = (place.release, place.component);
-        self.take_out(release, component, place.kept, &archive, &taken, is_enough)
+        let (release, component) = (target.release, target.component);
+        self.take_out(release, component, target.kept, &archive, &taken, is_enough)
     }
 
     fn judge(
         &self,
-        place: &Place<'_>,
+        target: &KeptCollection<'_>,
         ids: &[String],
         before: u64,
         is_enough: &dyn Fn() -> bool,
@@ -308,12 +308,12 @@ impl Documents {
                 break;
             }
             let arguments = vec![
-                json!(place.kept),
-                json!(place.collection),
+                json!(target.kept),
+                json!(target.collection),
                 json!(ids),
                 json!(before),
             ];
-            let some: Judged = self.ask(place.release, place.component, "judge", arguments)?;
+            let some: Judged = self.ask(target.release, target.component, "judge", arguments)?;
             all.over.extend(some.over);
             all.young += some.young;
             all.open += some.open;

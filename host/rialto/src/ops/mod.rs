@@ -298,17 +298,17 @@ fn wants_text_format(headers: &HeaderMap) -> bool {
     has("text/plain") && !has("application/openmetrics-text")
 }
 
-/// Run what blocks away from the threads that serve, only so much at a time: the rest waits for its place.
+/// Run what blocks away from the threads that serve, only so much at a time: the rest waits for a permit.
 async fn blocking<T: Send + 'static>(
-    places: &Arc<Semaphore>,
+    permits: &Arc<Semaphore>,
     run: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let internal = |error: String| Problem::new(Kind::Internal, error);
-    let place = places.clone().acquire_owned().await;
-    let place = place.map_err(|error| internal(error.to_string()))?;
+    let permit = permits.clone().acquire_owned().await;
+    let permit = permit.map_err(|error| internal(error.to_string()))?;
     let ran = tokio::task::spawn_blocking(move || {
         // Taken until it has run, also when nobody waits for the answer any more.
-        let _place = place;
+        let _permit = permit;
         run()
     });
     ran.await

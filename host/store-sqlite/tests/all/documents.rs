@@ -54,9 +54,9 @@ fn ids(taken: &[Taken]) -> Vec<Vec<&str>> {
 
 #[test]
 fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
-    let place = rialto_files::temporary_folder().unwrap();
-    let folder = place.path().join("archives");
-    let store = filled(&place.path().join("state"));
+    let outer = rialto_files::temporary_folder().unwrap();
+    let folder = outer.path().join("archives");
+    let store = filled(&outer.path().join("state"));
     assert!(store.full_segments() >= 2);
     let collections = store.collections_of(OF.0).unwrap();
     let in_first = store.ids_in_segment(collections[OF.1], 0).unwrap();
@@ -117,8 +117,8 @@ fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
 
 #[test]
 fn a_segment_that_was_asked_for_is_noted_for_good() {
-    let place = rialto_files::temporary_folder().unwrap();
-    let state = place.path().join("state");
+    let outer = rialto_files::temporary_folder().unwrap();
+    let state = outer.path().join("state");
     {
         let store = filled(&state);
         for segment in [1, 0, 1] {
@@ -134,8 +134,8 @@ fn a_segment_that_was_asked_for_is_noted_for_good() {
 
 #[test]
 fn a_name_that_leads_out_of_the_folder_is_no_archives() {
-    let place = rialto_files::temporary_folder().unwrap();
-    let (state, folder) = (place.path().join("state"), place.path().join("archives"));
+    let outer = rialto_files::temporary_folder().unwrap();
+    let (state, folder) = (outer.path().join("state"), outer.path().join("archives"));
     let store = filled(&state);
     let bundles = [bundle("transfer:t", &["d1"])];
     store

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rialto_engine::Timestamp;
 use rialto_engine::store::{Store, StoreError};
 use rialto_store_sqlite::{FlushPolicy, OpenError, SqliteStore, StoredActivation, StoredRelease};
-use rialto_store_suite::Place;
+use rialto_store_suite::Backend;
 use rialto_store_suite::releases::{Change, Kept, Releases};
 use tempfile::TempDir;
 
@@ -21,7 +21,7 @@ const AT_ONCE: FlushPolicy = FlushPolicy {
 /// A folder.
 struct Folder(TempDir);
 
-impl Place for Folder {
+impl Backend for Folder {
     type Store = SqliteStore;
 
     fn new() -> Self {
@@ -88,11 +88,11 @@ rialto_store_suite::releases_suite!(Folder);
 
 /// The same while the journal is flushed all the time, beside readers and writers.
 mod flushing {
-    use super::{Folder, Place, SqliteStore};
+    use super::{Backend, Folder, SqliteStore};
 
     struct Eager(Folder);
 
-    impl Place for Eager {
+    impl Backend for Eager {
         type Store = SqliteStore;
 
         fn new() -> Self {
