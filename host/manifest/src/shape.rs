@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
             } else if shape["additionalProperties"] == Json::Bool(false) {
                 self.unknown_key(member, shape);
             } else {
-                self.places_within(&member.node, inner);
+                self.spans_within(&member.node, inner);
                 json.insert(member.key.clone(), free(&member.node));
             }
         }
@@ -135,16 +135,16 @@ impl<'a> Walk<'a> {
     }
 
     /// Places in what no schema describes.
-    fn places_within(&mut self, node: &Node, path: String) {
+    fn spans_within(&mut self, node: &Node, path: String) {
         match &node.value {
             Value::Table(members) => {
                 for member in members {
-                    self.places_within(&member.node, join(&path, &member.key));
+                    self.spans_within(&member.node, join(&path, &member.key));
                 }
             }
             Value::Array(nodes) => {
                 for (n, node) in nodes.iter().enumerate() {
-                    self.places_within(node, join(&path, &n.to_string()));
+                    self.spans_within(node, join(&path, &n.to_string()));
                 }
             }
             _ => {}

@@ -20,7 +20,7 @@ const HISTORY_LAYOUT: u8 = 1;
 const PAGE_RECORDS: usize = 128;
 /// Bits of a page's id that count the pages of one flush.
 const PAGE_BITS: u32 = 16;
-/// Bits of a record's place that count the records of one group.
+/// Bits of a record's order that count the records of one group.
 const GROUP_BITS: u32 = 24;
 
 /// A release as the store keeps it.
@@ -45,13 +45,13 @@ pub struct StoredRelease {
     pub waits_on: Option<u64>,
 }
 
-/// The place of a record among all: its group's place in the journal, then its own in the group.
-pub(crate) fn order(place: u64, n: usize) -> u64 {
+/// The order of a record among all: its group's number in the journal, then its own in the group.
+pub(crate) fn order(seq: u64, n: usize) -> u64 {
     assert!(
-        n < 1 << GROUP_BITS && place < 1 << (64 - GROUP_BITS),
-        "record {n} of the group at place {place} has no place of its own"
+        n < 1 << GROUP_BITS && seq < 1 << (64 - GROUP_BITS),
+        "record {n} of the group with number {seq} has no order of its own"
     );
-    (place << GROUP_BITS) | n as u64
+    (seq << GROUP_BITS) | n as u64
 }
 
 /// How many records go into a page when there are so many.
@@ -64,7 +64,7 @@ pub(crate) fn page_records(all: usize) -> usize {
     each
 }
 
-/// A record's place among all as two numbers: its group's place, its own in the group.
+/// A record's order as two numbers: its group's in the journal, its own in the group.
 pub(crate) fn parts_of_order(order: u64) -> (u64, u64) {
     (order >> GROUP_BITS, order & ((1 << GROUP_BITS) - 1))
 }
@@ -79,11 +79,11 @@ pub(crate) fn last_of_flush(page: u64) -> u64 {
     page | ((1 << PAGE_BITS) - 1)
 }
 
-/// The id of the nth page of a flush that ends at this place.
+/// The id of the nth page of a flush through this number of the journal.
 pub(crate) fn page_id(through: u64, n: usize) -> u64 {
     assert!(
         n < 1 << PAGE_BITS && through < 1 << (64 - PAGE_BITS),
-        "page {n} of the flush through place {through} has no id of its own"
+        "page {n} of the flush through number {through} has no id of its own"
     );
     (through << PAGE_BITS) | n as u64
 }
@@ -113,15 +113,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<(u64, Record)>, StoreError> {
 /// The last turns about a subject.
 struct Last {
     most: usize,
-    /// By their places.
+    /// By their order.
     found: BTreeMap<u64, Record>,
     /// How many there are before these.
     earlier: usize,
 }
 
 impl Last {
-    fn add(&mut self, place: u64, record: Record) {
-        self.found.insert(place, record);
+    fn add(&mut self, order: u64, record: Record) {
+        self.found.insert(order, record);
         if self.found.len() > self.most {
             self.found.pop_first();
             self.earlier += 1;
@@ -161,9 +161,9 @@ async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result
         let records = decode(row.try_get(0).map_err(failed)?)?;
         // What is being flushed may be in both.
         let about =
-            |(place, r): &(u64, Record)| is_about(r, subject) && !in_memtable.contains(place);
-        for (place, record) in records.into_iter().filter(about) {
-            last.add(place, record);
+            |(order, r): &(u64, Record)| is_about(r, subject) && !in_memtable.contains(order);
+        for (order, record) in records.into_iter().filter(about) {
+            last.add(order, record);
         }
     }
     Ok(())
@@ -267,7 +267,7 @@ impl SqliteStore {
         for entry in self.inner.memtable.entries() {
             let records = entry.history.iter().enumerate();
             for (n, record) in records.filter(|(_, record)| is_about(record, subject)) {
-                last.add(order(entry.place, n), (**record).clone());
+                last.add(order(entry.seq, n), (**record).clone());
             }
         }
         last.most = most.max(last.found.len());

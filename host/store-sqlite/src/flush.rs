@@ -18,8 +18,8 @@ use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{StoreError, StoredReminder};
 
 use crate::journal::{Document, Entry, Letter, Verdict};
-use crate::places::Settled;
 use crate::retention::{Added, Class, note};
+use crate::row_ids::WithRowId;
 use crate::rows::{Stored, json};
 use crate::slices::{Bound, Slices};
 use crate::{Inner, archive};
@@ -50,17 +50,17 @@ pub(crate) fn flush(
         return Ok(());
     };
     let documents: Vec<&Document> = merged.documents.values().copied().collect();
-    let settled = store.settle(&documents)?;
+    let with_row_ids = store.assign_row_ids(&documents)?;
     assert!(
-        settled.len() == documents.len(),
+        with_row_ids.len() == documents.len(),
         "{} documents are flushed and {} have been looked for",
         documents.len(),
-        settled.len()
+        with_row_ids.len()
     );
-    let segment = store.places.open_segment()?;
+    let segment = store.row_ids.open_segment()?;
     slices.set("folding", merged.through)?;
     collections(slices, &merged)?;
-    write_documents(slices, &settled)?;
+    write_documents(slices, &with_row_ids)?;
     deliveries(slices, &merged)?;
     reminders(slices, &merged)?;
     outbound(slices, &merged)?;
@@ -87,17 +87,17 @@ pub(crate) fn flush(
 fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
     let last = entries.last()?;
     let mut merged = Merged {
-        through: last.place,
+        through: last.seq,
         lsn: last.lsn,
         ..Merged::default()
     };
     for (entry, before) in entries.iter().skip(1).zip(entries) {
         assert!(
-            entry.place == before.place + 1 && entry.lsn >= before.lsn,
-            "place {} of the journal, through turn {}, is flushed after place {}, through turn {}",
-            entry.place,
+            entry.seq == before.seq + 1 && entry.lsn >= before.lsn,
+            "number {} of the journal, through turn {}, is flushed after number {}, through turn {}",
+            entry.seq,
             entry.lsn,
-            before.place,
+            before.seq,
             before.lsn
         );
     }
@@ -133,7 +133,7 @@ fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
         let records = entry.history.iter().enumerate();
         merged
             .history
-            .extend(records.map(|(n, record)| (archive::order(entry.place, n), &**record)));
+            .extend(records.map(|(n, record)| (archive::order(entry.seq, n), &**record)));
     }
     Some(merged)
 }
@@ -175,25 +175,25 @@ fn collections(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Store
     })
 }
 
-fn write_documents(slices: &mut Slices<'_>, settled: &[Settled<'_>]) -> Result<(), StoreError> {
-    for (document, place) in settled {
+fn write_documents(slices: &mut Slices<'_>, documents: &[WithRowId<'_>]) -> Result<(), StoreError> {
+    for (document, row_id) in documents {
         assert!(
-            place.is_some() || document.body.is_none(),
-            "document {:?} of collection {} is to be written and has no place",
+            row_id.is_some() || document.body.is_none(),
+            "document {:?} of collection {} is to be written and has no row id",
             document.id,
             document.collection
         );
     }
-    let placed = settled
+    let placed = documents
         .iter()
-        .filter_map(|(d, place)| Some((*d, (*place)?)));
+        .filter_map(|(d, row_id)| Some((*d, (*row_id)?)));
     let (kept, removed): (Vec<_>, Vec<_>) = placed.partition(|(d, _)| d.body.is_some());
     let head = "INSERT INTO documents (place, collection, id, version, body) VALUES";
     let tail = " ON CONFLICT (place) DO UPDATE
                 SET version = excluded.version, body = excluded.body
                 WHERE collection = excluded.collection AND id = excluded.id";
-    let written = slices.count_rows(head, "(?,?,?,?,?)", tail, &kept, |b, (d, place)| {
-        b.number(*place)?;
+    let written = slices.count_rows(head, "(?,?,?,?,?)", tail, &kept, |b, (d, row_id)| {
+        b.number(*row_id)?;
         b.add(d.collection)?;
         b.add(d.id.clone())?;
         b.number(d.version)?;
@@ -201,11 +201,13 @@ fn write_documents(slices: &mut Slices<'_>, settled: &[Settled<'_>]) -> Result<(
     })?;
     if written != kept.len() as u64 {
         return Err(StoreError::Failed(
-            "another document has a place in the tables that was to be a new one's".into(),
+            "another document has the row id that a new document was given".into(),
         ));
     }
     let head = "DELETE FROM documents WHERE place IN (VALUES";
-    slices.rows(head, "(?)", ")", &removed, |b, (_, place)| b.number(*place))
+    slices.rows(head, "(?)", ")", &removed, |b, (_, row_id)| {
+        b.number(*row_id)
+    })
 }
 
 fn deliveries(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {

@@ -18,9 +18,9 @@ mod journal;
 mod memtable;
 mod migrations;
 mod operations;
-mod places;
 mod ranges;
 pub mod retention;
+mod row_ids;
 mod rows;
 mod slices;
 mod snapshot;
@@ -42,7 +42,7 @@ use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
 
 use memtable::Memtable;
-use places::Places;
+use row_ids::RowIds;
 use slices::Slices;
 
 pub use activations::StoredActivation;
@@ -75,8 +75,8 @@ pub(crate) struct Inner {
     readers: SqlitePool,
     fence: AtomicI64,
     memtable: Memtable,
-    places: Places,
-    /// The place up to which a flush was begun; one flushes at a time.
+    row_ids: RowIds,
+    /// The number of the journal up to which a flush has begun; one flushes at a time.
     flushing: Mutex<u64>,
     /// Held by who archives: one does at a time.
     archiving: Mutex<()>,
@@ -217,7 +217,7 @@ impl SqliteStore {
             readers,
             fence: AtomicI64::new(0),
             memtable: Memtable::new(when),
-            places: Places::new(when.segment_documents),
+            row_ids: RowIds::new(when.segment_documents),
             flushing: Mutex::new(0),
             archiving: Mutex::new(()),
             gate: RwLock::new(()),
@@ -307,7 +307,7 @@ impl Inner {
         let mut begun = self.flushing.lock();
         loop {
             let entries = self.memtable.entries();
-            let again = entries.partition_point(|entry| entry.place <= *begun);
+            let again = entries.partition_point(|entry| entry.seq <= *begun);
             let part = if again > 0 {
                 &entries[..again]
             } else {
@@ -317,17 +317,17 @@ impl Inner {
                 return Ok(());
             };
             assert!(
-                last.place >= *begun,
-                "a flush through place {} begins after one through place {begun}",
-                last.place
+                last.seq >= *begun,
+                "a flush through number {} begins after one through number {begun}",
+                last.seq
             );
-            *begun = last.place;
+            *begun = last.seq;
             let fence = self.fence.load(Ordering::Acquire);
             let mut slices = Slices::new(&self.runtime, &self.writer, fence);
             flush::flush(self, &mut slices, part)?;
             {
                 let _nobody_looks = self.gate.write();
-                self.memtable.flushed(last.place);
+                self.memtable.flushed(last.seq);
             }
             self.keep_full_segments(&mut slices)?;
             if part.len() == entries.len() {

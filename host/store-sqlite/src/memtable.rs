@@ -53,7 +53,7 @@ const BYTES_MAX: usize = 256 << 20;
 
 /// The newest state of a document that the tables do not have yet.
 struct Newest {
-    place: u64,
+    seq: u64,
     version: u64,
     body: Option<Name>,
 }
@@ -69,7 +69,7 @@ struct State {
     entries: VecDeque<Waiting>,
     documents: HashMap<CollectionId, BTreeMap<Name, Newest>>,
     bytes: usize,
-    /// The place of the last entry.
+    /// The sequence number of the last entry.
     last: u64,
     /// The last turn of the last entry.
     lsn: u64,
@@ -82,9 +82,9 @@ impl State {
     /// Take the next entry.
     fn push(&mut self, entry: Arc<Entry>, bytes: usize) {
         assert!(
-            entry.place == self.last + 1,
-            "a group comes to place {} of the journal after place {}",
-            entry.place,
+            entry.seq == self.last + 1,
+            "a group comes to number {} of the journal after number {}",
+            entry.seq,
             self.last
         );
         assert!(
@@ -96,7 +96,7 @@ impl State {
         self.lsn = entry.lsn;
         for document in &entry.documents {
             let newest = Newest {
-                place: entry.place,
+                seq: entry.seq,
                 version: document.version,
                 body: document.body.clone(),
             };
@@ -104,7 +104,7 @@ impl State {
             let documents = self.documents.entry(collection).or_default();
             documents.insert(id, newest);
         }
-        self.last = entry.place;
+        self.last = entry.seq;
         self.bytes += bytes;
         self.entries.push_back(Waiting {
             entry,
@@ -114,13 +114,13 @@ impl State {
         self.assert_in_row();
     }
 
-    /// Insist that the entries are those of the last places, one after the other.
+    /// Insist that the entries have the last sequence numbers, without a gap.
     fn assert_in_row(&self) {
-        let first = self.entries.front().map(|first| first.entry.place);
+        let first = self.entries.front().map(|first| first.entry.seq);
         let waiting = self.entries.len() as u64;
         assert!(
             first.is_none_or(|first| first + waiting == self.last + 1),
-            "{waiting} groups wait, from place {first:?} to {}",
+            "{waiting} groups wait, from number {first:?} to {}",
             self.last
         );
     }
@@ -168,7 +168,7 @@ impl Memtable {
     pub fn recovered(&self, last: u64, entries: Vec<(Entry, usize)>) {
         assert!(
             last >= entries.len() as u64,
-            "the journal's last place is {last}, and it has {} entries",
+            "the journal's last number is {last}, and it has {} entries",
             entries.len()
         );
         let mut state = State {
@@ -180,7 +180,7 @@ impl Memtable {
         }
         assert!(
             state.last == last,
-            "the journal was read to place {}, and its last one is {last}",
+            "the journal was read to number {}, and its last one is {last}",
             state.last
         );
         // All at once: a flush begins where the last one did, with all that was there then.
@@ -200,8 +200,8 @@ impl Memtable {
         Ok(())
     }
 
-    /// The place of the next entry.
-    pub fn next_place(&self) -> u64 {
+    /// The sequence number of the next entry.
+    pub fn next_seq(&self) -> u64 {
         self.state.lock().last + 1
     }
 
@@ -242,14 +242,14 @@ impl Memtable {
         }
     }
 
-    /// Entries up to this place are in the tables.
+    /// Note that the entries up to this number are in the tables.
     pub fn flushed(&self, through: u64) {
         {
             let state = self.state.lock();
-            let first = state.entries.front().map_or(0, |first| first.entry.place);
+            let first = state.entries.front().map_or(0, |first| first.entry.seq);
             assert!(
                 (first..=state.last).contains(&through),
-                "place {through} of the journal is flushed, and places {first} to {} wait",
+                "number {through} of the journal is flushed, and numbers {first} to {} wait",
                 state.last
             );
         }
@@ -259,7 +259,7 @@ impl Memtable {
             let Some(first) = state.entries.front() else {
                 break;
             };
-            if first.entry.place > through {
+            if first.entry.seq > through {
                 break;
             }
             let Some(Waiting { entry, bytes, .. }) = state.entries.pop_front() else {
@@ -276,7 +276,7 @@ impl Memtable {
                 let Some(documents) = state.documents.get_mut(&collection) else {
                     continue;
                 };
-                if documents.get(&id).is_some_and(|n| n.place <= through) {
+                if documents.get(&id).is_some_and(|n| n.seq <= through) {
                     documents.remove(&id);
                 }
             }

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use crate::retention::{self, Archive};
 use crate::slices::counter;
-use crate::{failed, journal, places, ranges, rows};
+use crate::{failed, journal, ranges, row_ids, rows};
 
 /// Documents that one step of a visit reads.
 const DOCUMENTS_PER_STEP: usize = 1_000;
@@ -364,11 +364,11 @@ async fn read_head(connection: &mut SqliteConnection) -> Result<Head, StoreError
         collections,
         newer,
         lsn,
-        places::all_segments(connection).await?,
+        row_ids::all_segments(connection).await?,
     ))
 }
 
-/// Documents behind a place. The index would go to and fro on the disk, hence the plus sign.
+/// Documents behind a row id. The index would go to and fro on the disk, hence the plus sign.
 async fn page_as_stored(
     connection: &mut SqliteConnection,
     after: i64,

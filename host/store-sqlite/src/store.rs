@@ -14,7 +14,7 @@ use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
 use crate::journal::{self, Entry};
 use crate::memtable::Found;
 use crate::slices::counter;
-use crate::{Inner, SqliteStore, failed, places, ranges, rows};
+use crate::{Inner, SqliteStore, failed, ranges, row_ids, rows};
 
 impl Store for SqliteStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
@@ -99,11 +99,11 @@ impl Store for SqliteStore {
         let inner = &*self.inner;
         inner.memtable.wait_for_room()?;
         let mut writer = inner.writer.lock();
-        let place = inner.memtable.next_place();
-        let entry = Entry::of(group, place);
+        let seq = inner.memtable.next_seq();
+        let entry = Entry::of(group, seq);
         let encoded = entry.encode()?;
         let fence = inner.fence.load(Ordering::Acquire);
-        let append = journal::append(&mut writer, place, encoded.bytes, fence);
+        let append = journal::append(&mut writer, seq, encoded.bytes, fence);
         inner.runtime.block_on(append)?;
         inner.memtable.push(Arc::new(entry), encoded.plain);
         Ok(())
@@ -197,7 +197,7 @@ impl Inner {
         let newer = self.memtable.scan(collection, range);
         let removed = newer.values().filter(|found| found.is_none()).count();
         let limit = limit.saturating_add(removed);
-        let segments = self.places.segments_with(collection)?;
+        let segments = self.row_ids.segments_with(collection)?;
         let stored = ranges::first(&mut reader, &segments, collection, range, limit).await?;
         reader.rollback().await.map_err(failed)?;
         Ok((stored, newer))
@@ -217,7 +217,7 @@ impl Inner {
                 .map_err(failed)?;
                 Ok::<_, StoreError>((
                     fence,
-                    places::learn(&mut writer).await?,
+                    row_ids::learn(&mut writer).await?,
                     counter(&mut writer, "folding").await?,
                     counter(&mut writer, "folded").await?,
                     journal::read(&mut writer).await?,
@@ -229,10 +229,10 @@ impl Inner {
             fence > before,
             "the fencing token {fence} comes after {before}"
         );
-        let last = entries.last().map_or(flushed, |(entry, _)| entry.place);
+        let last = entries.last().map_or(flushed, |(entry, _)| entry.seq);
         *self.flushing.lock() = flushing;
         self.memtable.recovered(last, entries);
-        self.places.begin(learnt);
+        self.row_ids.begin(learnt);
         self.flush_all()
     }
 }

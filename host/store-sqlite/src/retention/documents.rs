@@ -70,11 +70,11 @@ fn digest(body: &str) -> String {
 }
 
 impl SqliteStore {
-    /// How many segments are full, with all their documents in the tables. A flush gives places before it writes.
+    /// How many segments are full, with all their documents in the tables. A flush gives out row ids before it writes.
     #[must_use]
     pub fn full_segments(&self) -> u32 {
         let _still = self.inner.flushing.lock();
-        self.inner.places.kept_segments()
+        self.inner.row_ids.kept_segments()
     }
 
     /// The ids of a collection's documents in a segment that gets no more, in the order of their first writing.

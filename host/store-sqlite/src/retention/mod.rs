@@ -205,7 +205,7 @@ impl Inner {
 
     /// The oldest segment of a class, if it is full and everything in it is from before `until`.
     fn due(&self, class: Class, until: u64) -> Result<Option<Contents>, StoreError> {
-        let open = self.places.open_segment()?;
+        let open = self.row_ids.open_segment()?;
         let Some(oldest) = self.oldest(class)? else {
             return Ok(None);
         };
@@ -220,9 +220,9 @@ impl Inner {
     /// whatever is kept: an archive is made of a whole segment at a time.
     fn end_old_segment(&self, keep: &Keep, now: Timestamp) -> Result<(), StoreError> {
         let until = keep.segment_age_max().map(|age| now.0.saturating_sub(age));
-        // No flush gives places meanwhile.
+        // No flush gives out row ids meanwhile.
         let _still = self.flushing.lock();
-        let open = self.places.open_segment()?;
+        let open = self.row_ids.open_segment()?;
         let mut is_old = false;
         for contents in self.contents_of(open)? {
             is_old |= contents.class == Class::History && contents.bytes >= HISTORY_BYTES;
@@ -231,9 +231,9 @@ impl Inner {
             }
         }
         if is_old {
-            self.places.end_segment();
+            self.row_ids.end_segment();
             self.keep_full_segments(&mut self.slices())?;
-            let next = self.places.open_segment()?;
+            let next = self.row_ids.open_segment()?;
             assert!(
                 next == open + 1,
                 "segment {open} has ended, and segment {next} takes new documents"

@@ -25,8 +25,9 @@ pub(super) struct Turn {
     /// Its subjects, once more: what every item has.
     about: Vec<rialto_engine::Name>,
     at: u64,
-    /// The place of its group in the log, and its own in the group.
-    pub place: (u64, u64),
+    /// The number of its group in the journal, and its own in the group; called `place` in archives.
+    #[serde(rename = "place")]
+    pub order: (u64, u64),
     pub turn: Record,
 }
 
@@ -170,7 +171,7 @@ fn write_history<W: Write>(
                 let turn = Turn {
                     about: record.subjects.clone(),
                     at: record.at.0,
-                    place: archive::parts_of_order(order),
+                    order: archive::parts_of_order(order),
                     turn: record,
                 };
                 let about: Vec<&str> = turn.about.iter().map(AsRef::as_ref).collect();

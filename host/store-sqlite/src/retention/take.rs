@@ -125,7 +125,7 @@ impl Inner {
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> Result<Option<Archive>, RetentionError> {
-        let open = self.places.open_segment()?;
+        let open = self.row_ids.open_segment()?;
         assert!(
             of.segment < open,
             "segment {} is to be archived, and segment {open} takes new documents",

@@ -1,15 +1,17 @@
-//! Where documents are.
+//! The row ids of documents, and the segments that they make.
 //!
-//! Documents lie in the order in which they were first written, each at a place of its own, from 1 on.
-//! So many places that follow one another are a *segment*, and the index over ids begins with the segment:
-//! ids are random, and in an index over all documents each new one would change a page of its own. So
-//! a payment costs the same however many there were. The price is that somebody must know in which
-//! segment a document is, and that is the Bloom filter's business.
+//! A document gets the next row id, from 1 on, when it is first written. A *segment* is 65,536 row ids in a
+//! row; `row_id >> 16` is its number. The index over ids begins with the segment. Ids are random: in one
+//! index over all documents, each new document would change a page of its own. With segments a payment
+//! costs the same however many documents there are. Bloom filters in memory say which segments may have a
+//! document.
 //!
-//! A full segment never gets a new document: its Bloom filter is kept, and what came later would be missed.
-//! That a document which is there is never missed rests on an order. Whoever looks for one asks first
-//! the memtable, then the Bloom filter, then the table. A flush notes in the Bloom filter, then commits to the table,
-//! and then takes away from the memtable.
+//! A full segment gets no new document, because its Bloom filter is stored and would not know the document.
+//! A reader never misses a document because of the order of the steps:
+//! - A reader looks in the memtable, then in the Bloom filters, then in the table.
+//! - A flush adds to the Bloom filter, then commits to the table, then removes from the memtable.
+//!
+//! The tables' names are older: the column of row ids is `place`, and a segment is an `era`.
 
 use parking_lot::{Mutex, RwLock};
 use rialto_engine::CollectionId;
@@ -24,57 +26,57 @@ use crate::{Inner, failed, unreadable};
 
 const _: () = assert!(
     SEGMENT_BITS == 16,
-    "`place >> 16` stands in statements and in the layout of the tables"
+    "statements and the layout of the tables contain `place >> 16`"
 );
 
-/// Documents that are noted while nobody can look: a fraction of a millisecond.
+/// How many documents are added to the Bloom filters under one lock: a fraction of a millisecond.
 const NOTED_AT_ONCE: usize = 128;
 
-/// Where the next new documents go.
+/// The next row id, and the last segment.
 struct Next {
-    /// The place that is given next, if nothing was given since.
-    place: u64,
-    /// Segments whose Bloom filters are kept; the next one's is not.
+    /// The row id that the next new document gets.
+    row_id: u64,
+    /// How many segments have a stored Bloom filter.
     kept: u32,
 }
 
-/// What `load` has learnt.
+/// What [`learn`] has read from the tables.
 pub(crate) struct Learnt {
     bloom_filters: BloomFilters,
     next: Next,
 }
 
-/// See the module's documentation.
-pub(crate) struct Places {
+/// The row ids and Bloom filters of a store.
+pub(crate) struct RowIds {
     /// None until the store was recovered.
     bloom_filters: RwLock<Option<BloomFilters>>,
     next: Mutex<Next>,
-    /// New documents of a segment.
+    /// How many new documents a segment takes.
     segment_documents: u64,
 }
 
-/// A document that is to be written or removed, and its place. Of one that is to be removed it is none
-/// if it is not in the tables.
-pub(crate) type Settled<'d> = (&'d Document, Option<u64>);
+/// A document that is to be written or removed, with its row id. None for one that is to be removed and is
+/// not in the tables.
+pub(crate) type WithRowId<'d> = (&'d Document, Option<u64>);
 
-fn segment_of(place: u64) -> Result<u32, StoreError> {
-    u32::try_from(place >> SEGMENT_BITS).map_err(|e| unreadable("the place of a document", e))
+fn segment_of(row_id: u64) -> Result<u32, StoreError> {
+    u32::try_from(row_id >> SEGMENT_BITS).map_err(|e| unreadable("the row id of a document", e))
 }
 
 fn not_recovered() -> StoreError {
     StoreError::Failed("the store has not been recovered yet".into())
 }
 
-impl Places {
+impl RowIds {
     pub fn new(segment_documents: u32) -> Self {
         Self {
             bloom_filters: RwLock::new(None),
-            next: Mutex::new(Next { place: 0, kept: 0 }),
+            next: Mutex::new(Next { row_id: 0, kept: 0 }),
             segment_documents: u64::from(segment_documents).clamp(1, 1 << SEGMENT_BITS),
         }
     }
 
-    /// From now on documents can be looked for. What the journal holds must be in the memtable by now.
+    /// Allow lookups from now on. The entries of the journal must be in the memtable before.
     pub fn begin(&self, learnt: Learnt) {
         *self.next.lock() = learnt.next;
         *self.bloom_filters.write() = Some(learnt.bloom_filters);
@@ -94,66 +96,66 @@ impl Places {
         Ok(bloom_filters.segments(bloom_filters.fingerprint_of_collection(collection)))
     }
 
-    /// How many segments are full, and their Bloom filters are kept.
+    /// How many segments are full and have a stored Bloom filter.
     pub fn kept_segments(&self) -> u32 {
         self.next.lock().kept
     }
 
     /// The segment of the newest documents.
     pub fn open_segment(&self) -> Result<u32, StoreError> {
-        segment_of(self.next.lock().place)
+        segment_of(self.next.lock().row_id)
     }
 
-    /// End the segment of the newest documents although it is not full. Only while nothing is flushed, and its
-    /// Bloom filter must be kept at once.
+    /// End the segment of the newest documents before it is full. Call it while no flush runs, and store its
+    /// Bloom filter at once.
     pub fn end_segment(&self) {
         let mut next = self.next.lock();
-        next.place = ((next.place >> SEGMENT_BITS) + 1) << SEGMENT_BITS;
+        next.row_id = ((next.row_id >> SEGMENT_BITS) + 1) << SEGMENT_BITS;
     }
 
-    /// Give places to new documents, after it was found where the others are.
-    async fn settle<'d>(
+    /// Find the row ids of documents that are in the tables, and give row ids to new ones.
+    async fn assign_row_ids<'d>(
         &self,
         readers: &SqlitePool,
         documents: &[&'d Document],
-    ) -> Result<Vec<Settled<'d>>, StoreError> {
+    ) -> Result<Vec<WithRowId<'d>>, StoreError> {
         let mut asked = Vec::new();
         for (n, document) in documents.iter().enumerate() {
             let (collection, id) = document.key();
             let segments = self.segments(collection, &id)?;
             asked.extend(segments.into_iter().map(|segment| (n, segment)));
         }
-        let mut settled: Vec<Settled<'d>> = documents.iter().map(|d| (*d, None)).collect();
+        let mut numbered: Vec<WithRowId<'d>> = documents.iter().map(|d| (*d, None)).collect();
         let mut reader = readers.acquire().await.map_err(failed)?;
-        for (n, place) in find_all(&mut reader, documents, &asked).await? {
-            if let Some(other) = settled[n].1.replace(place) {
-                let both = format!("it is at {other} and at {place}");
+        for (n, row_id) in find_all(&mut reader, documents, &asked).await? {
+            if let Some(other) = numbered[n].1.replace(row_id) {
+                let both = format!("it is in row {other} and in row {row_id}");
                 return Err(unreadable("a document", both));
             }
         }
-        let free = last_place(&mut reader).await? + 1;
+        let free = last_row_id(&mut reader).await? + 1;
         {
-            // A flush that failed may have left places unused.
+            // A flush that failed may have left row ids unused.
             let mut next = self.next.lock();
-            next.place = free.max(u64::from(next.kept) << SEGMENT_BITS);
+            next.row_id = free.max(u64::from(next.kept) << SEGMENT_BITS);
         }
-        // Readers get their turn between these.
-        for some in settled.chunks_mut(NOTED_AT_ONCE) {
-            self.give_places(some)?;
+        // Readers get the lock between two chunks.
+        for some in numbered.chunks_mut(NOTED_AT_ONCE) {
+            self.give_row_ids(some)?;
         }
-        Ok(settled)
+        Ok(numbered)
     }
 
-    fn give_places(&self, documents: &mut [Settled<'_>]) -> Result<(), StoreError> {
+    fn give_row_ids(&self, documents: &mut [WithRowId<'_>]) -> Result<(), StoreError> {
         let mut next = self.next.lock();
         let mut bloom_filters = self.bloom_filters.write();
         let bloom_filters = bloom_filters.as_mut().ok_or_else(not_recovered)?;
-        for (document, place) in documents {
-            if place.is_none() && document.body.is_some() {
+        for (document, row_id) in documents {
+            if row_id.is_none() && document.body.is_some() {
                 let given = next.give(self.segment_documents);
                 let (collection, id) = document.key();
                 bloom_filters.note_document(segment_of(given)?, collection, &id);
-                *place = Some(given);
+                *row_id = Some(given);
             }
         }
         Ok(())
@@ -162,23 +164,23 @@ impl Places {
 
 impl Next {
     fn give(&mut self, segment_documents: u64) -> u64 {
-        if self.place % (1 << SEGMENT_BITS) >= segment_documents {
-            self.place = ((self.place >> SEGMENT_BITS) + 1) << SEGMENT_BITS;
+        if self.row_id % (1 << SEGMENT_BITS) >= segment_documents {
+            self.row_id = ((self.row_id >> SEGMENT_BITS) + 1) << SEGMENT_BITS;
         }
         assert!(
-            self.place >> SEGMENT_BITS >= u64::from(self.kept),
-            "a new document comes to place {}, and the Bloom filters of the {} segments before {} are kept",
-            self.place,
+            self.row_id >> SEGMENT_BITS >= u64::from(self.kept),
+            "a new document gets row id {}, and the Bloom filters of the {} segments before {} are kept",
+            self.row_id,
             self.kept,
             u64::from(self.kept) << SEGMENT_BITS
         );
         assert!(
-            self.place % (1 << SEGMENT_BITS) < segment_documents,
-            "a new document comes to place {}, and a segment takes {segment_documents} documents",
-            self.place
+            self.row_id % (1 << SEGMENT_BITS) < segment_documents,
+            "a new document gets row id {}, and a segment takes {segment_documents} documents",
+            self.row_id
         );
-        self.place += 1;
-        self.place - 1
+        self.row_id += 1;
+        self.row_id - 1
     }
 }
 
@@ -189,7 +191,7 @@ impl Inner {
         collection: CollectionId,
         id: &str,
     ) -> Result<Option<StoredDocument>, StoreError> {
-        for segment in self.places.segments(collection, id)? {
+        for segment in self.row_ids.segments(collection, id)? {
             let row = self.runtime.block_on(
                 sqlx::query(
                     "SELECT id, version, body FROM documents INDEXED BY documents_by_era
@@ -207,17 +209,20 @@ impl Inner {
         Ok(None)
     }
 
-    /// See `Places::settle`.
-    pub fn settle<'d>(&self, documents: &[&'d Document]) -> Result<Vec<Settled<'d>>, StoreError> {
-        let settling = self.places.settle(&self.readers, documents);
-        self.runtime.block_on(settling)
+    /// See [`RowIds::assign_row_ids`].
+    pub fn assign_row_ids<'d>(
+        &self,
+        documents: &[&'d Document],
+    ) -> Result<Vec<WithRowId<'d>>, StoreError> {
+        let assigning = self.row_ids.assign_row_ids(&self.readers, documents);
+        self.runtime.block_on(assigning)
     }
 
-    /// Keep the Bloom filters of segments that have become full.
+    /// Store the Bloom filters of segments that have become full.
     pub fn keep_full_segments(&self, slices: &mut Slices<'_>) -> Result<(), StoreError> {
         let (kept, open) = {
-            let next = self.places.next.lock();
-            (next.kept, segment_of(next.place)?)
+            let next = self.row_ids.next.lock();
+            (next.kept, segment_of(next.row_id)?)
         };
         assert!(
             kept <= open,
@@ -225,7 +230,7 @@ impl Inner {
         );
         for segment in kept..open {
             let image = {
-                let bloom_filters = self.places.bloom_filters.read();
+                let bloom_filters = self.row_ids.bloom_filters.read();
                 bloom_filters
                     .as_ref()
                     .ok_or_else(not_recovered)?
@@ -236,7 +241,7 @@ impl Inner {
             row.add(image)?;
             slices.statement(KEEP, row, 1)?;
             slices.finish()?;
-            self.places.next.lock().kept = segment + 1;
+            self.row_ids.next.lock().kept = segment + 1;
         }
         Ok(())
     }
@@ -244,8 +249,8 @@ impl Inner {
 
 const KEEP: &str = "INSERT OR REPLACE INTO eras (era, filter) VALUES (?, ?)";
 
-/// Learn from the tables where documents are: of full segments from what was kept of them, of the others
-/// from their documents.
+/// Read the Bloom filters of full segments from the tables. Make those that are missing or damaged, and the
+/// open segment's, from the ids of the documents.
 pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, StoreError> {
     let key: i64 = sqlx::query_scalar("SELECT value FROM meta WHERE key = 'filter_key'")
         .fetch_one(&mut *connection)
@@ -255,9 +260,9 @@ pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, S
         .fetch_one(&mut *connection)
         .await
         .map_err(failed)?;
-    let place = last_place(connection).await? + 1;
-    let place = place.max(unsigned(kept)? << SEGMENT_BITS);
-    let open = segment_of(place)?;
+    let row_id = last_row_id(connection).await? + 1;
+    let row_id = row_id.max(unsigned(kept)? << SEGMENT_BITS);
+    let open = segment_of(row_id)?;
     let mut bloom_filters = BloomFilters::new(key.cast_unsigned());
     for segment in 0..open {
         match image(connection, segment).await? {
@@ -281,14 +286,14 @@ pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, S
             .map_err(failed)?;
     }
     learn_segment(connection, &mut bloom_filters, open).await?;
-    let next = Next { place, kept: open };
+    let next = Next { row_id, kept: open };
     Ok(Learnt {
         bloom_filters,
         next,
     })
 }
 
-async fn last_place(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+async fn last_row_id(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
     let last: i64 = sqlx::query_scalar("SELECT coalesce(max(place), 0) FROM documents")
         .fetch_one(connection)
         .await
@@ -296,15 +301,15 @@ async fn last_place(connection: &mut SqliteConnection) -> Result<u64, StoreError
     unsigned(last)
 }
 
-/// All segments, the newest first, for those who have no Bloom filter.
+/// All segments, the newest first, for readers without Bloom filters.
 pub(crate) async fn all_segments(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<u32>, StoreError> {
-    let last = segment_of(last_place(connection).await?)?;
+    let last = segment_of(last_row_id(connection).await?)?;
     Ok((0..=last).rev().collect())
 }
 
-/// What was kept of a segment, if it was.
+/// The stored Bloom filter of a segment, if there is one.
 async fn image(
     connection: &mut SqliteConnection,
     segment: u32,
@@ -316,7 +321,7 @@ async fn image(
         .map_err(failed)
 }
 
-/// Note all documents of a segment.
+/// Add all documents of a segment to its Bloom filter.
 async fn learn_segment(
     connection: &mut SqliteConnection,
     bloom_filters: &mut BloomFilters,
@@ -335,7 +340,7 @@ async fn learn_segment(
     Ok(())
 }
 
-/// The places of those that are in the segments in which they are looked for.
+/// Look for documents in the given segments. Returns the row ids of those that were found.
 async fn find_all(
     connection: &mut SqliteConnection,
     documents: &[&Document],
@@ -362,8 +367,8 @@ async fn find_all(
                     .bind(collection.0)
                     .bind(id.to_string());
             }
-            for (n, place) in query.fetch_all(&mut *connection).await.map_err(failed)? {
-                found.push((usize::try_from(n).unwrap_or(usize::MAX), unsigned(place)?));
+            for (n, row_id) in query.fetch_all(&mut *connection).await.map_err(failed)? {
+                found.push((usize::try_from(n).unwrap_or(usize::MAX), unsigned(row_id)?));
             }
             rest = others;
         }
