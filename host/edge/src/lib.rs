@@ -19,7 +19,7 @@ pub mod spans;
 mod violation;
 
 pub use api::{Api, Served};
-pub use body::{Memory, Room};
+pub use body::{Memory, MemoryPermit};
 pub use exporter::Exporter;
 pub use outbound::{BreakerPolicy, DestinationStatus, Outbound, OutboundLimits};
 pub use pace::{Pace, Paced};

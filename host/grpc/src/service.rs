@@ -23,7 +23,7 @@ use tower::{Service as _, ServiceExt as _, service_fn};
 use tracing::Instrument as _;
 
 use crate::answer;
-use crate::body::{Held, Measured, Stopped};
+use crate::body::{Measured, SharedPermit, Stopped};
 use crate::calls::{Boxed, Calls, Reflection, Served};
 use crate::codec::BytesCodec;
 use crate::deadline;
@@ -49,7 +49,7 @@ pub struct Limits {
     pub timeout: Duration,
     /// The longest message that is taken, in bytes.
     pub message_bytes_max: usize,
-    /// Room for all messages that are being read or handled.
+    /// The memory for all messages that are being read or handled.
     pub messages: Memory,
     /// How slowly a client may send a message.
     pub pace: Pace,
@@ -247,11 +247,11 @@ impl Service {
             }
         };
         let until = tokio::time::Instant::now() + within;
-        let held = Held::default();
+        let permit = SharedPermit::default();
         let (head, body) = request.into_parts();
         let PeerAddress(peer) = PeerAddress::of(&head.extensions);
         let body = Arriving::new(body, self.limits.pace);
-        let body = Measured::new(body, peer, self.limits.messages.clone(), held.clone());
+        let body = Measured::new(body, peer, self.limits.messages.clone(), permit.clone());
         let request = Request::from_parts(head, body);
         let turns = self.turns.clone();
         let (calls, method) = (calls.clone(), served.clone());
@@ -259,7 +259,7 @@ impl Service {
         let arrives = arrived.clone();
         let handler = service_fn(move |request: tonic::Request<Bytes>| {
             let (turns, calls, method) = (turns.clone(), calls.clone(), method.clone());
-            let (held, asker) = (held.clone(), asker.clone());
+            let (permit, asker) = (permit.clone(), asker.clone());
             arrives.store(true, Ordering::Relaxed);
             async move {
                 let left = until.saturating_duration_since(tokio::time::Instant::now());
@@ -269,7 +269,7 @@ impl Service {
                 };
                 let message = request.into_inner();
                 let answer = turns
-                    .run(&calls, &method, message, held, trace, asker)
+                    .run(&calls, &method, message, permit, trace, asker)
                     .await;
                 answer.map(tonic::Response::new)
             }
