@@ -20,11 +20,11 @@ use crate::bindings::exports::rialto::host::http_report_handler as report_handle
 use crate::bindings::rialto::host::http as wit_http;
 use crate::cache::Cache;
 use crate::config::{EPOCH_TICK_MS, Metering, PoolSize, engine};
+use crate::external_calls::{self, Call};
 use crate::guest::Active;
 use crate::http::{Request, RequestHead, Response, Violation};
 use crate::instance::{CallFailed, Instance};
 use crate::link::{EventPayload, call_in_turn, explain};
-use crate::outside::{self, Call};
 use crate::release::{Member, Release};
 use crate::values::decode;
 
@@ -49,11 +49,11 @@ pub enum Argument {
     Activation(Activation),
     /// Call a function that the component exports; the reply is a [`Called`].
     ///
-    /// [`Called`]: crate::outside::Called
+    /// [`Called`]: crate::external_calls::Called
     Call(Call),
     /// Tell an event to all that export its interface; the reply is a [`Called`]. The turn is nobody's.
     ///
-    /// [`Called`]: crate::outside::Called
+    /// [`Called`]: crate::external_calls::Called
     Event(Call),
 }
 
@@ -167,16 +167,16 @@ impl Runtime {
                 self.serve(component, request, *judged_by, turn)
             }
             Argument::Activation(activation) => activate(activation, turn),
-            Argument::Call(call) => self.outside(component, turn, |release, turn| {
-                outside::call(release, component, call, turn)
+            Argument::Call(call) => self.external(component, turn, |release, turn| {
+                external_calls::call(release, component, call, turn)
             }),
-            Argument::Event(event) => self.outside(component, turn, |release, turn| {
-                outside::tell(release, component, event, turn)
+            Argument::Event(event) => self.external(component, turn, |release, turn| {
+                external_calls::tell(release, component, event, turn)
             }),
         }
     }
 
-    fn outside(
+    fn external(
         &self,
         component: &Name,
         turn: Turn,

@@ -2,7 +2,7 @@
 //!
 //! A committer takes all turns that wait, in log order, merges them into one [`Group`] (the last
 //! write of each document, the deliveries that are still pending), writes it in one transaction,
-//! and only then lets the turns' outputs go: answers to requests, requests to the outside. The next
+//! and only then lets the turns' outputs go: answers to requests, outbound requests. The next
 //! group forms meanwhile. A group is written when no turn is running that could still join it, or
 //! when its first turn has waited for `commit_linger_us`.
 

@@ -45,7 +45,7 @@ type Asked = (Name, Name, Arc<dyn std::any::Any + Send + Sync>);
 pub struct Environment {
     /// Where turns become durable.
     pub store: Arc<dyn Store>,
-    /// What carries requests to the outside.
+    /// What carries outbound requests.
     pub network: Arc<dyn Network>,
     /// The time.
     pub clock: Arc<dyn Clock>,

@@ -298,7 +298,7 @@ impl Engine {
     }
 }
 
-/// A delivery that waits longer, as it is on disk. What a request to the outside came to is only in memory:
+/// A delivery that waits longer, as it is on disk. What an outbound request came to is only in memory:
 /// from now on its report is a delivery that stands for itself, and the request is over.
 pub(crate) fn durable(
     delivery: &Arc<Delivery>,

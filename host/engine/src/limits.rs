@@ -15,7 +15,7 @@ pub struct Limits {
     pub client_weights: Vec<(Name, u32)>,
     /// Executed turns that may wait for the disk before new requests are refused.
     pub uncommitted_turns_max: usize,
-    /// Requests to the outside that may be in memory, to all destinations; those beyond wait on disk.
+    /// Outbound requests that may be in memory, to all destinations; those beyond wait on disk.
     /// Each is a few kilobytes.
     pub requests_waiting_max: usize,
     /// Requests to one destination that may be in memory; those beyond wait on disk. Each destination has

@@ -66,11 +66,11 @@ pub struct Load {
     pub reminders_blocked: usize,
     /// Those that wait for a dead letter.
     pub reminders_blocked_by_letters: usize,
-    /// Requests on their way to the outside, in memory.
+    /// Outbound requests, in memory.
     pub outbound: usize,
     /// Those of them that wait for the answer to what caused them to leave.
     pub outbound_behind_answers: usize,
-    /// Requests to the outside that wait on disk, each for room at its destination.
+    /// Outbound requests that wait on disk, each for room at its destination.
     pub outbound_on_disk: usize,
     /// Bytes of documents in memory.
     pub document_bytes: usize,
@@ -264,7 +264,7 @@ impl Engine {
         })
     }
 
-    /// How many requests to the outside wait on disk, by destination (host and port), where any do.
+    /// How many outbound requests wait on disk, by destination (host and port), where any do.
     pub fn outbound_on_disk(&self) -> HashMap<Name, usize> {
         self.shared.outbound_queues.on_disk_by_destination()
     }

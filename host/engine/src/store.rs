@@ -239,7 +239,7 @@ pub trait Store: Send + Sync + 'static {
     fn write(&self, group: &Group) -> Result<(), StoreError>;
     /// Those of these deliveries that are still to be made, in the order of their ids.
     fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError>;
-    /// Those of these requests to the outside that have no report yet, in the order of their ids.
+    /// Those of these outbound requests that have no report yet, in the order of their ids.
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError>;
     /// All dead letters, oldest first: in the order of their deliveries' ids.
     fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;

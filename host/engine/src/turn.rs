@@ -412,7 +412,7 @@ impl Turn {
         self.shared.pending.earlier((subject, due), asks)
     }
 
-    /// Stage a request to the outside. Answers its id.
+    /// Stage an outbound request. Answers its id.
     pub fn send(&mut self, component: &Name, send: Send) -> Result<u64, Interrupt> {
         check_count(
             "requests",

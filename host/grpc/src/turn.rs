@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rialto_components::outside::{Call, Called, label};
+use rialto_components::external_calls::{Call, Called, label};
 use rialto_components::runtime::Argument;
 use rialto_engine::{Asker, Engine, Name, Trace};
 use rialto_proto::Refusal;

@@ -92,7 +92,7 @@ pub struct OperatorFile {
     /// Where the host keeps its state.
     #[serde(default)]
     pub store: Store,
-    /// Bounds on requests to the outside.
+    /// Bounds on outbound requests.
     #[serde(default)]
     pub outbound: Outbound,
     /// What the scheme's components may be granted at most; each grant needs the scheme's word too.
@@ -299,7 +299,7 @@ impl Keep {
     }
 }
 
-/// Bounds on requests to the outside.
+/// Bounds on outbound requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Outbound {

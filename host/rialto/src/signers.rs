@@ -17,7 +17,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
-use rialto_components::outside::{Call, Called};
+use rialto_components::external_calls::{Call, Called};
 use rialto_components::release::{Member, Release};
 use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{Engine, Trace};

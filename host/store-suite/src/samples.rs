@@ -143,7 +143,7 @@ fn trace(id: u64) -> Trace {
     }
 }
 
-/// A request to the outside.
+/// An outbound request.
 pub fn outbound(id: u64) -> Arc<OutboundRequest> {
     Arc::new(OutboundRequest {
         id,

@@ -1,4 +1,4 @@
-//! Requests to the outside are bounded, for each destination and in all, and none is lost by that.
+//! Outbound requests are bounded, for each destination and in all, and none is lost by that.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

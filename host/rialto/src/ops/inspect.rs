@@ -283,7 +283,7 @@ pub(super) async fn documents(
     .await
 }
 
-/// A destination of requests to the outside.
+/// A destination of outbound requests.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Destination {

@@ -19,7 +19,7 @@
 )]
 
 mod bank;
-mod outside;
+mod environment;
 mod store;
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ use rialto_engine::{
 };
 
 pub use bank::{Ask, BANK, Bank, Doing, Pay, doing, note, spin};
-pub use outside::{Fixed, TestClock, Wire};
+pub use environment::{Fixed, TestClock, Wire};
 pub use store::{Disk, Fault, MemoryStore};
 
 /// What somebody was told, once it was.

@@ -1,4 +1,4 @@
-//! Calls and events from outside, as turns: the one component that exports a function is called like any
+//! External calls and events, as turns: the one component that exports a function is called like any
 //! other calls it, and an event goes to all that export its interface. What a client may call, and what its
 //! bytes mean, is decided elsewhere; here are a function's name and its arguments in JSON.
 

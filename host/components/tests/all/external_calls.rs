@@ -1,4 +1,4 @@
-//! Calls and events from outside are turns: of the component that exports the function, or of nobody.
+//! External calls and events are turns: of the component that exports the function, or of nobody.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::world::{World, asker, friend, release, rule};
-use rialto_components::outside::{Call, Called, label};
+use rialto_components::external_calls::{Call, Called, label};
 use rialto_components::runtime::Argument;
 use rialto_engine::{Asker, Failure, Trace};
 use serde_json::{Value, json};
