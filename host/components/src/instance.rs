@@ -117,7 +117,7 @@ impl DerefMut for Lease<'_> {
 /// How a call ended, with the last that the component said before.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct LastWords(pub String);
+pub(crate) struct PanicMessage(pub String);
 
 impl Instance {
     /// Call it, and let a failure tell the last that it said.
@@ -139,8 +139,8 @@ impl Instance {
         let guest = self.store.data_mut();
         let said = guest.last_error.take().or_else(|| guest.last_errors());
         match said {
-            Some(said) if trapped => error.context(LastWords(format!("trapped: {said}"))),
-            Some(said) if exited => error.context(LastWords(format!("ended itself: {said}"))),
+            Some(said) if trapped => error.context(PanicMessage(format!("trapped: {said}"))),
+            Some(said) if exited => error.context(PanicMessage(format!("ended itself: {said}"))),
             _ => error,
         }
     }
@@ -306,7 +306,7 @@ impl Member {
         if let Some(inner) = error.downcast_ref::<CallFailed>() {
             return inner.clone();
         }
-        if let Some(LastWords(said)) = error.downcast_ref::<LastWords>() {
+        if let Some(PanicMessage(said)) = error.downcast_ref::<PanicMessage>() {
             return CallFailed {
                 component: self.identity.name.clone(),
                 reason: said.clone(),

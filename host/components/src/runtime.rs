@@ -15,7 +15,7 @@ use rialto_signatures::Keyring;
 use wasmtime::Engine;
 use wasmtime::component::Val;
 
-use crate::activation::{Activation, StillAtIt};
+use crate::activation::{Activation, UnfinishedMembers};
 use crate::bindings::exports::rialto::host::http_report_handler as report_handler;
 use crate::bindings::rialto::host::http as wit_http;
 use crate::cache::Cache;
@@ -37,7 +37,7 @@ pub const REPORT: (&str, &str) = ("rialto:host/http-report-handler@0.1.0", "repo
 
 /// What a request's turn is asked to do.
 pub enum Argument {
-    /// Serve an HTTP request; the reply is a [`Response`], or [`Moved`].
+    /// Serve an HTTP request; the reply is a [`Response`], or [`ReleaseChanged`].
     Http {
         /// The request.
         request: Arc<Request>,
@@ -60,7 +60,7 @@ pub enum Argument {
 /// The reply to a request that was judged by the document of another release than the one that is current
 /// when its turn begins. Nothing was done: judge it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved;
+pub struct ReleaseChanged;
 
 /// See the module's documentation.
 pub struct Runtime {
@@ -202,7 +202,7 @@ impl Runtime {
             turn.set_release(release.number);
             return Handled {
                 turn: Some(turn),
-                outcome: Ok(Box::new(Moved)),
+                outcome: Ok(Box::new(ReleaseChanged)),
             };
         }
         in_member(&release, component, turn, |member, instance| {
@@ -346,7 +346,7 @@ fn activate(activation: &Activation, mut turn: Turn) -> Handled {
     }
     Handled {
         turn: Some(turn),
-        outcome: Ok(Box::new(StillAtIt(still_at_it))),
+        outcome: Ok(Box::new(UnfinishedMembers(still_at_it))),
     }
 }
 

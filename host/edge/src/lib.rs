@@ -2,12 +2,12 @@
 //! ([`rialto_openapi`]), and what fits becomes a turn. Outbound: requests that are on disk are delivered with
 //! retries. Only the operators' own API, in `rialto`, is served elsewhere.
 
+mod answer_tracking;
 pub mod api;
 pub mod body;
 pub mod contained;
 mod documents;
 pub mod exporter;
-mod handed;
 pub mod outbound;
 pub mod pace;
 mod page;

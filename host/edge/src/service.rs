@@ -16,7 +16,7 @@ use rialto_components::Runtime;
 use rialto_components::headers::is_the_hosts;
 use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
-use rialto_components::runtime::{Argument, Moved};
+use rialto_components::runtime::{Argument, ReleaseChanged};
 use rialto_engine::{Asker, Engine, Failure, Trace, fatal};
 use rialto_openapi::{Head, head, validate};
 use rialto_telemetry::metrics::RequestLabels;
@@ -24,10 +24,10 @@ use rialto_telemetry::{Metrics, Spans};
 use tokio::sync::{Semaphore, oneshot};
 use tracing::Instrument as _;
 
+use crate::answer_tracking::AnswerGuard;
 use crate::api::{Api, Served};
 use crate::body::{Inbound, Memory, MemoryPermit, too_large};
 use crate::documents;
-use crate::handed::Awaited;
 use crate::pace::Pace;
 use crate::peers::{Client, PeerAddress};
 use crate::refusals::{Refusals, Refused, is_of_the_request};
@@ -284,8 +284,8 @@ impl Service {
                 .turn_on(judged, head, &request, permit, trace, within)
                 .await
             {
-                Turned::Answered(response) => return response,
-                Turned::Moved(permit) => permit,
+                TurnResult::Answered(response) => return response,
+                TurnResult::ReleaseChanged(permit) => permit,
             };
             api = self.api_of_current().await;
             let Some((served, _)) = api.find(head.uri.path()) else {
@@ -344,7 +344,7 @@ impl Service {
         permit: MemoryPermit,
         trace: Trace,
         within: Duration,
-    ) -> Turned {
+    ) -> TurnResult {
         let label = format!("{} {}", request.method, request.path);
         let (sender, receiver) = oneshot::channel();
         let submitted = self.engine.submit_answered(
@@ -362,13 +362,15 @@ impl Service {
             }),
         );
         let Ok(answering) = submitted else {
-            return Turned::Answered(self.overloaded(served, head).await);
+            return TurnResult::Answered(self.overloaded(served, head).await);
         };
         let ended = tokio::time::timeout(within + END_WITHIN, receiver).await;
         let mut response = match ended {
             Ok(Ok((Ok(reply), permit))) => match reply.downcast::<wit::Response>() {
                 Ok(response) => answered(*response),
-                Err(other) if other.is::<Moved>() => return Turned::Moved(permit),
+                Err(other) if other.is::<ReleaseChanged>() => {
+                    return TurnResult::ReleaseChanged(permit);
+                }
                 Err(_) => self.internal(served, head).await,
             },
             Ok(Ok((
@@ -384,8 +386,10 @@ impl Service {
             Ok(Ok((Err(Failure::Handler { .. }), _)) | Err(_)) => self.internal(served, head).await,
         };
         // What the request causes to be sent leaves after this answer.
-        response.extensions_mut().insert(Awaited::new(answering));
-        Turned::Answered(response)
+        response
+            .extensions_mut()
+            .insert(AnswerGuard::new(answering));
+        TurnResult::Answered(response)
     }
 
     async fn overloaded(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
@@ -488,11 +492,11 @@ fn asker(head: &Parts, request: &wit::Request, within: Duration) -> Asker {
 }
 
 /// What came of a request's turn.
-enum Turned {
+enum TurnResult {
     /// An answer.
     Answered(Response<Full<Bytes>>),
     /// Nothing: another release is current than the one that judged it. Its body keeps its permit.
-    Moved(MemoryPermit),
+    ReleaseChanged(MemoryPermit),
 }
 
 /// The operation that a refused request is of; empty if it is of none.

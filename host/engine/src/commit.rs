@@ -167,9 +167,9 @@ impl State {
 }
 
 /// What is in the log while it takes no other turn.
-pub(crate) struct Still<'a>(&'a State);
+pub(crate) struct LockedLog<'a>(&'a State);
 
-impl Still<'_> {
+impl LockedLog<'_> {
     /// Those of the scanned documents that a turn has written since they were scanned, and whether there
     /// may be more of them.
     pub fn written_since(&self, scans: &[Scanned]) -> (Vec<DocumentKey>, bool) {
@@ -178,7 +178,7 @@ impl Still<'_> {
 }
 
 /// Why the log did not take a turn.
-pub(crate) enum NotAppended {
+pub(crate) enum AppendError {
     /// It takes no more.
     Closed(Refused),
     /// What the turn saw is no longer so: it must run again. Who waits for it goes on waiting.
@@ -232,8 +232,8 @@ impl Log {
     ) -> Result<Lsn, Refused> {
         match self.append_if(turn, answer, now_us, |_| None) {
             Ok(lsn) => Ok(lsn),
-            Err(NotAppended::Closed(refused)) => Err(refused),
-            Err(NotAppended::Outdated(_, answer)) => Err(Refused(answer)),
+            Err(AppendError::Closed(refused)) => Err(refused),
+            Err(AppendError::Outdated(_, answer)) => Err(Refused(answer)),
         }
     }
 
@@ -247,14 +247,14 @@ impl Log {
         turn: Executed,
         answer: Option<Answer>,
         now_us: u64,
-        in_the_way: impl FnOnce(&Still<'_>) -> Option<Conflict>,
-    ) -> Result<Lsn, NotAppended> {
+        in_the_way: impl FnOnce(&LockedLog<'_>) -> Option<Conflict>,
+    ) -> Result<Lsn, AppendError> {
         let mut state = self.state.lock();
         if state.closed {
-            return Err(NotAppended::Closed(Refused(answer)));
+            return Err(AppendError::Closed(Refused(answer)));
         }
-        if let Some(conflict) = in_the_way(&Still(&state)) {
-            return Err(NotAppended::Outdated(conflict, answer));
+        if let Some(conflict) = in_the_way(&LockedLog(&state)) {
+            return Err(AppendError::Outdated(conflict, answer));
         }
         state.assert_order();
         state.last = Lsn(state.last.0 + 1);
@@ -279,8 +279,8 @@ impl Log {
     }
 
     /// Look at the log while it takes no turn.
-    pub fn look<T>(&self, look: impl FnOnce(&Still<'_>) -> T) -> T {
-        look(&Still(&self.state.lock()))
+    pub fn look<T>(&self, look: impl FnOnce(&LockedLog<'_>) -> T) -> T {
+        look(&LockedLog(&self.state.lock()))
     }
 
     /// Somebody begins to scan: from now on what is written is remembered until `unwatch`. Answers the

@@ -42,7 +42,7 @@ struct CellState {
 }
 
 /// A document as a turn sees it.
-pub(crate) struct Sight {
+pub(crate) struct DocumentView {
     /// How often it has been written.
     pub version: u64,
     /// Its body; none if there is no such document.
@@ -100,7 +100,7 @@ impl Cell {
     }
 
     /// The document, unless another turn holds it. The turn holds it from now on if it wants to.
-    pub fn look(&self, turn: TurnId, hold: bool) -> Option<Sight> {
+    pub fn look(&self, turn: TurnId, hold: bool) -> Option<DocumentView> {
         let mut state = self.state.lock();
         assert!(
             state.loaded,
@@ -122,7 +122,7 @@ impl Cell {
             self.key,
             state.owner
         );
-        Some(Sight {
+        Some(DocumentView {
             version: state.version,
             body: state.body.clone(),
             held,

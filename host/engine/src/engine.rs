@@ -337,7 +337,7 @@ impl Engine {
         };
         match queue.offer(origin, bounds, turn, stimulus, expires_us, waiter) {
             Offered::Taken => {}
-            Offered::Instead(mut job) => {
+            Offered::Displaced(mut job) => {
                 refused();
                 if let Some(waiter) = job.waiter.take() {
                     waiter(Err(Failure::Refused));

@@ -51,7 +51,7 @@ pub use answers::Answering;
 pub use engine::{Asker, Busy, Engine, Environment, Handled, Handler, Recovery};
 pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
 pub use limits::Limits;
-pub use operate::{Counters, DECISIONS_MAX, Decision, DecisionOutcome, Letters, Load};
+pub use operate::{Counters, DECISIONS_MAX, Decision, DecisionOutcome, LetterFilter, Load};
 pub use origin::Origin;
 pub use pending::Earlier;
 pub use spans::{Spans, TurnSpan};

@@ -101,7 +101,7 @@ pub const DECISIONS_MAX: usize = 1_000;
 
 /// Some of the dead letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Letters {
+pub struct LetterFilter {
     /// Those to this component; to all unless said.
     pub component: Option<Name>,
     /// Those given up at this instant or later.
@@ -110,7 +110,7 @@ pub struct Letters {
     pub before: Option<Timestamp>,
 }
 
-impl Letters {
+impl LetterFilter {
     fn has(&self, letter: &DeadLetter) -> bool {
         let component = self.component.as_ref();
         component.is_none_or(|component| *component == letter.delivery.component)
@@ -184,8 +184,8 @@ impl Engine {
 
     /// Try again or drop those of the dead letters, oldest first and at most [`DECISIONS_MAX`]. The
     /// waiter is called once, after the commit that holds the decision, and gets how many there were, a
-    /// `usize`; 0 when none is left. Letters about which another decision is being written are left out.
-    pub fn decide_dead_letters(&self, which: &Letters, decision: Decision, waiter: Waiter) {
+    /// `usize`; 0 when none is left. LetterFilter about which another decision is being written are left out.
+    pub fn decide_dead_letters(&self, which: &LetterFilter, decision: Decision, waiter: Waiter) {
         let _critical = Critical::begin();
         let shared = &self.shared;
         if shared.failed.get().is_some() {

@@ -110,7 +110,7 @@ pub(crate) enum Offered {
     /// It waits.
     Taken,
     /// It waits, and this one, of a client that has more waiting, does no longer.
-    Instead(Box<Job>),
+    Displaced(Box<Job>),
     /// There is no room for it.
     Full,
     /// The queue takes nothing any more.
@@ -232,7 +232,7 @@ impl Queue {
         self.active.fetch_add(1, Ordering::AcqRel);
         ready.clients.push(client, job);
         call(ready);
-        instead.map_or(Offered::Taken, Offered::Instead)
+        instead.map_or(Offered::Taken, Offered::Displaced)
     }
 
     /// A job that has waited before: it goes first.

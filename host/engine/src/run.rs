@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::commit::{Executed, NotAppended};
+use crate::commit::{AppendError, Executed};
 use crate::engine::{Engine, Handled, Shared};
 use crate::failing::hopeless;
 use crate::fatal;
@@ -230,12 +230,12 @@ impl Engine {
         drop(reminders);
         let lsn = match appended {
             Ok(lsn) => lsn,
-            Err(NotAppended::Closed(refused)) => {
+            Err(AppendError::Closed(refused)) => {
                 drop(turn);
                 refused.tell();
                 return None;
             }
-            Err(NotAppended::Outdated(conflict, answer)) => {
+            Err(AppendError::Outdated(conflict, answer)) => {
                 job.waiter = answer.map(|(waiter, _)| waiter);
                 self.interrupted(turn, job, conflict);
                 return None;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::commit::Still;
+use crate::commit::LockedLog;
 use crate::documents::Cell;
 use crate::engine::Shared;
 use crate::ids::DocumentKey;
@@ -23,7 +23,7 @@ pub(crate) struct Conflict {
 }
 
 /// What is in the way of a turn that is to get its position in the log, if anything is.
-pub(crate) fn conflict(turn: &Turn, log: &Still<'_>) -> Option<Conflict> {
+pub(crate) fn conflict(turn: &Turn, log: &LockedLog<'_>) -> Option<Conflict> {
     let read = outdated_reads(turn);
     let (scanned, more) = match &turn.scans {
         Some(scans) => log.written_since(scans.ranges()),

@@ -23,11 +23,11 @@ use tower::{Service as _, ServiceExt as _, service_fn};
 use tracing::Instrument as _;
 
 use crate::answer;
+use crate::authorization::{Authorizer, Permission};
 use crate::body::{Measured, SharedPermit, Stopped};
 use crate::calls::{Boxed, Calls, Reflection, Served};
 use crate::codec::BytesCodec;
 use crate::deadline;
-use crate::door::{Doorman, Right};
 use crate::health::Health;
 use crate::turn::Turns;
 
@@ -65,7 +65,7 @@ pub(crate) struct Lasting(pub Option<Duration>);
 /// See the module's documentation.
 pub struct Service {
     turns: Turns,
-    doorman: Doorman,
+    authorizer: Authorizer,
     /// Whether what there is to be called is told to anybody.
     open_reflection: bool,
     metrics: Arc<Metrics>,
@@ -90,7 +90,7 @@ impl Service {
     pub fn new(
         engine: Engine,
         calls: watch::Receiver<Arc<Calls>>,
-        doorman: Doorman,
+        authorizer: Authorizer,
         metrics: Arc<Metrics>,
         spans: Option<Spans>,
         limits: Limits,
@@ -100,7 +100,7 @@ impl Service {
             stop,
             health: Health::new(calls.clone()),
             turns: Turns { engine, calls },
-            doorman,
+            authorizer,
             open_reflection: false,
             metrics,
             spans,
@@ -136,18 +136,18 @@ impl Service {
         }
         let calls = self.turns.calls.borrow().clone();
         let to = to(&calls, request.uri().path());
-        let right = match &to {
+        let permission = match &to {
             To::Health => None,
             To::Reflection(_) if self.open_reflection => None,
-            To::Reflection(_) => Some(Right::Read),
-            To::Method(_) | To::Nowhere => Some(Right::Call),
+            To::Reflection(_) => Some(Permission::Read),
+            To::Method(_) | To::Nowhere => Some(Permission::Call),
         };
         let mut asker = Name::default();
-        if let Some(right) = right {
+        if let Some(permission) = right {
             let mut shown = request.headers().get_all(header::AUTHORIZATION).iter();
             let only = shown.next().filter(|_| shown.next().is_none());
             let shown = only.and_then(|value| value.to_str().ok());
-            match (self.doorman)(shown, right) {
+            match (self.authorizer)(shown, permission) {
                 Ok(name) => asker = name,
                 Err(denied) => {
                     let status = answer::denied(denied);

@@ -57,8 +57,8 @@ impl Turns {
             let message = message.clone();
             let called = self.run_once(&calls, &served, message, permit.clone(), trace, asker);
             match called.await? {
-                Called::Gave(value) => return answer(&calls, &served, &value),
-                Called::Gone => {
+                Called::Returned(value) => return answer(&calls, &served, &value),
+                Called::ReleaseChanged => {
                     let path = format!("/{}/{}", served.service, served.method.name);
                     calls = self.another_than(calls.release).await?;
                     served = calls.find(&path).ok_or_else(answer::gone)?.clone();

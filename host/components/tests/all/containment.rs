@@ -10,7 +10,7 @@ use crate::world::{
     FAILURE_CODE, PREPARE, QUOTE, Ready, World, asker, at, built, friend, hostile, release, rule,
     rule_of, wide, without_location,
 };
-use rialto_components::rules::{Outcome, Unjudged};
+use rialto_components::rules::{NoVerdict, Outcome};
 use rialto_components::{Failing, Limits};
 
 const RULE_PANIC: &str = "trapped: panicked: the rule traps, as it was told";
@@ -165,7 +165,7 @@ fn a_rule_for_which_the_host_has_no_room_has_not_failed() {
     let held = ready.members[bound.member].instantiate(&bound.identity);
     let outcome = ready.ask(0).outcome;
     assert!(
-        matches!(outcome, Err(Unjudged::Prevented(_))),
+        matches!(outcome, Err(NoVerdict::Prevented(_))),
         "{outcome:?}"
     );
     drop(held);

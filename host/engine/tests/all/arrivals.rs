@@ -203,7 +203,7 @@ fn a_dead_letter_blocks_reminders_until_it_is_retried_or_dropped() {
 
     let (world, _) = with_letter();
     world.engine.decide_dead_letters(
-        &rialto_engine::Letters::default(),
+        &rialto_engine::LetterFilter::default(),
         Decision::Retry,
         Box::new(|outcome| assert!(outcome.is_ok())),
     );

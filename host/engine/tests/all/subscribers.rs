@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use crate::world::{Ask, BANK, Pay, World, doing, limits, note};
 use rialto_engine::store::Store as _;
 use rialto_engine::turn::Send as SendRequest;
-use rialto_engine::{Decision, Letters, Limits, Timestamp};
+use rialto_engine::{Decision, LetterFilter, Limits, Timestamp};
 
 const MIRROR: &str = "mirror";
 const TILL: &str = "till";
@@ -446,7 +446,7 @@ fn dead_letters_of_a_component_since_an_instant_are_retried_all_at_once_in_order
     mend(&world);
     let told = Arc::new(parking_lot::Mutex::new(None));
     let tell = told.clone();
-    let which = Letters {
+    let which = LetterFilter {
         component: Some(MIRROR.into()),
         since: Some(since),
         before: None,

@@ -390,9 +390,11 @@ impl Documents {
         let outcome = answered.recv().context("the host is shutting down")?;
         let reply = outcome.with_context(|| format!("asking `{component}` for `{function}`"))?;
         match reply.downcast::<Called>().map(|called| *called) {
-            Ok(Called::Gave(value)) => serde_json::from_value(value)
+            Ok(Called::Returned(value)) => serde_json::from_value(value)
                 .with_context(|| format!("reading what `{component}` answers to `{function}`")),
-            Ok(Called::Gone) => Err(anyhow!("another release has become current meanwhile")),
+            Ok(Called::ReleaseChanged) => {
+                Err(anyhow!("another release has become current meanwhile"))
+            }
             Err(_) => Err(anyhow!("`{component}` gave no answer to `{function}`")),
         }
     }

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use rialto_engine::{Decision, Engine, Failure, Letters, Reply, Timestamp};
+use rialto_engine::{Decision, Engine, Failure, LetterFilter, Reply, Timestamp};
 use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +88,7 @@ pub(super) async fn retry(
     Body(which): Body<Retry>,
 ) -> Result<Json<Retried>, Problem> {
     let (about, note) = (which.words(), which.note.clone());
-    let letters = Letters {
+    let letters = LetterFilter {
         component: which.component.map(Into::into),
         since: which.since.map(Timestamp),
         before: which.before.map(Timestamp),
@@ -107,7 +107,7 @@ pub(super) async fn retry(
     .await
 }
 
-fn retried(engine: &Engine, letters: &Letters) -> Result<usize, Problem> {
+fn retried(engine: &Engine, letters: &LetterFilter) -> Result<usize, Problem> {
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     let waiter = move |outcome: Result<Reply, Failure>| {
         let _ = sender.send(outcome);

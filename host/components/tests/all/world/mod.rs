@@ -15,7 +15,7 @@ use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_components::http::{Request, Response};
 use rialto_components::rules::{Judgement, Outcome, Receipt};
-use rialto_components::runtime::{Argument, Moved};
+use rialto_components::runtime::{Argument, ReleaseChanged};
 use rialto_components::wiring::Problem;
 use rialto_components::{
     Activation, ComponentSpec, Digest, Failing, Grants, Isolation, Limits, Release, ReleaseSpec,
@@ -360,7 +360,7 @@ impl World {
         );
         submitted.unwrap();
         let answer = wait.recv_timeout(PATIENCE).expect("an answer in time")?;
-        if answer.is::<Moved>() {
+        if answer.is::<ReleaseChanged>() {
             return Ok(None);
         }
         let response = answer.downcast::<Response>().expect("a response");
