@@ -143,7 +143,7 @@ impl Service {
             To::Method(_) | To::Nowhere => Some(Permission::Call),
         };
         let mut asker = Name::default();
-        if let Some(permission) = right {
+        if let Some(permission) = permission {
             let mut shown = request.headers().get_all(header::AUTHORIZATION).iter();
             let only = shown.next().filter(|_| shown.next().is_none());
             let shown = only.and_then(|value| value.to_str().ok());

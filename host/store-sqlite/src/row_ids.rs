@@ -40,8 +40,8 @@ struct Next {
     kept: u32,
 }
 
-/// What [`learn`] has read from the tables.
-pub(crate) struct Learnt {
+/// What [`load`] has read from the tables.
+pub(crate) struct LoadedRowIds {
     bloom_filters: BloomFilters,
     next: Next,
 }
@@ -77,9 +77,9 @@ impl RowIds {
     }
 
     /// Allow lookups from now on. The entries of the journal must be in the memtable before.
-    pub fn begin(&self, learnt: Learnt) {
-        *self.next.lock() = learnt.next;
-        *self.bloom_filters.write() = Some(learnt.bloom_filters);
+    pub fn begin(&self, loaded: LoadedRowIds) {
+        *self.next.lock() = loaded.next;
+        *self.bloom_filters.write() = Some(loaded.bloom_filters);
     }
 
     /// The segments that may have a document, the newest first.
@@ -251,7 +251,7 @@ const KEEP: &str = "INSERT OR REPLACE INTO eras (era, filter) VALUES (?, ?)";
 
 /// Read the Bloom filters of full segments from the tables. Make those that are missing or damaged, and the
 /// open segment's, from the ids of the documents.
-pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, StoreError> {
+pub(crate) async fn load(connection: &mut SqliteConnection) -> Result<LoadedRowIds, StoreError> {
     let key: i64 = sqlx::query_scalar("SELECT value FROM meta WHERE key = 'filter_key'")
         .fetch_one(&mut *connection)
         .await
@@ -277,7 +277,7 @@ pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, S
                 "the documents of a segment are read"
             ),
         }
-        learn_segment(connection, &mut bloom_filters, segment).await?;
+        load_segment(connection, &mut bloom_filters, segment).await?;
         sqlx::query(KEEP)
             .bind(segment)
             .bind(bloom_filters.image(segment))
@@ -285,9 +285,9 @@ pub(crate) async fn learn(connection: &mut SqliteConnection) -> Result<Learnt, S
             .await
             .map_err(failed)?;
     }
-    learn_segment(connection, &mut bloom_filters, open).await?;
+    load_segment(connection, &mut bloom_filters, open).await?;
     let next = Next { row_id, kept: open };
-    Ok(Learnt {
+    Ok(LoadedRowIds {
         bloom_filters,
         next,
     })
@@ -322,7 +322,7 @@ async fn image(
 }
 
 /// Add all documents of a segment to its Bloom filter.
-async fn learn_segment(
+async fn load_segment(
     connection: &mut SqliteConnection,
     bloom_filters: &mut BloomFilters,
     segment: u32,

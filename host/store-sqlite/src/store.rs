@@ -203,10 +203,10 @@ impl Inner {
         Ok((stored, newer))
     }
 
-    /// Become the writer: earlier ones are fenced off, it is learnt where documents are, and what is left
+    /// Become the writer: earlier ones are fenced off, it is loaded where documents are, and what is left
     /// in the journal is flushed, so that the tables have everything.
     fn take_over(&self) -> Result<(), StoreError> {
-        let (fence, learnt, flushing, flushed, entries) = {
+        let (fence, loaded, flushing, flushed, entries) = {
             let mut writer = self.writer.lock();
             self.runtime.block_on(async {
                 let fence: i64 = sqlx::query_scalar(
@@ -217,7 +217,7 @@ impl Inner {
                 .map_err(failed)?;
                 Ok::<_, StoreError>((
                     fence,
-                    row_ids::learn(&mut writer).await?,
+                    row_ids::load(&mut writer).await?,
                     counter(&mut writer, "folding").await?,
                     counter(&mut writer, "folded").await?,
                     journal::read(&mut writer).await?,
@@ -232,7 +232,7 @@ impl Inner {
         let last = entries.last().map_or(flushed, |(entry, _)| entry.seq);
         *self.flushing.lock() = flushing;
         self.memtable.recovered(last, entries);
-        self.row_ids.begin(learnt);
+        self.row_ids.begin(loaded);
         self.flush_all()
     }
 }

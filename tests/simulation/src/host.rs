@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow};
 use parking_lot::Mutex;
 use rialto::audit::Who;
-use rialto::releases::{Releases, Wish};
+use rialto::releases::{ChangeRequest, Releases};
 use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
@@ -220,12 +220,12 @@ fn first_release(
     let document = stage.manifest.document().clone();
     let applied = std::thread::scope(|scope| {
         let applying = scope.spawn(move || {
-            let wish = Wish {
+            let request = ChangeRequest {
                 who: &Who::started(),
                 note: "the simulation's",
                 expected: None,
             };
-            releases.apply(engine, &wish, document)
+            releases.apply(engine, &request, document)
         });
         while !applying.is_finished() {
             engine.run(0);

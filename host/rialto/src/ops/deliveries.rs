@@ -6,10 +6,10 @@ use rialto_engine::{Decision, Engine, Failure, LetterFilter, Reply, Timestamp};
 use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
+use super::extractors::{Body, By};
 use super::problem::Kind;
-use super::taken::{Body, By};
 use super::{Host, Problem, blocking};
-use crate::audit::{Deed, Who};
+use crate::audit::{AuditedAction, Who};
 use crate::words::instant;
 
 /// A component that is paused: deliveries to it fail, and what comes for it is kept in order.
@@ -99,9 +99,9 @@ pub(super) async fn retry(
             Err(problem) => problem.outcome(),
         };
         let retry = || retried(&shared.engine, &letters);
-        let deed = Deed::new("dead-letters-retry", &about).because(&note);
+        let audited = AuditedAction::new("dead-letters-retry", &about).because(&note);
         let who = Who::from(&caller);
-        let retried = shared.audit.keep(&who, &deed, outcome, retry)?;
+        let retried = shared.audit.keep(&who, &audited, outcome, retry)?;
         Ok(Json(Retried { retried }))
     })
     .await

@@ -13,10 +13,10 @@ use rialto_engine::{Decision, DecisionOutcome, Engine, Failure, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::extractors::{Asked, At, By, Optional};
 use super::problem::Kind;
-use super::taken::{Asked, At, By, Optional};
 use super::{Host, Problem, archives, blocking, done_or};
-use crate::audit::{Deed, Entry, Who};
+use crate::audit::{AuditedAction, Entry, Who};
 use crate::host::Shared;
 
 /// Turns of a subject that are read at a time, the last ones: there are subjects that live for years.
@@ -352,10 +352,10 @@ pub(super) async fn decide_dead_letter(
     blocking(&shared.clone().changes, move || {
         let found = letter(&shared.engine, id)?;
         let about = found.map_or_else(|| format!("dead letter {id}"), |letter| letter.words());
-        let deed = Deed::new(action, &about).because(&note);
+        let audited = AuditedAction::new(action, &about).because(&note);
         let deciding = || decide(&shared.engine, id, decision);
         let who = Who::from(&caller);
-        shared.audit.keep(&who, &deed, done_or, deciding)?;
+        shared.audit.keep(&who, &audited, done_or, deciding)?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

@@ -5,12 +5,12 @@
 
 mod archives;
 mod deliveries;
+mod extractors;
 pub mod health;
 mod inspect;
 mod own;
 mod problem;
 mod releases;
-mod taken;
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use rialto_telemetry::metrics::in_text_format;
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
-use crate::audit::{Deed, Who};
+use crate::audit::{AuditedAction, Who};
 use crate::host::{OPERATORS, Shared};
 use crate::operators::{Caller, role_for};
 
@@ -218,8 +218,8 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
         let changes = shared.changes.clone();
         let kept = blocking(&changes, move || {
             let (who, what) = (Who::from(&caller), format!("{method} {path}"));
-            let deed = Deed::new(REFUSED, &what);
-            let noted = shared.audit.note(&who, &deed, problem.outcome());
+            let audited = AuditedAction::new(REFUSED, &what);
+            let noted = shared.audit.note(&who, &audited, problem.outcome());
             noted.map_err(Problem::from).and(Err(problem))
         });
         let refused: Result<(), Problem> = kept.await;
