@@ -203,7 +203,7 @@ impl Inner {
         Ok((stored, newer))
     }
 
-    /// Become the writer: earlier ones are fenced off, it is loaded where documents are, and what is left
+    /// Become the writer: earlier ones are fenced off, the row ids and Bloom filters are loaded, and what is left
     /// in the journal is flushed, so that the tables have everything.
     fn take_over(&self) -> Result<(), StoreError> {
         let (fence, loaded, flushing, flushed, entries) = {

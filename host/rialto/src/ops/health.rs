@@ -93,6 +93,7 @@ fn commit(shared: &Shared) -> Check {
     late("commit", waits, UNCOMMITTED_MAX, "the oldest executed turn")
 }
 
+/// Whether flushes keep up. The check's public name, `fold`, is older than the word flush.
 fn flush(shared: &Shared) -> Check {
     let behind = shared.store.behind();
     let waits = behind.oldest.unwrap_or_default();
