@@ -43,8 +43,9 @@ pub struct Head {
     pub store: String,
     /// What kind of items there are: `history`.
     pub class: String,
-    /// The era of the store that they were in.
-    pub era: u32,
+    /// The segment of the store that they were in.
+    #[serde(rename = "era")]
+    pub segment: u32,
     /// Of documents: the component whose they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<String>,

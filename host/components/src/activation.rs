@@ -13,7 +13,7 @@ pub struct Activation {
     pub release: Arc<Release>,
     /// Counted from 0.
     pub step: u32,
-    /// Whose step it is, by their places in the release.
+    /// Whose step it is, by their indexes in the release.
     pub members: Vec<usize>,
 }
 
@@ -32,7 +32,7 @@ impl Activation {
 
     /// The step after this one, by the answer of its turn; none when nobody has more to do.
     pub fn next(&self, answer: &(dyn Any + Send)) -> Option<Self> {
-        let StillAtIt(members) = answer.downcast_ref()?;
+        let UnfinishedMembers(members) = answer.downcast_ref()?;
         (!members.is_empty()).then(|| Self {
             release: self.release.clone(),
             step: self.step.saturating_add(1),
@@ -42,4 +42,4 @@ impl Activation {
 }
 
 /// The answer of an activation's turn: who has more to do.
-pub(crate) struct StillAtIt(pub Vec<usize>);
+pub(crate) struct UnfinishedMembers(pub Vec<usize>);

@@ -63,12 +63,12 @@ impl Pool {
 }
 
 /// A place among the instances that may be in use, until this is dropped: also when a call panics.
-struct Leased<'m> {
+struct LeasedSlot<'m> {
     pool: &'m Pool,
     back: Option<Instance>,
 }
 
-impl Drop for Leased<'_> {
+impl Drop for LeasedSlot<'_> {
     fn drop(&mut self) {
         self.pool.free(self.back.take());
     }
@@ -79,7 +79,7 @@ impl Drop for Leased<'_> {
 pub struct Lease<'m> {
     // Before the place: who waits for that may make an instance of its own.
     instance: Instance,
-    place: Leased<'m>,
+    slot: LeasedSlot<'m>,
     member: &'m Member,
 }
 
@@ -88,7 +88,7 @@ impl Lease<'_> {
     pub fn give_back(self) {
         let Self {
             mut instance,
-            mut place,
+            mut slot,
             member,
         } = self;
         instance.turns += 1;
@@ -96,7 +96,7 @@ impl Lease<'_> {
             Isolation::Fresh => false,
             Isolation::Pooled { turns_per_instance } => instance.turns < turns_per_instance,
         };
-        place.back = keep.then_some(instance);
+        slot.back = keep.then_some(instance);
     }
 }
 
@@ -117,7 +117,7 @@ impl DerefMut for Lease<'_> {
 /// How a call ended, with the last that the component said before.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct LastWords(pub String);
+pub(crate) struct PanicMessage(pub String);
 
 impl Instance {
     /// Call it, and let a failure tell the last that it said.
@@ -139,8 +139,8 @@ impl Instance {
         let guest = self.store.data_mut();
         let said = guest.last_error.take().or_else(|| guest.last_errors());
         match said {
-            Some(said) if trapped => error.context(LastWords(format!("trapped: {said}"))),
-            Some(said) if exited => error.context(LastWords(format!("ended itself: {said}"))),
+            Some(said) if trapped => error.context(PanicMessage(format!("trapped: {said}"))),
+            Some(said) if exited => error.context(PanicMessage(format!("ended itself: {said}"))),
             _ => error,
         }
     }
@@ -163,20 +163,20 @@ impl Member {
     /// # Errors
     /// When none comes free in time, or a fresh one cannot be made.
     pub fn lease(&self) -> wasmtime::Result<Lease<'_>> {
-        let (place, idle) = self.place()?;
+        let (slot, idle) = self.slot()?;
         let instance = match idle {
             Some(instance) => instance,
             None => self.instantiate(&self.identity)?,
         };
         Ok(Lease {
             instance,
-            place,
+            slot,
             member: self,
         })
     }
 
     /// A place among those that may be in use, with an idle instance if there is one.
-    fn place(&self) -> wasmtime::Result<(Leased<'_>, Option<Instance>)> {
+    fn slot(&self) -> wasmtime::Result<(LeasedSlot<'_>, Option<Instance>)> {
         // One deadline, however often another one is quicker than this.
         let wait = Duration::from_millis(self.limits.deadline_ms);
         let mut until = None;
@@ -187,7 +187,7 @@ impl Member {
             if idle.is_some() || state.in_use < self.limits.instances {
                 state.unused = state.unused.min(state.idle.len());
                 state.in_use += 1;
-                return Ok((Leased { pool, back: None }, idle));
+                return Ok((LeasedSlot { pool, back: None }, idle));
             }
             let until = *until.get_or_insert_with(|| Instant::now() + wait);
             if pool.freed.wait_until(&mut state, until).timed_out() {
@@ -272,7 +272,7 @@ impl Member {
         Ok(())
     }
 
-    /// Call an exported function, by its place in `exports`.
+    /// Call an exported function, by its index in `exports`.
     ///
     /// # Errors
     /// When the component traps or runs past a limit. The instance must then be thrown away.
@@ -306,7 +306,7 @@ impl Member {
         if let Some(inner) = error.downcast_ref::<CallFailed>() {
             return inner.clone();
         }
-        if let Some(LastWords(said)) = error.downcast_ref::<LastWords>() {
+        if let Some(PanicMessage(said)) = error.downcast_ref::<PanicMessage>() {
             return CallFailed {
                 component: self.identity.name.clone(),
                 reason: said.clone(),

@@ -74,7 +74,7 @@ struct Subscription {
     function: Name,
 }
 
-/// Join all imports of the component at this place.
+/// Join all imports of the component with this index.
 ///
 /// # Errors
 /// When WASI's interfaces, or a surface, are not those of this host.
@@ -101,7 +101,7 @@ pub fn linker(
                 let mut instance = linker.instance(&link.interface.to_string())?;
                 for function in &import.functions {
                     let name = &shapes[*provider];
-                    let export = place(name, &link.interface, &function.name);
+                    let export = export_index(name, &link.interface, &function.name);
                     call(&mut instance, &link.interface, function, *provider, export)?;
                 }
             }
@@ -132,9 +132,9 @@ pub fn linker(
     Ok(linker)
 }
 
-/// The place of a function among all functions that a component exports, in the order in which
+/// The index of a function among all functions that a component exports, in the order in which
 /// `runtime` lists them.
-pub fn place(shape: &Shape, interface: &InterfaceName, function: &str) -> usize {
+pub fn export_index(shape: &Shape, interface: &InterfaceName, function: &str) -> usize {
     let functions = shape
         .exports
         .iter()

@@ -19,7 +19,7 @@ use crate::names::{CHECK_FUNCTION, RULES_PACKAGE};
 use crate::release::{BoundRule, Export, Handlers, Member, Release, RuleDescription};
 use crate::runtime::Runtime;
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
-use crate::wiring::{Part, Place, Problem, Wiring, wire};
+use crate::wiring::{Location, Part, Problem, Wiring, wire};
 
 impl Runtime {
     /// Make a release ready to become current.
@@ -74,7 +74,7 @@ impl Runtime {
             if self.is_stopping() {
                 return Err(vec![Problem::new(
                     "stopping",
-                    Place::File(c.name.to_string()),
+                    Location::File(c.name.to_string()),
                     "is not compiled: the host is told to stop",
                     "",
                 )]);
@@ -83,7 +83,7 @@ impl Runtime {
             if actual != c.digest {
                 problems.push(Problem::new(
                     "digest-mismatch",
-                    Place::File(c.name.to_string()),
+                    Location::File(c.name.to_string()),
                     format!("its bytes have the digest {actual}, not {}", c.digest),
                     "the file was changed after it was pinned; run `rialto lock` if it should have been",
                 ));
@@ -121,7 +121,7 @@ impl Runtime {
                 Ok(member) => members.push(member),
                 Err(error) => problems.push(Problem::new(
                     "cannot-link",
-                    Place::Component(c.name.to_string()),
+                    Location::Component(c.name.to_string()),
                     format!("cannot be linked: {}", error_line(&error)),
                     "",
                 )),
@@ -202,7 +202,7 @@ fn keys(spec: &ReleaseSpec) -> Result<PublicKeys, Vec<Problem>> {
                 Ok(read) => keys.add(&signer.name, read),
                 Err(error) => problems.push(Problem::new(
                     "bad-key",
-                    Place::Key(signer.name.clone(), n, m),
+                    Location::Key(signer.name.clone(), n, m),
                     format!("its public key cannot be used: {error}"),
                     "write the key as `openssl pkey -pubout` does, or leave it out",
                 )),
@@ -216,7 +216,7 @@ fn keys(spec: &ReleaseSpec) -> Result<PublicKeys, Vec<Problem>> {
     }
 }
 
-/// All exported functions, in the order that `link::place` counts in.
+/// All exported functions, in the order that `link::export_index` counts in.
 fn exports(component: &Component, shape: &Shape) -> wasmtime::Result<Vec<Export>> {
     let mut exports = Vec::new();
     for interface in &shape.exports {
@@ -252,7 +252,7 @@ fn look_inside(member: &mut Member) -> Option<Problem> {
             let why = member.explain(&error).reason;
             Some(Problem::new(
                 "fails-to-start",
-                Place::Component(member.identity.name.to_string()),
+                Location::Component(member.identity.name.to_string()),
                 format!("fails when it is started: {why}"),
                 of_memory(&why),
             ))
@@ -297,7 +297,12 @@ fn itself(member: &Member, instance: &mut Instance) -> wasmtime::Result<Itself> 
 fn judge_own_settings(member: &Member) -> Vec<Problem> {
     let problem = |code: &'static str, pointer: &str, what: String, help: &str| {
         let name = member.identity.name.to_string();
-        Problem::new(code, Place::Settings(name, pointer.to_owned()), what, help)
+        Problem::new(
+            code,
+            Location::Settings(name, pointer.to_owned()),
+            what,
+            help,
+        )
     };
     let Some(indices) = &member.handlers.settings else {
         let has_any = member.role == Role::Context && &*member.identity.settings != "{}";
@@ -344,9 +349,9 @@ fn bind(
     by_name: &HashMap<Name, usize>,
 ) -> Result<BoundRule, Vec<Problem>> {
     let step = &spec.steps[nth];
-    let place = |part: Part| Place::Bound(spec.bound(nth), part);
+    let location = |part: Part| Location::Bound(spec.bound(nth), part);
     let problem = |code: &'static str, part: Part, what: &str| {
-        vec![Problem::new(code, place(part), what, "")]
+        vec![Problem::new(code, location(part), what, "")]
     };
     let at = by_name.get(&step.rule).copied();
     let Some((at, member)) = at.map(|at| (at, &members[at])) else {
@@ -369,7 +374,7 @@ fn bind(
     match judge_settings(member, &identity) {
         Ok(errors) => problems.extend(errors.into_iter().map(|(pointer, message)| {
             let what = format!("settings{pointer}: {message}");
-            Problem::new("bad-settings", place(Part::Settings(pointer)), what, "")
+            Problem::new("bad-settings", location(Part::Settings(pointer)), what, "")
         })),
         Err(error) => {
             let why = member.explain(&error).reason;
@@ -406,7 +411,7 @@ fn undeclared_codes(spec: &ReleaseSpec, at: usize, member: &Member) -> Vec<Probl
         .map(|(code, part, does)| {
             Problem::new(
                 "undeclared-code",
-                Place::Bound(spec.bound(at), part),
+                Location::Bound(spec.bound(at), part),
                 format!("{does} {code}, which the scheme does not declare"),
                 format!("add [[errors]] with code = \"{code}\" to scheme.toml"),
             )
@@ -477,5 +482,10 @@ fn not_a_component(c: &ComponentSpec, error: &wasmtime::Error) -> Problem {
         ),
     };
     let what = format!("is no component that this host can run: {why}");
-    Problem::new("no-component", Place::File(c.name.to_string()), what, help)
+    Problem::new(
+        "no-component",
+        Location::File(c.name.to_string()),
+        what,
+        help,
+    )
 }

@@ -3,7 +3,7 @@
 
 /// Which part of a release a problem is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Location {
     /// A context or a rule as such.
     Component(String),
     /// The file of its component.
@@ -16,7 +16,7 @@ pub enum Place {
     Settings(String, String),
     /// A rule at a step.
     Bound(Bound, Part),
-    /// A key that the release brings for somebody who signs: who, their place among all signers, and
+    /// A key that the release brings for somebody who signs: who, their index among all signers, and
     /// that of the key among theirs.
     Key(String, usize, usize),
 }
@@ -57,33 +57,33 @@ pub struct Problem {
     /// What kind of problem it is: stable, for programs and pages.
     pub code: &'static str,
     /// The same as `about`, for programs.
-    pub place: Place,
+    pub location: Location,
 }
 
 impl Problem {
-    /// A problem of that kind at that place.
+    /// A problem of that kind at that location.
     pub fn new(
         code: &'static str,
-        place: Place,
+        location: Location,
         what: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
-        let about = match &place {
-            Place::Component(name)
-            | Place::File(name)
-            | Place::Grants(name, _)
-            | Place::Listener(name)
-            | Place::Settings(name, _)
-            | Place::Key(name, ..) => name.clone(),
-            Place::Bound(bound, Part::Step) => format!("step {}", bound.step),
-            Place::Bound(bound, _) => format!("step {}, rule {}", bound.step, bound.rule),
+        let about = match &location {
+            Location::Component(name)
+            | Location::File(name)
+            | Location::Grants(name, _)
+            | Location::Listener(name)
+            | Location::Settings(name, _)
+            | Location::Key(name, ..) => name.clone(),
+            Location::Bound(bound, Part::Step) => format!("step {}", bound.step),
+            Location::Bound(bound, _) => format!("step {}, rule {}", bound.step, bound.rule),
         };
         Self {
             about,
             what: what.into(),
             help: help.into(),
             code,
-            place,
+            location,
         }
     }
 }

@@ -87,7 +87,7 @@ pub(crate) struct Handlers {
 }
 
 impl Member {
-    /// The place of an exported function in `exports`.
+    /// The index of an exported function in `exports`.
     pub fn export(&self, interface: &str, function: &str) -> Option<usize> {
         let mut exports = self.exports.iter();
         exports.position(|e| &*e.interface == interface && &*e.function == function)
@@ -102,9 +102,9 @@ impl Member {
 /// A rule at a step.
 #[derive(Clone, Debug)]
 pub struct BoundRule {
-    /// The rule's place in `members`.
+    /// The rule's index in `members`.
     pub member: usize,
-    /// The place of the step's function in the rule's exports.
+    /// The index of the step's function in the rule's exports.
     pub export: usize,
     /// Who the rule is at this step: with the step's settings.
     pub identity: Arc<Identity>,

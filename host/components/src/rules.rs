@@ -113,7 +113,7 @@ pub struct Receipt {
 
 /// Why a rule gave no verdict.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unjudged {
+pub enum NoVerdict {
     /// The rule failed, and will again on the same input.
     #[error("{0}")]
     Failed(String),
@@ -125,7 +125,7 @@ pub enum Unjudged {
 /// What one rule said, with what it cost.
 pub struct Judgement {
     /// The verdict or the failure.
-    pub outcome: Result<Outcome, Unjudged>,
+    pub outcome: Result<Outcome, NoVerdict>,
     /// Fuel used.
     pub fuel: u64,
 }
@@ -156,14 +156,14 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
         let took_us = active.turn.monotonic_us().saturating_sub(started_us);
         let outcome = match judgement.outcome {
             Ok(outcome) => outcome,
-            Err(Unjudged::Failed(reason)) => {
+            Err(NoVerdict::Failed(reason)) => {
                 tracing::warn!(%step, rule = %member.identity.name, %reason, "a rule failed");
                 Outcome::Failed {
                     reason,
                     means: bound.failing,
                 }
             }
-            Err(Unjudged::Prevented(reason)) => {
+            Err(NoVerdict::Prevented(reason)) => {
                 let component = member.identity.name.clone();
                 return Err(CallFailed { component, reason }.into());
             }
@@ -281,7 +281,7 @@ impl Member {
         let mut instance = match self.instantiate_for(identity, seed) {
             Ok(instance) => instance,
             Err(error) => {
-                let outcome = Err(self.unjudged(&error, Stage::Starting));
+                let outcome = Err(self.no_verdict(&error, Stage::Starting));
                 return Judgement { outcome, fuel: 0 };
             }
         };
@@ -289,14 +289,14 @@ impl Member {
         let called = instance.call(|i| self.invoke(i, export, params, &mut results));
         let fuel = limit.saturating_sub(instance.store.get_fuel().unwrap_or_default());
         let outcome = match called {
-            Ok(()) => self.read_verdict(&results[0]).map_err(Unjudged::Failed),
-            Err(error) => Err(self.unjudged(&error, Stage::Running)),
+            Ok(()) => self.read_verdict(&results[0]).map_err(NoVerdict::Failed),
+            Err(error) => Err(self.no_verdict(&error, Stage::Running)),
         };
         Judgement { outcome, fuel }
     }
 
     /// Whether it was the rule that failed, or the host that prevented it.
-    fn unjudged(&self, error: &wasmtime::Error, stage: Stage) -> Unjudged {
+    fn no_verdict(&self, error: &wasmtime::Error, stage: Stage) -> NoVerdict {
         let by_rule = match error.downcast_ref::<Trap>() {
             Some(Trap::Interrupt) => false,
             Some(_) => true,
@@ -306,9 +306,9 @@ impl Member {
         };
         let reason = self.explain(error).reason;
         if by_rule {
-            Unjudged::Failed(reason)
+            NoVerdict::Failed(reason)
         } else {
-            Unjudged::Prevented(reason)
+            NoVerdict::Prevented(reason)
         }
     }
 

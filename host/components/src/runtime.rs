@@ -15,16 +15,16 @@ use rialto_signatures::Keyring;
 use wasmtime::Engine;
 use wasmtime::component::Val;
 
-use crate::activation::{Activation, StillAtIt};
+use crate::activation::{Activation, UnfinishedMembers};
 use crate::bindings::exports::rialto::host::http_report_handler as report_handler;
 use crate::bindings::rialto::host::http as wit_http;
 use crate::cache::Cache;
 use crate::config::{EPOCH_TICK_MS, Metering, PoolSize, engine};
+use crate::external_calls::{self, Call};
 use crate::guest::Active;
 use crate::http::{Request, RequestHead, Response, Violation};
 use crate::instance::{CallFailed, Instance};
 use crate::link::{EventPayload, call_in_turn, explain};
-use crate::outside::{self, Call};
 use crate::release::{Member, Release};
 use crate::values::decode;
 
@@ -37,7 +37,7 @@ pub const REPORT: (&str, &str) = ("rialto:host/http-report-handler@0.1.0", "repo
 
 /// What a request's turn is asked to do.
 pub enum Argument {
-    /// Serve an HTTP request; the reply is a [`Response`], or [`Moved`].
+    /// Serve an HTTP request; the reply is a [`Response`], or [`ReleaseChanged`].
     Http {
         /// The request.
         request: Arc<Request>,
@@ -49,18 +49,18 @@ pub enum Argument {
     Activation(Activation),
     /// Call a function that the component exports; the reply is a [`Called`].
     ///
-    /// [`Called`]: crate::outside::Called
+    /// [`Called`]: crate::external_calls::Called
     Call(Call),
     /// Tell an event to all that export its interface; the reply is a [`Called`]. The turn is nobody's.
     ///
-    /// [`Called`]: crate::outside::Called
+    /// [`Called`]: crate::external_calls::Called
     Event(Call),
 }
 
 /// The reply to a request that was judged by the document of another release than the one that is current
 /// when its turn begins. Nothing was done: judge it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved;
+pub struct ReleaseChanged;
 
 /// See the module's documentation.
 pub struct Runtime {
@@ -167,16 +167,16 @@ impl Runtime {
                 self.serve(component, request, *judged_by, turn)
             }
             Argument::Activation(activation) => activate(activation, turn),
-            Argument::Call(call) => self.outside(component, turn, |release, turn| {
-                outside::call(release, component, call, turn)
+            Argument::Call(call) => self.external(component, turn, |release, turn| {
+                external_calls::call(release, component, call, turn)
             }),
-            Argument::Event(event) => self.outside(component, turn, |release, turn| {
-                outside::tell(release, component, event, turn)
+            Argument::Event(event) => self.external(component, turn, |release, turn| {
+                external_calls::tell(release, component, event, turn)
             }),
         }
     }
 
-    fn outside(
+    fn external(
         &self,
         component: &Name,
         turn: Turn,
@@ -202,7 +202,7 @@ impl Runtime {
             turn.set_release(release.number);
             return Handled {
                 turn: Some(turn),
-                outcome: Ok(Box::new(Moved)),
+                outcome: Ok(Box::new(ReleaseChanged)),
             };
         }
         in_member(&release, component, turn, |member, instance| {
@@ -223,9 +223,9 @@ impl Runtime {
         let Some(release) = self.current() else {
             return failed(Some(turn), component, "no release is current".into());
         };
-        let place = (&*delivery.interface, &*delivery.function);
+        let function = (&*delivery.interface, &*delivery.function);
         match (
-            place,
+            function,
             reminder(&delivery.payload),
             report(&delivery.payload),
         ) {
@@ -346,7 +346,7 @@ fn activate(activation: &Activation, mut turn: Turn) -> Handled {
     }
     Handled {
         turn: Some(turn),
-        outcome: Ok(Box::new(StillAtIt(still_at_it))),
+        outcome: Ok(Box::new(UnfinishedMembers(still_at_it))),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::introspect::{Function, Interface, Shape};
 use crate::names::{CHECK_FUNCTION, InterfaceName, RULE_INTERFACE, grant_covers};
-pub use crate::problem::{Bound, Part, Place, Problem};
+pub use crate::problem::{Bound, Location, Part, Problem};
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
 use crate::surfaces::{RULE_SURFACES, SURFACES};
 use crate::wasi::{self, Needs};
@@ -17,9 +17,9 @@ pub enum Target {
     Surface,
     /// WASI: see [`crate::wasi`].
     Wasi,
-    /// Calls to the component at this place.
+    /// Calls to the component with this index.
     Provider(usize),
-    /// Events to the components at these places.
+    /// Events to the components with these indexes.
     Subscribers(Vec<usize>),
     /// The rules that the release binds to this step.
     Step,
@@ -28,7 +28,7 @@ pub enum Target {
 /// One import of one component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The place of the component that imports.
+    /// The index of the component that imports.
     pub importer: usize,
     /// The interface.
     pub interface: InterfaceName,
@@ -90,8 +90,8 @@ pub fn wire(spec: &ReleaseSpec, shapes: &[Shape]) -> Result<Wiring, Vec<Problem>
 }
 
 impl<'a> Wirer<'a> {
-    fn problem(&mut self, code: &'static str, place: Place, what: String, help: String) {
-        self.problems.push(Problem::new(code, place, what, help));
+    fn problem(&mut self, code: &'static str, location: Location, what: String, help: String) {
+        self.problems.push(Problem::new(code, location, what, help));
     }
 
     fn component(&mut self, at: usize) {
@@ -100,7 +100,7 @@ impl<'a> Wirer<'a> {
         for name in &shape.strange_imports {
             self.problem(
                 "strange-import",
-                Place::Component(component.name.to_string()),
+                Location::Component(component.name.to_string()),
                 format!("imports `{name}`, which is no interface"),
                 "components import interfaces such as `rialto:host/storage`".into(),
             );
@@ -129,13 +129,13 @@ impl<'a> Wirer<'a> {
             return self.surface(component, import);
         }
         if component.role == Role::Rule {
-            self.problem("rule-imports", Place::Component(component.name.to_string()), format!("is a rule and imports {}", import.name),
+            self.problem("rule-imports", Location::Component(component.name.to_string()), format!("is a rule and imports {}", import.name),
                 "a rule sees its input and its settings; it imports `configuration` and `logging` at most".into(),
             );
             return None;
         }
         if let Some(bad) = import.functions.iter().find(|f| !f.is_plain()) {
-            self.problem("not-plain", Place::Component(component.name.to_string()), format!(
+            self.problem("not-plain", Location::Component(component.name.to_string()), format!(
                     "imports {}, whose function `{}` is async or takes resources, streams or futures",
                     import.name, bad.name
                 ),
@@ -153,7 +153,7 @@ impl<'a> Wirer<'a> {
         } else {
             self.problem(
                 "mixed-interface",
-                Place::Component(component.name.to_string()),
+                Location::Component(component.name.to_string()),
                 format!(
                     "imports {}, which has functions with and without a result",
                     import.name
@@ -178,7 +178,7 @@ impl<'a> Wirer<'a> {
                 None
             }
             Needs::Refused => {
-                self.problem("no-such-import", Place::Component(component.name.to_string()), format!("imports {}, which this host does not have", import.name),
+                self.problem("no-such-import", Location::Component(component.name.to_string()), format!("imports {}, which this host does not have", import.name),
                     "of WASI there are cli, clocks, filesystem, io and random, in their versions 0.2; a context sends requests with `rialto:host/http`".into(),
                 );
                 None
@@ -191,14 +191,14 @@ impl<'a> Wirer<'a> {
         if !SURFACES.contains(&surface) {
             self.problem(
                 "no-such-import",
-                Place::Component(component.name.to_string()),
+                Location::Component(component.name.to_string()),
                 format!("imports {}, which this host does not have", import.name),
                 format!("the surfaces are {}", SURFACES.join(", ")),
             );
             return None;
         }
         if component.role == Role::Rule && !RULE_SURFACES.contains(&surface) {
-            self.problem("rule-imports", Place::Component(component.name.to_string()), format!("is a rule and imports {}", import.name),
+            self.problem("rule-imports", Location::Component(component.name.to_string()), format!("is a rule and imports {}", import.name),
                 "a verdict depends on the rule's input and settings alone: only `configuration` and `logging` can be had".into(),
             );
             return None;
@@ -219,7 +219,7 @@ impl<'a> Wirer<'a> {
     ) {
         self.problem(
             "not-granted",
-            Place::Grants(component.name.to_string(), list),
+            Location::Grants(component.name.to_string(), list),
             format!("imports {interface} and is not granted it"),
             format!(
                 "add \"{grant}\" to its `grants.{list}`, or use a component without this import"
@@ -257,7 +257,7 @@ impl<'a> Wirer<'a> {
         if !has_check {
             self.problem(
                 "no-step",
-                Place::Component(component.name.to_string()),
+                Location::Component(component.name.to_string()),
                 format!("imports {}, which is no step", import.name),
                 "a step has one function: check: func(subject: string, input: …) -> verdict".into(),
             );
@@ -277,7 +277,7 @@ impl<'a> Wirer<'a> {
             let help = self.nearest(&import.name);
             self.problem(
                 "no-subscriber",
-                Place::Component(component.name.to_string()),
+                Location::Component(component.name.to_string()),
                 what,
                 help,
             );
@@ -299,7 +299,7 @@ impl<'a> Wirer<'a> {
                 let help = self.nearest(&import.name);
                 self.problem(
                     "no-provider",
-                    Place::Component(component.name.to_string()),
+                    Location::Component(component.name.to_string()),
                     what,
                     help,
                 );
@@ -316,7 +316,7 @@ impl<'a> Wirer<'a> {
                     .collect();
                 self.problem(
                     "several-providers",
-                    Place::Component(component.name.to_string()),
+                    Location::Component(component.name.to_string()),
                     format!(
                         "imports {}, which {} export",
                         import.name,
@@ -364,7 +364,7 @@ impl<'a> Wirer<'a> {
                 Some(other) => differing(function, other),
                 None => format!("`{}` is not there", function.name),
             };
-            self.problem("types-differ", Place::Component(component.name.to_string()), format!("imports {name}, and what `{exporter_name}` exports under this name differs: {what}"),
+            self.problem("types-differ", Location::Component(component.name.to_string()), format!("imports {name}, and what `{exporter_name}` exports under this name differs: {what}"),
                 "build both against the same wit/".into(),
             );
         }
@@ -379,7 +379,7 @@ impl<'a> Wirer<'a> {
             if shape.imports_host(surface) && !shape.exports_host(handler) {
                 self.problem(
                     "no-handler",
-                    Place::Component(component.name.to_string()),
+                    Location::Component(component.name.to_string()),
                     format!("{does} and does not export rialto:host/{handler}"),
                     format!("add `export rialto:host/{handler}@0.1.0;` to its world"),
                 );
@@ -388,13 +388,13 @@ impl<'a> Wirer<'a> {
         match (shape.exports_host("http-handler"), &component.listener) {
             (true, None) => self.problem(
                 "no-listener",
-                Place::Component(component.name.to_string()),
+                Location::Component(component.name.to_string()),
                 "serves HTTP and has no listener".into(),
                 "name one of rialto.toml's listeners with `listener = \"…\"`".into(),
             ),
             (false, Some(listener)) => self.problem(
                 "no-http",
-                Place::Listener(component.name.to_string()),
+                Location::Listener(component.name.to_string()),
                 format!("has the listener `{listener}` and serves no HTTP"),
                 "leave `listener` out, or export rialto:host/http-handler@0.1.0".into(),
             ),
@@ -407,7 +407,7 @@ impl<'a> Wirer<'a> {
         if !shape.exports.iter().any(|i| is_rule(&i)) {
             self.problem(
                 "no-rule",
-                Place::Component(component.name.to_string()),
+                Location::Component(component.name.to_string()),
                 "is no rule: it does not export rialto:rules/rule".into(),
                 "build it against one of the worlds of wit/rules".into(),
             );
@@ -425,13 +425,13 @@ impl<'a> Wirer<'a> {
             }
         }
         for (at, bound) in self.spec.steps.iter().enumerate() {
-            let place = || self.spec.bound(at);
+            let binding = || self.spec.bound(at);
             let Some((asker, check)) = asked.get(&*bound.step) else {
                 let known: Vec<&str> = asked.keys().map(String::as_str).collect();
                 let help = format!("the contexts of this scheme ask {}", known.join(", "));
                 self.problem(
                     "step-unasked",
-                    Place::Bound(place(), Part::Step),
+                    Location::Bound(binding(), Part::Step),
                     "is asked by no context".into(),
                     help,
                 );
@@ -443,7 +443,7 @@ impl<'a> Wirer<'a> {
                 let what = "there is no such rule".to_owned();
                 self.problem(
                     "rule-unknown",
-                    Place::Bound(place(), Part::Rule),
+                    Location::Bound(binding(), Part::Rule),
                     what,
                     "add it under [rules]".into(),
                 );
@@ -454,7 +454,7 @@ impl<'a> Wirer<'a> {
             match export.and_then(|e| e.function(CHECK_FUNCTION)) {
                 None => self.problem(
                     "rule-elsewhere",
-                    Place::Bound(place(), Part::Rule),
+                    Location::Bound(binding(), Part::Rule),
                     "does not serve this step".to_owned(),
                     format!("a rule for it exports rialto:rules/{}", bound.step),
                 ),
@@ -468,7 +468,7 @@ impl<'a> Wirer<'a> {
                     );
                     self.problem(
                         "types-differ",
-                        Place::Bound(place(), Part::Rule),
+                        Location::Bound(binding(), Part::Rule),
                         what,
                         "build both against the same wit/".into(),
                     );
@@ -501,7 +501,7 @@ impl<'a> Wirer<'a> {
             names.push(&component.name);
             self.problem(
                 "circle",
-                Place::Component(component.name.to_string()),
+                Location::Component(component.name.to_string()),
                 format!("calls itself in a circle: {}", names.join(" → ")),
                 "let one of them publish an event instead of calling".into(),
             );

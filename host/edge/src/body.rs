@@ -1,10 +1,10 @@
-//! A request's body: read within bounds of bytes and of time, each body's own, that of all bodies of one
-//! peer, and that of all bodies together; and what happens to the rest of one that nobody wants.
+//! Reads the bodies of requests within bounds of time and of bytes: of each body, of all bodies of one peer,
+//! and of all bodies together.
 //!
-//! A connection that is closed with unread bytes is reset, and a client that is still sending may
-//! then never see its answer. So the rest of an unwanted body is read and thrown away: a short rest
-//! before the answer, which keeps the connection; a longer one behind the answer, which says that
-//! the connection closes, and only so much and so long of it.
+//! The rest of a body that is not wanted is read and thrown away. A connection that is closed with unread
+//! bytes is reset, and a client that is still sending may then never see its answer. A short rest is read
+//! before the answer, and the connection stays open. A longer rest is read after the answer, up to a bound,
+//! and the answer says that the connection closes.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -60,26 +60,26 @@ impl Memory {
         self.bytes_max - self.all.available_permits()
     }
 
-    /// Room for so many bytes of this peer; none if there is not so much.
+    /// Reserve this many bytes for a body of this peer. None if that is more than is left.
     #[must_use]
-    pub fn take(&self, peer: IpAddr, bytes: usize) -> Option<Room> {
+    pub fn take(&self, peer: IpAddr, bytes: usize) -> Option<MemoryPermit> {
         let count = u32::try_from(bytes).ok()?;
         let share = self.peers.take(peer, bytes)?;
         let permit = self.all.clone().try_acquire_many_owned(count).ok()?;
-        Some(Room(Some((permit, share))))
+        Some(MemoryPermit(Some((permit, share))))
     }
 }
 
-/// What a body takes of the bound of all bodies, until this is dropped.
+/// The bytes that a body has reserved, until this is dropped.
 #[derive(Debug, Default)]
-pub struct Room(Option<(OwnedSemaphorePermit, Share)>);
+pub struct MemoryPermit(Option<(OwnedSemaphorePermit, Share)>);
 
-impl Room {
-    /// Have this one of the same peer too.
+impl MemoryPermit {
+    /// Add another reservation of the same peer.
     pub fn add(&mut self, more: Self) {
         match (&mut self.0, more.0) {
-            (Some((room, share)), Some((more, its))) => {
-                room.merge(more);
+            (Some((permit, share)), Some((more, its))) => {
+                permit.merge(more);
                 share.merge(its);
             }
             (none @ None, more) => *none = more,
@@ -88,22 +88,22 @@ impl Room {
     }
 }
 
-/// A body that was read.
+/// A body that was read, with its reservation.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct ReadBody {
     /// The body.
     pub bytes: Vec<u8>,
-    /// Its room.
-    pub room: Room,
+    /// Its reservation of memory.
+    pub permit: MemoryPermit,
 }
 
-impl Held {
-    /// Add some bytes of this peer; false if there is no room for them.
+impl ReadBody {
+    /// Add some bytes of this peer; false if there is no memory for them.
     fn add(&mut self, memory: &Memory, peer: IpAddr, bytes: &[u8]) -> bool {
         let Some(more) = memory.take(peer, bytes.len()) else {
             return false;
         };
-        self.room.add(more);
+        self.permit.add(more);
         self.bytes.extend_from_slice(bytes);
         true
     }
@@ -150,9 +150,9 @@ impl Inbound {
         bytes_max: usize,
         memory: &Memory,
         within: Duration,
-    ) -> Result<Held, Violation> {
+    ) -> Result<ReadBody, Violation> {
         let reading = timeout(within, async {
-            let mut held = Held::default();
+            let mut body = ReadBody::default();
             while let Some(frame) = self.incoming.frame().await {
                 let frame = match frame {
                     Ok(frame) => frame,
@@ -167,16 +167,16 @@ impl Inbound {
                 let Ok(data) = frame.into_data() else {
                     continue;
                 };
-                if data.len() > bytes_max - held.bytes.len() {
+                if data.len() > bytes_max - body.bytes.len() {
                     return Err(too_large(bytes_max));
                 }
-                if !held.add(memory, self.peer, &data) {
+                if !body.add(memory, self.peer, &data) {
                     let detail = "the host has no room for more bodies now; try again";
                     return Err(violation(ViolationKind::Overloaded, "", detail.to_owned()));
                 }
             }
             self.ended = true;
-            Ok(held)
+            Ok(body)
         });
         reading
             .await

@@ -2,12 +2,12 @@
 //! ([`rialto_openapi`]), and what fits becomes a turn. Outbound: requests that are on disk are delivered with
 //! retries. Only the operators' own API, in `rialto`, is served elsewhere.
 
+mod answer_tracking;
 pub mod api;
 pub mod body;
 pub mod contained;
 mod documents;
 pub mod exporter;
-mod handed;
 pub mod outbound;
 pub mod pace;
 mod page;
@@ -19,9 +19,9 @@ pub mod spans;
 mod violation;
 
 pub use api::{Api, Served};
-pub use body::{Memory, Room};
+pub use body::{Memory, MemoryPermit};
 pub use exporter::Exporter;
-pub use outbound::{BreakerPolicy, Outbound, OutboundLimits, Standing};
+pub use outbound::{BreakerPolicy, DestinationStatus, Outbound, OutboundLimits};
 pub use pace::{Pace, Paced};
 pub use peers::PeerAddress;
 pub use refusals::{Refusals, Refused};

@@ -15,8 +15,8 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::answer_tracking::{TrackedBody, TrackedStream, UnwrittenAnswers};
 use crate::contained;
-use crate::handed::{Handed, Taken, Telling};
 use crate::pace::{Pace, Paced};
 use crate::peers::{Client, Peer, PeerAddress, Peers};
 
@@ -94,13 +94,13 @@ impl Listener {
         while let Some((stream, admitted)) = accepting.next(&mut stop).await {
             let answer = answer.clone();
             let (client, peer) = (admitted.client(), PeerAddress(admitted.address()));
-            let taken = Taken::default();
-            let stream = Telling::new(stream, taken.clone());
+            let unwritten = UnwrittenAnswers::default();
+            let stream = TrackedStream::new(stream, unwritten.clone());
             let service = service_fn(move |mut request: Request<Incoming>| {
                 request.extensions_mut().insert(client.clone());
                 request.extensions_mut().insert(peer);
-                let (answered, taken) = (answer(request), taken.clone());
-                async move { Ok::<_, Infallible>(Handed::of(answered.await, taken)) }
+                let (answered, taken) = (answer(request), unwritten.clone());
+                async move { Ok::<_, Infallible>(TrackedBody::of(answered.await, taken)) }
             });
             let connection = http.serve_connection(TokioIo::new(stream), service);
             let connection = graceful.watch(connection);

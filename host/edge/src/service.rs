@@ -16,7 +16,7 @@ use rialto_components::Runtime;
 use rialto_components::headers::is_the_hosts;
 use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
-use rialto_components::runtime::{Argument, Moved};
+use rialto_components::runtime::{Argument, ReleaseChanged};
 use rialto_engine::{Asker, Engine, Failure, Trace, fatal};
 use rialto_openapi::{Head, head, validate};
 use rialto_telemetry::metrics::RequestLabels;
@@ -24,10 +24,10 @@ use rialto_telemetry::{Metrics, Spans};
 use tokio::sync::{Semaphore, oneshot};
 use tracing::Instrument as _;
 
+use crate::answer_tracking::AnswerGuard;
 use crate::api::{Api, Served};
-use crate::body::{Inbound, Memory, Room, too_large};
+use crate::body::{Inbound, Memory, MemoryPermit, too_large};
 use crate::documents;
-use crate::handed::Awaited;
 use crate::pace::Pace;
 use crate::peers::{Client, PeerAddress};
 use crate::refusals::{Refusals, Refused, is_of_the_request};
@@ -60,7 +60,7 @@ pub struct ServiceLimits {
     pub body_bytes_max: usize,
     /// Header bytes that are taken, whatever a document says.
     pub header_bytes_max: usize,
-    /// Room for all bodies that are being read or handled.
+    /// The memory for all bodies that are being read or handled.
     pub bodies: Memory,
     /// How slowly a client may send a body.
     pub pace: Pace,
@@ -184,12 +184,12 @@ impl Service {
         let span = self.spans.as_ref();
         let span = span.map(|spans| Open::inbound(spans, &head.headers));
         let (operation, response) = match self.request(&api, served, head, body).await {
-            Ok((mut request, room)) => {
+            Ok((mut request, permit)) => {
                 request.caller = caller;
                 let id = request.operation_id.clone();
                 let trace = span.as_ref().map(|span| span.trace);
                 let trace = trace.unwrap_or_else(|| trace_of(&head.headers));
-                (id, self.turn(&api, head, request, room, trace).await)
+                (id, self.turn(&api, head, request, permit, trace).await)
             }
             Err(violation) => {
                 let response = self.refuse(served, head, violation).await;
@@ -218,17 +218,17 @@ impl Service {
         served: &Served,
         head: &Parts,
         body: &mut Inbound,
-    ) -> Result<(wit::Request, Room), wit::Violation> {
+    ) -> Result<(wit::Request, MemoryPermit), wit::Violation> {
         let limits = &self.limits;
         let body_bytes_max = served.document.body_bytes_max.min(limits.body_bytes_max);
         body.announced(body_bytes_max)?;
         let judged = self.judge(api, served, head)?;
         self.may_begin(&judged)?;
-        let held = body
+        let read = body
             .read(body_bytes_max, &limits.bodies, limits.timeout)
             .await?;
         let json_started = Instant::now();
-        let body = validate::body(&judged.operation, &held.bytes);
+        let body = validate::body(&judged.operation, &read.bytes);
         let took = u64::try_from(json_started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.metrics.json_nanoseconds.inc_by(took);
         let request = wit::Request {
@@ -241,7 +241,7 @@ impl Service {
             body: body.map_err(found)?,
             caller: None,
         };
-        Ok((request, held.room))
+        Ok((request, read.permit))
     }
 
     fn judge(&self, api: &Api, served: &Served, parts: &Parts) -> Result<Head, wit::Violation> {
@@ -269,23 +269,23 @@ impl Service {
         api: &Arc<Api>,
         head: &Parts,
         request: wit::Request,
-        room: Room,
+        permit: MemoryPermit,
         trace: Trace,
     ) -> Response<Full<Bytes>> {
         let until = Instant::now() + self.limits.timeout;
-        let (mut api, mut request, mut room) = (api.clone(), Arc::new(request), room);
+        let (mut api, mut request, mut permit) = (api.clone(), Arc::new(request), permit);
         for _ in 0..RELEASES_MET_MAX {
             let Some((served, _)) = api.find(head.uri.path()) else {
                 return plain(StatusCode::NOT_FOUND, "nothing is served here");
             };
             let within = until.saturating_duration_since(Instant::now());
             let judged = (served, api.release);
-            room = match self
-                .turn_on(judged, head, &request, room, trace, within)
+            permit = match self
+                .turn_on(judged, head, &request, permit, trace, within)
                 .await
             {
-                Turned::Answered(response) => return response,
-                Turned::Moved(room) => room,
+                TurnResult::Answered(response) => return response,
+                TurnResult::ReleaseChanged(permit) => permit,
             };
             api = self.api_of_current().await;
             let Some((served, _)) = api.find(head.uri.path()) else {
@@ -341,10 +341,10 @@ impl Service {
         (served, release): (&Served, u64),
         head: &Parts,
         request: &Arc<wit::Request>,
-        room: Room,
+        permit: MemoryPermit,
         trace: Trace,
         within: Duration,
-    ) -> Turned {
+    ) -> TurnResult {
         let label = format!("{} {}", request.method, request.path);
         let (sender, receiver) = oneshot::channel();
         let submitted = self.engine.submit_answered(
@@ -358,17 +358,19 @@ impl Service {
             trace,
             Box::new(move |outcome| {
                 // The turn has held the body, also when nobody waited for its answer any more.
-                let _ = sender.send((outcome, room));
+                let _ = sender.send((outcome, permit));
             }),
         );
         let Ok(answering) = submitted else {
-            return Turned::Answered(self.overloaded(served, head).await);
+            return TurnResult::Answered(self.overloaded(served, head).await);
         };
         let ended = tokio::time::timeout(within + END_WITHIN, receiver).await;
         let mut response = match ended {
-            Ok(Ok((Ok(reply), room))) => match reply.downcast::<wit::Response>() {
+            Ok(Ok((Ok(reply), permit))) => match reply.downcast::<wit::Response>() {
                 Ok(response) => answered(*response),
-                Err(other) if other.is::<Moved>() => return Turned::Moved(room),
+                Err(other) if other.is::<ReleaseChanged>() => {
+                    return TurnResult::ReleaseChanged(permit);
+                }
                 Err(_) => self.internal(served, head).await,
             },
             Ok(Ok((
@@ -384,8 +386,10 @@ impl Service {
             Ok(Ok((Err(Failure::Handler { .. }), _)) | Err(_)) => self.internal(served, head).await,
         };
         // What the request causes to be sent leaves after this answer.
-        response.extensions_mut().insert(Awaited::new(answering));
-        Turned::Answered(response)
+        response
+            .extensions_mut()
+            .insert(AnswerGuard::new(answering));
+        TurnResult::Answered(response)
     }
 
     async fn overloaded(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
@@ -488,11 +492,11 @@ fn asker(head: &Parts, request: &wit::Request, within: Duration) -> Asker {
 }
 
 /// What came of a request's turn.
-enum Turned {
+enum TurnResult {
     /// An answer.
     Answered(Response<Full<Bytes>>),
-    /// Nothing: another release is current than the one that judged it. Its body keeps its room.
-    Moved(Room),
+    /// Nothing: another release is current than the one that judged it. Its body keeps its permit.
+    ReleaseChanged(MemoryPermit),
 }
 
 /// The operation that a refused request is of; empty if it is of none.

@@ -1,5 +1,5 @@
-//! The spans of requests: one for each request and each call from the outside, one for each request to the
-//! outside with all its attempts. Where no spans are exported, nothing of this is made.
+//! The spans of requests: one for each request and each external call, one for each
+//! outbound request with all its attempts. Where no spans are exported, nothing of this is made.
 
 use std::time::{Instant, SystemTime};
 
@@ -40,7 +40,7 @@ pub struct Open<'s> {
 }
 
 impl<'s> Open<'s> {
-    /// A request from the outside: in the sender's trace, or in one of its own.
+    /// A request of a client: in the sender's trace, or in one of its own.
     pub fn inbound(spans: &'s Spans, headers: &HeaderMap) -> Self {
         let mut cause = begun_by(headers);
         // The sender's flag says what the sender records.
@@ -48,7 +48,7 @@ impl<'s> Open<'s> {
         Self::begin(spans, cause)
     }
 
-    /// A request to the outside, if its trace is recorded.
+    /// An outbound request, if its trace is recorded.
     pub(crate) fn outbound(spans: &'s Spans, request: &OutboundRequest) -> Option<Self> {
         let cause = Trace::parse(&request.traceparent).filter(|trace| trace.sampled)?;
         Some(Self::begin(spans, cause))
@@ -87,7 +87,7 @@ impl<'s> Open<'s> {
         });
     }
 
-    /// The answer to a request from the outside. `route` is its path as the API has it.
+    /// The answer to a request of a client. `route` is its path as the API has it.
     pub(crate) fn answered(self, head: &http::request::Parts, route: Option<&str>, status: u16) {
         if !self.trace.sampled {
             return;
@@ -104,7 +104,7 @@ impl<'s> Open<'s> {
         self.end(name, Kind::Server, attributes, error);
     }
 
-    /// The end of a call from the outside: the service and the method of it, and gRPC's status.
+    /// The end of an external call: the service and the method of it, and gRPC's status.
     pub fn called(self, service: &str, method: &str, status: i32) {
         if !self.trace.sampled {
             return;
@@ -124,7 +124,7 @@ impl<'s> Open<'s> {
         self.end(name, Kind::Server, attributes, error);
     }
 
-    /// The end of a request to the outside.
+    /// The end of an outbound request.
     pub(crate) fn reported(self, request: &OutboundRequest, report: &Report) {
         let server = destination(&request.url);
         let (address, port) = address_and_port(server, &request.url);

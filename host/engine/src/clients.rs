@@ -16,9 +16,9 @@ use crate::queue::Job;
 const IDLE_CLIENTS_MAX: usize = 1_024;
 
 /// One request of a client, waiting or begun, for as long as it is there.
-pub(crate) struct Place(Arc<AtomicUsize>);
+pub(crate) struct ClientSlot(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for ClientSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -54,14 +54,14 @@ impl Clients {
         }
     }
 
-    /// A place among the requests of this client; none if it has its share.
-    pub fn place(&mut self, name: &Name, each_max: usize) -> Option<Place> {
+    /// A slot for one more request of this client; none if the client has its share.
+    pub fn slot(&mut self, name: &Name, each_max: usize) -> Option<ClientSlot> {
         let there = &self.client(name).there;
         if there.load(Ordering::Acquire) >= each_max {
             return None;
         }
         there.fetch_add(1, Ordering::AcqRel);
-        Some(Place(there.clone()))
+        Some(ClientSlot(there.clone()))
     }
 
     /// A request waits.
@@ -149,13 +149,13 @@ impl Clients {
         self.waiting
     }
 
-    /// The places in the order of arrival of those that wait.
+    /// The numbers, in the order of arrival, of the requests that wait.
     pub fn arrivals(&self) -> impl Iterator<Item = i64> {
         let all = self.all.values().flat_map(|client| &client.waiting);
         all.map(|job| job.arrival)
     }
 
-    /// Take the request with this place in the order of arrival.
+    /// Take the request with this number in the order of arrival.
     pub fn take(&mut self, arrival: i64) -> Option<Box<Job>> {
         for (name, client) in &mut self.all {
             let at = client.waiting.iter().position(|job| job.arrival == arrival);

@@ -145,7 +145,7 @@ impl Collections {
         names.collect()
     }
 
-    /// A turn that writes to the collection is about to get its place in the log.
+    /// A turn that writes to the collection is about to get its position in the log.
     pub fn written(&self, id: CollectionId) {
         let numbers = self.numbers.read();
         let Some(entry) = numbers.entry(id) else {

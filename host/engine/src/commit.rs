@@ -2,7 +2,7 @@
 //!
 //! A committer takes all turns that wait, in log order, merges them into one [`Group`] (the last
 //! write of each document, the deliveries that are still pending), writes it in one transaction,
-//! and only then lets the turns' outputs go: answers to requests, requests to the outside. The next
+//! and only then lets the turns' outputs go: answers to requests, outbound requests. The next
 //! group forms meanwhile. A group is written when no turn is running that could still join it, or
 //! when its first turn has waited for `commit_linger_us`.
 
@@ -47,7 +47,7 @@ pub(crate) type Answer = (Waiter, Reply);
 
 #[derive(Default)]
 struct State {
-    /// The place of the last executed turn.
+    /// The position of the last executed turn.
     last: Lsn,
     waiting: Vec<Executed>,
     answers: Vec<Answer>,
@@ -63,7 +63,7 @@ struct State {
     watches: BTreeMap<Lsn, usize>,
     /// What turns that are on disk have written since the oldest of these.
     remembered: VecDeque<Written>,
-    /// The last place of which something should be remembered and is not.
+    /// The last position of which something should be remembered and is not.
     forgotten: Lsn,
 }
 
@@ -80,7 +80,7 @@ impl State {
         let unwritten = (self.writing.len() + self.waiting.len()) as u64;
         assert!(
             self.last.0 == self.committed.0 + unwritten,
-            "the log's last place is {}, with {unwritten} turns behind {}, which is on disk",
+            "the log's last position is {}, with {unwritten} turns behind {}, which is on disk",
             self.last.0,
             self.committed.0
         );
@@ -124,7 +124,7 @@ impl State {
         let last = self.remembered.back().map_or(Lsn(0), |last| last.lsn);
         assert!(
             last <= self.committed,
-            "what place {} has written is remembered, and the log is on disk through place {}",
+            "what position {} has written is remembered, and the log is on disk through position {}",
             last.0,
             self.committed.0
         );
@@ -146,7 +146,7 @@ impl State {
             };
             assert!(
                 first.lsn >= self.forgotten,
-                "what place {} has written is forgotten after what place {} has",
+                "what position {} has written is forgotten after what position {} has",
                 first.lsn.0,
                 self.forgotten.0
             );
@@ -167,9 +167,9 @@ impl State {
 }
 
 /// What is in the log while it takes no other turn.
-pub(crate) struct Still<'a>(&'a State);
+pub(crate) struct LockedLog<'a>(&'a State);
 
-impl Still<'_> {
+impl LockedLog<'_> {
     /// Those of the scanned documents that a turn has written since they were scanned, and whether there
     /// may be more of them.
     pub fn written_since(&self, scans: &[Scanned]) -> (Vec<DocumentKey>, bool) {
@@ -178,7 +178,7 @@ impl Still<'_> {
 }
 
 /// Why the log did not take a turn.
-pub(crate) enum NotAppended {
+pub(crate) enum AppendError {
     /// It takes no more.
     Closed(Refused),
     /// What the turn saw is no longer so: it must run again. Who waits for it goes on waiting.
@@ -223,7 +223,7 @@ impl Log {
         log
     }
 
-    /// Give a turn its place that saw no documents: its failure, or an operator's decision.
+    /// Give a turn its position that saw no documents: its failure, or an operator's decision.
     pub fn append(
         &self,
         turn: Executed,
@@ -232,12 +232,12 @@ impl Log {
     ) -> Result<Lsn, Refused> {
         match self.append_if(turn, answer, now_us, |_| None) {
             Ok(lsn) => Ok(lsn),
-            Err(NotAppended::Closed(refused)) => Err(refused),
-            Err(NotAppended::Outdated(_, answer)) => Err(Refused(answer)),
+            Err(AppendError::Closed(refused)) => Err(refused),
+            Err(AppendError::Outdated(_, answer)) => Err(Refused(answer)),
         }
     }
 
-    /// Give an executed turn its place, unless something is in its way.
+    /// Give an executed turn its position, unless something is in its way.
     ///
     /// `in_the_way` looks while the log takes no other turn: this makes the log's order the one in which
     /// turns happened. What a turn writes it holds from before it comes here until it has written it, so
@@ -247,14 +247,14 @@ impl Log {
         turn: Executed,
         answer: Option<Answer>,
         now_us: u64,
-        in_the_way: impl FnOnce(&Still<'_>) -> Option<Conflict>,
-    ) -> Result<Lsn, NotAppended> {
+        in_the_way: impl FnOnce(&LockedLog<'_>) -> Option<Conflict>,
+    ) -> Result<Lsn, AppendError> {
         let mut state = self.state.lock();
         if state.closed {
-            return Err(NotAppended::Closed(Refused(answer)));
+            return Err(AppendError::Closed(Refused(answer)));
         }
-        if let Some(conflict) = in_the_way(&Still(&state)) {
-            return Err(NotAppended::Outdated(conflict, answer));
+        if let Some(conflict) = in_the_way(&LockedLog(&state)) {
+            return Err(AppendError::Outdated(conflict, answer));
         }
         state.assert_order();
         state.last = Lsn(state.last.0 + 1);
@@ -279,12 +279,12 @@ impl Log {
     }
 
     /// Look at the log while it takes no turn.
-    pub fn look<T>(&self, look: impl FnOnce(&Still<'_>) -> T) -> T {
-        look(&Still(&self.state.lock()))
+    pub fn look<T>(&self, look: impl FnOnce(&LockedLog<'_>) -> T) -> T {
+        look(&LockedLog(&self.state.lock()))
     }
 
     /// Somebody begins to scan: from now on what is written is remembered until `unwatch`. Answers the
-    /// last place that is taken.
+    /// last position that is taken.
     pub fn watch(&self) -> Lsn {
         let mut state = self.state.lock();
         let last = state.last;
@@ -292,11 +292,11 @@ impl Log {
         last
     }
 
-    /// Somebody who began to scan at this place has ended.
+    /// Somebody who began to scan at this position has ended.
     pub fn unwatch(&self, since: Lsn) {
         let mut state = self.state.lock();
         let Some(count) = state.watches.get_mut(&since) else {
-            panic!("a scan that began at place {} ends twice", since.0);
+            panic!("a scan that began at position {} ends twice", since.0);
         };
         *count -= 1;
         if *count == 0 {
@@ -329,7 +329,7 @@ impl Log {
         state.waiting.len() + state.writing.len()
     }
 
-    /// The place of the last executed turn.
+    /// The position of the last executed turn.
     pub fn last(&self) -> Lsn {
         self.state.lock().last
     }
@@ -386,12 +386,12 @@ impl Log {
         let last = state.committed.0 + state.writing.len() as u64;
         assert!(
             lsn.0 == last,
-            "a group through place {} is on disk, and it was to go through {last}",
+            "a group through position {} is on disk, and it was to go through {last}",
             lsn.0
         );
         assert!(
             lsn > state.committed,
-            "a group through place {} is on disk, and so was the log through place {}",
+            "a group through position {} is on disk, and so was the log through position {}",
             lsn.0,
             state.committed.0
         );
@@ -418,7 +418,7 @@ impl Log {
         answers.into_iter().map(|a| Refused(Some(a))).collect()
     }
 
-    /// The last place that is taken, and the newest write that is not on disk of each document that
+    /// The last position that is taken, and the newest write that is not on disk of each document that
     /// `pick` picks.
     pub fn uncommitted_writes(
         &self,
@@ -460,7 +460,7 @@ pub(crate) fn group(batch: &Batch) -> Group {
 
     assert!(
         group.turns > 0 && group.lsn.0 >= group.turns as u64,
-        "a group of {} turns ends at place {}",
+        "a group of {} turns ends at position {}",
         group.turns,
         group.lsn.0
     );
@@ -566,7 +566,7 @@ pub(crate) fn group(batch: &Batch) -> Group {
         let id = letter.delivery.id;
         assert!(
             !group.dead_letters_removed.contains(&id),
-            "delivery {id} is parked and settled in one group"
+            "delivery {id} is parked and decided about in one group"
         );
     }
     for (key, change) in reminders {

@@ -5,7 +5,7 @@
 //! - A turn holds a document from its first write (or `read_for_update`) until it has been executed.
 //! - A plain read holds nothing; it notes the version, and the turn is executed only if that is
 //!   still the newest version and no other turn holds the document. This is looked at while the log
-//!   gives the turn its place and nobody else one ([`Log::append_if`](crate::commit)): so each turn
+//!   gives the turn its position and nobody else one ([`Log::append_if`](crate::commit)): so each turn
 //!   has seen just what the turns before it in the log have left.
 //! - A turn that meets a held document looks again for some microseconds, then ends, leaving
 //!   nothing. It runs again once it holds every document that it is known to have wanted, taken in
@@ -42,7 +42,7 @@ struct CellState {
 }
 
 /// A document as a turn sees it.
-pub(crate) struct Sight {
+pub(crate) struct DocumentView {
     /// How often it has been written.
     pub version: u64,
     /// Its body; none if there is no such document.
@@ -93,14 +93,14 @@ impl Cell {
     /// Whether this version is still the newest, and no turn holds the document.
     ///
     /// A turn that is before the asking one in the log has held the documents that it wrote from before
-    /// it got its place. So whoever asks while the log is locked sees that it holds them still, or
+    /// it got its position. So whoever asks while the log is locked sees that it holds them still, or
     /// what it has written.
     pub fn is_still(&self, version: u64) -> bool {
         self.stamp.load(Ordering::Acquire) == version << 1
     }
 
     /// The document, unless another turn holds it. The turn holds it from now on if it wants to.
-    pub fn look(&self, turn: TurnId, hold: bool) -> Option<Sight> {
+    pub fn look(&self, turn: TurnId, hold: bool) -> Option<DocumentView> {
         let mut state = self.state.lock();
         assert!(
             state.loaded,
@@ -122,7 +122,7 @@ impl Cell {
             self.key,
             state.owner
         );
-        Some(Sight {
+        Some(DocumentView {
             version: state.version,
             body: state.body.clone(),
             held,
@@ -154,7 +154,7 @@ impl Cell {
         }
         let next = state.waiters.pop_front();
         if let Some(job) = &next {
-            let wanted = job.footprint.get(job.held).map(|cell| &cell.key);
+            let wanted = job.lock_set.get(job.locks_held).map(|cell| &cell.key);
             assert!(
                 wanted == Some(&self.key),
                 "turn {} queued for document {:?} and wants {wanted:?}",
@@ -190,7 +190,7 @@ impl Cell {
         );
         assert!(
             state.lsn < lsn,
-            "place {} in the log writes document {:?} of collection {} that place {} wrote before",
+            "position {} in the log writes document {:?} of collection {} that position {} wrote before",
             lsn.0,
             self.key.id,
             self.key.collection.0,

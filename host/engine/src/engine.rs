@@ -14,25 +14,25 @@ use crate::collections::Collections;
 use crate::commit::Log;
 use crate::documents::Documents;
 use crate::fatal::{self, Critical, OnFatal};
-use crate::footprint::release_all;
 use crate::history::Kind;
 use crate::ids::{Name, TurnId};
 use crate::limits::Limits;
+use crate::lock_set::release_all;
 use crate::network::{Network, OutboundRequest};
 use crate::operate::Counters;
 use crate::origin::Origin;
-use crate::outlets::Outlets;
+use crate::outbound_queues::OutboundQueues;
 use crate::pending::Pending;
+use crate::poison::PoisonCandidates;
 use crate::queue::{Bounds, Job, Offered, Queue};
 use crate::reminders::Reminders;
 use crate::spans::Spans;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace, Waiter};
 use crate::store::{Store, StoreError, StoredReminder};
-use crate::suspects::Suspects;
 use crate::sync::{AtomicU64, Mutex};
 use crate::time::{Clock, Entropy, Timestamp};
 use crate::turn::Turn;
-use crate::waiting::Room;
+use crate::waiting::WaitingDeliveries;
 
 /// Ids are below this: a store may keep them as signed numbers.
 const IDS_END: u64 = i64::MAX as u64;
@@ -45,7 +45,7 @@ type Asked = (Name, Name, Arc<dyn std::any::Any + Send + Sync>);
 pub struct Environment {
     /// Where turns become durable.
     pub store: Arc<dyn Store>,
-    /// What carries requests to the outside.
+    /// What carries outbound requests.
     pub network: Arc<dyn Network>,
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -89,18 +89,18 @@ pub(crate) struct Shared {
     pub pending: Pending,
     pub queue: Queue,
     /// Deliveries that wait.
-    pub room: Room,
+    pub waiting: WaitingDeliveries,
     pub log: Log,
     pub next_id: AtomicU64,
     /// Ids below this one are from before this start.
     pub first_id: u64,
-    pub outlets: Outlets,
+    pub outbound_queues: OutboundQueues,
     /// What waits for answers to leave.
     pub answers: Answers,
     pub counters: Counters,
-    /// Dead letters that are being settled, by the delivery's id.
-    pub settling: Mutex<HashSet<u64>>,
-    pub suspects: Mutex<Suspects>,
+    /// Dead letters about which a decision is being written, by the delivery's id.
+    pub deciding: Mutex<HashSet<u64>>,
+    pub poison_candidates: Mutex<PoisonCandidates>,
     pub failed: OnceLock<StoreError>,
     /// What is done when a thread has panicked; without it the process ends.
     pub on_fatal: OnceLock<OnFatal>,
@@ -163,7 +163,7 @@ impl Engine {
         let store = &environment.store;
         let recovered = store.recover()?;
         let overdue = store.count_overdue(environment.clock.now())?;
-        let suspect = store.suspect()?;
+        let poison_candidate = store.poison_candidate()?;
         let mut reminders = Reminders::default();
         for reminder in recovered.reminders {
             reminders.set(Arc::new(reminder));
@@ -188,19 +188,19 @@ impl Engine {
             environment,
             documents: Documents::new(limits.cache_bytes_max),
             queue: Queue::new(begun_max, &limits.client_weights),
-            outlets: Outlets::new(&limits),
+            outbound_queues: OutboundQueues::new(&limits),
             answers: Answers::new(limits.requests_waiting_max),
             limits,
             collections: Collections::recovered(recovered.collections),
             reminders: Mutex::new(reminders),
             pending,
-            room: Room::default(),
+            waiting: WaitingDeliveries::default(),
             log: Log::recovered(recovered.lsn),
             next_id: AtomicU64::new(first_id),
             first_id,
             counters: Counters::default(),
-            settling: Mutex::default(),
-            suspects: Mutex::default(),
+            deciding: Mutex::default(),
+            poison_candidates: Mutex::default(),
             failed: OnceLock::new(),
             on_fatal: OnceLock::new(),
             handler,
@@ -209,7 +209,7 @@ impl Engine {
             deliveries: recovered.deliveries,
             outbound: recovered.outbound,
             overdue,
-            suspect,
+            poison_candidate,
         };
         Ok((Self { shared }, recovery))
     }
@@ -224,18 +224,21 @@ impl Engine {
     /// reminders fire with the next `fire_due`.
     pub fn resume(&self, recovery: Recovery) {
         let mut deliveries = recovery.deliveries;
-        let starts_max = self.shared.limits.starts_max;
-        let suspects = recovery.overdue.into_iter();
-        let suspects = suspects.filter(|(_, _, starts)| *starts > starts_max);
-        deliveries.extend(suspects.filter_map(|(component, id, starts)| {
+        let redeliveries_max = self.shared.limits.redeliveries_max;
+        let candidates = recovery.overdue.into_iter();
+        let candidates = candidates.filter(|(_, _, redeliveries)| *redeliveries > redeliveries_max);
+        deliveries.extend(candidates.filter_map(|(component, id, redeliveries)| {
             let reminder = self.shared.reminders.lock().take(&component, &id)?;
-            if self.hold_back(&reminder) {
+            if self.block_reminder(&reminder) {
                 return None;
             }
             let delivery = reminder_delivery(&self.shared, &reminder);
-            Some(Delivery { starts, ..delivery })
+            Some(Delivery {
+                redeliveries,
+                ..delivery
+            })
         }));
-        self.resume_deliveries(deliveries, recovery.suspect);
+        self.resume_deliveries(deliveries, recovery.poison_candidate);
         for request in recovery.outbound {
             self.send_out(Arc::new(request));
         }
@@ -334,7 +337,7 @@ impl Engine {
         };
         match queue.offer(origin, bounds, turn, stimulus, expires_us, waiter) {
             Offered::Taken => {}
-            Offered::Instead(mut job) => {
+            Offered::Displaced(mut job) => {
                 refused();
                 if let Some(waiter) = job.waiter.take() {
                     waiter(Err(Failure::Refused));
@@ -378,10 +381,10 @@ impl Engine {
         }
     }
 
-    /// Run one ready turn, the one at `place` in the order in which they became ready. Answers whether there
+    /// Run one ready turn, the `nth` in the order in which they became ready. Answers whether there
     /// was one.
-    pub fn run(&self, place: usize) -> bool {
-        self.run_taken(self.shared.queue.take(place))
+    pub fn run(&self, nth: usize) -> bool {
+        self.run_taken(self.shared.queue.take(nth))
     }
 
     /// Run the ready turn that a worker would. Answers whether there was one.
@@ -423,7 +426,7 @@ impl Engine {
         let room = shared.queue.room();
         let fired = shared.reminders.lock().fire(until, room);
         for reminder in fired {
-            if !self.hold_back(&reminder) {
+            if !self.block_reminder(&reminder) {
                 self.enqueue_delivery(Arc::new(reminder_delivery(shared, &reminder)));
             }
         }
@@ -431,7 +434,7 @@ impl Engine {
             self.send_out(request);
         }
         self.release_waiting();
-        if shared.outlets.read_again_us().is_some() {
+        if shared.outbound_queues.read_again_us().is_some() {
             self.send_more();
         }
     }
@@ -442,8 +445,8 @@ impl Engine {
         let clock = &shared.environment.clock;
         let now_us = clock.monotonic_us();
         let waiting = [
-            shared.room.next_due_us(),
-            shared.outlets.read_again_us(),
+            shared.waiting.next_due_us(),
+            shared.outbound_queues.read_again_us(),
             shared.answers.next_due_us(),
         ];
         let waiting = waiting.into_iter().flatten().min();
@@ -458,8 +461,8 @@ impl Engine {
         let shared = &self.shared;
         let now_us = shared.environment.clock.monotonic_us();
         let in_memory_max = shared.limits.deliveries_waiting_in_memory_max;
-        shared.room.trim(in_memory_max, shared.log.committed());
-        let mut released = shared.room.release(now_us, shared.queue.room());
+        shared.waiting.trim(in_memory_max, shared.log.committed());
+        let mut released = shared.waiting.release(now_us, shared.queue.room());
         let on_disk = released.iter().filter(|r| r.waiting.delivery.is_none());
         let ids: Vec<u64> = on_disk.map(|released| released.id).collect();
         let mut read = HashMap::new();
@@ -468,7 +471,7 @@ impl Engine {
                 Ok(deliveries) => read.extend(deliveries.into_iter().map(|d| (d.id, d))),
                 Err(error) => {
                     tracing::error!(%error, deliveries = ids.len(), "deliveries that wait on disk could not be read back; the store is asked again in a moment");
-                    return shared.room.put_back(released, now_us, &shared.limits);
+                    return shared.waiting.put_back(released, now_us, &shared.limits);
                 }
             }
         }
@@ -538,10 +541,10 @@ pub struct Asker {
 pub struct Recovery {
     deliveries: Vec<Delivery>,
     outbound: Vec<OutboundRequest>,
-    /// Reminders that are due: component, id, and in how many starts they were.
+    /// Reminders that are due: component, id, and redelivery count.
     overdue: Vec<(Name, Name, u32)>,
-    /// What ran when the host ended, if it was suspected of ending it.
-    suspect: Option<String>,
+    /// The name of the poison candidate that ran when the host ended.
+    poison_candidate: Option<String>,
 }
 
 impl Recovery {
@@ -567,7 +570,7 @@ fn reminder_delivery(shared: &Shared, reminder: &Arc<StoredReminder>) -> Deliver
         trace: shared.begun(reminder.trace),
         subjects: reminder.subjects.clone(),
         hops: 0,
-        starts: 0,
+        redeliveries: 0,
         origin: Origin::default(),
     }
 }

@@ -2,7 +2,7 @@
 //! a line in the history.
 //!
 //! A delivery is parked when it has failed too often or for too long, and without being tried when it comes
-//! too far down a chain of events, or when it seems to end the process (see `suspects`). While its
+//! too far down a chain of events, or when it seems to end the process (see `poison`). While its
 //! subscriber as a whole is paused (see `subscriber`) it is not parked: it waits.
 
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use std::sync::atomic::Ordering;
 
 use crate::commit::Executed;
 use crate::engine::{Engine, Shared};
-use crate::footprint::release_all;
 use crate::history::Ended;
 use crate::ids::Lsn;
+use crate::lock_set::release_all;
 use crate::origin::Origin;
 use crate::queue::Job;
-use crate::standing::{handled_reminder, is_current, is_reminder};
+use crate::reminder_check::{handled_reminder, is_current, is_reminder};
 use crate::stimulus::{Cause, Delivery, Failure, Stimulus};
 use crate::store::DeadLetter;
-use crate::subscriber::{Fallen, Waiting};
+use crate::subscriber::{FailureEffect, Waiting};
 use crate::time::Timestamp;
 use crate::turn::Turn;
 
@@ -57,25 +57,27 @@ impl Engine {
         let shared = &self.shared;
         let limits = &shared.limits;
         let clock = &shared.environment.clock;
-        let fallen = match failure {
+        let effect = match failure {
             Failure::Handler { reason, .. } => {
                 let now = (clock.now(), now_us);
                 let first_us = job.failing_since_us;
-                shared.room.failed(delivery, first_us, reason, now, limits)
+                shared
+                    .waiting
+                    .failed(delivery, first_us, reason, now, limits)
             }
             // Not the subscriber's fault.
             _ => shared
-                .room
-                .told_nothing(&delivery.component, delivery.id, now_us),
+                .waiting
+                .inconclusive(&delivery.component, delivery.id, now_us),
         };
-        match fallen {
-            Fallen::No => {
+        match effect {
+            FailureEffect::None => {
                 let failing_us = now_us.saturating_sub(job.failing_since_us);
                 job.attempts >= limits.attempts_max
                     || failing_us >= limits.retry_for_ms.saturating_mul(1_000)
             }
-            Fallen::Before => false,
-            Fallen::Now { subjects, senders } => {
+            FailureEffect::AlreadyPaused => false,
+            FailureEffect::Paused { subjects, senders } => {
                 shared.counters.pauses.fetch_add(1, Ordering::Relaxed);
                 tracing::error!(
                     component = %delivery.component, subjects, senders, error = %failure,
@@ -90,7 +92,7 @@ impl Engine {
     /// A delivery has had its effect: its component is well.
     pub(crate) fn succeeded(&self, delivery: &Delivery) {
         let now_us = self.shared.environment.clock.monotonic_us();
-        let ended = self.shared.room.succeeded(&delivery.component, now_us);
+        let ended = self.shared.waiting.succeeded(&delivery.component, now_us);
         if let Some((paused_us, kept)) = ended {
             tracing::warn!(
                 component = %delivery.component, seconds = paused_us / 1_000_000, kept,
@@ -100,10 +102,10 @@ impl Engine {
     }
 
     /// A delivery is over and says nothing of its subscriber.
-    pub(crate) fn told_nothing(&self, delivery: &Delivery) {
+    pub(crate) fn inconclusive(&self, delivery: &Delivery) {
         let now_us = self.shared.environment.clock.monotonic_us();
-        let room = &self.shared.room;
-        room.told_nothing(&delivery.component, delivery.id, now_us);
+        let waiting = &self.shared.waiting;
+        waiting.inconclusive(&delivery.component, delivery.id, now_us);
     }
 
     /// Have a delivery wait until its subscriber is well, if it is to. Else the job is given back.
@@ -112,10 +114,10 @@ impl Engine {
         let Stimulus::Delivery(delivery) = &job.stimulus else {
             return Some(job);
         };
-        // A suspect is tried whatever its subscriber does: the next one waits for it.
+        // A poison candidate is tried although its subscriber is paused: the next candidate waits for it.
         if job.waiter.is_some()
             || !shared
-                .room
+                .waiting
                 .keeps(&delivery.component, delivery.id, job.released)
         {
             return Some(job);
@@ -160,15 +162,17 @@ impl Engine {
         waiting.failing_since_us = job.failing_since_us;
         let limits = &shared.limits;
         match due_us {
-            Some(due_us) => shared.room.delay(&component, id, waiting, due_us, limits),
-            None => shared.room.keep(&component, id, waiting, limits),
+            Some(due_us) => shared
+                .waiting
+                .delay(&component, id, waiting, due_us, limits),
+            None => shared.waiting.keep(&component, id, waiting, limits),
         }
     }
 
     /// Park a delivery without trying it.
     pub(crate) fn give_up(&self, mut job: Box<Job>, reason: String) {
         if let Stimulus::Delivery(delivery) = &job.stimulus {
-            self.told_nothing(delivery);
+            self.inconclusive(delivery);
         }
         let waiter = job.waiter.take();
         let component = job.stimulus.component().clone();
@@ -191,7 +195,7 @@ impl Engine {
         let shared = &self.shared;
         let staged = turn.map(|mut turn| std::mem::take(&mut turn.staged));
         release_all(shared, &mut job);
-        job.footprint.clear();
+        job.lock_set.clear();
         let probe = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
         let mut staged = staged.unwrap_or_default();
         if let Stimulus::Delivery(delivery) = &job.stimulus
@@ -294,7 +298,7 @@ impl Engine {
     }
 }
 
-/// A delivery that waits longer, as it is on disk. What a request to the outside came to is only in memory:
+/// A delivery that waits longer, as it is on disk. What an outbound request came to is only in memory:
 /// from now on its report is a delivery that stands for itself, and the request is over.
 pub(crate) fn durable(
     delivery: &Arc<Delivery>,
@@ -337,13 +341,13 @@ pub(crate) fn hopeless(shared: &Shared, job: &Job) -> Option<String> {
             delivery.hops, limits.hops_max
         ));
     }
-    let is_culprit =
-        delivery.starts > limits.starts_max && shared.suspects.lock().is_culprit(delivery);
-    is_culprit.then(|| {
+    let is_poison = delivery.redeliveries > limits.redeliveries_max
+        && shared.poison_candidates.lock().is_poison(delivery);
+    is_poison.then(|| {
         format!(
             "the host was started {} times while it was pending, and ended the last time while it \
              ran; it may be what ends the host",
-            delivery.starts
+            delivery.redeliveries
         )
     })
 }

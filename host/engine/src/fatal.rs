@@ -157,9 +157,11 @@ pub fn end_process_on_panic() {
             let thread = std::thread::current();
             let name = thread.name().unwrap_or("without a name");
             let text = Panic::of(panic.payload());
-            let place = panic.location().map(ToString::to_string);
-            let place = place.unwrap_or_default();
-            abort(&format!("the thread `{name}` panicked at {place}: {text}"));
+            let location = panic.location().map(ToString::to_string);
+            let location = location.unwrap_or_default();
+            abort(&format!(
+                "the thread `{name}` panicked at {location}: {text}"
+            ));
         }
     }));
 }

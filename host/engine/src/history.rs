@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 /// What started a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// A request from outside.
+    /// A request of a client.
     Request,
     /// An event that another turn published.
     Event,
@@ -51,7 +51,7 @@ pub enum Step {
         /// Microseconds.
         took_us: u32,
     },
-    /// Sent a request to the outside.
+    /// Sent an outbound request.
     Sent {
         /// The request's id.
         id: u64,
@@ -75,14 +75,14 @@ pub enum Step {
         /// HTTP status.
         status: u16,
     },
-    /// What the outside answered to a request.
+    /// The answer to an outbound request.
     Reported {
         /// The request's id.
         id: u64,
         /// `200 after 1 attempt`, `unreachable after 8 attempts: …`.
         outcome: String,
     },
-    /// Answered a call from outside.
+    /// Answered an external call.
     Replied {
         /// The word of the refusal, if it was one: `exceeds-limits`.
         refused: Option<String>,

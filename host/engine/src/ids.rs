@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A short text that many places share: a component, an interface, a document's id.
 pub type Name = Arc<str>;
 
-/// The place of an executed turn in the one log order. Starts at 1.
+/// The position of an executed turn in the one log order. Starts at 1.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

@@ -229,11 +229,11 @@ impl Store for Disk {
         Ok(Vec::new())
     }
 
-    fn set_suspect(&self, _: Option<&str>) -> Result<(), StoreError> {
+    fn note_poison_candidate(&self, _: Option<&str>) -> Result<(), StoreError> {
         Ok(())
     }
 
-    fn suspect(&self) -> Result<Option<String>, StoreError> {
+    fn poison_candidate(&self) -> Result<Option<String>, StoreError> {
         Ok(None)
     }
 

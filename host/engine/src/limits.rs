@@ -15,7 +15,7 @@ pub struct Limits {
     pub client_weights: Vec<(Name, u32)>,
     /// Executed turns that may wait for the disk before new requests are refused.
     pub uncommitted_turns_max: usize,
-    /// Requests to the outside that may be in memory, to all destinations; those beyond wait on disk.
+    /// Outbound requests that may be in memory, to all destinations; those beyond wait on disk.
     /// Each is a few kilobytes.
     pub requests_waiting_max: usize,
     /// Requests to one destination that may be in memory; those beyond wait on disk. Each destination has
@@ -55,9 +55,9 @@ pub struct Limits {
     /// further away is parked. A payment's longest chain is some ten; components that publish to
     /// each other without end get here within a second.
     pub hops_max: u32,
-    /// Starts of the host in which a delivery may be pending before it is suspected of ending the
-    /// process each time.
-    pub starts_max: u32,
+    /// The highest redelivery count (starts of the host while the delivery was pending) with which a
+    /// delivery is not a poison candidate.
+    pub redeliveries_max: u32,
 }
 
 impl Default for Limits {
@@ -83,7 +83,7 @@ impl Default for Limits {
             lock_looks_max: 24,
             conflicts_max: 64,
             hops_max: 1_000,
-            starts_max: 5,
+            redeliveries_max: 5,
         }
     }
 }
@@ -117,7 +117,7 @@ pub const TURN_BYTES_MAX: usize = 16 << 20;
 /// Bytes of a scan's page; it ends with the document that reaches this, and the next page goes on.
 pub const SCAN_BYTES_MAX: usize = 4 << 20;
 /// Ranges that one turn may scan; pages that follow one another are one. Each is compared with what other
-/// turns write until the turn has its place in the log.
+/// turns write until the turn has its position in the log.
 pub const SCANS_PER_TURN_MAX: usize = 1_024;
 /// Writes that the log remembers for scans beyond those that wait for the disk. A turn that has scanned
 /// before more of them than this runs again.

@@ -43,7 +43,7 @@ pub enum WhileAway {
     GiveUp,
 }
 
-/// A request to the outside, staged by a turn.
+/// An outbound request, staged by a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutboundRequest {
     /// Unique in the life of a store.
@@ -151,7 +151,7 @@ impl LivePayload for Report {
     }
 }
 
-/// What carries requests to the outside.
+/// What carries outbound requests.
 pub trait Network: Send + Sync + 'static {
     /// Take a request that is on disk; call `done` once, from any thread, when it has ended.
     /// Must not block.

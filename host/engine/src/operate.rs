@@ -63,14 +63,14 @@ pub struct Load {
     /// Reminders that wait.
     pub reminders: usize,
     /// Reminders that are due and wait for deliveries about the same that came before them.
-    pub reminders_held: usize,
+    pub reminders_blocked: usize,
     /// Those that wait for a dead letter.
-    pub reminders_held_by_letters: usize,
-    /// Requests on their way to the outside, in memory.
+    pub reminders_blocked_by_letters: usize,
+    /// Outbound requests, in memory.
     pub outbound: usize,
     /// Those of them that wait for the answer to what caused them to leave.
     pub outbound_behind_answers: usize,
-    /// Requests to the outside that wait on disk, each for room at its destination.
+    /// Outbound requests that wait on disk, each for room at its destination.
     pub outbound_on_disk: usize,
     /// Bytes of documents in memory.
     pub document_bytes: usize,
@@ -85,10 +85,10 @@ pub enum Decision {
     Drop,
 }
 
-/// What came of a decision about a dead letter.
+/// The outcome of a decision about a dead letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// It is on disk.
+pub enum DecisionOutcome {
+    /// The decision is on disk.
     Done,
     /// There is no such dead letter.
     Unknown,
@@ -96,12 +96,12 @@ pub enum Settled {
     UnderWay,
 }
 
-/// Dead letters that are settled at a time: each is written once more in one group.
-pub const SETTLED_MAX: usize = 1_000;
+/// Dead letters that one decision may be about: each is written once more in one group.
+pub const DECISIONS_MAX: usize = 1_000;
 
 /// Some of the dead letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Letters {
+pub struct LetterFilter {
     /// Those to this component; to all unless said.
     pub component: Option<Name>,
     /// Those given up at this instant or later.
@@ -110,7 +110,7 @@ pub struct Letters {
     pub before: Option<Timestamp>,
 }
 
-impl Letters {
+impl LetterFilter {
     fn has(&self, letter: &DeadLetter) -> bool {
         let component = self.component.as_ref();
         component.is_none_or(|component| *component == letter.delivery.component)
@@ -126,20 +126,20 @@ impl Engine {
     }
 
     /// Try a dead letter again, or drop it. The waiter is called once, after the commit that holds
-    /// the decision, and gets a [`Settled`].
+    /// the decision, and gets a [`DecisionOutcome`].
     ///
-    /// Each letter is settled by one decision at a time: what reads the letter while another is
-    /// being written would do its effect twice.
-    pub fn settle_dead_letter(&self, id: u64, decision: Decision, waiter: Waiter) {
+    /// Only one decision about a letter is under way at a time. A second one would read the letter before
+    /// the first is written, and its effect would happen twice.
+    pub fn decide_dead_letter(&self, id: u64, decision: Decision, waiter: Waiter) {
         let _critical = Critical::begin();
         let shared = &self.shared;
         if shared.failed.get().is_some() {
             return waiter(Err(Failure::Shutdown));
         }
-        if !shared.settling.lock().insert(id) {
-            return waiter(Ok(Box::new(Settled::UnderWay)));
+        if !shared.deciding.lock().insert(id) {
+            return waiter(Ok(Box::new(DecisionOutcome::UnderWay)));
         }
-        // Read after it is known that nobody else settles it.
+        // Read after it is known that no other decision about it is under way.
         let found = self.dead_letters().map(|all| {
             let mut all = all.into_iter();
             all.find(|letter| letter.delivery.id == id)
@@ -147,10 +147,10 @@ impl Engine {
         let letter = match found {
             Ok(Some(letter)) => letter,
             other => {
-                shared.settling.lock().remove(&id);
+                shared.deciding.lock().remove(&id);
                 return waiter(match other {
                     Err(error) => Err(Failure::Store(error.to_string())),
-                    Ok(_) => Ok(Box::new(Settled::Unknown)),
+                    Ok(_) => Ok(Box::new(DecisionOutcome::Unknown)),
                 });
             }
         };
@@ -164,12 +164,12 @@ impl Engine {
         let engine = self.weak();
         let told: Waiter = Box::new(move |outcome| {
             if let Some(engine) = engine.get() {
-                let was = engine.shared.settling.lock().remove(&id);
-                assert!(was, "letter {id} is settled, and nobody began to settle it");
+                let was = engine.shared.deciding.lock().remove(&id);
+                assert!(was, "letter {id} is decided, and no decision was under way");
             }
             waiter(outcome);
         });
-        let reply = Box::new(Settled::Done);
+        let reply = Box::new(DecisionOutcome::Done);
         match shared.log.append(executed, Some((told, reply)), now_us) {
             Ok(_) => {
                 shared.logged(delivery.as_slice());
@@ -182,32 +182,32 @@ impl Engine {
         }
     }
 
-    /// Try again or drop those of the dead letters, oldest first and at most [`SETTLED_MAX`]. The
+    /// Try again or drop those of the dead letters, oldest first and at most [`DECISIONS_MAX`]. The
     /// waiter is called once, after the commit that holds the decision, and gets how many there were, a
-    /// `usize`; 0 when none is left. Letters about which another decision is being written are left out.
-    pub fn settle_dead_letters(&self, which: &Letters, decision: Decision, waiter: Waiter) {
+    /// `usize`; 0 when none is left. LetterFilter about which another decision is being written are left out.
+    pub fn decide_dead_letters(&self, which: &LetterFilter, decision: Decision, waiter: Waiter) {
         let _critical = Critical::begin();
         let shared = &self.shared;
         if shared.failed.get().is_some() {
             return waiter(Err(Failure::Shutdown));
         }
-        let mut settling = shared.settling.lock();
-        // Read while nobody else can begin to settle any of them.
+        let mut deciding = shared.deciding.lock();
+        // Read while no other decision about any of them can begin.
         let letters = match self.dead_letters() {
             Ok(letters) => letters,
             Err(error) => {
-                drop(settling);
+                drop(deciding);
                 return waiter(Err(Failure::Store(error.to_string())));
             }
         };
         let letters: Vec<DeadLetter> = letters
             .into_iter()
-            .filter(|letter| which.has(letter) && !settling.contains(&letter.delivery.id))
-            .take(SETTLED_MAX)
+            .filter(|letter| which.has(letter) && !deciding.contains(&letter.delivery.id))
+            .take(DECISIONS_MAX)
             .collect();
         let ids: Vec<u64> = letters.iter().map(|letter| letter.delivery.id).collect();
-        settling.extend(&ids);
-        drop(settling);
+        deciding.extend(&ids);
+        drop(deciding);
         let count = ids.len();
         if count == 0 {
             return waiter(Ok(Box::new(count)));
@@ -224,10 +224,10 @@ impl Engine {
         let engine = self.weak();
         let told: Waiter = Box::new(move |outcome| {
             if let Some(engine) = engine.get() {
-                let mut settling = engine.shared.settling.lock();
+                let mut deciding = engine.shared.deciding.lock();
                 for id in &ids {
-                    let was = settling.remove(id);
-                    assert!(was, "letter {id} is settled, and nobody began to settle it");
+                    let was = deciding.remove(id);
+                    assert!(was, "letter {id} is decided, and no decision was under way");
                 }
             }
             waiter(outcome);
@@ -245,7 +245,7 @@ impl Engine {
                     let (id, component) = (delivery.id, delivery.component.clone());
                     let turn = TurnId(shared.fresh_id());
                     let waiting = Waiting::new(delivery, Origin::default(), turn, lsn);
-                    shared.room.keep(&component, id, waiting, &shared.limits);
+                    shared.waiting.keep(&component, id, waiting, &shared.limits);
                 }
             }
             Err(refused) => refused.tell(),
@@ -259,20 +259,20 @@ impl Engine {
             id: self.shared.fresh_id(),
             cause: Cause::Event,
             hops: 0,
-            starts: 0,
+            redeliveries: 0,
             ..(*letter.delivery).clone()
         })
     }
 
-    /// How many requests to the outside wait on disk, by destination (host and port), where any do.
+    /// How many outbound requests wait on disk, by destination (host and port), where any do.
     pub fn outbound_on_disk(&self) -> HashMap<Name, usize> {
-        self.shared.outlets.on_disk_by_destination()
+        self.shared.outbound_queues.on_disk_by_destination()
     }
 
     /// The components that are paused, in the order of their names.
     pub fn paused(&self) -> Vec<Paused> {
         let now_us = self.shared.environment.clock.monotonic_us();
-        self.shared.room.paused(now_us)
+        self.shared.waiting.paused(now_us)
     }
 
     /// Why the engine has stopped, if it has.
@@ -288,10 +288,10 @@ impl Engine {
     /// How full the engine is.
     pub fn load(&self) -> Load {
         let shared = &self.shared;
-        let waiting = shared.room.counts();
-        let held = shared.pending.counts(|held| {
+        let waiting = shared.waiting.counts();
+        let blocked = shared.pending.counts(|one| {
             let reminders = shared.reminders.lock();
-            reminders.is_current(&held.component, &held.id, held.generation)
+            reminders.is_current(&one.component, &one.id, one.generation)
         });
         let behind_answers = shared.answers.waiting();
         let all_waiting = waiting.delayed + waiting.kept;
@@ -304,11 +304,11 @@ impl Engine {
             components_paused: waiting.paused,
             turns_uncommitted: shared.log.uncommitted(),
             reminders: shared.reminders.lock().waiting(),
-            reminders_held: held.all,
-            reminders_held_by_letters: held.parked,
-            outbound: shared.outlets.in_memory() + behind_answers,
+            reminders_blocked: blocked.all,
+            reminders_blocked_by_letters: blocked.parked,
+            outbound: shared.outbound_queues.in_memory() + behind_answers,
             outbound_behind_answers: behind_answers,
-            outbound_on_disk: shared.outlets.on_disk(),
+            outbound_on_disk: shared.outbound_queues.on_disk(),
             document_bytes: shared.documents.bytes(),
         }
     }

@@ -1,5 +1,7 @@
-//! What leaves: groups to the disk, then answers to those who wait and requests to the outside;
-//! and what comes back from there.
+//! The commit of a group and the outputs that it releases.
+//!
+//! `commit` writes a group of executed turns to the store. Then it gives their answers to the waiters and
+//! their outbound requests to the network. The report of a request that has ended becomes a delivery.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,15 +11,16 @@ use crate::engine::Engine;
 use crate::failing::durable;
 use crate::network::{OutboundRequest, Report};
 use crate::origin::Origin;
-use crate::outlets::destination;
+use crate::outbound_queues::destination;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Trace, Waiter};
 use crate::store::{Group, StoreError};
 
 impl Engine {
-    /// Write all executed turns that wait in one group, and let their outputs go. Answers how many
-    /// turns there were. After an error the engine takes nothing more: what was executed and not
-    /// written is lost with it, and nobody has been told otherwise. Of the group itself nobody can
-    /// say whether it is on disk; what was executed behind it surely is not.
+    /// Write all executed turns that wait as one group, then release their answers and outbound requests.
+    /// Returns how many turns the group had.
+    ///
+    /// After an error the engine accepts nothing more. Turns that were executed and not written are lost;
+    /// no answer was given for them. The failed group may be on disk or not; turns behind it are not.
     pub fn commit(&self) -> Result<usize, StoreError> {
         let shared = &self.shared;
         if let Some(error) = shared.failed.get() {
@@ -74,7 +77,7 @@ impl Engine {
         Ok(group.turns)
     }
 
-    /// What turns that are on disk send leaves, unless it waits for an answer.
+    /// Send the outbound requests of turns that are on disk. Those that must follow an answer wait for it.
     fn leave(&self, batch: &Batch, now_us: u64) {
         for turn in batch.turns.iter() {
             for request in &turn.outbound {
@@ -106,17 +109,17 @@ impl Engine {
     }
 
     pub(crate) fn send_out(&self, request: Arc<OutboundRequest>) {
-        if self.shared.outlets.admit(&request) {
+        if self.shared.outbound_queues.admit(&request) {
             self.send_now(request);
         }
     }
 
-    /// Send some of those that waited on disk, as far as there is room. Each request that ends has a
-    /// turn of its report, so a commit comes after it and finds the room that it left.
+    /// Send requests that waited on disk, as far as there is memory. Each request that ends causes a turn
+    /// for its report. The commit of that turn calls this again.
     pub(crate) fn send_more(&self) {
         let shared = &self.shared;
         let now_us = shared.environment.clock.monotonic_us();
-        let taken = shared.outlets.read_back(now_us);
+        let taken = shared.outbound_queues.read_back(now_us);
         if taken.is_empty() {
             return;
         }
@@ -134,7 +137,7 @@ impl Engine {
             }
             Err(error) => {
                 tracing::error!(%error, requests = ids.len(), "requests that wait on disk could not be read back; the store is asked again in a moment");
-                shared.outlets.put_back(taken, now_us);
+                shared.outbound_queues.put_back(taken, now_us);
             }
         }
     }
@@ -144,7 +147,7 @@ impl Engine {
         let sent = request.clone();
         self.shared.environment.network.send(
             request,
-            // On a thread of the network.
+            // Runs on a thread of the network.
             Box::new(move |report| {
                 let body = || engine.reported(&sent, report);
                 engine.shared.guarded("the engine, told of a report,", body);
@@ -160,7 +163,7 @@ impl Engine {
             request.id,
             report.id
         );
-        shared.outlets.ended(request);
+        shared.outbound_queues.ended(request);
         let (interface, function) = shared.handler.report_function();
         let sent_by = Trace::parse(&request.traceparent).unwrap_or_default();
         let trace = Trace {
@@ -178,7 +181,7 @@ impl Engine {
             trace,
             subjects: request.subjects.clone(),
             hops: 0,
-            starts: 0,
+            redeliveries: 0,
             origin: Origin::of(destination(&request.url).into()),
         });
         if request.id < shared.first_id {
@@ -188,17 +191,17 @@ impl Engine {
         }
     }
 
-    /// The report of a request from before this start. Perhaps its turn ended the process: it becomes a
-    /// delivery on disk before it runs, so that the next start counts it.
+    /// Store the report of a request from before this start as a delivery before its turn runs. The turn may
+    /// be what ended the process; the next start then counts one more redelivery of it.
     fn report_by_the_store(&self, report: &Arc<Delivery>) {
         let shared = &self.shared;
         let mut executed = Executed::default();
         let delivery = durable(report, shared.environment.clock.now(), &mut executed);
-        // Whoever commits may have it handled at once.
+        // A thread that commits may run the delivery at once.
         shared.logged(&executed.deliveries);
         let engine = self.weak();
         let written: Waiter = Box::new(move |outcome| {
-            // Otherwise the request is in the store still, and is sent again by the next start.
+            // Otherwise the request is still in the store, and the next start sends it again.
             if let (Ok(_), Some(engine)) = (outcome, engine.get()) {
                 engine.enqueue_delivery(delivery);
             }

@@ -1,20 +1,22 @@
-//! Deliveries that are in the log and not handled, by what they are about: reminders wait for them.
+//! The pending deliveries by subject, and the reminders that wait for them.
 //!
-//! A reminder's turn comes after every delivery about one of its subjects that was logged before it fell due:
-//! what arrived in time is not judged by a clock that ran on while it waited. A delivery counts as logged
-//! at the instant of the turn with which its events in a row began ([`Origin`](crate::origin::Origin)). It
-//! may be ready, running, delayed or kept for a paused component, and also parked: then the reminder waits
-//! until an operator has settled the dead letter, and the log says so. A dead letter does not hold what was set
-//! after it had been parked: whoever set that knew how things stood without it.
+//! A reminder's turn runs after every delivery about one of its subjects that was logged before the reminder
+//! fell due. So a message that arrived in time is not called late because the host was slow.
 //!
-//! Who would do by hand what a reminder does asks the same question first ([`Pending::earlier`]): whether
-//! anything came before. There need be no reminder, and dead letters count from whenever they are.
+//! - A delivery counts as logged at the instant of the turn with which its chain of events began
+//!   ([`Origin`](crate::origin::Origin)).
+//! - A pending delivery is ready, running, delayed, kept for a paused component, or parked.
+//! - While the delivery is parked, the reminder waits until an operator retries or drops the dead letter. A
+//!   log entry says so. A dead letter does not block reminders that were set after it was parked.
+//! - A turn that runs counts as a pending delivery about every subject: what it will publish is not known.
 //!
-//! Nothing is polled: a delivery that ends lets go of the reminders that wait for it, and each of them looks
-//! again. Turns that begin something are counted while they run, for nobody knows yet what they are about.
+//! [`Pending::earlier`] answers the same question for a component that does by hand what a reminder does.
+//! There every dead letter counts.
+//!
+//! Nothing is polled: when a delivery ends, the reminders that wait for it are checked again.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry as Place;
+use std::collections::hash_map::Entry as Slot;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
@@ -30,14 +32,14 @@ const SHARDS: usize = 16;
 /// A delivery about a subject.
 struct Entry {
     id: u64,
-    /// For whom it is.
+    /// The component that it goes to.
     component: Name,
-    /// When it was logged, or what it belongs to.
+    /// When it was logged: the instant of its origin.
     since: Timestamp,
     /// The next id when it became a dead letter, if it is one.
     parked: Option<u64>,
-    /// Reminders that wait for it.
-    holds: Vec<Held>,
+    /// The reminders that wait for it.
+    reminders: Vec<WaitingReminder>,
 }
 
 impl Entry {
@@ -47,38 +49,38 @@ impl Entry {
     }
 }
 
-/// A reminder that waits for a delivery.
+/// A reminder that is due and waits for a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct WaitingReminder {
     pub component: Name,
     pub id: Name,
     pub generation: u64,
 }
 
-/// What a reminder waits for.
+/// The delivery that a reminder waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Holder {
+struct Blocker {
     id: u64,
     is_parked: bool,
 }
 
-/// What a reminder would have to wait for.
+/// Something earlier, which a reminder would have to wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Earlier {
-    /// A turn runs that began before: nobody knows yet what it leaves.
+    /// A turn that began before and still runs. What it will publish is not known yet.
     Turn,
     /// A delivery that is ready, running, delayed or kept for a paused component.
     Delivery {
         /// The delivery's id.
         id: u64,
-        /// For whom it is.
+        /// The component that it goes to.
         component: Name,
     },
-    /// A delivery that is parked until an operator has settled it.
+    /// A delivery that is parked until an operator retries or drops it.
     DeadLetter {
         /// The delivery's id.
         id: u64,
-        /// For whom it is.
+        /// The component that it goes to.
         component: Name,
     },
 }
@@ -91,7 +93,7 @@ pub(crate) struct Counts {
     pub parked: usize,
 }
 
-/// See the module's documentation.
+/// The pending deliveries, and the turns that run.
 #[derive(Default)]
 pub(crate) struct Pending {
     shards: [Mutex<HashMap<Name, Vec<Entry>>>; SHARDS],
@@ -105,24 +107,24 @@ impl Pending {
         &self.shards[usize::try_from(hash % SHARDS as u64).unwrap_or(0)]
     }
 
-    /// A turn begins that nothing in the log has caused. Answers its instant.
+    /// Note the begin of a turn that nothing in the log has caused. Returns its instant.
     pub fn begins(&self, turn: TurnId, clock: &dyn Clock) -> Timestamp {
-        // Under the lock: whoever asks later knows of this turn, or its clock is later.
+        // Under the lock: a later caller of `earlier` sees this turn, or has a later clock.
         let mut beginning = self.beginning.lock();
         let now = clock.now();
         beginning.push((turn, now));
         now
     }
 
-    /// Such a turn has ended: what it has left is in the log.
+    /// Note the end of such a turn, after its deliveries are in the log.
     pub fn has_begun(&self, turn: TurnId) {
         let mut beginning = self.beginning.lock();
-        let place = beginning.iter().position(|(one, _)| *one == turn);
-        let place = place.unwrap_or_else(|| panic!("turn {turn} ends and has not begun"));
-        beginning.swap_remove(place);
+        let at = beginning.iter().position(|(one, _)| *one == turn);
+        let at = at.unwrap_or_else(|| panic!("turn {turn} ends and has not begun"));
+        beginning.swap_remove(at);
     }
 
-    /// The instant until which everything that has arrived is in the log: now, or the instant of the first
+    /// The instant before which everything that has arrived is in the log: now, or the begin of the oldest
     /// turn that runs.
     pub fn logged_until(&self, clock: &dyn Clock) -> Timestamp {
         let beginning = self.beginning.lock();
@@ -131,7 +133,7 @@ impl Pending {
         running.chain([now]).min().unwrap_or(now)
     }
 
-    /// A delivery is to be in the log.
+    /// Add a delivery, just before it is in the log.
     pub fn add(&self, delivery: &Delivery) {
         self.add_entry(delivery, None);
     }
@@ -147,18 +149,18 @@ impl Pending {
                 component: delivery.component.clone(),
                 since: delivery.origin.logged(),
                 parked,
-                holds: Vec::new(),
+                reminders: Vec::new(),
             });
         }
     }
 
-    /// A dead letter from before this start, where the next id is this one.
+    /// Add a dead letter from before this start. `next_id` is the store's next id.
     pub fn add_parked(&self, delivery: &Delivery, next_id: u64) {
         self.add_entry(delivery, Some(next_id));
     }
 
-    /// A delivery has become a dead letter, while the next id is this one. Answers how many reminders wait
-    /// for it.
+    /// Note that a delivery has become a dead letter. `next_id` is the engine's next id. Returns how many
+    /// reminders wait for the delivery.
     fn park(&self, delivery: &Delivery, next_id: u64) -> usize {
         if delivery.cause != Cause::Event {
             return 0;
@@ -168,63 +170,63 @@ impl Pending {
             let mut shard = self.shard(subject).lock();
             let entries = shard.get_mut(subject);
             let entry = entries.and_then(|all| all.iter_mut().find(|e| e.id == delivery.id));
-            // An operator who is quick has settled it already.
+            // An operator who is quick has retried or dropped it already.
             let Some(entry) = entry else { continue };
             entry.parked = Some(next_id);
-            waiting += entry.holds.len();
+            waiting += entry.reminders.len();
         }
         waiting
     }
 
-    /// A delivery is over. Answers the reminders that have waited for it.
-    fn remove(&self, delivery: &Delivery) -> Vec<Held> {
+    /// Remove a delivery that is over. Returns the reminders that waited for it.
+    fn remove(&self, delivery: &Delivery) -> Vec<WaitingReminder> {
         if delivery.cause != Cause::Event {
             return Vec::new();
         }
-        let mut held = Vec::new();
+        let mut waiting = Vec::new();
         for subject in &delivery.subjects {
             let mut shard = self.shard(subject).lock();
-            let Place::Occupied(mut entries) = shard.entry(subject.clone()) else {
+            let Slot::Occupied(mut entries) = shard.entry(subject.clone()) else {
                 panic!("delivery {} is over and was not pending", delivery.id);
             };
-            let place = entries.get().iter().position(|e| e.id == delivery.id);
-            let place =
-                place.unwrap_or_else(|| panic!("delivery {} is over, and was before", delivery.id));
-            held.append(&mut entries.get_mut().swap_remove(place).holds);
+            let at = entries.get().iter().position(|e| e.id == delivery.id);
+            let at =
+                at.unwrap_or_else(|| panic!("delivery {} is over, and was before", delivery.id));
+            waiting.append(&mut entries.get_mut().swap_remove(at).reminders);
             if entries.get().is_empty() {
                 entries.remove();
             }
         }
-        held
+        waiting
     }
 
-    /// Have a reminder wait for a delivery that comes before it, if there is one.
-    fn hold(&self, reminder: &StoredReminder) -> Option<Holder> {
+    /// Let a reminder wait for an earlier delivery. Returns that delivery; none if there is no earlier one.
+    fn block(&self, reminder: &StoredReminder) -> Option<Blocker> {
         reminder.subjects.iter().find_map(|subject| {
             let mut shard = self.shard(subject).lock();
             let entries = shard.get_mut(subject)?;
             let entry = entries.iter_mut().find(|e| e.is_before(reminder))?;
-            entry.holds.push(Held {
+            entry.reminders.push(WaitingReminder {
                 component: reminder.component.clone(),
                 id: reminder.id.clone(),
                 generation: reminder.generation,
             });
-            Some(Holder {
+            Some(Blocker {
                 id: entry.id,
                 is_parked: entry.parked.is_some(),
             })
         })
     }
 
-    /// What a reminder about a subject, due at an instant, would have to wait for, were it set before all that
-    /// is here: what an operator has to settle goes first. What `asks` is left out: a turn that runs, and the
-    /// delivery that it handles.
+    /// What a reminder about a subject would have to wait for, if it were due at this instant and had been set
+    /// before all pending deliveries. Dead letters come first. The turn that asks and the delivery that it
+    /// handles (`asks`) are left out.
     pub fn earlier(
         &self,
         (subject, due): (&str, Timestamp),
         asks: (TurnId, Option<u64>),
     ) -> Option<Earlier> {
-        // Before the deliveries: what a turn leaves is among these before the turn is gone from here.
+        // Before the deliveries: a turn's deliveries are added before the turn is removed from here.
         let runs = {
             let beginning = self.beginning.lock();
             beginning
@@ -247,15 +249,15 @@ impl Pending {
         }
     }
 
-    /// How many reminders wait, of those that are wanted.
-    pub fn counts(&self, is_wanted: impl Fn(&Held) -> bool) -> Counts {
+    /// How many reminders wait, of those for which `is_wanted` is true.
+    pub fn counts(&self, is_wanted: impl Fn(&WaitingReminder) -> bool) -> Counts {
         let mut counts = Counts::default();
         for shard in &self.shards {
             let shard = shard.lock();
             for entry in shard.values().flatten() {
-                let held = entry.holds.iter().filter(|held| is_wanted(held)).count();
-                counts.all += held;
-                counts.parked += if entry.parked.is_some() { held } else { 0 };
+                let count = entry.reminders.iter().filter(|one| is_wanted(one)).count();
+                counts.all += count;
+                counts.parked += if entry.parked.is_some() { count } else { 0 };
             }
         }
         counts
@@ -263,27 +265,27 @@ impl Pending {
 }
 
 impl Shared {
-    /// Deliveries are in the log from now on. To be told before anybody can handle them, and before what
-    /// has caused them is over.
+    /// Note that deliveries are in the log from now on. Call it before a worker can run them and before the
+    /// delivery that caused them is over.
     pub fn logged(&self, deliveries: &[Arc<Delivery>]) {
         for delivery in deliveries {
             self.pending.add(delivery);
         }
     }
 
-    /// A delivery is over: its reminders look again.
+    /// Note that a delivery is over. The reminders that waited for it are checked again.
     pub fn over(&self, delivery: &Delivery) {
-        let held = self.pending.remove(delivery);
-        if held.is_empty() {
+        let waiting = self.pending.remove(delivery);
+        if waiting.is_empty() {
             return;
         }
         let mut reminders = self.reminders.lock();
-        for held in held {
-            reminders.again(&held.component, &held.id, held.generation);
+        for reminder in waiting {
+            reminders.again(&reminder.component, &reminder.id, reminder.generation);
         }
     }
 
-    /// A delivery has become a dead letter.
+    /// Note that a delivery has become a dead letter.
     pub fn parked(&self, delivery: &Delivery) {
         let next_id = self.next_id.load(std::sync::atomic::Ordering::Relaxed);
         let reminders = self.pending.park(delivery, next_id);
@@ -298,20 +300,20 @@ impl Shared {
 }
 
 impl Engine {
-    /// Have a reminder that is due wait for a delivery, if one comes before it. Answers whether it waits.
-    pub(crate) fn hold_back(&self, reminder: &StoredReminder) -> bool {
-        let Some(holder) = self.shared.pending.hold(reminder) else {
+    /// Let a reminder that is due wait for an earlier delivery. Returns whether it waits.
+    pub(crate) fn block_reminder(&self, reminder: &StoredReminder) -> bool {
+        let Some(blocker) = self.shared.pending.block(reminder) else {
             return false;
         };
         let (component, id) = (&reminder.component, &reminder.id);
-        if holder.is_parked {
+        if blocker.is_parked {
             tracing::error!(
-                %component, reminder = %id, letter = holder.id, subjects = ?reminder.subjects,
+                %component, reminder = %id, letter = blocker.id, subjects = ?reminder.subjects,
                 "a reminder is due and waits for a delivery that came before it and is a dead letter; it \
                  waits until that is retried or dropped: see `rialto dead-letters`"
             );
         } else {
-            tracing::debug!(%component, reminder = %id, delivery = holder.id, "a reminder waits for a delivery that came before it");
+            tracing::debug!(%component, reminder = %id, delivery = blocker.id, "a reminder waits for a delivery that came before it");
         }
         true
     }
@@ -335,7 +337,7 @@ mod tests {
             trace: Trace::default(),
             subjects: subjects.iter().map(|s| Name::from(*s)).collect(),
             hops: 1,
-            starts: 0,
+            redeliveries: 0,
             origin: Origin {
                 since: since.map(Timestamp),
                 ..Origin::default()
@@ -361,20 +363,20 @@ mod tests {
             || {
                 let pending = Pending::default();
                 pending.add(&delivery(7, Some(10), &["a", "b"]));
-                let holder = |id| {
-                    Some(Holder {
+                let blocker = |id| {
+                    Some(Blocker {
                         id,
                         is_parked: false,
                     })
                 };
-                assert_eq!(pending.hold(&reminder(11, 1, &["a"])), holder(7));
-                assert_eq!(pending.hold(&reminder(11, 1, &["x", "b"])), holder(7));
-                assert_eq!(pending.hold(&reminder(10, 1, &["a"])), None, "not before");
-                assert_eq!(pending.hold(&reminder(11, 1, &["x"])), None, "of another");
-                assert_eq!(pending.hold(&reminder(11, 1, &[])), None, "of nothing");
+                assert_eq!(pending.block(&reminder(11, 1, &["a"])), blocker(7));
+                assert_eq!(pending.block(&reminder(11, 1, &["x", "b"])), blocker(7));
+                assert_eq!(pending.block(&reminder(10, 1, &["a"])), None, "not before");
+                assert_eq!(pending.block(&reminder(11, 1, &["x"])), None, "of another");
+                assert_eq!(pending.block(&reminder(11, 1, &[])), None, "of nothing");
                 // From before a restart: nobody knows when it came.
                 pending.add(&delivery(8, None, &["old"]));
-                assert_eq!(pending.hold(&reminder(1, 1, &["old"])), holder(8));
+                assert_eq!(pending.block(&reminder(1, 1, &["old"])), blocker(8));
             },
             1,
         );
@@ -392,10 +394,10 @@ mod tests {
                 pending.add(&first);
                 pending.add(&second);
                 let waits = reminder(20, 1, &["b"]);
-                assert!(pending.hold(&waits).is_some());
+                assert!(pending.block(&waits).is_some());
                 assert!(pending.remove(&second).is_empty());
                 assert_eq!(pending.remove(&first).len(), 1);
-                assert_eq!(pending.hold(&waits), None);
+                assert_eq!(pending.block(&waits), None);
                 assert_eq!(pending.counts(|_| true), Counts::default());
                 let empty = pending.shards.iter().all(|shard| shard.lock().is_empty());
                 assert!(empty, "nothing is remembered of what is over");
@@ -405,21 +407,21 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_letter_holds_what_was_set_before_it_was_parked() {
+    fn a_dead_letter_blocks_reminders_set_before_it_was_parked() {
         shuttle::check_random(
             || {
                 let pending = Pending::default();
                 let parked = delivery(7, Some(10), &["a"]);
                 pending.add(&parked);
-                assert!(pending.hold(&reminder(20, 5, &["a"])).is_some());
+                assert!(pending.block(&reminder(20, 5, &["a"])).is_some());
                 assert_eq!(pending.park(&parked, 100), 1);
-                let later = pending.hold(&reminder(20, 99, &["a"]));
-                let expected = Holder {
+                let later = pending.block(&reminder(20, 99, &["a"]));
+                let expected = Blocker {
                     id: 7,
                     is_parked: true,
                 };
                 assert_eq!(later, Some(expected));
-                assert_eq!(pending.hold(&reminder(20, 100, &["a"])), None);
+                assert_eq!(pending.block(&reminder(20, 100, &["a"])), None);
                 let counts = pending.counts(|_| true);
                 assert_eq!((counts.all, counts.parked), (2, 2));
                 assert_eq!(pending.remove(&parked).len(), 2);

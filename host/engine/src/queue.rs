@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::clients::{Clients, Place};
+use crate::clients::{ClientSlot, Clients};
 use crate::documents::Cell;
 use crate::ids::{Name, TurnId};
 use crate::origin::Origin;
@@ -37,14 +37,14 @@ pub(crate) struct Job {
     pub released: Option<u64>,
     /// Reruns because of other turns so far.
     pub conflicts: u32,
-    /// Documents that must be held before the next run, in key order.
-    pub footprint: Vec<Arc<Cell>>,
-    /// How many of `footprint` are held.
-    pub held: usize,
-    /// Its place in the order in which jobs became ready.
+    /// Documents that the job must lock before its next run, in key order.
+    pub lock_set: Vec<Arc<Cell>>,
+    /// How many documents of `lock_set` are locked, from the first on.
+    pub locks_held: usize,
+    /// Its number in the order in which jobs became ready.
     pub arrival: i64,
     /// Counts the job among its client's for as long as it is there.
-    place: Option<Place>,
+    slot: Option<ClientSlot>,
     /// Counts the job for as long as it is there.
     _alive: Alive,
 }
@@ -64,8 +64,9 @@ struct Ready {
     clients: Clients,
     /// Jobs of `work` that were taken since the last request was.
     in_a_row: u32,
-    /// The place of the next job that comes, and the one before the first that was put first.
+    /// The number of the next job that comes.
     next_arrival: i64,
+    /// The number of the next job that is put first; counts down from -1.
     next_first: i64,
     workers: Workers,
     closed: bool,
@@ -109,7 +110,7 @@ pub(crate) enum Offered {
     /// It waits.
     Taken,
     /// It waits, and this one, of a client that has more waiting, does no longer.
-    Instead(Box<Job>),
+    Displaced(Box<Job>),
     /// There is no room for it.
     Full,
     /// The queue takes nothing any more.
@@ -162,10 +163,10 @@ impl Queue {
             failing_since_us: 0,
             released: None,
             conflicts: 0,
-            footprint: Vec::new(),
-            held: 0,
+            lock_set: Vec::new(),
+            locks_held: 0,
             arrival: 0,
-            place: None,
+            slot: None,
             _alive: Alive(self.alive.clone()),
         })
     }
@@ -210,7 +211,7 @@ impl Queue {
         if ready.closed {
             return Offered::Closed(waiter);
         }
-        let Some(place) = ready.clients.place(client, bounds.each_max) else {
+        let Some(slot) = ready.clients.slot(client, bounds.each_max) else {
             return Offered::Full;
         };
         let mut instead = None;
@@ -225,13 +226,13 @@ impl Queue {
         let mut job = self.job(turn, stimulus, Some(waiter));
         job.expires_us = expires_us;
         job.origin = origin;
-        job.place = Some(place);
+        job.slot = Some(slot);
         job.arrival = ready.next_arrival;
         ready.next_arrival += 1;
         self.active.fetch_add(1, Ordering::AcqRel);
         ready.clients.push(client, job);
         call(ready);
-        instead.map_or(Offered::Taken, Offered::Instead)
+        instead.map_or(Offered::Taken, Offered::Displaced)
     }
 
     /// A job that has waited before: it goes first.
@@ -240,7 +241,7 @@ impl Queue {
         let mut ready = self.ready.lock();
         assert!(
             ready.next_first < 0 && ready.next_arrival >= 0,
-            "place {} goes first and place {} last, on the wrong side of 0",
+            "number {} goes first and number {} last, on the wrong side of 0",
             ready.next_first,
             ready.next_arrival
         );
@@ -320,7 +321,7 @@ impl Queue {
         alive - waiting >= self.begun_max
     }
 
-    /// The job at a place in the order of arrival, if there is one: for tests that choose the order.
+    /// The job with a number in the order of arrival, if there is one: for tests that choose the order.
     pub fn take(&self, at: usize) -> Option<Box<Job>> {
         let mut ready = self.ready.lock();
         if at == 0 && ready.clients.waiting() == 0 {
@@ -330,9 +331,9 @@ impl Queue {
         let mut arrivals: Vec<i64> = work.chain(ready.clients.arrivals()).collect();
         arrivals.sort_unstable();
         let arrival = *arrivals.get(at)?;
-        let place = ready.work.iter().position(|job| job.arrival == arrival);
-        match place {
-            Some(place) => ready.work.remove(place),
+        let at = ready.work.iter().position(|job| job.arrival == arrival);
+        match at {
+            Some(at) => ready.work.remove(at),
             None => ready.clients.take(arrival),
         }
     }

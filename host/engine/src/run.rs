@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::commit::{Executed, NotAppended};
+use crate::commit::{AppendError, Executed};
 use crate::engine::{Engine, Handled, Shared};
 use crate::failing::hopeless;
 use crate::fatal;
-use crate::footprint::{adopt_footprint, release_all, take_footprint};
 use crate::history::{Ended, Record, Step};
 use crate::ids::Lsn;
 use crate::limits;
+use crate::lock_set::{acquire_lock_set, adopt_lock_set, release_all};
 use crate::queue::Job;
-use crate::standing::{Standing, concerns_reminders, handled_reminder, stale_reminder, standing};
+use crate::reminder_check::{
+    ReminderCheck, check_reminders, concerns_reminders, handled_reminder, stale_reminder,
+};
 use crate::stimulus::{Failure, Reply, Stimulus};
 use crate::store::DocumentWrite;
 use crate::turn::{Staged, Turn};
@@ -46,7 +48,7 @@ impl Engine {
         }
         if let Some(delivery) = stale_reminder(shared, &job) {
             tracing::debug!(component = %delivery.component, "a reminder was replaced or cancelled");
-            self.told_nothing(delivery);
+            self.inconclusive(delivery);
             release_all(shared, &mut job);
             return None;
         }
@@ -60,7 +62,7 @@ impl Engine {
         }
         let job = self.kept(job)?;
         // Without all of its documents it queues for one; whoever lets go of that puts it back.
-        let mut job = take_footprint(job)?;
+        let mut job = acquire_lock_set(job)?;
         let span = tracing::debug_span!(
             "turn",
             turn = job.turn.0,
@@ -73,12 +75,12 @@ impl Engine {
         let mut turn = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
         turn.expires_us = job.expires_us;
         turn.belongs(&job.origin, &job.stimulus);
-        adopt_footprint(&mut turn, &mut job);
+        adopt_lock_set(&mut turn, &mut job);
         assert!(
-            job.held == 0 && job.footprint.is_empty(),
+            job.locks_held == 0 && job.lock_set.is_empty(),
             "turn {} begins with {} documents that are not its turn's",
             job.turn,
-            job.footprint.len()
+            job.lock_set.len()
         );
         if let Stimulus::Delivery(delivery) = &job.stimulus {
             turn.handles(delivery);
@@ -151,7 +153,7 @@ impl Engine {
         }
     }
 
-    /// The handler is through: validate, give the turn its place in the log, make it visible.
+    /// The handler is through: validate, give the turn its position in the log, make it visible.
     fn execute(
         &self,
         mut turn: Turn,
@@ -170,23 +172,23 @@ impl Engine {
             self.interrupted(turn, job, conflict);
             return None;
         }
-        // Held until the turn has its place in the log, so that reminders change in its order.
+        // Held until the turn has its position in the log, so that reminders change in its order.
         let mut reminders =
             concerns_reminders(&turn.staged, &job.stimulus).then(|| shared.reminders.lock());
         match reminders
             .as_ref()
-            .map(|r| standing(r, &turn, &job.stimulus))
+            .map(|r| check_reminders(r, &turn, &job.stimulus))
         {
-            None | Some(Standing::Good) => {}
-            Some(Standing::Stale) => {
+            None | Some(ReminderCheck::Current) => {}
+            Some(ReminderCheck::Stale) => {
                 tracing::debug!("a reminder was replaced or cancelled while its turn ran");
                 drop(reminders);
                 if let Stimulus::Delivery(delivery) = &job.stimulus {
-                    self.told_nothing(delivery);
+                    self.inconclusive(delivery);
                 }
                 return None;
             }
-            Some(Standing::Outdated) => {
+            Some(ReminderCheck::Outdated) => {
                 drop(reminders);
                 self.interrupted(turn, job, Conflict::default());
                 return None;
@@ -228,12 +230,12 @@ impl Engine {
         drop(reminders);
         let lsn = match appended {
             Ok(lsn) => lsn,
-            Err(NotAppended::Closed(refused)) => {
+            Err(AppendError::Closed(refused)) => {
                 drop(turn);
                 refused.tell();
                 return None;
             }
-            Err(NotAppended::Outdated(conflict, answer)) => {
+            Err(AppendError::Outdated(conflict, answer)) => {
                 job.waiter = answer.map(|(waiter, _)| waiter);
                 self.interrupted(turn, job, conflict);
                 return None;
@@ -268,7 +270,7 @@ impl Engine {
             .map(|touch| touch.cell.clone())
             .chain(turn.blocked.take())
             .chain(conflict.read)
-            .chain(std::mem::take(&mut job.footprint))
+            .chain(std::mem::take(&mut job.lock_set))
             .collect();
         drop(turn);
         // One that cannot be read now is not held; whoever reads it then is told.
@@ -284,8 +286,8 @@ impl Engine {
             job.conflicts = 0;
             return self.fail(None, job, failure, 0);
         }
-        job.footprint = wanted;
-        job.held = 0;
+        job.lock_set = wanted;
+        job.locks_held = 0;
         shared.queue.push_first(job);
     }
 

@@ -69,7 +69,7 @@ impl Scans {
         let (page, since) = self.shared.scan(collection, range, limit, own)?;
         assert!(
             since >= self.watching,
-            "a scan has seen the log through place {}, and watches it from place {} on",
+            "a scan has seen the log through position {}, and watches it from position {} on",
             since.0,
             self.watching.0
         );

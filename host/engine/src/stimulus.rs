@@ -144,8 +144,8 @@ pub struct Delivery {
     pub subjects: Vec<Name>,
     /// Events in a row that led here from a request, a reminder or a report.
     pub hops: u32,
-    /// How often a store has given it back after a restart. The store counts.
-    pub starts: u32,
+    /// The redelivery count: how often a store has given it back after a restart. The store counts.
+    pub redeliveries: u32,
     /// What it belongs to. Only in memory: after a restart nobody knows.
     pub origin: Origin,
 }

@@ -213,14 +213,14 @@ fn next_char(c: char) -> Option<char> {
 pub trait Store: Send + Sync + 'static {
     /// Read back what must go on after a restart, and fence off any earlier writer.
     fn recover(&self) -> Result<Recovered, StoreError>;
-    /// Count one more start for each reminder that is due by now, durably, and give back how many each of them
-    /// has: its component, its id, its starts. For a host that starts, before anything runs. A reminder that is
-    /// set again begins anew.
+    /// Add one to the redelivery count of each reminder that is due by now, durably. Returns each one's
+    /// component, id and count. The host calls it when it starts, before any turn runs. A reminder that is
+    /// set again begins at 0.
     fn count_overdue(&self, now: Timestamp) -> Result<Vec<(Name, Name, u32)>, StoreError>;
-    /// Note durably which delivery runs that may end the process; none when none does.
-    fn set_suspect(&self, suspect: Option<&str>) -> Result<(), StoreError>;
-    /// What was noted last.
-    fn suspect(&self) -> Result<Option<String>, StoreError>;
+    /// Store the name of the poison candidate that runs; none when none runs.
+    fn note_poison_candidate(&self, candidate: Option<&str>) -> Result<(), StoreError>;
+    /// The name that was stored last.
+    fn poison_candidate(&self) -> Result<Option<String>, StoreError>;
     /// One document, as committed. Most that are asked for are not there: a payment's ids are new. So
     /// that has to be cheap.
     fn read(
@@ -239,7 +239,7 @@ pub trait Store: Send + Sync + 'static {
     fn write(&self, group: &Group) -> Result<(), StoreError>;
     /// Those of these deliveries that are still to be made, in the order of their ids.
     fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError>;
-    /// Those of these requests to the outside that have no report yet, in the order of their ids.
+    /// Those of these outbound requests that have no report yet, in the order of their ids.
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError>;
     /// All dead letters, oldest first: in the order of their deliveries' ids.
     fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;

@@ -1,10 +1,20 @@
-//! How a component that deliveries go to is doing: well, failing, paused, or being made up to.
+//! The state of a subscriber, a component that deliveries go to.
 //!
-//! A component with which deliveries about several subjects from several senders fail, with no success
-//! between, is paused: its deliveries are kept in the order in which they came, and one of them at a time is
-//! tried (a probe), with growing pauses. The first that goes well ends the pause; then what was kept is let
-//! go, in order, bit by bit. A single delivery that cannot be handled pauses nobody: others succeed between
-//! its attempts, and those of one sender are not enough.
+//! | From | What happens | To |
+//! | --- | --- | --- |
+//! | (unknown) | a delivery fails | failing |
+//! | (unknown) | a delivery is kept for it | draining |
+//! | failing, draining | deliveries about enough subjects from enough senders fail without a success between | paused |
+//! | failing | a delivery is kept for it | draining |
+//! | failing, draining | a delivery succeeds and none is kept | (unknown) |
+//! | paused | a probe fails | paused; the next probe comes after a longer pause |
+//! | paused | any delivery succeeds | draining |
+//! | draining | no kept delivery and no failure is left | (unknown) |
+//!
+//! While a subscriber is paused, its deliveries are kept in the order in which they came. One of them at a
+//! time is tried; it is called a probe. While it drains, kept deliveries are released in order, a few at a
+//! time. One poison message pauses no subscriber, because other deliveries succeed between its attempts.
+//! Deliveries of one sender alone pause none either.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -86,8 +96,8 @@ struct Streak {
     error: String,
 }
 
-/// How a subscriber stands.
-enum Standing {
+/// The state of a subscriber. The module's table has the changes.
+enum State {
     /// Some deliveries failed since the last success.
     Failing,
     /// Nothing but probes is tried.
@@ -132,23 +142,23 @@ pub struct Paused {
 
 /// What becomes of a subscriber by a failure.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Fallen {
+pub(crate) enum FailureEffect {
     /// It goes on.
-    No,
+    None,
     /// It is paused from now on.
-    Now {
+    Paused {
         /// What failed was about so many subjects.
         subjects: usize,
         /// And came from so many senders.
         senders: usize,
     },
     /// It was paused before.
-    Before,
+    AlreadyPaused,
 }
 
 /// See the module's documentation.
 pub(crate) struct Subscriber {
-    standing: Standing,
+    state: State,
     streak: Streak,
     /// When it was well last, on the monotonic clock. What failed before that and fails again says nothing
     /// of it: others succeeded between.
@@ -162,7 +172,7 @@ pub(crate) struct Subscriber {
 impl Subscriber {
     pub fn failing(well_us: u64) -> Self {
         Self {
-            standing: Standing::Failing,
+            state: State::Failing,
             streak: Streak::default(),
             well_us,
             period: 1,
@@ -173,7 +183,7 @@ impl Subscriber {
     /// One that only has deliveries to make up for.
     pub fn draining() -> Self {
         Self {
-            standing: Standing::Draining,
+            state: State::Draining,
             ..Self::failing(0)
         }
     }
@@ -181,44 +191,44 @@ impl Subscriber {
     /// Whether nothing is to be remembered of it.
     pub fn is_well(&self) -> bool {
         let quiet = self.kept.is_empty() && self.streak.subjects.is_empty();
-        quiet && !matches!(self.standing, Standing::Paused(_))
+        quiet && !matches!(self.state, State::Paused(_))
     }
 
     pub fn is_paused(&self) -> bool {
-        matches!(self.standing, Standing::Paused(_))
+        matches!(self.state, State::Paused(_))
     }
 
     pub fn is_draining(&self) -> bool {
-        matches!(self.standing, Standing::Draining) && !self.kept.is_empty()
+        matches!(self.state, State::Draining) && !self.kept.is_empty()
     }
 
     /// Whether a delivery is kept that comes now. `released` is the period in which it was let go.
     pub fn keeps(&self, id: u64, released: Option<u64>) -> bool {
         let released = released == Some(self.period);
-        match &self.standing {
-            Standing::Failing => false,
-            Standing::Paused(pause) => !(released && pause.probing == Some(id)),
-            Standing::Draining => !released && !self.kept.is_empty(),
+        match &self.state {
+            State::Failing => false,
+            State::Paused(pause) => !(released && pause.probing == Some(id)),
+            State::Draining => !released && !self.kept.is_empty(),
         }
     }
 
     /// Keep a delivery.
     pub fn keep(&mut self, id: u64, waiting: Waiting, limits: &Limits) {
-        if let Standing::Paused(pause) = &self.standing {
+        if let State::Paused(pause) = &self.state {
             assert!(
                 pause.probing != Some(id),
                 "the delivery {id} is kept while it is being tried"
             );
         }
-        if let Standing::Paused(pause) = &mut self.standing
+        if let State::Paused(pause) = &mut self.state
             && !pause.probed.contains_key(&waiting.from)
         {
             // Somebody whose deliveries were not tried yet: they may be well.
             let soon = pause.last_us + limits.probe_initial_ms.saturating_mul(1_000);
             pause.next_us = pause.next_us.min(soon);
         }
-        if matches!(self.standing, Standing::Failing) {
-            self.standing = Standing::Draining;
+        if matches!(self.state, State::Failing) {
+            self.state = State::Draining;
         }
         let before = self.kept.insert(id, waiting);
         assert!(before.is_none(), "the delivery {id} is kept twice");
@@ -232,7 +242,7 @@ impl Subscriber {
         reason: &str,
         now: (Timestamp, u64),
         limits: &Limits,
-    ) -> Fallen {
+    ) -> FailureEffect {
         /// More are not counted.
         const COUNTED_MAX: usize = 1_024;
         reason.clone_into(&mut self.streak.error);
@@ -240,7 +250,7 @@ impl Subscriber {
             self.streak.subjects.insert(about(delivery));
             self.streak.senders.insert(from(delivery));
         }
-        if let Standing::Paused(pause) = &mut self.standing {
+        if let State::Paused(pause) = &mut self.state {
             if pause.probing == Some(delivery.id) {
                 // Pauses grow when a delivery of everybody was tried.
                 let untried = |waiting: &Waiting| !pause.probed.contains_key(&waiting.from);
@@ -250,15 +260,15 @@ impl Subscriber {
                 }
                 pause.ended(now.1);
             }
-            return Fallen::Before;
+            return FailureEffect::AlreadyPaused;
         }
         let (subjects, senders) = (self.streak.subjects.len(), self.streak.senders.len());
         if subjects < limits.pause_subjects || senders < limits.pause_senders {
-            return Fallen::No;
+            return FailureEffect::None;
         }
         let pause_us = limits.probe_initial_ms.saturating_mul(1_000);
         self.period += 1;
-        self.standing = Standing::Paused(Pause {
+        self.state = State::Paused(Pause {
             since: now.0,
             since_us: now.1,
             probing: None,
@@ -269,12 +279,12 @@ impl Subscriber {
             probed: HashMap::new(),
             tried: HashMap::new(),
         });
-        Fallen::Now { subjects, senders }
+        FailureEffect::Paused { subjects, senders }
     }
 
     /// A probe ended and told nothing: other turns were in its way, or nobody wanted it any more.
-    pub fn told_nothing(&mut self, id: u64, now_us: u64) {
-        if let Standing::Paused(pause) = &mut self.standing
+    pub fn inconclusive(&mut self, id: u64, now_us: u64) {
+        if let State::Paused(pause) = &mut self.state
             && pause.probing == Some(id)
         {
             pause.ended(now_us);
@@ -286,18 +296,18 @@ impl Subscriber {
     pub fn succeeded(&mut self, now_us: u64) -> Option<u64> {
         self.streak = Streak::default();
         self.well_us = now_us;
-        let Standing::Paused(pause) = &self.standing else {
+        let State::Paused(pause) = &self.state else {
             return None;
         };
         let took_us = now_us.saturating_sub(pause.since_us);
-        self.standing = Standing::Draining;
+        self.state = State::Draining;
         Some(took_us)
     }
 
     /// When the next probe is due, if one is to come.
     pub fn next_probe_us(&self) -> Option<u64> {
-        match &self.standing {
-            Standing::Paused(pause) if pause.probing.is_none() && !self.kept.is_empty() => {
+        match &self.state {
+            State::Paused(pause) if pause.probing.is_none() && !self.kept.is_empty() => {
                 Some(pause.next_us)
             }
             _ => None,
@@ -308,7 +318,7 @@ impl Subscriber {
     /// one subject stays in order, and of a sender who had the fewest probes, so that one sender's
     /// bad messages do not keep the subscriber paused.
     pub fn probe(&mut self) -> Option<(u64, Waiting)> {
-        let Standing::Paused(pause) = &mut self.standing else {
+        let State::Paused(pause) = &mut self.state else {
             return None;
         };
         assert!(
@@ -343,7 +353,7 @@ impl Subscriber {
 
     /// As operators see it, if it is paused.
     pub fn shown(&self, component: &Name, now_us: u64) -> Option<Paused> {
-        let Standing::Paused(pause) = &self.standing else {
+        let State::Paused(pause) = &self.state else {
             return None;
         };
         let left_ms = pause.next_us.saturating_sub(now_us) / 1_000;

@@ -412,7 +412,7 @@ impl Turn {
         self.shared.pending.earlier((subject, due), asks)
     }
 
-    /// Stage a request to the outside. Answers its id.
+    /// Stage an outbound request. Answers its id.
     pub fn send(&mut self, component: &Name, send: Send) -> Result<u64, Interrupt> {
         check_count(
             "requests",
@@ -471,7 +471,7 @@ impl Turn {
             trace: self.trace(),
             subjects: self.staged.subjects.clone(),
             hops: self.hops.saturating_add(1),
-            starts: 0,
+            redeliveries: 0,
             origin: self.origin.clone(),
         };
         self.staged.deliveries.push(Arc::new(delivery));

@@ -1,15 +1,15 @@
-//! Whether what a turn has seen still holds, when it is to get its place in the log or is to fail.
+//! Whether what a turn has seen still holds, when it is to get its position in the log or is to fail.
 //!
 //! Both are asked: what a turn computed from old and new documents together may be any nonsense, a trap
 //! too, and nobody may be told of it.
 
 use std::sync::Arc;
 
-use crate::commit::Still;
+use crate::commit::LockedLog;
 use crate::documents::Cell;
 use crate::engine::Shared;
 use crate::ids::DocumentKey;
-use crate::standing::{Standing, standing};
+use crate::reminder_check::{ReminderCheck, check_reminders};
 use crate::stimulus::Stimulus;
 use crate::turn::Turn;
 
@@ -22,8 +22,8 @@ pub(crate) struct Conflict {
     pub scanned: Vec<DocumentKey>,
 }
 
-/// What is in the way of a turn that is to get its place in the log, if anything is.
-pub(crate) fn conflict(turn: &Turn, log: &Still<'_>) -> Option<Conflict> {
+/// What is in the way of a turn that is to get its position in the log, if anything is.
+pub(crate) fn conflict(turn: &Turn, log: &LockedLog<'_>) -> Option<Conflict> {
     let read = outdated_reads(turn);
     let (scanned, more) = match &turn.scans {
         Some(scans) => log.written_since(scans.ranges()),
@@ -33,7 +33,7 @@ pub(crate) fn conflict(turn: &Turn, log: &Still<'_>) -> Option<Conflict> {
     (!none).then_some(Conflict { read, scanned })
 }
 
-/// The same for a turn that is not to get its place, or not yet: what it has seen was so at one moment
+/// The same for a turn that is not to get its position, or not yet: what it has seen was so at one moment
 /// if nothing is in its way.
 pub(crate) fn conflict_now(shared: &Shared, turn: &Turn) -> Option<Conflict> {
     if turn.scans.is_some() {
@@ -55,7 +55,7 @@ pub(crate) fn conflict_of_failed(
     stimulus: &Stimulus,
 ) -> Option<Conflict> {
     if !turn.staged.reminders_seen.is_empty()
-        && let Standing::Outdated = standing(&shared.reminders.lock(), turn, stimulus)
+        && let ReminderCheck::Outdated = check_reminders(&shared.reminders.lock(), turn, stimulus)
     {
         return Some(Conflict::default());
     }

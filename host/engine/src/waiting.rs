@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::ids::{Lsn, Name};
 use crate::limits::Limits;
 use crate::stimulus::Delivery;
-use crate::subscriber::{Fallen, Paused, Subscriber, Waiting};
+use crate::subscriber::{FailureEffect, Paused, Subscriber, Waiting};
 use crate::sync::Mutex;
 use crate::time::Timestamp;
 
@@ -80,8 +80,8 @@ impl State {
 
     fn delay(&mut self, component: &Name, id: u64, waiting: Waiting, due_us: u64) {
         self.came(&waiting);
-        let place = (due_us, id);
-        let before = self.delayed.insert(place, (component.clone(), waiting));
+        let key = (due_us, id);
+        let before = self.delayed.insert(key, (component.clone(), waiting));
         assert!(before.is_none(), "the delivery {id} waits twice");
     }
 
@@ -103,13 +103,13 @@ impl State {
 
 /// See the module's documentation.
 #[derive(Default)]
-pub(crate) struct Room {
+pub(crate) struct WaitingDeliveries {
     state: Mutex<State>,
     /// How many `subscribers` there are, for a look without the lock.
     watched: AtomicUsize,
 }
 
-impl Room {
+impl WaitingDeliveries {
     /// Whether a delivery that is to run waits for its subscriber instead.
     pub fn keeps(&self, component: &Name, id: u64, released: Option<u64>) -> bool {
         if self.watched.load(Ordering::Acquire) == 0 {
@@ -133,19 +133,19 @@ impl Room {
         reason: &str,
         now: (Timestamp, u64),
         limits: &Limits,
-    ) -> Fallen {
+    ) -> FailureEffect {
         self.with(|state| {
             let component = &delivery.component;
             let subscriber = state.subscribers.entry(component.clone());
             // One that is not known was well a moment ago: only what fails for the first time counts.
             let subscriber = subscriber.or_insert_with(|| Subscriber::failing(now.1));
-            let fallen = subscriber.failed(delivery, first_us, reason, now, limits);
+            let effect = subscriber.failed(delivery, first_us, reason, now, limits);
             assert!(
-                subscriber.is_paused() == (fallen != Fallen::No),
-                "{component} is paused after a failure: {}, and was told so: {fallen:?}",
+                subscriber.is_paused() == (effect != FailureEffect::None),
+                "{component} is paused after a failure: {}, and was told so: {effect:?}",
                 subscriber.is_paused()
             );
-            if matches!(fallen, Fallen::Now { .. }) {
+            if matches!(effect, FailureEffect::Paused { .. }) {
                 // What waits for another attempt waits for the subscriber now.
                 let due = std::mem::take(&mut state.delayed);
                 for ((due_us, id), (of, waiting)) in due {
@@ -156,24 +156,24 @@ impl Room {
                     }
                 }
             }
-            fallen
+            effect
         })
     }
 
     /// A delivery ended that says nothing about its subscriber. Answers how that stands.
-    pub fn told_nothing(&self, component: &Name, id: u64, now_us: u64) -> Fallen {
+    pub fn inconclusive(&self, component: &Name, id: u64, now_us: u64) -> FailureEffect {
         if self.watched.load(Ordering::Acquire) == 0 {
-            return Fallen::No;
+            return FailureEffect::None;
         }
         let mut state = self.state.lock();
         let Some(subscriber) = state.subscribers.get_mut(component) else {
-            return Fallen::No;
+            return FailureEffect::None;
         };
-        subscriber.told_nothing(id, now_us);
+        subscriber.inconclusive(id, now_us);
         if subscriber.is_paused() {
-            Fallen::Before
+            FailureEffect::AlreadyPaused
         } else {
-            Fallen::No
+            FailureEffect::None
         }
     }
 
@@ -271,7 +271,7 @@ impl Room {
                 let (component, id) = (&again.component, again.id);
                 let subscriber = state.subscribers.get_mut(component);
                 let paused = subscriber.is_some_and(|subscriber| {
-                    subscriber.told_nothing(id, now_us);
+                    subscriber.inconclusive(id, now_us);
                     subscriber.is_paused()
                 });
                 match again.from {

@@ -7,7 +7,7 @@ use rialto_proto::Refusal;
 use rialto_proto::call::try_again;
 use tonic::{Code, Status};
 
-use crate::door::Denied;
+use crate::authorization::Denied;
 
 /// After how many seconds a client may try again.
 const RETRY_AFTER_SECONDS: u32 = 1;

@@ -11,51 +11,51 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use rialto_edge::pace::Arriving;
-use rialto_edge::{Memory, Room};
+use rialto_edge::{Memory, MemoryPermit};
 use rialto_proto::codec::{room, room_per_byte};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// The room that a call's body takes, until this is dropped.
-pub type Held = Arc<Mutex<Room>>;
+/// The memory that a call's body has reserved, until this is dropped.
+pub type SharedPermit = Arc<Mutex<MemoryPermit>>;
 
 /// See the module's documentation.
 pub struct Measured {
     incoming: Arriving,
     memory: Memory,
     peer: IpAddr,
-    held: Held,
+    permit: SharedPermit,
     begun: bool,
 }
 
 impl Measured {
-    /// A body of this peer of which nothing has been read. What it takes is kept in `held`.
-    pub fn new(incoming: Arriving, peer: IpAddr, memory: Memory, held: Held) -> Self {
+    /// A body of this peer of which nothing has been read. What it takes is kept in `permit`.
+    pub fn new(incoming: Arriving, peer: IpAddr, memory: Memory, permit: SharedPermit) -> Self {
         Self {
             incoming,
             memory,
             peer,
-            held,
+            permit,
             begun: false,
         }
     }
 
-    /// Take the room of so many more bytes, and of what they may become when they are read.
+    /// Reserve memory for this many more bytes, and for what they may become when they are decoded.
     fn take(&mut self, length: usize) -> Result<(), Status> {
         let bytes = if std::mem::replace(&mut self.begun, true) {
             room_per_byte(length)
         } else {
             room(length)
         };
-        let room = self.memory.take(self.peer, bytes);
-        let room = room.ok_or_else(|| {
+        let more = self.memory.take(self.peer, bytes);
+        let more = more.ok_or_else(|| {
             Status::resource_exhausted("the host has no room for more messages now; try again")
         })?;
-        let mut held = self
-            .held
+        let mut all = self
+            .permit
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        held.add(room);
+        all.add(more);
         Ok(())
     }
 }

@@ -11,19 +11,19 @@
 //! | TLS | [`tls`] |
 
 mod answer;
+pub mod authorization;
 mod body;
 pub mod calls;
 mod codec;
 pub mod deadline;
-pub mod door;
 mod health;
 pub mod server;
 mod service;
 pub mod tls;
 mod turn;
 
+pub use authorization::{Authorizer, Denied, Permission};
 pub use calls::{Calls, Offer, Unserved};
-pub use door::{Denied, Doorman, Right};
 pub use server::Server;
 pub use service::{Limits, Service};
 pub use tls::{Files, Tls};

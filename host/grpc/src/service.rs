@@ -23,11 +23,11 @@ use tower::{Service as _, ServiceExt as _, service_fn};
 use tracing::Instrument as _;
 
 use crate::answer;
-use crate::body::{Held, Measured, Stopped};
+use crate::authorization::{Authorizer, Permission};
+use crate::body::{Measured, SharedPermit, Stopped};
 use crate::calls::{Boxed, Calls, Reflection, Served};
 use crate::codec::BytesCodec;
 use crate::deadline;
-use crate::door::{Doorman, Right};
 use crate::health::Health;
 use crate::turn::Turns;
 
@@ -49,7 +49,7 @@ pub struct Limits {
     pub timeout: Duration,
     /// The longest message that is taken, in bytes.
     pub message_bytes_max: usize,
-    /// Room for all messages that are being read or handled.
+    /// The memory for all messages that are being read or handled.
     pub messages: Memory,
     /// How slowly a client may send a message.
     pub pace: Pace,
@@ -65,7 +65,7 @@ pub(crate) struct Lasting(pub Option<Duration>);
 /// See the module's documentation.
 pub struct Service {
     turns: Turns,
-    doorman: Doorman,
+    authorizer: Authorizer,
     /// Whether what there is to be called is told to anybody.
     open_reflection: bool,
     metrics: Arc<Metrics>,
@@ -90,7 +90,7 @@ impl Service {
     pub fn new(
         engine: Engine,
         calls: watch::Receiver<Arc<Calls>>,
-        doorman: Doorman,
+        authorizer: Authorizer,
         metrics: Arc<Metrics>,
         spans: Option<Spans>,
         limits: Limits,
@@ -100,7 +100,7 @@ impl Service {
             stop,
             health: Health::new(calls.clone()),
             turns: Turns { engine, calls },
-            doorman,
+            authorizer,
             open_reflection: false,
             metrics,
             spans,
@@ -136,18 +136,18 @@ impl Service {
         }
         let calls = self.turns.calls.borrow().clone();
         let to = to(&calls, request.uri().path());
-        let right = match &to {
+        let permission = match &to {
             To::Health => None,
             To::Reflection(_) if self.open_reflection => None,
-            To::Reflection(_) => Some(Right::Read),
-            To::Method(_) | To::Nowhere => Some(Right::Call),
+            To::Reflection(_) => Some(Permission::Read),
+            To::Method(_) | To::Nowhere => Some(Permission::Call),
         };
         let mut asker = Name::default();
-        if let Some(right) = right {
+        if let Some(permission) = permission {
             let mut shown = request.headers().get_all(header::AUTHORIZATION).iter();
             let only = shown.next().filter(|_| shown.next().is_none());
             let shown = only.and_then(|value| value.to_str().ok());
-            match (self.doorman)(shown, right) {
+            match (self.authorizer)(shown, permission) {
                 Ok(name) => asker = name,
                 Err(denied) => {
                     let status = answer::denied(denied);
@@ -247,11 +247,11 @@ impl Service {
             }
         };
         let until = tokio::time::Instant::now() + within;
-        let held = Held::default();
+        let permit = SharedPermit::default();
         let (head, body) = request.into_parts();
         let PeerAddress(peer) = PeerAddress::of(&head.extensions);
         let body = Arriving::new(body, self.limits.pace);
-        let body = Measured::new(body, peer, self.limits.messages.clone(), held.clone());
+        let body = Measured::new(body, peer, self.limits.messages.clone(), permit.clone());
         let request = Request::from_parts(head, body);
         let turns = self.turns.clone();
         let (calls, method) = (calls.clone(), served.clone());
@@ -259,7 +259,7 @@ impl Service {
         let arrives = arrived.clone();
         let handler = service_fn(move |request: tonic::Request<Bytes>| {
             let (turns, calls, method) = (turns.clone(), calls.clone(), method.clone());
-            let (held, asker) = (held.clone(), asker.clone());
+            let (permit, asker) = (permit.clone(), asker.clone());
             arrives.store(true, Ordering::Relaxed);
             async move {
                 let left = until.saturating_duration_since(tokio::time::Instant::now());
@@ -269,7 +269,7 @@ impl Service {
                 };
                 let message = request.into_inner();
                 let answer = turns
-                    .run(&calls, &method, message, held, trace, asker)
+                    .run(&calls, &method, message, permit, trace, asker)
                     .await;
                 answer.map(tonic::Response::new)
             }

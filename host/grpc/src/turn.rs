@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rialto_components::outside::{Call, Called, label};
+use rialto_components::external_calls::{Call, Called, label};
 use rialto_components::runtime::Argument;
 use rialto_engine::{Asker, Engine, Name, Trace};
 use rialto_proto::Refusal;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tonic::Status;
 
 use crate::answer;
-use crate::body::Held;
+use crate::body::SharedPermit;
 use crate::calls::{Calls, Served, Target};
 
 /// Whose turn the telling of an event is: no component's.
@@ -35,7 +35,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Run a method for somebody. The message's room is kept until its turn has ended, whoever waits for
+    /// Run a method for somebody. The message's memory stays reserved until its turn has ended, whoever waits for
     /// that. If another release becomes current before the turn begins, the call is judged again by its
     /// table.
     pub async fn run(
@@ -43,7 +43,7 @@ impl Turns {
         calls: &Arc<Calls>,
         served: &Arc<Served>,
         message: Bytes,
-        held: Held,
+        permit: SharedPermit,
         trace: Trace,
         asker: Asker,
     ) -> Result<Bytes, Status> {
@@ -55,10 +55,10 @@ impl Turns {
                 ..asker.clone()
             };
             let message = message.clone();
-            let called = self.run_once(&calls, &served, message, held.clone(), trace, asker);
+            let called = self.run_once(&calls, &served, message, permit.clone(), trace, asker);
             match called.await? {
-                Called::Gave(value) => return answer(&calls, &served, &value),
-                Called::Gone => {
+                Called::Returned(value) => return answer(&calls, &served, &value),
+                Called::ReleaseChanged => {
                     let path = format!("/{}/{}", served.service, served.method.name);
                     calls = self.another_than(calls.release).await?;
                     served = calls.find(&path).ok_or_else(answer::gone)?.clone();
@@ -83,7 +83,7 @@ impl Turns {
         calls: &Calls,
         served: &Served,
         message: Bytes,
-        held: Held,
+        permit: SharedPermit,
         trace: Trace,
         asker: Asker,
     ) -> Result<Called, Status> {
@@ -110,7 +110,7 @@ impl Turns {
             Arc::new(argument),
             trace,
             Box::new(move |outcome| {
-                drop(held);
+                drop(permit);
                 let _ = sender.send(outcome);
             }),
         );

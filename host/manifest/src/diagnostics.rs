@@ -1,6 +1,6 @@
 //! What is wrong with a scheme's documents, and how it is shown.
 //!
-//! A problem has a stable code, a place, a message that holds the offending text, and a sentence
+//! A problem has a stable code, a position, a message that holds the offending text, and a sentence
 //! that says what to do. [`Diagnostics::plain`] is for logs and snapshots, [`Diagnostics::render`]
 //! for a person at a terminal.
 
@@ -94,7 +94,7 @@ pub struct Problem {
 impl Problem {
     /// `scheme.toml:12:5`, or the file alone.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub fn position(&self) -> String {
         let name = self.source_text.name();
         match &self.span {
             Some(span) => {
@@ -107,8 +107,8 @@ impl Problem {
 }
 
 impl Problem {
-    /// Whether there is something to be seen at its place. What a document lacks as a whole has no
-    /// place in it, and a document that cannot be read has no lines.
+    /// Whether there is text to show at its position. What a document lacks as a whole has no
+    /// position in it, and a document that cannot be read has no lines.
     fn has_lines(&self) -> bool {
         let Some(span) = &self.span else {
             return false;
@@ -180,7 +180,7 @@ impl Diagnostics {
     pub fn plain(&self) -> String {
         let mut text = String::new();
         for (n, problem) in self.problems.iter().enumerate() {
-            let _ = writeln!(text, "{}: {}", problem.place(), problem.message);
+            let _ = writeln!(text, "{}: {}", problem.position(), problem.message);
             if self.helps(n) {
                 let _ = writeln!(text, "    help: {}", problem.help);
             }
@@ -224,7 +224,7 @@ impl Diagnostics {
                 helps: self.helps(n),
             };
             if handler.render_report(&mut text, &shown).is_err() {
-                let _ = writeln!(text, "{}: {}", problem.place(), problem.message);
+                let _ = writeln!(text, "{}: {}", problem.position(), problem.message);
             }
             text.push('\n');
         }
@@ -264,7 +264,7 @@ impl Diagnostics {
         self.problems.push(problem);
     }
 
-    /// The value, unless there are problems. Sorts them: by document, then by place.
+    /// The value, unless there are problems. Sorts them: by document, then by position.
     pub(crate) fn or<T>(mut self, value: Option<T>) -> Result<T, Self> {
         match value {
             Some(value) if self.problems.is_empty() => Ok(value),

@@ -13,7 +13,7 @@ use crate::tree;
 /// The longest document that is read, in bytes: far beyond any scheme's, far below what hurts.
 pub const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
 
-/// A document's value and the places of its parts.
+/// A document's value and the positions of its parts.
 #[derive(Clone, Debug)]
 pub struct Document<T> {
     /// The typed value. Where the text was wrong it holds stand-ins.
@@ -55,10 +55,10 @@ impl<T> Document<T> {
     }
 
     /// Where a value stands, or the nearest one around it that is written.
-    pub fn place(&self, path: &str) -> Range<usize> {
+    pub fn span(&self, path: &str) -> Range<usize> {
         let mut path = path;
         loop {
-            if let Some(span) = self.shaped.places.get(path) {
+            if let Some(span) = self.shaped.spans.get(path) {
                 return span.clone();
             }
             path = path.rsplit_once('/').map_or("", |(outer, _)| outer);
@@ -90,7 +90,7 @@ impl<T> Document<T> {
 
     /// Whether a value is written in the document, and not a default.
     pub fn is_written(&self, path: &str) -> bool {
-        self.shaped.places.contains_key(path)
+        self.shaped.spans.contains_key(path)
     }
 
     /// Report a problem with the value at `path`, unless one was reported before.
@@ -105,7 +105,7 @@ impl<T> Document<T> {
         if !self.is_repaired(path) {
             problems.push(Problem {
                 source_text: self.source.clone(),
-                span: Some(self.place(path)),
+                span: Some(self.span(path)),
                 code,
                 message,
                 help: help.into(),

@@ -3,7 +3,7 @@
 //! A scheme is a folder with both documents, the components that they refer to, and
 //! `scheme.lock`, which pins the components by their digests. [`Manifest::load`] reads the folder,
 //! checks all that can be checked without looking inside a component, and reports every problem it
-//! finds with its place and what to do. What is inside components is not this crate's affair.
+//! finds with its position and what to do. What is inside components is not this crate's affair.
 //!
 //! Start reading at [`manifest`], then [`scheme`] and [`operator`] (the keys and what they mean),
 //! [`shape`] (how a document is compared with its schema) and [`check`] (what must hold beyond it).

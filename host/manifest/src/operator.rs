@@ -92,7 +92,7 @@ pub struct OperatorFile {
     /// Where the host keeps its state.
     #[serde(default)]
     pub store: Store,
-    /// Bounds on requests to the outside.
+    /// Bounds on outbound requests.
     #[serde(default)]
     pub outbound: Outbound,
     /// What the scheme's components may be granted at most; each grant needs the scheme's word too.
@@ -276,7 +276,7 @@ impl Default for Store {
     }
 }
 
-/// How long what is there for good stays in the store. Eras go as a whole, when the youngest thing in them is so old.
+/// How long what is there for good stays in the store. Segments go as a whole, when the youngest thing in them is so old.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Keep {
@@ -299,7 +299,7 @@ impl Keep {
     }
 }
 
-/// Bounds on requests to the outside.
+/// Bounds on outbound requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Outbound {

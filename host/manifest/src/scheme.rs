@@ -70,8 +70,8 @@ impl Scheme {
     /// Where a value stands, by its keys with slashes between them, or the nearest one around it that
     /// is written.
     #[must_use]
-    pub fn place(&self, path: &str) -> Range<usize> {
-        self.document.place(path)
+    pub fn span(&self, path: &str) -> Range<usize> {
+        self.document.span(path)
     }
 
     /// Those who sign their messages, with the public keys that the document brings for them: every
@@ -86,7 +86,7 @@ impl Scheme {
         })
     }
 
-    /// The path of a signer's key, by the places of both.
+    /// The path of a signer's key, by the indexes of both.
     #[must_use]
     pub fn key_path(signer: usize, key: usize) -> String {
         format!("participants/{signer}/jws-public-keys/{key}")

@@ -2,7 +2,7 @@
 //! [`crate::scheme`] and [`crate::operator`].
 //!
 //! The comparison never stops at the first problem. Where something is wrong it goes on with a
-//! value that would be right, and remembers the place, so that everything else can still be
+//! value that would be right, and remembers the position, so that everything else can still be
 //! checked and nothing is reported that only follows from an earlier problem.
 
 use std::collections::{HashMap, HashSet};
@@ -21,7 +21,7 @@ pub struct Shaped {
     /// The document as JSON; always of the right shape.
     pub json: Json,
     /// Where each value stands, by its path (a JSON pointer without the first slash).
-    pub places: HashMap<String, Range<usize>>,
+    pub spans: HashMap<String, Range<usize>>,
     /// Paths of values that were replaced.
     pub repaired: HashSet<String>,
     /// Names that were left out because they are malformed.
@@ -61,9 +61,7 @@ impl<'a> Walk<'a> {
 
     fn node(&mut self, node: &Node, schema: &'a Json, path: &str) -> Json {
         let shape = self.resolve(schema);
-        self.shaped
-            .places
-            .insert(path.to_owned(), node.span.clone());
+        self.shaped.spans.insert(path.to_owned(), node.span.clone());
         let expected = shape["type"].as_str().unwrap_or("");
         match (&node.value, expected) {
             (Value::Table(members), "object") => self.table(node, members, shape, path),
@@ -118,15 +116,15 @@ impl<'a> Walk<'a> {
             } else if shape["additionalProperties"] == Json::Bool(false) {
                 self.unknown_key(member, shape);
             } else {
-                self.places_within(&member.node, inner);
+                self.spans_within(&member.node, inner);
                 json.insert(member.key.clone(), free(&member.node));
             }
         }
         for key in required(shape) {
             if !json.contains_key(key) {
-                let place = table_name(path);
+                let table = table_name(path);
                 let schema = &shape["properties"][key];
-                let message = format!("missing key `{key}` in {place}");
+                let message = format!("missing key `{key}` in {table}");
                 let help = help(schema, self.resolve(schema));
                 self.problem(&node.span, Code::MissingKey, message, &help);
                 let value = self.repair(self.resolve(schema), &join(path, key));
@@ -137,21 +135,21 @@ impl<'a> Walk<'a> {
     }
 
     /// Places in what no schema describes.
-    fn places_within(&mut self, node: &Node, path: String) {
+    fn spans_within(&mut self, node: &Node, path: String) {
         match &node.value {
             Value::Table(members) => {
                 for member in members {
-                    self.places_within(&member.node, join(&path, &member.key));
+                    self.spans_within(&member.node, join(&path, &member.key));
                 }
             }
             Value::Array(nodes) => {
                 for (n, node) in nodes.iter().enumerate() {
-                    self.places_within(node, join(&path, &n.to_string()));
+                    self.spans_within(node, join(&path, &n.to_string()));
                 }
             }
             _ => {}
         }
-        self.shaped.places.insert(path, node.span.clone());
+        self.shaped.spans.insert(path, node.span.clone());
     }
 
     fn is_name(&mut self, member: &Member) -> bool {
@@ -295,7 +293,7 @@ fn last(path: &str) -> &str {
         .unwrap_or(path)
 }
 
-/// What the table at a path is called. Its place says which element of an array it is.
+/// What the table at a path is called. Its position says which element of an array it is.
 fn table_name(path: &str) -> String {
     if path.is_empty() {
         return "the document".to_owned();

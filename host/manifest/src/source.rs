@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_count_lines_and_characters_from_one() {
+    fn positions_count_lines_and_characters_from_one() {
         let source = Source::new("x.toml", "a\nbü c\n");
         assert_eq!(source.line_and_column(0), (1, 1));
         assert_eq!(source.line_and_column(2), (2, 1));

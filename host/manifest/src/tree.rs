@@ -8,7 +8,7 @@ use toml::de::{DeString, DeTable, DeValue};
 use crate::diagnostics::{Code, Diagnostics, Problem};
 use crate::source::Source;
 
-/// A value and its place.
+/// A value and its position.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Where it stands, in bytes; for a table its header.
@@ -32,7 +32,7 @@ pub enum Value {
     Datetime(String),
     /// An array, or an array of tables.
     Array(Vec<Node>),
-    /// A table, its members in the order of their places.
+    /// A table, its members in the order of their positions.
     Table(Vec<Member>),
     /// A number that cannot be represented; that is reported already.
     Unusable,

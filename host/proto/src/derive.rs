@@ -41,7 +41,7 @@ pub fn derive(resolve: &Resolve, chosen: &Chosen, lock: &Lock) -> Result<Vec<Fil
 
 /// Where a type is used: what messages name it, and whose file takes wrappers.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct UseSite {
     pub package: PackageId,
     pub at: String,
 }
@@ -80,9 +80,9 @@ impl<'a> Deriving<'a> {
         }
     }
 
-    pub fn problem(&mut self, place: &Place, message: impl Into<String>) {
+    pub fn problem(&mut self, site: &UseSite, message: impl Into<String>) {
         let problem = Problem {
-            at: place.at.clone(),
+            at: site.at.clone(),
             message: message.into(),
         };
         if !self.problems.contains(&problem) {
@@ -118,7 +118,7 @@ impl<'a> Deriving<'a> {
     /// `candidates` are names for it, the best one first, should it have none yet.
     pub fn name(
         &mut self,
-        place: &Place,
+        site: &UseSite,
         package: PackageId,
         wit: &str,
         candidates: &[String],
@@ -138,7 +138,7 @@ impl<'a> Deriving<'a> {
                 let tried = candidates.join("` and `");
                 let message =
                     format!("`{tried}` is already something else in {of}: rename the type");
-                self.problem(place, message);
+                self.problem(site, message);
                 format!("{of}.{}", candidates.first().map_or("", String::as_str))
             }
         };
@@ -175,7 +175,7 @@ impl<'a> Deriving<'a> {
         } else {
             format!("{}{}", names::camel(of), names::camel(&function.name))
         };
-        let place = Place {
+        let site = UseSite {
             package,
             at: format!("{of}.{}", function.name),
         };
@@ -184,9 +184,9 @@ impl<'a> Deriving<'a> {
             Some(TypeDefKind::Result(parts)) => (parts.ok, Some(parts.err)),
             _ => (function.result, None),
         };
-        let input = self.input(&place, id, function, &name);
-        let output = self.output(&place, id, ok, &name);
-        let error = err.map(|err| self.error(&place, err, &name));
+        let input = self.input(&site, id, function, &name);
+        let output = self.output(&site, id, ok, &name);
+        let error = err.map(|err| self.error(&site, err, &name));
         let docs = [text(&interface.docs), text(&function.docs)];
         let docs = docs.iter().filter(|docs| !docs.is_empty()).cloned();
         let method = Method {
@@ -216,58 +216,52 @@ impl<'a> Deriving<'a> {
 
     /// A record that the interface calls `request` asks by itself, and one that it calls `event` tells by
     /// itself; anything else is wrapped, so that a parameter can be added.
-    fn input(&mut self, place: &Place, id: InterfaceId, function: &Function, of: &str) -> String {
+    fn input(&mut self, site: &UseSite, id: InterfaceId, function: &Function, of: &str) -> String {
         if let [only] = function.params.as_slice()
             && let Some(record) = self.own_record(id, only.ty, tells(function))
         {
-            return self.message_of(place, record);
+            return self.message_of(site, record);
         }
         let params = function.params.iter();
         let params = params.map(|param| (param.name.clone(), param.ty));
-        self.wrapped(place, &format!("{of}Request"), "request", params.collect())
+        self.wrapped(site, &format!("{of}Request"), "request", params.collect())
     }
 
-    fn output(&mut self, place: &Place, id: InterfaceId, ok: Option<Type>, of: &str) -> String {
+    fn output(&mut self, site: &UseSite, id: InterfaceId, ok: Option<Type>, of: &str) -> String {
         let record = ok.and_then(|ty| self.own_record(id, ty, "response"));
         if let Some(record) = record {
-            return self.message_of(place, record);
+            return self.message_of(site, record);
         }
         let fields = ok.map(|ty| ("result".to_owned(), ty)).into_iter();
-        self.wrapped(
-            place,
-            &format!("{of}Response"),
-            "response",
-            fields.collect(),
-        )
+        self.wrapped(site, &format!("{of}Response"), "response", fields.collect())
     }
 
     /// What refuses goes by itself if it is a message, for it is a detail of the status.
-    fn error(&mut self, place: &Place, err: Option<Type>, of: &str) -> String {
+    fn error(&mut self, site: &UseSite, err: Option<Type>, of: &str) -> String {
         if let Some(ty) = err
-            && let Some(Kind::Message(name)) = self.element(place, ty)
+            && let Some(Kind::Message(name)) = self.element(site, ty)
         {
             return name;
         }
         let fields = err.map(|ty| ("error".to_owned(), ty)).into_iter();
-        self.wrapped(place, &format!("{of}Error"), "error", fields.collect())
+        self.wrapped(site, &format!("{of}Error"), "error", fields.collect())
     }
 
     fn wrapped(
         &mut self,
-        place: &Place,
+        site: &UseSite,
         name: &str,
         what: &str,
         fields: Vec<(String, Type)>,
     ) -> String {
-        let wit = format!("{} {what}", place.at);
-        let (full, new) = self.name(place, place.package, &wit, &[name.to_owned()]);
+        let wit = format!("{} {what}", site.at);
+        let (full, new) = self.name(site, site.package, &wit, &[name.to_owned()]);
         if new {
             let fields = fields.into_iter();
-            let fields =
-                fields.filter_map(|(name, ty)| self.field(place, &name, ty, String::new()));
+            let fields = fields.filter_map(|(name, ty)| self.field(site, &name, ty, String::new()));
             let fields: Vec<Field> = fields.collect();
             self.put(
-                place,
+                site,
                 &full,
                 (wit, Form::Wrapper),
                 String::new(),
@@ -281,7 +275,7 @@ impl<'a> Deriving<'a> {
     /// Write a message down.
     pub fn put(
         &mut self,
-        place: &Place,
+        site: &UseSite,
         full: &str,
         (wit, form): (String, Form),
         docs: String,
@@ -302,7 +296,7 @@ impl<'a> Deriving<'a> {
             {
                 let message =
                     format!("two fields of `{full}` are both `{json}` in JSON: rename one");
-                self.problem(place, message);
+                self.problem(site, message);
             }
         }
         let message = Message {
@@ -314,7 +308,7 @@ impl<'a> Deriving<'a> {
             fields,
             reserved: Vec::new(),
         };
-        self.file(place.package).messages.push(message);
+        self.file(site.package).messages.push(message);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use wit_parser::{InterfaceId, Type, TypeDefKind, TypeId, TypeOwner};
 
-use crate::derive::{Deriving, Place, text};
+use crate::derive::{Deriving, UseSite, text};
 use crate::model::{Cardinality, EMPTY, EMPTY_FILE, Enum, Field, Form, Kind, Scalar, Value};
 use crate::names;
 
@@ -58,7 +58,7 @@ impl Deriving<'_> {
     }
 
     /// A field of a type. None only with a problem.
-    pub fn field(&mut self, place: &Place, name: &str, ty: Type, docs: String) -> Option<Field> {
+    pub fn field(&mut self, site: &UseSite, name: &str, ty: Type, docs: String) -> Option<Field> {
         let docs = if docs.is_empty() {
             self.alias_docs(ty)
         } else {
@@ -71,7 +71,7 @@ impl Deriving<'_> {
             }
             _ => (Cardinality::One, ty),
         };
-        let kind = self.element(place, held)?;
+        let kind = self.element(site, held)?;
         Some(Field {
             name: names::snake(name),
             wit: name.to_owned(),
@@ -94,7 +94,7 @@ impl Deriving<'_> {
     }
 
     /// What one value of a type is held in. None only with a problem.
-    pub fn element(&mut self, place: &Place, ty: Type) -> Option<Kind> {
+    pub fn element(&mut self, site: &UseSite, ty: Type) -> Option<Kind> {
         let scalar = match self.behind(ty) {
             Type::Bool => Scalar::Bool,
             Type::U8 => Scalar::U8,
@@ -109,29 +109,29 @@ impl Deriving<'_> {
             Type::F64 => Scalar::F64,
             Type::Char => Scalar::Char,
             Type::String => Scalar::String,
-            Type::ErrorContext => return self.no_form(place, "an error-context"),
-            Type::Id(id) => return self.composite(place, id),
+            Type::ErrorContext => return self.no_form(site, "an error-context"),
+            Type::Id(id) => return self.composite(site, id),
         };
         Some(Kind::Scalar(scalar))
     }
 
-    fn composite(&mut self, place: &Place, id: TypeId) -> Option<Kind> {
+    fn composite(&mut self, site: &UseSite, id: TypeId) -> Option<Kind> {
         match self.resolve.types[id].kind.clone() {
             TypeDefKind::Record(_) | TypeDefKind::Variant(_) | TypeDefKind::Flags(_) => {
-                Some(Kind::Message(self.message_of(place, id)))
+                Some(Kind::Message(self.message_of(site, id)))
             }
-            TypeDefKind::Enum(_) => Some(Kind::Enum(self.enum_of(place, id))),
+            TypeDefKind::Enum(_) => Some(Kind::Enum(self.enum_of(site, id))),
             TypeDefKind::List(inner) if self.behind(inner) == Type::U8 => {
                 Some(Kind::Scalar(Scalar::Bytes))
             }
             TypeDefKind::List(_) => self.anonymous(
-                place,
+                site,
                 id,
                 Form::List,
                 vec![("items".to_owned(), Type::Id(id))],
             ),
             TypeDefKind::Option(_) => self.anonymous(
-                place,
+                site,
                 id,
                 Form::Option,
                 vec![("value".to_owned(), Type::Id(id))],
@@ -139,28 +139,28 @@ impl Deriving<'_> {
             TypeDefKind::Tuple(tuple) => {
                 let items = tuple.types.iter().enumerate();
                 let items = items.map(|(n, ty)| (format!("item{n}"), *ty));
-                self.anonymous(place, id, Form::Tuple, items.collect())
+                self.anonymous(site, id, Form::Tuple, items.collect())
             }
             TypeDefKind::Result(result) => {
                 let name = self.label(Type::Id(id));
                 let cases = [("ok", result.ok), ("err", result.err)];
                 let cases = cases.map(|(name, ty)| (name.to_owned(), ty, String::new()));
                 let wit = self.words(Type::Id(id));
-                let (full, new) = self.name(place, place.package, &wit, &[name]);
+                let (full, new) = self.name(site, site.package, &wit, &[name]);
                 if new {
                     let wit = (wit, Form::Result);
-                    self.put_cases(place, &full, wit, String::new(), cases.to_vec());
+                    self.put_cases(site, &full, wit, String::new(), cases.to_vec());
                 }
                 Some(Kind::Message(full))
             }
-            TypeDefKind::Type(other) => self.element(place, other),
-            other => self.no_form(place, other.as_str()),
+            TypeDefKind::Type(other) => self.element(site, other),
+            other => self.no_form(site, other.as_str()),
         }
     }
 
-    fn no_form(&mut self, place: &Place, what: &str) -> Option<Kind> {
+    fn no_form(&mut self, site: &UseSite, what: &str) -> Option<Kind> {
         let message = format!("{what} cannot go to programs outside: use a record, or an id");
-        self.problem(place, message);
+        self.problem(site, message);
         None
     }
 
@@ -246,31 +246,30 @@ impl Deriving<'_> {
     /// A message for a type without a name, in the file of who uses it.
     fn anonymous(
         &mut self,
-        place: &Place,
+        site: &UseSite,
         id: TypeId,
         form: Form,
         fields: Vec<(String, Type)>,
     ) -> Option<Kind> {
         let (wit, label) = (self.words(Type::Id(id)), self.label(Type::Id(id)));
-        let (full, new) = self.name(place, place.package, &wit, &[label]);
+        let (full, new) = self.name(site, site.package, &wit, &[label]);
         if new {
             let fields = fields.into_iter();
-            let fields =
-                fields.filter_map(|(name, ty)| self.field(place, &name, ty, String::new()));
+            let fields = fields.filter_map(|(name, ty)| self.field(site, &name, ty, String::new()));
             let fields: Vec<Field> = fields.collect();
-            self.put(place, &full, (wit, form), String::new(), None, fields);
+            self.put(site, &full, (wit, form), String::new(), None, fields);
         }
         Some(Kind::Message(full))
     }
 
     /// Where a named type lives, what it is called there, and names for it.
-    fn named(&mut self, place: &Place, id: TypeId) -> Option<(Place, String, Vec<String>)> {
+    fn named(&mut self, site: &UseSite, id: TypeId) -> Option<(UseSite, String, Vec<String>)> {
         let found = &self.resolve.types[id];
         let owner = match found.owner {
             TypeOwner::Interface(owner) => owner,
             TypeOwner::World(_) | TypeOwner::None => {
                 self.problem(
-                    place,
+                    site,
                     "a type of a world has no package: put it into an interface",
                 );
                 return None;
@@ -279,17 +278,17 @@ impl Deriving<'_> {
         let interface = &self.resolve.interfaces[owner];
         let (package, of) = (interface.package?, interface.name.as_deref()?);
         let name = found.name.as_deref()?;
-        let at = Place {
+        let at = UseSite {
             package,
             at: format!("{of}.{name}"),
         };
-        self.uses(place.package, package);
+        self.uses(site.package, package);
         Some((at, format!("{of}#{name}"), self.candidates(owner, name)))
     }
 
     /// The message of a record, a variant or flags.
-    pub fn message_of(&mut self, place: &Place, id: TypeId) -> String {
-        let Some((at, wit, candidates)) = self.named(place, id) else {
+    pub fn message_of(&mut self, site: &UseSite, id: TypeId) -> String {
+        let Some((at, wit, candidates)) = self.named(site, id) else {
             return String::new();
         };
         let (full, new) = self.name(&at, at.package, &wit, &candidates);
@@ -326,7 +325,7 @@ impl Deriving<'_> {
 
     fn put_cases(
         &mut self,
-        place: &Place,
+        site: &UseSite,
         full: &str,
         wit: (String, Form),
         docs: String,
@@ -336,9 +335,9 @@ impl Deriving<'_> {
         for (name, ty, docs) in cases {
             let is_id = ty.is_some_and(|ty| self.is_id(ty));
             let kind = if let Some(ty) = ty {
-                self.element(place, ty)
+                self.element(site, ty)
             } else {
-                let file = self.file(place.package);
+                let file = self.file(site.package);
                 file.imports.insert(EMPTY_FILE.to_owned());
                 Some(Kind::Message(EMPTY.to_owned()))
             };
@@ -355,11 +354,11 @@ impl Deriving<'_> {
         // A `oneof` shares its message's names.
         let taken = fields.iter().any(|field| field.name == "kind");
         let oneof = if taken { "which_kind" } else { "kind" };
-        self.put(place, full, wit, docs, Some(oneof.to_owned()), fields);
+        self.put(site, full, wit, docs, Some(oneof.to_owned()), fields);
     }
 
-    fn enum_of(&mut self, place: &Place, id: TypeId) -> String {
-        let Some((at, wit, candidates)) = self.named(place, id) else {
+    fn enum_of(&mut self, site: &UseSite, id: TypeId) -> String {
+        let Some((at, wit, candidates)) = self.named(site, id) else {
             return String::new();
         };
         let (full, new) = self.name(&at, at.package, &wit, &candidates);

@@ -52,7 +52,7 @@ impl From<&Caller> for Who {
 
 /// What is done, to what, and why.
 #[derive(Clone, Copy, Debug)]
-pub struct Deed<'a> {
+pub struct AuditedAction<'a> {
     /// In one word.
     pub action: &'a str,
     /// What it is done to.
@@ -61,7 +61,7 @@ pub struct Deed<'a> {
     pub note: &'a str,
 }
 
-impl<'a> Deed<'a> {
+impl<'a> AuditedAction<'a> {
     /// One for which nobody said why.
     #[must_use]
     pub const fn new(action: &'a str, about: &'a str) -> Self {
@@ -152,15 +152,15 @@ impl Audit {
     pub fn keep<T, E: From<StoreError>>(
         &self,
         who: &Who,
-        deed: &Deed<'_>,
+        audited: &AuditedAction<'_>,
         outcome: impl FnOnce(&Result<T, E>) -> Outcome,
         run: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        let id = self.add(who, deed, None)?;
+        let id = self.add(who, audited, None)?;
         let ran = run();
         let ended = self.store.end_operation(id, &cut(outcome(&ran)));
         if let Err(error) = ended {
-            let action = deed.action;
+            let action = audited.action;
             // It is done or not, whatever is written of it; the entry says that nobody knows.
             tracing::error!(%error, id, action, "what came of an operation could not be kept");
         }
@@ -171,8 +171,13 @@ impl Audit {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn note(&self, who: &Who, deed: &Deed<'_>, outcome: Outcome) -> Result<(), StoreError> {
-        self.add(who, deed, Some(cut(outcome))).map(|_| ())
+    pub fn note(
+        &self,
+        who: &Who,
+        audited: &AuditedAction<'_>,
+        outcome: Outcome,
+    ) -> Result<(), StoreError> {
+        self.add(who, audited, Some(cut(outcome))).map(|_| ())
     }
 
     /// Keep that the host was started, who may use it now, and what became of tokens.
@@ -186,13 +191,13 @@ impl Audit {
                 TokenChange::Drawn(name) => ("token-draw", name),
                 TokenChange::Removed(name) => ("token-remove", name),
             };
-            let deed = Deed::new(action, name);
-            self.note(&who, &deed, Outcome::Done(String::new()))?;
+            let audited = AuditedAction::new(action, name);
+            self.note(&who, &audited, Outcome::Done(String::new()))?;
         }
         let people: Vec<String> = operators.all().map(described).collect();
         let about = format!("{} with {}", env!("CARGO_PKG_VERSION"), people.join("; "));
-        let deed = Deed::new("host-start", &about);
-        self.note(&who, &deed, Outcome::Done(String::new()))
+        let audited = AuditedAction::new("host-start", &about);
+        self.note(&who, &audited, Outcome::Done(String::new()))
     }
 
     /// The newest entries about something that has this text in it, which may be empty; the oldest of them first.
@@ -204,7 +209,12 @@ impl Audit {
         Ok(operations.into_iter().map(Entry::from).collect())
     }
 
-    fn add(&self, who: &Who, deed: &Deed<'_>, outcome: Option<Outcome>) -> Result<u64, StoreError> {
+    fn add(
+        &self,
+        who: &Who,
+        audited: &AuditedAction<'_>,
+        outcome: Option<Outcome>,
+    ) -> Result<u64, StoreError> {
         let _one = self.adding.lock();
         let id = self.store.last_operation()? + 1;
         self.store.add_operation(&Operation {
@@ -212,9 +222,9 @@ impl Audit {
             at: self.clock.now(),
             person: who.person.to_string(),
             operator: who.operator.to_string(),
-            action: deed.action.to_owned(),
-            about: beginning(deed.about),
-            note: beginning(deed.note),
+            action: audited.action.to_owned(),
+            about: beginning(audited.about),
+            note: beginning(audited.note),
             outcome,
         })?;
         Ok(id)

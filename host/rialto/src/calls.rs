@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rialto_components::{Digest, Release};
-use rialto_grpc::{Calls, Denied, Doorman, Files, Limits, Offer, Right, Service, Tls};
+use rialto_grpc::{Authorizer, Calls, Denied, Files, Limits, Offer, Permission, Service, Tls};
 use rialto_manifest::Operator;
 use rialto_manifest::operator::{Audience, GRPC, Listener, Role};
 use rialto_proto::{Lock, checked_in, own};
@@ -119,7 +119,7 @@ pub fn service(
     let service = Service::new(
         shared.engine.clone(),
         shared.releases.calls(),
-        doorman(shared.clone()),
+        authorizer(shared.clone()),
         shared.metrics.clone(),
         shared.spans.clone(),
         limits,
@@ -129,13 +129,13 @@ pub fn service(
 }
 
 /// Who may call: an operator with the role for it.
-fn doorman(shared: Arc<Shared>) -> Doorman {
-    Arc::new(move |authorization: Option<&str>, right: Right| {
+fn authorizer(shared: Arc<Shared>) -> Authorizer {
+    Arc::new(move |authorization: Option<&str>, permission: Permission| {
         let caller = shared.operators.caller_of(authorization);
         let caller = caller.ok_or_else(|| Denied::Unknown(SHOW_TOKEN.to_owned()))?;
-        let role = match right {
-            Right::Call => Role::Context,
-            Right::Read => Role::Reader,
+        let role = match permission {
+            Permission::Call => Role::Context,
+            Permission::Read => Role::Reader,
         };
         if caller.has(role) {
             return Ok(format!("operator {}", caller.name).into());

@@ -71,7 +71,7 @@ pub struct Shared {
     pub runtime: Arc<Runtime>,
     /// The store.
     pub store: Arc<SqliteStore>,
-    /// What requests to the outside go through.
+    /// What outbound requests go through.
     pub outbound: Arc<Outbound>,
     /// Releases.
     pub releases: Releases,

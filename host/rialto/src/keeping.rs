@@ -66,7 +66,7 @@ impl Archivist {
 
     /// The pause between two looks.
     fn pause(&self) -> Duration {
-        let age = self.keep.era_age_max().map(Duration::from_millis);
+        let age = self.keep.segment_age_max().map(Duration::from_millis);
         age.unwrap_or(LOOK_MAX).clamp(LOOK_MIN, LOOK_MAX)
     }
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use rialto_components::problem::{Part, Place, Problem};
+use rialto_components::problem::{Location, Part, Problem};
 use rialto_components::{Release, Role};
 use rialto_grpc::Calls;
 use rialto_manifest::diagnostics::{Code, Diagnostics, Problem as Shown};
 use rialto_manifest::shape::nearest;
 use rialto_manifest::{Scheme, source::Source};
 
-/// A release's problems, each with its place in the scheme's document.
+/// A release's problems, each with its position in the scheme's document.
 pub fn located(scheme: &Scheme, problems: &[Problem]) -> Diagnostics {
     let shown = problems.iter().map(|problem| {
         let Problem {
@@ -17,7 +17,7 @@ pub fn located(scheme: &Scheme, problems: &[Problem]) -> Diagnostics {
         } = problem;
         Shown {
             source_text: scheme.source().clone(),
-            span: Some(scheme.place(&path(scheme, &problem.place))),
+            span: Some(scheme.span(&path(scheme, &problem.location))),
             code: Code::Found(code),
             message: format!("{about}: {what}{}", meant(scheme, problem)),
             help: problem.help.clone(),
@@ -28,7 +28,7 @@ pub fn located(scheme: &Scheme, problems: &[Problem]) -> Diagnostics {
 
 /// The step that was probably meant by one that nobody asks.
 fn meant(scheme: &Scheme, problem: &Problem) -> String {
-    let Place::Bound(bound, Part::Step) = &problem.place else {
+    let Location::Bound(bound, Part::Step) = &problem.location else {
         return String::new();
     };
     let contexts = scheme.contexts.values();
@@ -57,7 +57,7 @@ fn of_file(name: &str, code: &'static str, message: String) -> Diagnostics {
     }])
 }
 
-/// What is offered to clients of gRPC and no component of the release has, each with its place in the operator's
+/// What is offered to clients of gRPC and no component of the release has, each with its position in the operator's
 /// document.
 pub fn offered_in_vain(document: &str, release: &Release, calls: &Calls) -> Option<Diagnostics> {
     let source = Source::new(rialto_manifest::operator::FILE_NAME, document);
@@ -85,8 +85,8 @@ pub fn offered_in_vain(document: &str, release: &Release, calls: &Calls) -> Opti
     (!problems.is_empty()).then(|| Diagnostics::of(problems))
 }
 
-/// A place's path in the document: its keys, with slashes between them.
-fn path(scheme: &Scheme, place: &Place) -> String {
+/// The path of a location in the document: its keys, with slashes between them.
+fn path(scheme: &Scheme, location: &Location) -> String {
     let component = |name: &str| {
         if scheme.contexts.contains_key(name) {
             format!("contexts/{name}")
@@ -94,14 +94,14 @@ fn path(scheme: &Scheme, place: &Place) -> String {
             format!("rules/{name}")
         }
     };
-    match place {
-        Place::Component(name) => component(name),
-        Place::File(name) => component(name) + "/component",
-        Place::Grants(name, list) => format!("{}/grants/{list}", component(name)),
-        Place::Listener(name) => component(name) + "/listener",
-        Place::Settings(name, pointer) => component(name) + "/settings" + &keys(pointer),
-        Place::Key(_, signer, key) => Scheme::key_path(*signer, *key),
-        Place::Bound(bound, part) => {
+    match location {
+        Location::Component(name) => component(name),
+        Location::File(name) => component(name) + "/component",
+        Location::Grants(name, list) => format!("{}/grants/{list}", component(name)),
+        Location::Listener(name) => component(name) + "/listener",
+        Location::Settings(name, pointer) => component(name) + "/settings" + &keys(pointer),
+        Location::Key(_, signer, key) => Scheme::key_path(*signer, *key),
+        Location::Bound(bound, part) => {
             let binding = format!("steps/{}/{}", bound.step, bound.number);
             match part {
                 Part::Step => binding,

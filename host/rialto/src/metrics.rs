@@ -115,12 +115,12 @@ impl Collector for EngineCollector {
             (
                 "reminders_held",
                 "Reminders that are due and wait for deliveries that came before them",
-                load.reminders_held,
+                load.reminders_blocked,
             ),
             (
                 "reminders_held_by_dead_letters",
                 "Reminders that are due and wait for dead letters to be settled",
-                load.reminders_held_by_letters,
+                load.reminders_blocked_by_letters,
             ),
             (
                 "requests_outbound",

@@ -161,12 +161,12 @@ impl Operators {
         let given = authorization.and_then(|value| value.strip_prefix("Bearer "));
         let given = given.unwrap_or_default().as_bytes();
         let mut found = None;
-        for (place, (token, _)) in self.all.iter().enumerate() {
+        for (index, (token, _)) in self.all.iter().enumerate() {
             if same_secret(given, token.as_bytes()) {
-                found = Some(place);
+                found = Some(index);
             }
         }
-        found.map(|place| self.all[place].1.clone())
+        found.map(|index| self.all[index].1.clone())
     }
 }
 

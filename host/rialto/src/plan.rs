@@ -7,7 +7,7 @@
 //! What bears an identity is found by it: a participant by its id, an account by its currency, a
 //! currency and an error by its code, a rule at a step by its name and how often it stood there
 //! before. The items of a list in a component's settings have none that the host could know, so they
-//! are found by their place.
+//! are found by their index.
 
 mod components;
 mod money;

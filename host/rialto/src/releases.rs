@@ -21,7 +21,7 @@
 mod activation;
 mod changes;
 mod refused;
-mod told;
+mod views;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,14 +47,14 @@ use crate::spec;
 
 pub use refused::Refused;
 use refused::unfit;
-pub use told::{Activation, Applied, Difference, ShownRelease, Summary};
+pub use views::{Activation, Applied, Difference, ShownRelease, Summary};
 
 /// The APIs of each listener; replaced with each release.
 pub type Apis = HashMap<String, Arc<ArcSwap<Api>>>;
 
 /// Who wants a change, and why.
 #[derive(Clone, Copy)]
-pub struct Wish<'a> {
+pub struct ChangeRequest<'a> {
     /// Who.
     pub who: &'a Who,
     /// Why, in their words; empty where they said nothing.

@@ -1,6 +1,6 @@
 //! Asking a rule again: the same bytes, the same settings, the same input as a receipt names.
 
-use rialto_components::rules::{Outcome, Receipt, Unjudged};
+use rialto_components::rules::{NoVerdict, Outcome, Receipt};
 
 use crate::host::Shared;
 use crate::ops::{Again, Kind, Problem};
@@ -37,11 +37,11 @@ pub fn again(shared: &Shared, receipt: &Receipt) -> Result<Again, Problem> {
         .map_err(|misfit| gone(format!("the stored input does not fit the rule: {misfit}")))?;
     let verdict = match judgement.outcome {
         Ok(outcome) => outcome,
-        Err(Unjudged::Failed(reason)) => Outcome::Failed {
+        Err(NoVerdict::Failed(reason)) => Outcome::Failed {
             reason,
             means: bound.failing,
         },
-        Err(Unjudged::Prevented(reason)) => {
+        Err(NoVerdict::Prevented(reason)) => {
             let detail = format!("the rule could not be asked: {reason}; try again");
             return Err(Problem::new(Kind::NotNow, detail));
         }

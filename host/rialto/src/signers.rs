@@ -17,7 +17,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
-use rialto_components::outside::{Call, Called};
+use rialto_components::external_calls::{Call, Called};
 use rialto_components::release::{Member, Release};
 use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{Engine, Trace};
@@ -187,9 +187,11 @@ impl Telling {
         let outcome = outcome.with_context(|| format!("`{component}` gave no answer in time"))?;
         let reply = outcome.with_context(|| format!("telling `{component}`"))?;
         match reply.downcast::<Called>().map(|called| *called) {
-            Ok(Called::Gave(value)) => serde_json::from_value(value)
+            Ok(Called::Returned(value)) => serde_json::from_value(value)
                 .with_context(|| format!("reading what `{component}` answers")),
-            Ok(Called::Gone) => Err(anyhow!("another release has become current meanwhile")),
+            Ok(Called::ReleaseChanged) => {
+                Err(anyhow!("another release has become current meanwhile"))
+            }
             Err(_) => Err(anyhow!("`{component}` gave no answer")),
         }
     }

@@ -11,10 +11,10 @@ use rialto_manifest::operator::GRPC;
 use rialto_manifest::{Diagnostics, Manifest, Operator, SchemeDocument};
 use rialto_store_sqlite::{Outcome, SqliteStore};
 
-use crate::audit::{Deed, Who};
+use crate::audit::{AuditedAction, Who};
 use crate::calls;
 use crate::host::Shared;
-use crate::releases::{Applied, Refused, Wish};
+use crate::releases::{Applied, ChangeRequest, Refused};
 
 /// What the lines of a host's life say.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -167,7 +167,7 @@ impl<'a> Start<'a> {
     fn warn_of_broken(&self, number: u64, problems: &Diagnostics) {
         let count = problems.problems().len();
         let first = problems.problems().first();
-        let first = first.map(|problem| format!("{}: {problem}", problem.place()));
+        let first = first.map(|problem| format!("{}: {problem}", problem.position()));
         let first = first.unwrap_or_default();
         let folder = self.scheme.display();
         tracing::warn!(
@@ -193,7 +193,7 @@ fn apply(shared: &Shared, manifest: &Manifest) -> anyhow::Result<()> {
     let note = "first release, from the scheme's folder";
     let (who, document) = (Who::started(), manifest.document().clone());
     let digest = document.digest().to_string();
-    let wish = Wish {
+    let request = ChangeRequest {
         who: &who,
         note,
         expected: None,
@@ -202,9 +202,9 @@ fn apply(shared: &Shared, manifest: &Manifest) -> anyhow::Result<()> {
         Ok(applied) => Outcome::Done(applied.told()),
         Err(refused) => Outcome::Refused(refused.to_string()),
     };
-    let deed = Deed::new("release-apply", &digest).because(note);
-    let apply = || shared.releases.apply(&shared.engine, &wish, document);
-    shared.audit.keep(&who, &deed, outcome, apply)?;
+    let audited = AuditedAction::new("release-apply", &digest).because(note);
+    let apply = || shared.releases.apply(&shared.engine, &request, document);
+    shared.audit.keep(&who, &audited, outcome, apply)?;
     Ok(())
 }
 

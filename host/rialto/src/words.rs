@@ -10,18 +10,18 @@ use rialto_engine::history::{Ended, Kind, Record, Step};
 use crate::ops::Story;
 
 mod deliveries;
-mod fold;
 mod plain;
 mod receipts;
 mod releases;
 mod wiring;
+mod wrap;
 
 pub use deliveries::{deliveries, destinations, report};
-pub use fold::{folded, width};
 pub use plain::{plain, plain_lines};
 pub use receipts::receipts;
 pub use releases::{release, release_in_a_list};
 pub use wiring::{calls, scheme, wiring};
+pub use wrap::{width, wrapped};
 
 /// Whether standard output takes colours.
 pub fn colours() -> bool {

@@ -18,9 +18,9 @@ use crate::{SqliteStore, failed, unreadable};
 const HISTORY_LAYOUT: u8 = 1;
 /// Records of a page: what must be read to see one of them.
 const PAGE_RECORDS: usize = 128;
-/// Bits of a page's id that count the pages of one fold.
+/// Bits of a page's id that count the pages of one flush.
 const PAGE_BITS: u32 = 16;
-/// Bits of a record's place that count the records of one group.
+/// Bits of a record's order that count the records of one group.
 const GROUP_BITS: u32 = 24;
 
 /// A release as the store keeps it.
@@ -45,13 +45,13 @@ pub struct StoredRelease {
     pub waits_on: Option<u64>,
 }
 
-/// The place of a record among all: its group's place in the journal, then its own in the group.
-pub(crate) fn order(place: u64, n: usize) -> u64 {
+/// The order of a record among all: its group's number in the journal, then its own in the group.
+pub(crate) fn order(seq: u64, n: usize) -> u64 {
     assert!(
-        n < 1 << GROUP_BITS && place < 1 << (64 - GROUP_BITS),
-        "record {n} of the group at place {place} has no place of its own"
+        n < 1 << GROUP_BITS && seq < 1 << (64 - GROUP_BITS),
+        "record {n} of the group with number {seq} has no order of its own"
     );
-    (place << GROUP_BITS) | n as u64
+    (seq << GROUP_BITS) | n as u64
 }
 
 /// How many records go into a page when there are so many.
@@ -59,31 +59,31 @@ pub(crate) fn page_records(all: usize) -> usize {
     let each = PAGE_RECORDS.max(all.div_ceil(1 << PAGE_BITS));
     assert!(
         all.div_ceil(each) <= 1 << PAGE_BITS,
-        "{all} records in pages of {each} are more pages than a fold may have"
+        "{all} records in pages of {each} are more pages than a flush may have"
     );
     each
 }
 
-/// A record's place among all as two numbers: its group's place, its own in the group.
+/// A record's order as two numbers: its group's in the journal, its own in the group.
 pub(crate) fn parts_of_order(order: u64) -> (u64, u64) {
     (order >> GROUP_BITS, order & ((1 << GROUP_BITS) - 1))
 }
 
-/// The id of the first page of the fold that a page is of.
-pub(crate) fn first_of_fold(page: u64) -> u64 {
+/// The id of the first page of the flush that a page is of.
+pub(crate) fn first_of_flush(page: u64) -> u64 {
     page >> PAGE_BITS << PAGE_BITS
 }
 
-/// The highest id that a page of the fold can have that a page is of.
-pub(crate) fn last_of_fold(page: u64) -> u64 {
+/// The highest id that a page of the flush can have that a page is of.
+pub(crate) fn last_of_flush(page: u64) -> u64 {
     page | ((1 << PAGE_BITS) - 1)
 }
 
-/// The id of the nth page of a fold that ends at this place.
+/// The id of the nth page of a flush through this number of the journal.
 pub(crate) fn page_id(through: u64, n: usize) -> u64 {
     assert!(
         n < 1 << PAGE_BITS && through < 1 << (64 - PAGE_BITS),
-        "page {n} of the fold through place {through} has no id of its own"
+        "page {n} of the flush through number {through} has no id of its own"
     );
     (through << PAGE_BITS) | n as u64
 }
@@ -113,15 +113,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<(u64, Record)>, StoreError> {
 /// The last turns about a subject.
 struct Last {
     most: usize,
-    /// By their places.
+    /// By their order.
     found: BTreeMap<u64, Record>,
     /// How many there are before these.
     earlier: usize,
 }
 
 impl Last {
-    fn add(&mut self, place: u64, record: Record) {
-        self.found.insert(place, record);
+    fn add(&mut self, order: u64, record: Record) {
+        self.found.insert(order, record);
         if self.found.len() > self.most {
             self.found.pop_first();
             self.earlier += 1;
@@ -136,10 +136,10 @@ impl Last {
 }
 
 /// Add the turns about a subject that are in tables. One page is in memory at a time, and in no certain
-/// order: turns of one fold lie beside others about their first subject.
+/// order: turns of one flush lie beside others about their first subject.
 async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result<(), StoreError> {
-    let unfolded: HashSet<u64> = last.found.keys().copied().collect();
-    // A page may be in two eras, if a fold was done again.
+    let in_memtable: HashSet<u64> = last.found.keys().copied().collect();
+    // A page may be in two segments, if a flush was done again.
     let pages: Vec<i64> = sqlx::query_scalar(
         "WITH RECURSIVE eras(era) AS (
              SELECT max(era) FROM history_by_era
@@ -159,10 +159,11 @@ async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result
             .map_err(failed)?;
         let Some(row) = row else { continue };
         let records = decode(row.try_get(0).map_err(failed)?)?;
-        // What is being folded may be in both.
-        let about = |(place, r): &(u64, Record)| is_about(r, subject) && !unfolded.contains(place);
-        for (place, record) in records.into_iter().filter(about) {
-            last.add(place, record);
+        // What is being flushed may be in both.
+        let about =
+            |(order, r): &(u64, Record)| is_about(r, subject) && !in_memtable.contains(order);
+        for (order, record) in records.into_iter().filter(about) {
+            last.add(order, record);
         }
     }
     Ok(())
@@ -249,13 +250,13 @@ impl SqliteStore {
     }
 
     /// The last turns about a subject in log order, and how many there are before these. No more than
-    /// these, and what is not folded yet, is in memory at a time.
+    /// these, and what is not flushed yet, is in memory at a time.
     pub fn last_of_history(
         &self,
         subject: &str,
         most: usize,
     ) -> Result<(Vec<Record>, usize), StoreError> {
-        // No gate, for a subject may have many pages, and whoever folds would wait for all of them, and
+        // No gate, for a subject may have many pages, and whoever flushes would wait for all of them, and
         // whoever scans behind that. What leaves memory from here on is in the tables before it does, and
         // is then found twice; pages never change.
         let mut last = Last {
@@ -263,10 +264,10 @@ impl SqliteStore {
             found: BTreeMap::new(),
             earlier: 0,
         };
-        for entry in self.inner.unfolded.entries() {
+        for entry in self.inner.memtable.entries() {
             let records = entry.history.iter().enumerate();
             for (n, record) in records.filter(|(_, record)| is_about(record, subject)) {
-                last.add(order(entry.place, n), (**record).clone());
+                last.add(order(entry.seq, n), (**record).clone());
             }
         }
         last.most = most.max(last.found.len());
@@ -286,7 +287,7 @@ impl SqliteStore {
             .runtime
             .block_on(subjects_of(&self.inner.readers, id))?;
         if !id.contains(':') {
-            let entries = self.inner.unfolded.entries();
+            let entries = self.inner.memtable.entries();
             let records = entries.iter().flat_map(|entry| &entry.history);
             let subjects = records.flat_map(|record| &record.subjects);
             let meant = subjects.filter(|s| s.split_once(':').is_some_and(|(_, rest)| rest == id));
@@ -304,11 +305,11 @@ impl SqliteStore {
             .inner
             .runtime
             .block_on(receipts(&self.inner.readers, subject))?;
-        for entry in self.inner.unfolded.entries() {
+        for entry in self.inner.memtable.entries() {
             let about = entry.receipts.iter().filter(|r| &*r.subject == subject);
             found.extend(about.map(Verdict::receipt));
         }
-        // What is being folded may be in both.
+        // What is being flushed may be in both.
         found.sort_by_key(|receipt| receipt.id);
         found.dedup_by_key(|receipt| receipt.id);
         Ok(found)

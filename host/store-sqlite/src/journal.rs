@@ -1,5 +1,5 @@
 //! What a group is while it is in the journal: one entry, written in one row, kept in memory until it
-//! has been folded into the tables.
+//! has been flushed into the tables.
 
 use std::sync::Arc;
 
@@ -49,9 +49,9 @@ pub(crate) struct Verdict {
 /// A group.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// Its place in the journal; counts up from 1, in the order of the groups.
+    /// Its sequence number in the journal; counts up from 1. The column is called `place`.
     #[serde(skip)]
-    pub place: u64,
+    pub seq: u64,
     pub lsn: u64,
     pub next_id: u64,
     pub collections: Vec<(u32, Name, Name)>,
@@ -69,10 +69,10 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub fn of(group: &Group, place: u64) -> Self {
+    pub fn of(group: &Group, seq: u64) -> Self {
         assert!(
-            place > 0,
-            "a group comes to place {place} of the journal, whose first is 1"
+            seq > 0,
+            "a group comes to number {seq} of the journal, whose first is 1"
         );
         let collection = |c: &Collection| (c.id.0, c.component.clone(), c.name.clone());
         let document = |d: &DocumentWrite| Document {
@@ -83,7 +83,7 @@ impl Entry {
         };
         let deliveries = group.deliveries_added.iter();
         Self {
-            place,
+            seq,
             lsn: group.lsn.0,
             next_id: group.next_id,
             collections: group.collections.iter().map(collection).collect(),
@@ -112,7 +112,7 @@ impl Entry {
         })
     }
 
-    fn decode(place: u64, bytes: &[u8]) -> Result<(Self, usize), StoreError> {
+    fn decode(seq: u64, bytes: &[u8]) -> Result<(Self, usize), StoreError> {
         let broken = |why: &dyn std::fmt::Display| unreadable("a group of the journal", why);
         let Some((&LAYOUT, packed)) = bytes.split_first() else {
             let layout = format!("unknown layout {:?}", bytes.first());
@@ -120,7 +120,7 @@ impl Entry {
         };
         let plain = lz4_flex::block::decompress_size_prepended(packed).map_err(|e| broken(&e))?;
         let entry: Self = postcard::from_bytes(&plain).map_err(|e| broken(&e))?;
-        Ok((Self { place, ..entry }, plain.len()))
+        Ok((Self { seq, ..entry }, plain.len()))
     }
 }
 
@@ -190,7 +190,7 @@ impl Stored {
 /// Append an entry, durably; only the newest writer's token may. One statement, so one transaction.
 pub(crate) async fn append(
     connection: &mut SqliteConnection,
-    place: u64,
+    seq: u64,
     entry: Vec<u8>,
     fence: i64,
 ) -> Result<(), StoreError> {
@@ -198,7 +198,7 @@ pub(crate) async fn append(
         "INSERT INTO journal (place, entry) SELECT ?, ?
          WHERE (SELECT value FROM meta WHERE key = 'fence') = ?",
     )
-    .bind(signed(place)?)
+    .bind(signed(seq)?)
     .bind(entry)
     .bind(fence)
     .execute(connection)
@@ -207,7 +207,7 @@ pub(crate) async fn append(
     match appended.rows_affected() {
         1 => Ok(()),
         0 => Err(StoreError::Fenced),
-        rows => panic!("place {place} of the journal is {rows} rows"),
+        rows => panic!("number {seq} of the journal is {rows} rows"),
     }
 }
 
@@ -221,8 +221,8 @@ pub(crate) async fn read(
         .map_err(failed)?;
     rows.iter()
         .map(|row| {
-            let place = unsigned(row.try_get(0).map_err(failed)?)?;
-            Entry::decode(place, row.try_get(1).map_err(failed)?)
+            let seq = unsigned(row.try_get(0).map_err(failed)?)?;
+            Entry::decode(seq, row.try_get(1).map_err(failed)?)
         })
         .collect()
 }

@@ -1,8 +1,8 @@
 //! The embedded store: SQLite through sqlx behind the engine's [`Store`](rialto_engine::store::Store) trait.
 //!
-//! A group is durable with one row in the journal, written with `synchronous=FULL`. A thread folds
-//! the journal into the tables that recovery and reads want (`fold`); what it has not folded yet is in
-//! memory (`unfolded`), and reads look there first. So a document that changes five times in a
+//! A group is durable with one row in the journal, written with `synchronous=FULL`. A thread flushes
+//! the journal into the tables that recovery and reads want (`flush`); what it has not flushed yet is in
+//! memory (the memtable), and reads look there first. So a document that changes five times in a
 //! second is written to its table once, and a request that is answered at once never is.
 //!
 //! One connection writes, readers have their own. Every call blocks its thread. A lock on the folder
@@ -11,20 +11,20 @@
 mod activations;
 mod archive;
 pub mod backup;
-mod filter;
-mod fold;
+mod bloom_filters;
+mod flush;
 mod in_use;
 mod journal;
+mod memtable;
 mod migrations;
 mod operations;
-mod places;
 mod ranges;
 pub mod retention;
+mod row_ids;
 mod rows;
 mod slices;
 mod snapshot;
 mod store;
-mod unfolded;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -41,16 +41,16 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
 
-use places::Places;
+use memtable::Memtable;
+use row_ids::RowIds;
 use slices::Slices;
-use unfolded::Unfolded;
 
 pub use activations::StoredActivation;
 pub use archive::StoredRelease;
 pub use in_use::is_open;
+pub use memtable::{Behind, FlushPolicy};
 pub use operations::{Operation, Outcome};
 pub use snapshot::{Order, Snapshot, SnapshotError};
-pub use unfolded::{Behind, Folding};
 
 /// Connections for readers.
 const READERS: u32 = 4;
@@ -59,25 +59,25 @@ const READERS: u32 = 4;
 const CHECKPOINT_PAGES: u32 = 16_000;
 /// How often pages are moved beside the writer.
 const CHECKPOINT_PERIOD: Duration = Duration::from_millis(200);
-/// The pause after folding failed.
-const FOLD_RETRY: Duration = Duration::from_secs(1);
+/// The pause after flushing failed.
+const FLUSH_RETRY: Duration = Duration::from_secs(1);
 
-/// An open store. Dropping it folds what the journal still holds.
+/// An open store. Dropping it flushes what the journal still holds.
 pub struct SqliteStore {
     inner: Arc<Inner>,
-    folding: Option<JoinHandle<()>>,
+    flushing: Option<JoinHandle<()>>,
 }
 
-/// What the store and its folding thread share.
+/// What the store and its flushing thread share.
 pub(crate) struct Inner {
     runtime: Runtime,
     writer: Mutex<SqliteConnection>,
     readers: SqlitePool,
     fence: AtomicI64,
-    unfolded: Unfolded,
-    places: Places,
-    /// The place up to which a fold was begun; one folds at a time.
-    folding: Mutex<u64>,
+    memtable: Memtable,
+    row_ids: RowIds,
+    /// The number of the journal up to which a flush has begun; one flushes at a time.
+    flushing: Mutex<u64>,
     /// Held by who archives: one does at a time.
     archiving: Mutex<()>,
     /// Held for reading over a look into memory and into the tables, so that nothing leaves the one
@@ -141,14 +141,14 @@ impl SqliteStore {
     /// # Errors
     /// When another host has it open, or the folder or the database cannot be used.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
-        Self::open_with(folder, Folding::default())
+        Self::open_with(folder, FlushPolicy::default())
     }
 
-    /// The same, folding the journal when it is told to.
+    /// The same, flushing the journal when it is told to.
     ///
     /// # Errors
     /// As for `open`.
-    pub fn open_with(folder: &Path, when: Folding) -> Result<Self, OpenError> {
+    pub fn open_with(folder: &Path, when: FlushPolicy) -> Result<Self, OpenError> {
         Self::open_synced(folder, when, SqliteSynchronous::Full)
     }
 
@@ -157,7 +157,7 @@ impl SqliteStore {
     /// # Errors
     /// As for `open`.
     #[doc(hidden)]
-    pub fn open_at_risk(folder: &Path, when: Folding, risk: Risk) -> Result<Self, OpenError> {
+    pub fn open_at_risk(folder: &Path, when: FlushPolicy, risk: Risk) -> Result<Self, OpenError> {
         let synchronous = match risk {
             Risk::SyncsLater => SqliteSynchronous::Normal,
             Risk::NeverSyncs => SqliteSynchronous::Off,
@@ -167,7 +167,7 @@ impl SqliteStore {
 
     fn open_synced(
         folder: &Path,
-        when: Folding,
+        when: FlushPolicy,
         synchronous: SqliteSynchronous,
     ) -> Result<Self, OpenError> {
         let io = |path: &Path| {
@@ -216,35 +216,31 @@ impl SqliteStore {
             writer: Mutex::new(writer),
             readers,
             fence: AtomicI64::new(0),
-            unfolded: Unfolded::new(when),
-            places: Places::new(when.era_documents),
-            folding: Mutex::new(0),
+            memtable: Memtable::new(when),
+            row_ids: RowIds::new(when.segment_documents),
+            flushing: Mutex::new(0),
             archiving: Mutex::new(()),
             gate: RwLock::new(()),
             path: path.clone(),
             _lock: lock,
         });
-        let folding = inner.clone();
-        let folding = std::thread::Builder::new()
-            .name("store-fold".into())
+        let flushing = inner.clone();
+        let flushing = std::thread::Builder::new()
+            .name("store-flush".into())
             .spawn(move || {
-                let body = || folding.fold_as_they_come();
-                fatal::guarded(
-                    "the store's thread that folds",
-                    |why| fatal::abort(why),
-                    body,
-                );
+                let body = || flushing.flush_as_due();
+                fatal::guarded("the store's flush thread", |why| fatal::abort(why), body);
             })
             .map_err(io(&path))?;
         Ok(Self {
             inner,
-            folding: Some(folding),
+            flushing: Some(flushing),
         })
     }
 
     /// How far the tables are behind the journal.
     pub fn behind(&self) -> Behind {
-        self.inner.unfolded.behind()
+        self.inner.memtable.behind()
     }
 
     /// The database's file.
@@ -275,43 +271,43 @@ fn ours(folder: &Path) -> Result<File, OpenError> {
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.inner.unfolded.close();
-        if let Some(folding) = self.folding.take() {
-            let _ = folding.join();
+        self.inner.memtable.close();
+        if let Some(flushing) = self.flushing.take() {
+            let _ = flushing.join();
         }
     }
 }
 
 impl Inner {
-    fn fold_as_they_come(&self) {
-        while self.unfolded.due() {
-            let Err(error) = self.fold_all() else {
+    fn flush_as_due(&self) {
+        while self.memtable.due() {
+            let Err(error) = self.flush_all() else {
                 continue;
             };
-            self.unfolded.failed(error.clone());
+            self.memtable.failed(error.clone());
             if error == StoreError::Fenced {
-                // The other host has folded what was in the journal, and nothing more gets there.
+                // The other host has flushed what was in the journal, and nothing more gets there.
                 tracing::error!(%error, "the store's journal belongs to another host now");
                 return;
             }
             tracing::error!(%error, "the store's journal could not be brought into its tables; trying again");
-            if self.unfolded.pause(FOLD_RETRY) {
+            if self.memtable.pause(FLUSH_RETRY) {
                 return;
             }
         }
         // What this leaves behind, the next start takes up.
-        if let Err(error) = self.fold_all() {
+        if let Err(error) = self.flush_all() {
             tracing::warn!(%error, "the store was closed with groups in its journal");
         }
     }
 
-    /// Bring all entries into the tables. A fold that was begun and interrupted is done again with
+    /// Bring all entries into the tables. A flush that was begun and interrupted is done again with
     /// the same entries first.
-    fn fold_all(&self) -> Result<(), StoreError> {
-        let mut begun = self.folding.lock();
+    fn flush_all(&self) -> Result<(), StoreError> {
+        let mut begun = self.flushing.lock();
         loop {
-            let entries = self.unfolded.entries();
-            let again = entries.partition_point(|entry| entry.place <= *begun);
+            let entries = self.memtable.entries();
+            let again = entries.partition_point(|entry| entry.seq <= *begun);
             let part = if again > 0 {
                 &entries[..again]
             } else {
@@ -321,19 +317,19 @@ impl Inner {
                 return Ok(());
             };
             assert!(
-                last.place >= *begun,
-                "a fold through place {} begins after one through place {begun}",
-                last.place
+                last.seq >= *begun,
+                "a flush through number {} begins after one through number {begun}",
+                last.seq
             );
-            *begun = last.place;
+            *begun = last.seq;
             let fence = self.fence.load(Ordering::Acquire);
             let mut slices = Slices::new(&self.runtime, &self.writer, fence);
-            fold::fold(self, &mut slices, part)?;
+            flush::flush(self, &mut slices, part)?;
             {
                 let _nobody_looks = self.gate.write();
-                self.unfolded.folded(last.place);
+                self.memtable.flushed(last.seq);
             }
-            self.keep_full_eras(&mut slices)?;
+            self.keep_full_segments(&mut slices)?;
             if part.len() == entries.len() {
                 return Ok(());
             }
@@ -458,9 +454,9 @@ mod tests {
     #[test]
     fn a_store_tells_how_far_its_tables_are_behind_and_why() {
         let folder = rialto_files::temporary_folder().unwrap();
-        let when = Folding {
+        let when = FlushPolicy {
             after: Duration::from_hours(1),
-            ..Folding::default()
+            ..FlushPolicy::default()
         };
         let store = SqliteStore::open_with(folder.path(), when).unwrap();
         store.recover().unwrap();
@@ -472,13 +468,13 @@ mod tests {
         assert!(behind.bytes > 0 && behind.oldest.is_some());
         drop(store);
 
-        let at_once = Folding {
+        let at_once = FlushPolicy {
             after: Duration::ZERO,
-            ..Folding::default()
+            ..FlushPolicy::default()
         };
         let store = SqliteStore::open_with(folder.path(), at_once).unwrap();
         store.recover().unwrap();
-        assert_eq!(store.behind(), Behind::default(), "a start folds");
+        assert_eq!(store.behind(), Behind::default(), "a start flushes");
         {
             let mut writer = store.inner.writer.lock();
             let dropped = sqlx::query("DROP TABLE history").execute(&mut *writer);
@@ -503,7 +499,7 @@ mod tests {
         let store = Arc::new(SqliteStore::open(folder.path()).unwrap());
         store.recover().unwrap();
         told(&store, 1);
-        // As a fold that takes what it has written out of memory.
+        // As a flush that takes what it has written out of memory.
         let nobody_looks = store.inner.gate.write();
         let (sender, receiver) = std::sync::mpsc::channel();
         let reading = store.clone();
@@ -515,12 +511,12 @@ mod tests {
     }
 
     #[test]
-    fn a_history_that_is_folded_while_it_is_read_is_whole_and_in_order() {
+    fn a_history_that_is_flushed_while_it_is_read_is_whole_and_in_order() {
         const TURNS: u64 = 300;
         let folder = rialto_files::temporary_folder().unwrap();
-        let when = Folding {
+        let when = FlushPolicy {
             after: Duration::ZERO,
-            ..Folding::default()
+            ..FlushPolicy::default()
         };
         let store = SqliteStore::open_with(folder.path(), when).unwrap();
         store.recover().unwrap();
@@ -550,12 +546,12 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_was_taken_over_folds_no_more() {
+    fn a_store_that_was_taken_over_flushes_no_more() {
         let folder = rialto_files::temporary_folder().unwrap();
-        let when = Folding {
+        let when = FlushPolicy {
             // Longer than it takes to open the second one.
             after: Duration::from_millis(1_500),
-            ..Folding::default()
+            ..FlushPolicy::default()
         };
         let older = SqliteStore::open_with(folder.path(), when).unwrap();
         older.recover().unwrap();
@@ -575,10 +571,10 @@ mod tests {
         std::fs::remove_file(folder.path().join("lock")).unwrap();
         let newer = SqliteStore::open(folder.path()).unwrap();
         newer.recover().unwrap();
-        let folding = older.folding.as_ref().unwrap();
+        let flushing = older.flushing.as_ref().unwrap();
         let began = Instant::now();
-        while !folding.is_finished() {
-            assert!(began.elapsed() < SOON, "it goes on folding");
+        while !flushing.is_finished() {
+            assert!(began.elapsed() < SOON, "it goes on flushing");
             std::thread::sleep(Duration::from_millis(5));
         }
         let seen = |store: &SqliteStore| store.read(CollectionId(1), "a").unwrap().unwrap().version;

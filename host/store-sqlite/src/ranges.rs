@@ -1,6 +1,6 @@
-//! Documents in the order of their ids, from several eras.
+//! Documents in the order of their ids, from several segments.
 //!
-//! Each era is in order by itself; SQLite merges those of one statement, reading no further than it
+//! Each segment is in order by itself; SQLite merges those of one statement, reading no further than it
 //! must, and what has been found bounds what is read of the next.
 
 use std::collections::BTreeMap;
@@ -14,18 +14,18 @@ use crate::failed;
 use crate::rows::{self, signed};
 use crate::slices::STATEMENT_ROWS;
 
-/// The first documents of a range in these eras, at most `limit`. Reads several times: in a transaction,
+/// The first documents of a range in these segments, at most `limit`. Reads several times: in a transaction,
 /// if it is to be of one moment.
 pub(crate) async fn first(
     connection: &mut SqliteConnection,
-    eras: &[u32],
+    segments: &[u32],
     collection: CollectionId,
     range: &ScanRange,
     limit: usize,
 ) -> Result<BTreeMap<Name, StoredDocument>, StoreError> {
     let mut found: BTreeMap<Name, StoredDocument> = BTreeMap::new();
     let mut to = range.to.clone();
-    let mut rest = eras;
+    let mut rest = segments;
     for (length, text) in STATEMENT_ROWS.into_iter().zip(&*TEXTS) {
         while rest.len() >= length {
             let (chunk, others) = rest.split_at(length);
@@ -35,8 +35,8 @@ pub(crate) async fn first(
                 .bind(&range.from)
                 .bind(to.clone())
                 .bind(signed(limit as u64).unwrap_or(i64::MAX));
-            for era in chunk {
-                query = query.bind(era);
+            for segment in chunk {
+                query = query.bind(segment);
             }
             let rows = query.fetch_all(&mut *connection).await.map_err(failed)?;
             for row in &rows {
@@ -51,8 +51,8 @@ pub(crate) async fn first(
     }
     assert!(
         rest.is_empty(),
-        "of {} eras {} are left out",
-        eras.len(),
+        "of {} segments {} are left out",
+        segments.len(),
         rest.len()
     );
     assert!(
@@ -80,20 +80,20 @@ pub(crate) fn behind(id: &str) -> ScanRange {
     }
 }
 
-/// Statements over as many eras as `STATEMENT_ROWS` says.
+/// Statements over as many segments as `STATEMENT_ROWS` says.
 static TEXTS: LazyLock<[String; STATEMENT_ROWS.len()]> = LazyLock::new(|| {
     STATEMENT_ROWS.map(|length| {
-        let each: Vec<String> = (0..length).map(of_one_era).collect();
+        let each: Vec<String> = (0..length).map(of_one_segment).collect();
         format!("{} ORDER BY id LIMIT ?4", each.join(" UNION ALL "))
     })
 });
 
-/// The part of the nth era of a statement. Without an end the bound is one that every id is below: a
+/// The part of the nth segment of a statement. Without an end the bound is one that every id is below: a
 /// blob is above all texts.
-fn of_one_era(n: usize) -> String {
-    let era = n + 5;
+fn of_one_segment(n: usize) -> String {
+    let segment = n + 5;
     format!(
         "SELECT id, version, body FROM documents INDEXED BY documents_by_era
-         WHERE place >> 16 = ?{era} AND collection = ?1 AND id >= ?2 AND id < coalesce(?3, x'')"
+         WHERE place >> 16 = ?{segment} AND collection = ?1 AND id >= ?2 AND id < coalesce(?3, x'')"
     )
 }

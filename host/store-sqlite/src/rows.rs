@@ -60,7 +60,7 @@ impl Stored {
             trace: self.head.trace,
             subjects: self.head.subjects,
             hops: self.head.hops,
-            starts: 0,
+            redeliveries: 0,
             origin: Origin::default(),
         }
     }
@@ -124,7 +124,7 @@ pub(crate) async fn deliveries(
 /// A delivery with how often a start has given it back.
 fn counted(row: &SqliteRow) -> Result<Delivery, StoreError> {
     Ok(Delivery {
-        starts: get(row, 3)?,
+        redeliveries: get(row, 3)?,
         ..delivery(row)?
     })
 }
@@ -184,13 +184,14 @@ pub(crate) async fn count_overdue(
     Ok(counted)
 }
 
-/// Only the newest writer's token may.
-pub(crate) async fn set_suspect(
+/// Store the name of the poison candidate that runs, or clear it. Only the newest writer's token may. The
+/// table's name (`suspect`) and the columns `starts` (redelivery counts) are older than these words.
+pub(crate) async fn note_poison_candidate(
     writer: &mut SqliteConnection,
-    suspect: Option<&str>,
+    candidate: Option<&str>,
     fence: i64,
 ) -> Result<(), StoreError> {
-    let change = match suspect {
+    let change = match candidate {
         Some(what) => sqlx::query(
             "INSERT OR REPLACE INTO suspect (id, what) SELECT 1, ?
              WHERE (SELECT value FROM meta WHERE key = 'fence') = ?",

@@ -1,7 +1,7 @@
 //! All documents as one commit left them, read from the store's file, whether a host runs or not.
 //!
 //! Everything is read in one transaction, so nothing of a later commit is seen. What the journal
-//! holds wins over the tables: also while a fold is under way, for the journal keeps its entries
+//! holds wins over the tables: also while a flush is under way, for the journal keeps its entries
 //! until the last slice. Nothing is written, and no lock is taken that a host would miss; but while
 //! a snapshot is open, SQLite's log of the store grows, for pages that it may still read stay there.
 
@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use crate::retention::{self, Archive};
 use crate::slices::counter;
-use crate::{failed, journal, places, ranges, rows};
+use crate::{failed, journal, ranges, row_ids, rows};
 
 /// Documents that one step of a visit reads.
 const DOCUMENTS_PER_STEP: usize = 1_000;
@@ -96,7 +96,7 @@ pub struct Snapshot {
     runtime: Runtime,
     connection: SqliteConnection,
     /// All, the newest first.
-    eras: Vec<u32>,
+    segments: Vec<u32>,
     collections: Vec<Collection>,
     newer: BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
     lsn: u64,
@@ -139,12 +139,12 @@ impl Snapshot {
             return Err(SnapshotError::Older { path, found, known });
         }
         let read = runtime.block_on(read_head(&mut connection));
-        let (collections, newer, lsn, eras) =
+        let (collections, newer, lsn, segments) =
             read.map_err(|source| SnapshotError::Unreadable { path, source })?;
         Ok(Self {
             runtime,
             connection,
-            eras,
+            segments,
             collections,
             newer,
             lsn,
@@ -156,7 +156,7 @@ impl Snapshot {
         self.lsn
     }
 
-    /// All archives, by class and era.
+    /// All archives, by class and segment.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -190,7 +190,7 @@ impl Snapshot {
             return Ok(newer.clone());
         }
         let range = ranges::just(id);
-        let reading = ranges::first(&mut self.connection, &self.eras, collection, &range, 1);
+        let reading = ranges::first(&mut self.connection, &self.segments, collection, &range, 1);
         Ok(self.runtime.block_on(reading)?.into_values().next())
     }
 
@@ -205,7 +205,7 @@ impl Snapshot {
     ) -> Result<Vec<StoredDocument>, StoreError> {
         let reading = ranges::first(
             &mut self.connection,
-            &self.eras,
+            &self.segments,
             collection,
             range,
             usize::MAX,
@@ -249,7 +249,7 @@ impl Snapshot {
         loop {
             let page = ranges::first(
                 &mut self.connection,
-                &self.eras,
+                &self.segments,
                 collection,
                 &rest,
                 DOCUMENTS_PER_STEP,
@@ -360,10 +360,15 @@ async fn read_head(connection: &mut SqliteConnection) -> Result<Head, StoreError
             newer.entry(collection).or_default().insert(id, found);
         }
     }
-    Ok((collections, newer, lsn, places::all_eras(connection).await?))
+    Ok((
+        collections,
+        newer,
+        lsn,
+        row_ids::all_segments(connection).await?,
+    ))
 }
 
-/// Documents behind a place. The index would go to and fro on the disk, hence the plus sign.
+/// Documents behind a row id. The index would go to and fro on the disk, hence the plus sign.
 async fn page_as_stored(
     connection: &mut SqliteConnection,
     after: i64,

@@ -12,9 +12,9 @@ use rialto_engine::store::{
 use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
 
 use crate::journal::{self, Entry};
+use crate::memtable::Found;
 use crate::slices::counter;
-use crate::unfolded::Found;
-use crate::{Inner, SqliteStore, failed, places, ranges, rows};
+use crate::{Inner, SqliteStore, failed, ranges, row_ids, rows};
 
 impl Store for SqliteStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
@@ -46,16 +46,16 @@ impl Store for SqliteStore {
             .block_on(rows::count_overdue(&mut writer, now))
     }
 
-    fn set_suspect(&self, suspect: Option<&str>) -> Result<(), StoreError> {
+    fn note_poison_candidate(&self, candidate: Option<&str>) -> Result<(), StoreError> {
         let inner = &*self.inner;
         let fence = inner.fence.load(Ordering::Acquire);
         let mut writer = inner.writer.lock();
         inner
             .runtime
-            .block_on(rows::set_suspect(&mut writer, suspect, fence))
+            .block_on(rows::note_poison_candidate(&mut writer, candidate, fence))
     }
 
-    fn suspect(&self) -> Result<Option<String>, StoreError> {
+    fn poison_candidate(&self) -> Result<Option<String>, StoreError> {
         let inner = &*self.inner;
         inner.runtime.block_on(async {
             sqlx::query_scalar("SELECT what FROM suspect")
@@ -71,7 +71,7 @@ impl Store for SqliteStore {
         id: &str,
     ) -> Result<Option<StoredDocument>, StoreError> {
         let inner = &*self.inner;
-        if let Some(found) = inner.unfolded.read(collection, id) {
+        if let Some(found) = inner.memtable.read(collection, id) {
             return Ok(found);
         }
         inner.find(collection, id)
@@ -97,15 +97,15 @@ impl Store for SqliteStore {
 
     fn write(&self, group: &Group) -> Result<(), StoreError> {
         let inner = &*self.inner;
-        inner.unfolded.wait_for_room()?;
+        inner.memtable.wait_for_room()?;
         let mut writer = inner.writer.lock();
-        let place = inner.unfolded.next_place();
-        let entry = Entry::of(group, place);
+        let seq = inner.memtable.next_seq();
+        let entry = Entry::of(group, seq);
         let encoded = entry.encode()?;
         let fence = inner.fence.load(Ordering::Acquire);
-        let append = journal::append(&mut writer, place, encoded.bytes, fence);
+        let append = journal::append(&mut writer, seq, encoded.bytes, fence);
         inner.runtime.block_on(append)?;
-        inner.unfolded.push(Arc::new(entry), encoded.plain);
+        inner.memtable.push(Arc::new(entry), encoded.plain);
         Ok(())
     }
 
@@ -119,7 +119,7 @@ impl Store for SqliteStore {
             .into_iter()
             .map(|delivery| (delivery.id, delivery))
             .collect();
-        for entry in inner.unfolded.entries() {
+        for entry in inner.memtable.entries() {
             let added = entry.deliveries_added.iter();
             for stored in added.filter(|stored| wanted.contains(&stored.id)) {
                 let delivery = || stored.clone().delivery();
@@ -148,7 +148,7 @@ impl Store for SqliteStore {
             .into_iter()
             .map(|request| (request.id, request))
             .collect();
-        for entry in inner.unfolded.entries() {
+        for entry in inner.memtable.entries() {
             let added = entry.outbound_added.iter();
             let added = added.filter(|request| wanted.contains(&request.id));
             requests.extend(added.map(|request| (request.id, (**request).clone())));
@@ -171,7 +171,7 @@ impl Store for SqliteStore {
         let stored = inner.runtime.block_on(rows::dead_letters(&inner.readers))?;
         let with_id = |letter: DeadLetter| (letter.delivery.id, letter);
         let mut letters: BTreeMap<u64, DeadLetter> = stored.into_iter().map(with_id).collect();
-        for entry in inner.unfolded.entries() {
+        for entry in inner.memtable.entries() {
             let added = entry.dead_letters_added.iter();
             letters.extend(added.map(|letter| with_id(letter.dead_letter())));
             for id in &entry.dead_letters_removed {
@@ -194,19 +194,19 @@ impl Inner {
         let mut reader = self.readers.begin().await.map_err(failed)?;
         // The first read is what fixes the moment: what comes into the tables later is in memory too.
         counter(&mut reader, "folded").await?;
-        let newer = self.unfolded.scan(collection, range);
+        let newer = self.memtable.scan(collection, range);
         let removed = newer.values().filter(|found| found.is_none()).count();
         let limit = limit.saturating_add(removed);
-        let eras = self.places.eras_with(collection)?;
-        let stored = ranges::first(&mut reader, &eras, collection, range, limit).await?;
+        let segments = self.row_ids.segments_with(collection)?;
+        let stored = ranges::first(&mut reader, &segments, collection, range, limit).await?;
         reader.rollback().await.map_err(failed)?;
         Ok((stored, newer))
     }
 
-    /// Become the writer: earlier ones are fenced off, it is learnt where documents are, and what is left
-    /// in the journal is folded, so that the tables have everything.
+    /// Become the writer: earlier ones are fenced off, the row ids and Bloom filters are loaded, and what is left
+    /// in the journal is flushed, so that the tables have everything.
     fn take_over(&self) -> Result<(), StoreError> {
-        let (fence, learnt, folding, folded, entries) = {
+        let (fence, loaded, flushing, flushed, entries) = {
             let mut writer = self.writer.lock();
             self.runtime.block_on(async {
                 let fence: i64 = sqlx::query_scalar(
@@ -217,7 +217,7 @@ impl Inner {
                 .map_err(failed)?;
                 Ok::<_, StoreError>((
                     fence,
-                    places::learn(&mut writer).await?,
+                    row_ids::load(&mut writer).await?,
                     counter(&mut writer, "folding").await?,
                     counter(&mut writer, "folded").await?,
                     journal::read(&mut writer).await?,
@@ -229,10 +229,10 @@ impl Inner {
             fence > before,
             "the fencing token {fence} comes after {before}"
         );
-        let last = entries.last().map_or(folded, |(entry, _)| entry.place);
-        *self.folding.lock() = folding;
-        self.unfolded.recovered(last, entries);
-        self.places.begin(learnt);
-        self.fold_all()
+        let last = entries.last().map_or(flushed, |(entry, _)| entry.seq);
+        *self.flushing.lock() = flushing;
+        self.memtable.recovered(last, entries);
+        self.row_ids.begin(loaded);
+        self.flush_all()
     }
 }

@@ -3,14 +3,14 @@
 use rialto_engine::CollectionId;
 use rialto_engine::store::{ScanRange, Store};
 
-use crate::Place;
+use crate::Backend;
 use crate::samples::{AWKWARD, IDS, group, put, remove};
 use crate::session::{Session, compare_scan};
 
 const THINGS: CollectionId = CollectionId(1);
 
 /// A collection with all of [`IDS`], beside others.
-fn with_ids<P: Place>() -> Session<P> {
+fn with_ids<P: Backend>() -> Session<P> {
     let mut session = Session::<P>::default();
     let mut all = group(1);
     for (n, id) in IDS.iter().enumerate() {
@@ -21,14 +21,14 @@ fn with_ids<P: Place>() -> Session<P> {
     session
 }
 
-fn ids<P: Place>(session: &Session<P>, range: &ScanRange, limit: u32) -> Vec<String> {
+fn ids<P: Backend>(session: &Session<P>, range: &ScanRange, limit: u32) -> Vec<String> {
     let found = session.store().scan(THINGS, range, limit);
     let found = found.expect("a collection can be scanned");
     found.iter().map(|d| d.id.to_string()).collect()
 }
 
 /// Over several groups, with the version that the last one gave it.
-pub fn a_document_is_read_as_it_was_written_last<P: Place>() {
+pub fn a_document_is_read_as_it_was_written_last<P: Backend>() {
     let mut session = Session::<P>::default();
     for n in 1..=5 {
         let mut next = group(n);
@@ -45,7 +45,7 @@ pub fn a_document_is_read_as_it_was_written_last<P: Place>() {
 }
 
 /// From reads, scans and visits, and it can be written again.
-pub fn a_removed_document_is_gone<P: Place>() {
+pub fn a_removed_document_is_gone<P: Backend>() {
     let mut session = with_ids::<P>();
     let mut removal = group(2);
     removal.documents = vec![remove(1, "a", 2), remove(1, "é", 2), put(1, "new", 1, "1")];
@@ -62,7 +62,7 @@ pub fn a_removed_document_is_gone<P: Place>() {
 
 /// The longest ones that the engine lets through, empty ones, and what is awkward in SQL, JSON,
 /// files and other encodings.
-pub fn ids_and_bodies_may_hold_any_text<P: Place>() {
+pub fn ids_and_bodies_may_hold_any_text<P: Backend>() {
     use rialto_engine::limits::{BODY_BYTES_MAX, ID_BYTES_MAX};
     let mut session = Session::<P>::default();
     let mut all = group(1);
@@ -80,7 +80,7 @@ pub fn ids_and_bodies_may_hold_any_text<P: Place>() {
 }
 
 /// From one id to another, from one to the end, by a prefix, nothing at all.
-pub fn a_scan_is_in_byte_order_and_keeps_to_its_range<P: Place>() {
+pub fn a_scan_is_in_byte_order_and_keeps_to_its_range<P: Backend>() {
     let session = with_ids::<P>();
     let mut ordered = IDS.to_vec();
     ordered.sort_unstable_by_key(|id| id.as_bytes());
@@ -117,7 +117,7 @@ pub fn a_scan_is_in_byte_order_and_keeps_to_its_range<P: Place>() {
 }
 
 /// Also where more documents than the limit have been removed or written again before.
-pub fn a_scan_gives_the_first_documents_up_to_its_limit<P: Place>() {
+pub fn a_scan_gives_the_first_documents_up_to_its_limit<P: Backend>() {
     let mut session = with_ids::<P>();
     let scans = |session: &Session<P>| {
         for limit in [1, 2, 5, 15, 16, 17, 1_000] {
@@ -140,7 +140,7 @@ pub fn a_scan_gives_the_first_documents_up_to_its_limit<P: Place>() {
 }
 
 /// Neighbours by number, with the same ids.
-pub fn collections_do_not_mix<P: Place>() {
+pub fn collections_do_not_mix<P: Backend>() {
     let mut session = with_ids::<P>();
     let mut change = group(2);
     change.documents = vec![remove(1, "a", 2), put(2, "b", 2, "2"), put(3, "a", 1, "3")];

@@ -2,19 +2,19 @@
 
 use rialto_engine::store::{Store, StoreError};
 
-use crate::Place;
+use crate::Backend;
 use crate::samples::{delivery, group, outbound, put, reminder};
 use crate::session::{Session, compare};
 
 /// Not by its next write nor by a later one, not before nor after the newer one has written.
-pub fn a_store_that_was_taken_over_writes_nothing_more<P: Place>() {
+pub fn a_store_that_was_taken_over_writes_nothing_more<P: Backend>() {
     let mut session = Session::<P>::default();
     let mut first = group(1);
     first.documents = vec![put(1, "a", 1, "1")];
     first.deliveries_added = vec![delivery(10)];
     session.write(&first);
 
-    let newer = session.place.intrude();
+    let newer = session.backend.intrude();
     session.compare_recovered(newer.recover());
     let mut late = group(2);
     late.documents = vec![put(1, "a", 2, "\"late\""), put(1, "b", 1, "\"late\"")];

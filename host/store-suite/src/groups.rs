@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rialto_engine::CollectionId;
 use rialto_engine::store::{ScanRange, Store};
 
-use crate::Place;
+use crate::Backend;
 use crate::samples::{dead_letter, delivery, group, outbound, put, reminder, remove};
 use crate::session::Session;
 
 /// More rows of every kind than one statement of a database takes, written and removed again.
-pub fn a_big_group_is_written_whole<P: Place>() {
+pub fn a_big_group_is_written_whole<P: Backend>() {
     const MANY: u64 = 9_000;
     let mut session = Session::<P>::default();
     let mut big = group(1);
@@ -48,7 +48,7 @@ pub fn a_big_group_is_written_whole<P: Place>() {
 
 /// While one thread writes groups, others scan: every scan is of one moment, and not of one before
 /// the last write that had returned when it began.
-pub fn readers_see_a_group_whole_and_see_what_was_acknowledged<P: Place>() {
+pub fn readers_see_a_group_whole_and_see_what_was_acknowledged<P: Backend>() {
     const GROUPS: u64 = 150;
     const DOCUMENTS: usize = 20;
     let things = CollectionId(1);

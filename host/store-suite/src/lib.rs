@@ -1,6 +1,6 @@
 //! What every backend of the engine's [`Store`] must do, as tests.
 //!
-//! A backend says in a [`Place`] how a store of its own is made and opened again, and calls
+//! A backend implements [`Backend`], which says how a store of its own is made and opened again, and calls
 //! [`suite!`] in one of its test files. The tests see a store through the trait only. What it should
 //! give back is what [`model::Model`] gives back, which is as simple as it can be. A backend that keeps
 //! releases too says how, and calls [`releases_suite!`].
@@ -19,16 +19,16 @@ pub mod session;
 
 use rialto_engine::store::Store;
 
-/// Where a store is kept: a folder, a database. It is empty when it is made, and goes away with
+/// A store under test: a folder, a database. It is empty when it is made, and is removed with
 /// the value.
-pub trait Place: Sized {
+pub trait Backend: Sized {
     /// What is tested.
     type Store: Store;
 
-    /// A place that nobody else uses.
+    /// A backend of its own, with no store in it.
     fn new() -> Self;
 
-    /// Open the store that is kept here. The one before has been dropped.
+    /// Open the store. The one before has been dropped.
     fn open(&self) -> Self::Store;
 
     /// Open it although another one is open, as if what keeps a second host out had failed. Only the
@@ -36,28 +36,28 @@ pub trait Place: Sized {
     fn intrude(&self) -> Self::Store;
 }
 
-/// One `#[test]` for each behaviour of a store that keeps [`releases`], on this place.
+/// One `#[test]` for each behaviour of a store that keeps [`releases`], with this backend.
 #[macro_export]
 macro_rules! releases_suite {
-    ($place:ty) => {
-        $crate::suite!(@ $place;
+    ($backend:ty) => {
+        $crate::suite!(@ $backend;
             releases::what_is_kept_is_as_it_was_changed_last,
             releases::a_store_that_was_taken_over_keeps_nothing_more,
         );
     };
 }
 
-/// One `#[test]` for each behaviour, on this [`Place`].
+/// One `#[test]` for each behaviour, of this [`Backend`].
 #[macro_export]
 macro_rules! suite {
-    ($place:ty) => {
-        $crate::suite!(@ $place;
+    ($backend:ty) => {
+        $crate::suite!(@ $backend;
             recovery::a_new_store_has_nothing,
             recovery::what_was_written_comes_back,
             recovery::what_is_done_does_not_come_back,
             recovery::a_delivery_says_how_often_it_has_been_given_back,
             recovery::a_reminder_says_in_how_many_starts_it_was_due,
-            recovery::what_is_suspected_is_noted_until_it_is_not,
+            recovery::the_poison_candidate_is_stored_until_it_is_cleared,
             recovery::a_reminder_that_was_set_again_comes_back_as_it_was_set_last,
             recovery::a_group_without_changes_still_moves_the_log,
             recovery::a_removal_of_what_never_was_changes_nothing,
@@ -74,11 +74,11 @@ macro_rules! suite {
             random::any_sequence_of_groups_gives_what_the_model_gives,
         );
     };
-    (@ $place:ty; $($module:ident :: $test:ident),* $(,)?) => {
+    (@ $backend:ty; $($module:ident :: $test:ident),* $(,)?) => {
         $(
             #[test]
             fn $test() {
-                $crate::$module::$test::<$place>();
+                $crate::$module::$test::<$backend>();
             }
         )*
     };

@@ -42,7 +42,7 @@ impl Kept {
     }
 }
 
-/// Everything of a delivery but its starts, its payload as it is stored.
+/// Everything of a delivery but its redelivery count, its payload as it is stored.
 pub fn delivery(d: &Delivery) -> String {
     let payload = d.payload.encode();
     let head = (&d.cause, &d.component, &d.interface, &d.function);

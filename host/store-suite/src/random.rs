@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 use rialto_engine::CollectionId;
 use rialto_engine::store::{DocumentWrite, Group, ScanRange, StoredReminder};
 
-use crate::Place;
+use crate::Backend;
 use crate::model::Model;
 use crate::samples::{
     IDS, collection, dead_letter, delivery, group, outbound, put, reminder, remove,
@@ -168,7 +168,7 @@ fn take(ids: &mut Vec<u64>, which: &Index) -> Option<u64> {
 }
 
 /// After every step all that can be read, after every opening all that is given back.
-pub fn any_sequence_of_groups_gives_what_the_model_gives<P: Place>() {
+pub fn any_sequence_of_groups_gives_what_the_model_gives<P: Backend>() {
     let config = Config {
         cases: SEQUENCES,
         // A failure prints its steps; a file beside the sources would be this crate's, not the

@@ -3,19 +3,19 @@
 use rialto_engine::Name;
 use rialto_engine::store::Store as _;
 
-use crate::Place;
+use crate::Backend;
 use crate::samples::{collection, dead_letter, delivery, group, outbound, put, reminder, remove};
 use crate::session::Session;
 
 /// Also after it was opened twice, with nothing written in between.
-pub fn a_new_store_has_nothing<P: Place>() {
+pub fn a_new_store_has_nothing<P: Backend>() {
     let mut session = Session::<P>::default();
     session.compare();
     session.reopen();
 }
 
 /// Something of every kind, each with something in every field.
-pub fn what_was_written_comes_back<P: Place>() {
+pub fn what_was_written_comes_back<P: Backend>() {
     let mut session = Session::<P>::default();
     let mut first = group(3);
     first.collections = (1..=3).map(collection).collect();
@@ -43,7 +43,7 @@ pub fn what_was_written_comes_back<P: Place>() {
 
 /// Made deliveries, cancelled reminders, reported requests: those of an earlier group, before and
 /// after the store was opened again.
-pub fn what_is_done_does_not_come_back<P: Place>() {
+pub fn what_is_done_does_not_come_back<P: Backend>() {
     let mut session = Session::<P>::default();
     let mut begun = group(1);
     begun.deliveries_added = (10..16).map(delivery).collect();
@@ -67,35 +67,35 @@ pub fn what_is_done_does_not_come_back<P: Place>() {
 }
 
 /// Each start is counted for what was pending then, also when nothing was written since.
-pub fn a_delivery_says_how_often_it_has_been_given_back<P: Place>() {
-    let place = P::new();
+pub fn a_delivery_says_how_often_it_has_been_given_back<P: Backend>() {
+    let backend = P::new();
     let starts = |store: &P::Store| -> Vec<(u64, u32)> {
         let recovered = store.recover().expect("a store recovers");
         let deliveries = recovered.deliveries.iter();
-        deliveries.map(|d| (d.id, d.starts)).collect()
+        deliveries.map(|d| (d.id, d.redeliveries)).collect()
     };
-    let store = place.open();
+    let store = backend.open();
     assert_eq!(starts(&store), []);
     let mut first = group(1);
     first.deliveries_added = vec![delivery(10), delivery(11)];
     store.write(&first).expect("a group is written");
     drop(store);
     for start in 1..=2 {
-        assert_eq!(starts(&place.open()), [(10, start), (11, start)]);
+        assert_eq!(starts(&backend.open()), [(10, start), (11, start)]);
     }
-    let store = place.open();
+    let store = backend.open();
     assert_eq!(starts(&store), [(10, 3), (11, 3)]);
     let mut second = group(2);
     second.deliveries_added = vec![delivery(12)];
     second.deliveries_removed = vec![11];
     store.write(&second).expect("a group is written");
     drop(store);
-    assert_eq!(starts(&place.open()), [(10, 4), (12, 1)]);
+    assert_eq!(starts(&backend.open()), [(10, 4), (12, 1)]);
 }
 
 /// Each start is counted for what was due by then and not for what was not, until it is set again.
-pub fn a_reminder_says_in_how_many_starts_it_was_due<P: Place>() {
-    let place = P::new();
+pub fn a_reminder_says_in_how_many_starts_it_was_due<P: Backend>() {
+    let backend = P::new();
     let due = reminder("one", "x", 1).due;
     let starts = |store: &P::Store, later: u64| -> Vec<(String, String, u32)> {
         store.recover().expect("a store recovers");
@@ -107,43 +107,43 @@ pub fn a_reminder_says_in_how_many_starts_it_was_due<P: Place>() {
         counted.map(|(c, id, n)| (text(c), text(id), n)).collect()
     };
     let is = |id: &str, starts| ("one".to_owned(), id.to_owned(), starts);
-    let store = place.open();
+    let store = backend.open();
     assert_eq!(starts(&store, 0), []);
     let mut set = group(1);
     set.reminders_set = vec![reminder("one", "x", 1), reminder("one", "y", 10)];
     store.write(&set).expect("a group is written");
     drop(store);
-    assert_eq!(starts(&place.open(), 0), [is("x", 1)]);
-    assert_eq!(starts(&place.open(), 9), [is("x", 2), is("y", 1)]);
-    let store = place.open();
+    assert_eq!(starts(&backend.open(), 0), [is("x", 1)]);
+    assert_eq!(starts(&backend.open(), 9), [is("x", 2), is("y", 1)]);
+    let store = backend.open();
     assert_eq!(starts(&store, 9), [is("x", 3), is("y", 2)]);
     let mut again = group(2);
     again.reminders_set = vec![reminder("one", "x", 2)];
     again.reminders_removed = vec![("one".into(), "y".into())];
     store.write(&again).expect("a group is written");
     drop(store);
-    assert_eq!(starts(&place.open(), 9), [is("x", 1)]);
+    assert_eq!(starts(&backend.open(), 9), [is("x", 1)]);
 }
 
 /// Also after the store was opened again.
-pub fn what_is_suspected_is_noted_until_it_is_not<P: Place>() {
-    let place = P::new();
+pub fn the_poison_candidate_is_stored_until_it_is_cleared<P: Backend>() {
+    let backend = P::new();
     let noted = || {
-        let store = place.open();
+        let store = backend.open();
         store.recover().expect("a store recovers");
-        let noted = store.suspect().expect("it can be read");
+        let noted = store.poison_candidate().expect("it can be read");
         (store, noted)
     };
-    for suspect in [None, Some("first"), Some("an \"awkward\" one"), None] {
+    for candidate in [None, Some("first"), Some("an \"awkward\" one"), None] {
         let (store, _) = noted();
-        store.set_suspect(suspect).expect("it is noted");
+        store.note_poison_candidate(candidate).expect("it is noted");
         drop(store);
-        assert_eq!(noted().1.as_deref(), suspect);
+        assert_eq!(noted().1.as_deref(), candidate);
     }
 }
 
 /// One component's reminder is not another's, though they have one id.
-pub fn a_reminder_that_was_set_again_comes_back_as_it_was_set_last<P: Place>() {
+pub fn a_reminder_that_was_set_again_comes_back_as_it_was_set_last<P: Backend>() {
     let mut session = Session::<P>::default();
     let mut set = group(1);
     set.reminders_set = vec![reminder("one", "x", 1), reminder("two", "x", 2)];
@@ -161,8 +161,8 @@ pub fn a_reminder_that_was_set_again_comes_back_as_it_was_set_last<P: Place>() {
     session.reopen();
 }
 
-/// Turns that only read have places in the log, too.
-pub fn a_group_without_changes_still_moves_the_log<P: Place>() {
+/// Turns that only read have positions in the log, too.
+pub fn a_group_without_changes_still_moves_the_log<P: Backend>() {
     let mut session = Session::<P>::default();
     session.write(&group(5));
     session.reopen();
@@ -172,7 +172,7 @@ pub fn a_group_without_changes_still_moves_the_log<P: Place>() {
 }
 
 /// A group merges its turns: what was made and removed in one of them shows only as removed.
-pub fn a_removal_of_what_never_was_changes_nothing<P: Place>() {
+pub fn a_removal_of_what_never_was_changes_nothing<P: Backend>() {
     let mut session = Session::<P>::default();
     let mut some = group(1);
     some.documents = vec![put(1, "a", 1, "1"), put(1, "c", 1, "1")];
@@ -190,7 +190,7 @@ pub fn a_removal_of_what_never_was_changes_nothing<P: Place>() {
 
 /// In the group that gives a delivery up it goes from the pending ones to the dead letters. A retry
 /// makes a delivery with an id of its own.
-pub fn a_dead_letter_stays_until_it_is_settled<P: Place>() {
+pub fn a_dead_letter_stays_until_it_is_settled<P: Backend>() {
     let mut session = Session::<P>::default();
     let mut begun = group(1);
     begun.deliveries_added = (10..13).map(delivery).collect();

@@ -3,7 +3,7 @@
 
 use rialto_engine::store::{Store as _, StoreError};
 
-use crate::Place;
+use crate::Backend;
 use crate::session::Session;
 
 /// A change of what is kept.
@@ -32,8 +32,8 @@ pub struct Kept {
     pub current: u64,
 }
 
-/// A place whose store keeps releases.
-pub trait Releases: Place {
+/// A backend whose store keeps releases.
+pub trait Releases: Backend {
     /// Make a change.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ pub fn what_is_kept_is_as_it_was_changed_last<P: Releases>() {
 pub fn a_store_that_was_taken_over_keeps_nothing_more<P: Releases>() {
     let session = Session::<P>::default();
     first::<P>(session.store());
-    let newer = session.place.intrude();
+    let newer = session.backend.intrude();
     newer.recover().expect("a store recovers");
     for change in [
         Change::Component(DIGESTS[1]),

@@ -34,7 +34,7 @@ pub const IDS: [&str; 16] = [
     "10",
 ];
 
-/// The group at this place of the log, with nothing in it yet.
+/// The group at this position of the log, with nothing in it yet.
 pub fn group(lsn: u64) -> Group {
     Group {
         lsn: Lsn(lsn),
@@ -111,7 +111,7 @@ pub fn delivery(id: u64) -> Arc<Delivery> {
         trace: trace(id),
         subjects: subjects(id),
         hops: u32::MAX - id as u32,
-        starts: 0,
+        redeliveries: 0,
         origin: Origin::default(),
     })
 }
@@ -143,7 +143,7 @@ fn trace(id: u64) -> Trace {
     }
 }
 
-/// A request to the outside.
+/// An outbound request.
 pub fn outbound(id: u64) -> Arc<OutboundRequest> {
     Arc::new(OutboundRequest {
         id,

@@ -4,25 +4,25 @@ use std::collections::BTreeSet;
 
 use rialto_engine::store::{Group, ScanRange, Store, StoreError};
 
-use crate::Place;
+use crate::Backend;
 use crate::model::{Kept, Model, dead_letter, delivery};
 
 /// See the module's documentation.
-pub struct Session<P: Place> {
-    // Before the place: the store is closed before its folder goes away.
+pub struct Session<P: Backend> {
+    // Before the backend: the store is closed before its folder goes away.
     store: Option<P::Store>,
     /// What should be in the store.
     pub model: Model,
     /// Where the store is kept.
-    pub place: P,
+    pub backend: P,
     first_id: u64,
 }
 
-impl<P: Place> Default for Session<P> {
-    /// On a new place.
+impl<P: Backend> Default for Session<P> {
+    /// With a new backend.
     fn default() -> Self {
-        let place = P::new();
-        let store = place.open();
+        let backend = P::new();
+        let store = backend.open();
         let recovered = store.recover().expect("a new store recovers");
         let (first_id, kept) = (recovered.next_id, Kept::of(recovered));
         let model = Model::default();
@@ -30,13 +30,13 @@ impl<P: Place> Default for Session<P> {
         Self {
             store: Some(store),
             model,
-            place,
+            backend,
             first_id,
         }
     }
 }
 
-impl<P: Place> Session<P> {
+impl<P: Backend> Session<P> {
     /// The store.
     pub fn store(&self) -> &P::Store {
         self.store
@@ -55,7 +55,7 @@ impl<P: Place> Session<P> {
     /// Close the store, open it again, and compare everything.
     pub fn reopen(&mut self) {
         self.store = None;
-        let store = self.place.open();
+        let store = self.backend.open();
         let recovered = store.recover();
         self.store = Some(store);
         self.compare_recovered(Ok(recovered.expect("a store recovers")));

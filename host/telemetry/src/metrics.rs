@@ -26,7 +26,7 @@ pub struct RequestLabels {
     pub status: u16,
 }
 
-/// Labels of a call from outside.
+/// Labels of an external call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct CallLabels {
     /// Service and method; empty for a method that there is not.

@@ -27,9 +27,9 @@ const RANDOM_BITS: u32 = 56;
 pub enum Kind {
     /// Something inside the host.
     Internal = 1,
-    /// A request from the outside.
+    /// A request of a client.
     Server = 2,
-    /// A request to the outside.
+    /// An outbound request.
     Client = 3,
 }
 

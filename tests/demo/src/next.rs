@@ -64,7 +64,7 @@ pub fn print(scheme: &Path, runs: Option<&Running>, columns: usize) -> Result<()
     };
     out::line("\nWhat to try next\n")?;
     for (what, command) in commands {
-        out::text(words::folded(&format!("  {what}\n"), columns))?;
+        out::text(words::wrapped(&format!("  {what}\n"), columns))?;
         // In one line, however long: it is to be copied.
         out::text(format!("      {command}\n"))?;
     }

@@ -81,7 +81,7 @@ impl Told {
     /// # Errors
     /// When standard output takes no more.
     pub fn print(&self, columns: usize) -> anyhow::Result<()> {
-        let say = |text: &str| out::text(words::folded(text, columns));
+        let say = |text: &str| out::text(words::wrapped(text, columns));
         say("\nWhat the FSPs saw: every HTTP message\n\n")?;
         let mut text = Vec::new();
         let style = Style::for_people(&std::io::stdout()).within(columns);

@@ -68,7 +68,7 @@ pub async fn at_rest(world: &mut World) -> Result<Kept> {
 /// When the store cannot be read.
 pub async fn effects(world: &World, subjects: Vec<String>) -> Result<(usize, Vec<String>)> {
     with_store(world, move |store| {
-        // What was not folded before the host's end is in memory only after this.
+        // What was not flushed before the host's end is in memory only after this.
         store.recover()?;
         let (mut turns, mut effects) = (0, Vec::new());
         for subject in subjects {

@@ -3,7 +3,7 @@
 //!
 //! A transfer that was really made is the template: its documents are copied with other ids, other
 //! participants and their accounts. They go through the store's own way (a group, the journal, the
-//! fold), in two rounds in the order of their ids, which lie over the whole room of ids by chance: that takes
+//! flush), in two rounds in the order of their ids, which lie over the whole room of ids by chance: that takes
 //! minutes where an order by chance takes hours, and a host that goes on meets them anywhere, as in life. Sums, histories and what explains them are kept right: `rialto ledger check` on the
 //! filled store is the filler's own test.
 //!

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow};
 use parking_lot::Mutex;
 use rialto::audit::Who;
-use rialto::releases::{Releases, Wish};
+use rialto::releases::{ChangeRequest, Releases};
 use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
@@ -170,7 +170,7 @@ impl Host {
         };
         let limits = Limits {
             // Simulations crash more often than hosts.
-            starts_max: 1_000,
+            redeliveries_max: 1_000,
             ..Limits::default()
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits)?;
@@ -220,12 +220,12 @@ fn first_release(
     let document = stage.manifest.document().clone();
     let applied = std::thread::scope(|scope| {
         let applying = scope.spawn(move || {
-            let wish = Wish {
+            let request = ChangeRequest {
                 who: &Who::started(),
                 note: "the simulation's",
                 expected: None,
             };
-            releases.apply(engine, &wish, document)
+            releases.apply(engine, &request, document)
         });
         while !applying.is_finished() {
             engine.run(0);

@@ -159,7 +159,7 @@ impl<'a> Sim<'a> {
 
     /// First the quotes, without any trouble: the transfers are what is tried.
     fn quotes(&mut self) -> Result<()> {
-        self.settle()?;
+        self.run_until_idle()?;
         for agreement in self.agreements.clone() {
             self.say(Draft {
                 fsp: agreement.payer.clone(),
@@ -169,7 +169,7 @@ impl<'a> Sim<'a> {
                 spacious: false,
             })?;
         }
-        self.settle()?;
+        self.run_until_idle()?;
         self.deliver_all()?;
         let until = self.now() + QUOTED_FOR;
         for agreement in self.agreements.clone() {
@@ -181,13 +181,13 @@ impl<'a> Sim<'a> {
                 spacious: false,
             })?;
         }
-        self.settle()?;
+        self.run_until_idle()?;
         self.deliver_all()?;
-        self.settle()
+        self.run_until_idle()
     }
 
     /// Run and commit until there is nothing left but to wait.
-    fn settle(&mut self) -> Result<()> {
+    fn run_until_idle(&mut self) -> Result<()> {
         for _ in 0..STEPS_MAX {
             if !self.host().engine.run(0) && self.host().engine.commit()? == 0 {
                 return Ok(());
@@ -199,7 +199,7 @@ impl<'a> Sim<'a> {
     fn deliver_all(&mut self) -> Result<()> {
         while let Some(&place) = self.host().wire.due(self.now()).first() {
             self.deliver(place);
-            self.settle()?;
+            self.run_until_idle()?;
         }
         Ok(())
     }
@@ -226,7 +226,7 @@ impl<'a> Sim<'a> {
         for _ in 0..STEPS_MAX {
             self.step()?;
             if self.is_quiet() {
-                return self.settle();
+                return self.run_until_idle();
             }
         }
         bail!("the run comes to no end: {}", self.pending())

@@ -79,12 +79,12 @@ impl Store for WatchedStore {
         self.store.count_overdue(now)
     }
 
-    fn set_suspect(&self, suspect: Option<&str>) -> Result<(), StoreError> {
-        self.store.set_suspect(suspect)
+    fn note_poison_candidate(&self, candidate: Option<&str>) -> Result<(), StoreError> {
+        self.store.note_poison_candidate(candidate)
     }
 
-    fn suspect(&self) -> Result<Option<String>, StoreError> {
-        self.store.suspect()
+    fn poison_candidate(&self) -> Result<Option<String>, StoreError> {
+        self.store.poison_candidate()
     }
 
     fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError> {

@@ -15,7 +15,7 @@ fn head() -> Head {
         rialto_archive: LAYOUT,
         store: "00000000000000ff".to_owned(),
         class: "history".to_owned(),
-        era: 3,
+        segment: 3,
     }
 }
 

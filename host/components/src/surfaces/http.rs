@@ -1,4 +1,4 @@
-//! `http`: requests to the outside, to origins that the manifest grants.
+//! `http`: outbound requests, to origins that the manifest grants.
 
 use rialto_engine::Timestamp;
 use rialto_engine::network::{self, DeliveryPolicy};

@@ -16,8 +16,8 @@ use rialto_engine::time::SystemEntropy;
 /// A user that these tests are not.
 const NOBODY: u32 = 65_534;
 
-/// A place for a folder, in a folder that goes away.
-fn place() -> (tempfile::TempDir, PathBuf) {
+/// The path of a folder for the cache, in a folder that is removed at the end.
+fn cache_folder() -> (tempfile::TempDir, PathBuf) {
     let outer = rialto_files::temporary_folder().unwrap();
     let path = outer.path().join("a/compiled");
     (outer, path)
@@ -43,7 +43,7 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn a_folder_that_is_made_and_its_key_are_for_this_user_alone() {
-    let (_outer, path) = place();
+    let (_outer, path) = cache_folder();
     open(&path).unwrap();
     assert_eq!(mode(&path), 0o700);
     assert_eq!(mode(&path.join("key")), 0o600);
@@ -54,7 +54,7 @@ fn a_folder_that_is_made_and_its_key_are_for_this_user_alone() {
 
 #[test]
 fn a_folder_that_others_can_read_or_change_is_refused() {
-    let (_outer, path) = place();
+    let (_outer, path) = cache_folder();
     std::fs::create_dir_all(&path).unwrap();
     for others in [0o755, 0o770, 0o703, 0o777] {
         set_mode(&path, others);
@@ -65,7 +65,7 @@ fn a_folder_that_others_can_read_or_change_is_refused() {
 
 #[test]
 fn links_are_not_followed() {
-    let (outer, path) = place();
+    let (outer, path) = cache_folder();
     open(&path).unwrap();
     let link = outer.path().join("link");
     symlink(&path, &link).unwrap();
@@ -80,7 +80,7 @@ fn links_are_not_followed() {
 
 #[test]
 fn a_key_that_others_can_read_is_no_key() {
-    let (_outer, path) = place();
+    let (_outer, path) = cache_folder();
     open(&path).unwrap();
     set_mode(&path.join("key"), 0o640);
     let reason = refused(&path);
@@ -89,7 +89,7 @@ fn a_key_that_others_can_read_is_no_key() {
 
 #[test]
 fn what_belongs_to_somebody_else_is_refused() {
-    let (_outer, path) = place();
+    let (_outer, path) = cache_folder();
     open(&path).unwrap();
     if chown(path.join("key"), Some(NOBODY), None).is_err() {
         return; // only root can give files away

@@ -8,9 +8,9 @@
 
 use crate::world::{
     FAILURE_CODE, PREPARE, QUOTE, Ready, World, asker, at, built, friend, hostile, release, rule,
-    rule_of, wide, without_place,
+    rule_of, wide, without_location,
 };
-use rialto_components::rules::{Outcome, Unjudged};
+use rialto_components::rules::{NoVerdict, Outcome};
 use rialto_components::{Failing, Limits};
 
 const RULE_PANIC: &str = "trapped: panicked: the rule traps, as it was told";
@@ -56,9 +56,9 @@ fn each_misbehaviour_of_a_rule_is_a_failure_with_its_reason_and_the_next_rule_wo
     steps.push(hostile("allow", Failing::Refuse));
     let components = vec![asker(), rule("hostile-rule"), rule("amount-limits")];
     let ready = Ready::new(&release(components, steps));
-    for (place, (behaviour, reason)) in MISBEHAVIOURS.iter().enumerate() {
-        let failed = ready.verdict(place).unwrap_err();
-        assert_eq!(without_place(&failed), *reason, "{behaviour}");
+    for (nth, (behaviour, reason)) in MISBEHAVIOURS.iter().enumerate() {
+        let failed = ready.verdict(nth).unwrap_err();
+        assert_eq!(without_location(&failed), *reason, "{behaviour}");
         let good = MISBEHAVIOURS.len();
         assert_eq!(ready.verdict(good), Ok(Outcome::Allow), "after {behaviour}");
         assert_eq!(
@@ -115,7 +115,11 @@ fn on_failure_means_what_it_says_for_every_misbehaviour() {
             let Outcome::Failed { reason: why, means } = &failed.verdict else {
                 panic!("{about}: {:?}", failed.verdict)
             };
-            assert_eq!((without_place(why), *means), (reason, failing), "{about}");
+            assert_eq!(
+                (without_location(why), *means),
+                (reason, failing),
+                "{about}"
+            );
             assert_eq!(failed.flagged, failing == Failing::AllowAndFlag, "{about}");
             assert_eq!(&*failed.rule, "hostile-rule");
             // The good rules of this and of the other step are asked as if nothing had been.
@@ -161,7 +165,7 @@ fn a_rule_for_which_the_host_has_no_room_has_not_failed() {
     let held = ready.members[bound.member].instantiate(&bound.identity);
     let outcome = ready.ask(0).outcome;
     assert!(
-        matches!(outcome, Err(Unjudged::Prevented(_))),
+        matches!(outcome, Err(NoVerdict::Prevented(_))),
         "{outcome:?}"
     );
     drop(held);
@@ -191,7 +195,7 @@ fn a_context_that_misbehaves_loses_its_turn_and_what_it_wrote_and_the_next_reque
     for (order, reason) in cases {
         let (component, found) = world.failure(&format!("write-then {order}"));
         assert_eq!(
-            (&*component, without_place(&found)),
+            (&*component, without_location(&found)),
             ("asker", reason),
             "{order}"
         );
@@ -212,7 +216,7 @@ fn a_failure_in_a_called_component_ends_the_turn_of_its_caller_too() {
     let world = lonely(200);
     let (component, reason) = world.failure("write-then call trap");
     assert_eq!(
-        (&*component, without_place(&reason)),
+        (&*component, without_location(&reason)),
         ("friend", FRIEND_PANIC)
     );
     let (component, reason) = world.failure("write-then call loop");

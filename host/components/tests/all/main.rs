@@ -4,10 +4,10 @@
 
 mod cache;
 mod containment;
+mod external_calls;
 mod foreign;
 mod in_flight;
 mod limits;
-mod outside;
 mod refusals;
 mod rollback;
 mod surfaces;

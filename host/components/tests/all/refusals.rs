@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::world::{Ready, asker, at, built, hostile, problems, release, rule, rule_of, wide};
-use rialto_components::problem::{Bound, Part, Place, Problem};
+use rialto_components::problem::{Bound, Location, Part, Problem};
 use rialto_components::{ComponentSpec, Digest, Failing, Role};
 
 /// What a problem says to people.
@@ -107,7 +107,7 @@ fn each_grant_has_its_twin_the_same_component_without_it() {
         let found = alone(context);
         assert_eq!(found, [expected]);
         assert_eq!(found[0].code, "not-granted");
-        assert_eq!(found[0].place, Place::Grants("asker".into(), list));
+        assert_eq!(found[0].location, Location::Grants("asker".into(), list));
     }
 }
 
@@ -332,8 +332,11 @@ fn a_rule_must_be_asked_serve_its_step_and_like_its_settings() {
         number: 0,
         rule: "hostile-rule".into(),
     };
-    let place = Place::Bound(bound, Part::Settings("/do".into()));
-    assert_eq!((found[0].code, &found[0].place), ("bad-settings", &place));
+    let location = Location::Bound(bound, Part::Settings("/do".into()));
+    assert_eq!(
+        (found[0].code, &found[0].location),
+        ("bad-settings", &location)
+    );
     assert!(
         found[0]
             .what

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::world::{PREPARE, Ready, World, asker, at, built, problems, release, rule};
-use rialto_components::rules::{Outcome, Unjudged};
+use rialto_components::rules::{NoVerdict, Outcome};
 use rialto_components::wiring::Problem;
 use rialto_components::{ComponentSpec, Digest, Failing, ReleaseSpec};
 
@@ -62,9 +62,9 @@ fn a_rule_reads_the_epoch_and_bytes_that_its_input_alone_decides() {
 fn a_rule_that_would_wait_or_ends_itself_fails_at_once() {
     let slept = Ready::new(&as_rule("sleep")).ask(0).outcome;
     let waits = WAITS.replace("asker", "wasi-guest");
-    assert_eq!(slept, Err(Unjudged::Failed(waits)));
+    assert_eq!(slept, Err(NoVerdict::Failed(waits)));
     let ended = Ready::new(&as_rule("exit")).ask(0).outcome;
-    assert!(matches!(ended, Err(Unjudged::Failed(_))), "{ended:?}");
+    assert!(matches!(ended, Err(NoVerdict::Failed(_))), "{ended:?}");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_panic_without_the_sdk_is_the_reason_of_a_context_s_failure() {
 #[test]
 fn a_panic_without_the_sdk_is_in_the_rule_s_receipt() {
     let panicked = Ready::new(&as_rule("panic")).ask(0).outcome;
-    assert_eq!(panicked, Err(Unjudged::Failed(PANIC.to_owned())));
+    assert_eq!(panicked, Err(NoVerdict::Failed(PANIC.to_owned())));
 }
 
 /// What a problem of the asker says.

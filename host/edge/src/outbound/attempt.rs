@@ -1,5 +1,4 @@
-//! One attempt: a request as hyper sends it, and what came back. Whether there is another one is
-//! decided elsewhere.
+//! One attempt to send a request with hyper, and its answer. `mod.rs` decides whether there is another.
 
 use std::time::Duration;
 
@@ -18,18 +17,18 @@ use super::chain;
 /// Bytes of an answer's body that are kept for the report.
 const ANSWER_BYTES_MAX: usize = 4 << 10;
 
-/// Why one attempt did not go well.
-pub(super) struct Miss {
+/// An attempt without a 2xx answer, and the reason.
+pub(super) struct FailedAttempt {
     pub kind: FailureKind,
     pub reason: String,
     pub response: Option<OutboundResponse>,
-    pub worth_another: bool,
+    pub worth_a_retry: bool,
 }
 
-impl Miss {
-    /// Whether anybody is there at all: a refusal comes from somebody, unless a gateway says that
-    /// there is nobody behind it.
-    pub fn is_of_nobody(&self) -> bool {
+impl FailedAttempt {
+    /// Whether the attempt did not reach the destination: there was no answer, or a gateway's 502, 503 or
+    /// 504. Any other refusal comes from the destination itself.
+    pub fn is_unreachable(&self) -> bool {
         match &self.response {
             Some(response) => [502, 503, 504].contains(&response.status),
             None => true,
@@ -42,7 +41,7 @@ pub(super) async fn attempt(
     client: &Client<HttpConnector, Full<Bytes>>,
     request: &OutboundRequest,
     built: Request<Full<Bytes>>,
-) -> Result<OutboundResponse, Miss> {
+) -> Result<OutboundResponse, FailedAttempt> {
     let timeout = Duration::from_millis(request.policy.attempt_timeout_ms.into());
     let answered = tokio::time::timeout(timeout, async {
         let response = client.request(built).await.map_err(|error| {
@@ -51,45 +50,44 @@ pub(super) async fn attempt(
             } else {
                 FailureKind::Broken
             };
-            miss(kind, chain(&error))
+            failed(kind, chain(&error))
         })?;
         received(response).await
     })
     .await;
     let response = answered.map_err(|_| {
         let reason = format!("no answer within {} ms", timeout.as_millis());
-        miss(FailureKind::TimedOut, reason)
+        failed(FailureKind::TimedOut, reason)
     })??;
     if (200..300).contains(&response.status) {
         return Ok(response);
     }
     let status = response.status;
-    Err(Miss {
+    Err(FailedAttempt {
         kind: FailureKind::Refused,
         reason: format!("answered {status}"),
         response: Some(response),
-        worth_another: is_worth_another(status),
+        worth_a_retry: is_worth_a_retry(status),
     })
 }
 
-/// Whether the same request may get another answer later. 501 says of the service itself that it is
-/// not there.
-fn is_worth_another(status: u16) -> bool {
+/// Whether the same request may succeed later. 501 means that the destination does not have the service.
+fn is_worth_a_retry(status: u16) -> bool {
     (status >= 500 && status != 501) || [408, 425, 429].contains(&status)
 }
 
-fn miss(kind: FailureKind, reason: String) -> Miss {
-    Miss {
+fn failed(kind: FailureKind, reason: String) -> FailedAttempt {
+    FailedAttempt {
         kind,
         reason,
         response: None,
-        worth_another: true,
+        worth_a_retry: true,
     }
 }
 
-async fn received(response: Response<Incoming>) -> Result<OutboundResponse, Miss> {
+async fn received(response: Response<Incoming>) -> Result<OutboundResponse, FailedAttempt> {
     let (head, body) = response.into_parts();
-    // What is too long is not needed; the connection is not used again then.
+    // A body that is too long is not needed. Its connection is not used again.
     let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
     let body = body.map(http_body_util::Collected::to_bytes);
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -104,8 +102,8 @@ async fn received(response: Response<Incoming>) -> Result<OutboundResponse, Miss
     })
 }
 
-/// The request as hyper sends it; the host sets what belongs to the connection, and the trace: the
-/// one of the request's own span, or else that of the turn that sent it.
+/// The request as hyper sends it. The host sets the headers of the connection and the trace: that of the
+/// request's own span, or else that of the turn that sent it.
 pub(super) fn built(
     request: &OutboundRequest,
     trace: Option<Trace>,
@@ -122,7 +120,7 @@ pub(super) fn built(
     *built.uri_mut() = uri;
     let headers = built.headers_mut();
     for (name, value) in &request.headers {
-        // Components give none of these; what is on disk may be from before that.
+        // Components cannot set these. A request on disk may be from before that rule.
         if is_the_hosts(name) {
             continue;
         }

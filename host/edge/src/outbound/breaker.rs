@@ -1,27 +1,28 @@
-//! Circuit breaker: when a destination is left alone, and when it is tried again.
+//! The circuit breaker of a destination.
 //!
-//! **Signal.** One attempt after another that meets nobody: no connection, a broken one, no answer in
-//! time, or a gateway that says so itself (502, 503, 504). Any other answer is a sign of life, also a
-//! refusal: a message that an FSP cannot take says nothing about the next one.
+//! An attempt *fails* if it does not reach the destination: no connection, a broken one, no answer in time,
+//! or a gateway's 502, 503 or 504. Any other answer is a *success*, also a refusal: a message that an FSP
+//! refuses says nothing about the next one.
 //!
-//! **Order.** So many failures in a row open the circuit. While it is open nothing is sent; whoever
-//! would rather wait waits, and whoever has somebody waiting for an answer gives up at once. After a
-//! pause one request goes as a probe, and all others wait for what becomes of it. If it meets
-//! nobody the circuit stays open for a pause twice as long, up to the longest; each is cut by a random
-//! part of up to a quarter, so that many hosts do not come back together. A sign of life closes it,
-//! whoever saw it: attempts that were under way when it opened count for that, and for nothing else.
+//! | State | What happens | Next state |
+//! | --- | --- | --- |
+//! | closed: requests are sent | `failures` attempts in a row fail | open |
+//! | open: requests wait or give up | the pause ends and a request asks | probing |
+//! | probing: one request is sent, all others wait | the probe fails | open, with a pause twice as long |
+//! | open, probing | any attempt succeeds | closed |
 //!
-//! **First start.** Closed, with no failures: a destination that was away before a restart is met
-//! again at the price of a few attempts.
-//!
-//! **Recovery.** Closed again, requests go in the order in which they came for a connection.
+//! - A pause is at most `pause_max`. A random part of up to a quarter is cut off, so that many hosts do not
+//!   return at the same moment.
+//! - Attempts that were under way when the circuit opened can close it, and do nothing else.
+//! - A restart begins with a closed circuit and no failures.
+//! - When the circuit closes, requests get connections in the order in which they asked.
 
 use std::time::{Duration, Instant};
 
 /// When a circuit opens, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BreakerPolicy {
-    /// Attempts in a row that meet nobody.
+    /// Failed attempts in a row that open the circuit.
     pub failures: u32,
     /// How long the first pause is.
     pub pause: Duration,
@@ -34,20 +35,20 @@ pub struct BreakerPolicy {
 pub(super) enum Admission {
     /// Be sent.
     Go,
-    /// Be sent, and tell whether anybody is there.
+    /// Be sent as the probe.
     Probe,
-    /// Wait for news, for so long at most.
+    /// Wait for a change of the circuit, at most this long.
     Wait(Duration),
 }
 
-/// Whether requests are sent.
+/// The state of a circuit as operators see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Circuit {
-    /// They are.
+    /// Requests are sent.
     Closed,
-    /// They are not.
+    /// No request is sent.
     Open,
-    /// One is, to see whether anybody is there.
+    /// One request is sent as a probe.
     Probing,
 }
 
@@ -63,7 +64,7 @@ enum State {
 pub(super) struct Breaker {
     policy: BreakerPolicy,
     state: State,
-    /// Attempts in a row that met nobody.
+    /// Failed attempts in a row.
     failures: u32,
     /// The next pause.
     pause: Duration,
@@ -79,18 +80,18 @@ impl Breaker {
         }
     }
 
-    /// What a request may do now, if it were to ask.
+    /// What a request may do now. Changes nothing.
     pub fn look(&self, now: Instant) -> Admission {
         match self.state {
             State::Closed => Admission::Go,
             State::Open { until } if until <= now => Admission::Probe,
             State::Open { until } => Admission::Wait(until - now),
-            // News of the probe come earlier.
+            // The end of the probe comes earlier.
             State::Probing => Admission::Wait(self.policy.pause_max),
         }
     }
 
-    /// What a request may do now. A probe must be followed by its `met` or `missed`.
+    /// What a request may do now. A probe must be followed by its `reached` or `not_reached`.
     pub fn admit(&mut self, now: Instant) -> Admission {
         let admission = self.look(now);
         if admission == Admission::Probe {
@@ -99,16 +100,16 @@ impl Breaker {
         admission
     }
 
-    /// Somebody is there. Answers whether that is news.
-    pub fn met(&mut self) -> bool {
+    /// Note a success. Returns whether it closes the circuit.
+    pub fn reached(&mut self) -> bool {
         let news = !matches!(self.state, State::Closed);
         *self = Self::new(self.policy);
         news
     }
 
-    /// Nobody was there; `share` (0 to 1) draws how much of the pause is kept. Answers whether the
-    /// circuit is open from now on.
-    pub fn missed(&mut self, now: Instant, probe: bool, share: f64) -> bool {
+    /// Note a failure. `share` (0 to 1, random) says how much of the pause's last quarter is kept. Returns
+    /// whether it opens the circuit.
+    pub fn not_reached(&mut self, now: Instant, probe: bool, share: f64) -> bool {
         self.failures = self.failures.saturating_add(1);
         let opens = match self.state {
             State::Closed => self.failures >= self.policy.failures,
@@ -123,7 +124,7 @@ impl Breaker {
         opens
     }
 
-    /// Whether requests are sent.
+    /// The state as operators see it.
     pub const fn circuit(&self) -> Circuit {
         match self.state {
             State::Closed => Circuit::Closed,
@@ -132,7 +133,7 @@ impl Breaker {
         }
     }
 
-    /// Attempts in a row that met nobody.
+    /// Failed attempts in a row.
     pub const fn failures(&self) -> u32 {
         self.failures
     }
@@ -158,9 +159,9 @@ mod tests {
 
     fn opened(now: Instant) -> Breaker {
         let mut breaker = Breaker::new(POLICY);
-        assert!(!breaker.missed(now, false, 1.0));
-        assert!(!breaker.missed(now, false, 1.0));
-        assert!(breaker.missed(now, false, 1.0), "the third in a row");
+        assert!(!breaker.not_reached(now, false, 1.0));
+        assert!(!breaker.not_reached(now, false, 1.0));
+        assert!(breaker.not_reached(now, false, 1.0), "the third in a row");
         breaker
     }
 
@@ -169,9 +170,9 @@ mod tests {
         let now = Instant::now();
         let mut breaker = Breaker::new(POLICY);
         for _ in 0..10 {
-            assert!(!breaker.missed(now, false, 1.0));
-            assert!(!breaker.missed(now, false, 1.0));
-            assert!(!breaker.met(), "it was closed");
+            assert!(!breaker.not_reached(now, false, 1.0));
+            assert!(!breaker.not_reached(now, false, 1.0));
+            assert!(!breaker.reached(), "it was closed");
         }
         assert_eq!(breaker.admit(now), Admission::Go);
         assert_eq!(
@@ -187,7 +188,7 @@ mod tests {
         let later = now + Duration::from_secs(1);
         assert_eq!(breaker.admit(later), Admission::Probe);
         assert_eq!(breaker.admit(later), Admission::Wait(POLICY.pause_max));
-        assert!(breaker.met());
+        assert!(breaker.reached());
         assert_eq!(breaker.admit(later), Admission::Go);
         assert_eq!(breaker.circuit(), Circuit::Closed);
         assert_eq!(breaker.failures(), 0);
@@ -205,13 +206,13 @@ mod tests {
             );
             now += Duration::from_secs(seconds);
             assert_eq!(breaker.admit(now), Admission::Probe);
-            assert!(breaker.missed(now, true, 1.0));
+            assert!(breaker.not_reached(now, true, 1.0));
         }
         now += POLICY.pause_max;
         assert_eq!(breaker.admit(now), Admission::Probe);
-        assert!(breaker.met());
+        assert!(breaker.reached());
         for _ in 0..3 {
-            breaker.missed(now, false, 0.0);
+            breaker.not_reached(now, false, 0.0);
         }
         assert_eq!(breaker.tried_again_in(now), Duration::from_millis(750));
     }
@@ -220,15 +221,18 @@ mod tests {
     fn attempts_from_before_neither_prolong_a_pause_nor_end_a_probe_but_a_sign_of_life_counts() {
         let now = Instant::now();
         let mut breaker = opened(now);
-        assert!(!breaker.missed(now + Duration::from_millis(900), false, 1.0));
+        assert!(!breaker.not_reached(now + Duration::from_millis(900), false, 1.0));
         let later = now + Duration::from_secs(1);
         assert_eq!(breaker.admit(later), Admission::Probe);
-        assert!(!breaker.missed(later, false, 1.0), "it was not the probe");
+        assert!(
+            !breaker.not_reached(later, false, 1.0),
+            "it was not the probe"
+        );
         assert_eq!(breaker.circuit(), Circuit::Probing);
-        assert!(breaker.met(), "one from before has an answer");
+        assert!(breaker.reached(), "one from before has an answer");
         assert_eq!(breaker.admit(later), Admission::Go);
         assert!(
-            !breaker.missed(later, true, 1.0),
+            !breaker.not_reached(later, true, 1.0),
             "the probe itself ends late"
         );
     }

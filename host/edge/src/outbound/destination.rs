@@ -1,5 +1,4 @@
-//! One destination, with what is bounded for it alone: its connections and its circuit. And what
-//! operators see of it.
+//! One destination: its connection slots, its circuit breaker, and the status that operators see.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -16,50 +15,50 @@ pub(super) struct Destination {
     name: String,
     slots: Semaphore,
     slots_max: usize,
-    circuit: Mutex<Known>,
-    news: Notify,
+    circuit: Mutex<CircuitState>,
+    changed: Notify,
     requests: AtomicUsize,
 }
 
-struct Known {
+struct CircuitState {
     breaker: Breaker,
     last_failure: Option<String>,
 }
 
-/// A request's leave to be sent: a connection of its own, as long as this value is kept.
-pub(super) struct Leave<'a> {
+/// The permit to send a request. It keeps one of the destination's connection slots until it is dropped.
+pub(super) struct SendPermit<'a> {
     _slot: SemaphorePermit<'a>,
     probe: bool,
     destination: &'a Destination,
 }
 
-impl Drop for Leave<'_> {
+impl Drop for SendPermit<'_> {
     fn drop(&mut self) {
-        // All others wait for what becomes of a probe: one that told nothing has met nobody.
+        // All other requests wait for the outcome of a probe. A probe without one counts as a failure.
         if self.probe {
             let destination = self.destination;
-            destination.missed(self, "the attempt broke off");
+            destination.not_reached(self, "the attempt broke off");
         }
     }
 }
 
-/// Why a request is not sent now.
-pub(super) enum Held {
-    /// Its time was up.
+/// Why a request was not sent.
+pub(super) enum NotSent {
+    /// Its deadline passed before it could be sent.
     Late,
-    /// Nobody is there, and it does not wait. The sentence says since when and why.
+    /// The circuit is open, and the request does not wait for it. The text says since when and why.
     Away(String),
 }
 
-/// What operators see of a destination.
+/// The status of a destination as operators see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Standing {
+pub struct DestinationStatus {
     /// Host and port.
     pub destination: String,
-    /// `closed`: requests are sent; `open`: they wait, for nobody is there; `probing`: one is sent to see.
+    /// `closed`: requests are sent; `open`: requests wait; `probing`: one request is sent as a probe.
     pub circuit: String,
-    /// Attempts in a row that met nobody.
+    /// Attempts in a row that did not reach the destination.
     pub failures: u32,
     /// Milliseconds until the next attempt, while the circuit is open.
     pub tried_again_in_ms: u64,
@@ -67,7 +66,7 @@ pub struct Standing {
     pub requests: usize,
     /// Those that are under way.
     pub under_way: usize,
-    /// Why the last attempt that met nobody did not.
+    /// Why the last attempt that did not reach the destination failed.
     pub last_failure: Option<String>,
 }
 
@@ -77,46 +76,46 @@ impl Destination {
             name: name.to_owned(),
             slots: Semaphore::new(limits.connections_per_destination),
             slots_max: limits.connections_per_destination,
-            circuit: Mutex::new(Known {
+            circuit: Mutex::new(CircuitState {
                 breaker: Breaker::new(limits.breaker),
                 last_failure: None,
             }),
-            news: Notify::new(),
+            changed: Notify::new(),
             requests: AtomicUsize::new(0),
         }
     }
 
-    /// Count a request as long as the answer is kept.
+    /// Count a request until the returned value is dropped.
     pub fn count(&self) -> Counted<'_> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         Counted(&self.requests)
     }
 
-    /// Wait until a request may be sent, but not longer than `left`; one that does not wait for
-    /// somebody who is away is told at once.
-    pub async fn leave(&self, left: Duration, waits: bool) -> Result<Leave<'_>, Held> {
+    /// Wait until a request may be sent, at most for `left`. With `waits` false, an open circuit is an error
+    /// at once.
+    pub async fn acquire(&self, left: Duration, waits: bool) -> Result<SendPermit<'_>, NotSent> {
         let until = Instant::now() + left;
         loop {
-            // Before it looks, so that no news come in between unheard.
-            let news = self.news.notified();
+            // Before it looks, so that no changed come in between unheard.
+            let changed = self.changed.notified();
             if let Admission::Wait(pause) = self.look(waits)? {
                 let pause = pause.min(until.saturating_duration_since(Instant::now()));
                 if pause.is_zero() {
-                    return Err(Held::Late);
+                    return Err(NotSent::Late);
                 }
-                let _ = tokio::time::timeout(pause, news).await;
+                let _ = tokio::time::timeout(pause, changed).await;
                 continue;
             }
             let left = until.saturating_duration_since(Instant::now());
             let slot = tokio::time::timeout(left, self.slots.acquire()).await;
             let Ok(Ok(slot)) = slot else {
-                return Err(Held::Late);
+                return Err(NotSent::Late);
             };
             // The circuit may have opened while it waited for a connection.
             match self.circuit.lock().breaker.admit(Instant::now()) {
                 Admission::Wait(_) => {}
                 admitted => {
-                    return Ok(Leave {
+                    return Ok(SendPermit {
                         _slot: slot,
                         probe: admitted == Admission::Probe,
                         destination: self,
@@ -126,34 +125,36 @@ impl Destination {
         }
     }
 
-    /// What a request may do now: nothing is decided by it.
-    fn look(&self, waits: bool) -> Result<Admission, Held> {
+    /// What the breaker would admit now. Changes nothing.
+    fn look(&self, waits: bool) -> Result<Admission, NotSent> {
         let known = self.circuit.lock();
         let admission = known.breaker.look(Instant::now());
         if waits || !matches!(admission, Admission::Wait(_)) {
             return Ok(admission);
         }
-        Err(Held::Away(format!(
+        Err(NotSent::Away(format!(
             "{} attempts in a row met nobody, the last one: {}",
             known.breaker.failures(),
             known.last_failure.as_deref().unwrap_or("unknown")
         )))
     }
 
-    /// Somebody is there.
-    pub fn met(&self, leave: &mut Leave<'_>) {
-        leave.probe = false;
-        if self.circuit.lock().breaker.met() {
+    /// Note that an attempt reached the destination.
+    pub fn reached(&self, permit: &mut SendPermit<'_>) {
+        permit.probe = false;
+        if self.circuit.lock().breaker.reached() {
             tracing::info!(destination = self.name, "it answers again");
-            self.news.notify_waiters();
+            self.changed.notify_waiters();
         }
     }
 
-    /// Nobody is there.
-    pub fn missed(&self, leave: &mut Leave<'_>, reason: &str) {
-        let probe = std::mem::take(&mut leave.probe);
+    /// Note that an attempt did not reach the destination.
+    pub fn not_reached(&self, permit: &mut SendPermit<'_>, reason: &str) {
+        let probe = std::mem::take(&mut permit.probe);
         let mut known = self.circuit.lock();
-        let opened = known.breaker.missed(Instant::now(), probe, rand::random());
+        let opened = known
+            .breaker
+            .not_reached(Instant::now(), probe, rand::random());
         known.last_failure = Some(reason.to_owned());
         let failures = known.breaker.failures();
         drop(known);
@@ -167,15 +168,15 @@ impl Destination {
                 );
             }
             // They wait for a pause now, no longer for the probe.
-            self.news.notify_waiters();
+            self.changed.notify_waiters();
         }
     }
 
-    /// What operators see.
-    pub fn standing(&self) -> Standing {
+    /// The status as operators see it.
+    pub fn status(&self) -> DestinationStatus {
         let known = self.circuit.lock();
         let pause = known.breaker.tried_again_in(Instant::now()).as_millis();
-        Standing {
+        DestinationStatus {
             destination: self.name.clone(),
             circuit: match known.breaker.circuit() {
                 Circuit::Closed => "closed",
@@ -192,7 +193,7 @@ impl Destination {
     }
 }
 
-/// A request that has not ended.
+/// Counts a request that has not ended.
 pub(super) struct Counted<'a>(&'a AtomicUsize);
 
 impl Drop for Counted<'_> {

@@ -1,13 +1,14 @@
-//! Delivering requests that are on disk.
+//! Delivery of outbound requests over HTTP. The requests are on disk already.
 //!
-//! Each request is tried until a 2xx answer, until its policy's attempts are used up, or until its
-//! deadline has passed. Tried again is what may go well later: no connection, a broken one, no answer
-//! in time, 5xx but 501, 408, 425 and 429. Other answers end it at once: sending the same again would give the
-//! same. Pauses double from the policy's first to its longest, each cut by a random part of up to a
-//! half so that many senders do not meet again. Each destination has its own connections, its own bound
-//! of requests under way and its own circuit (`breaker`), so one that is slow or dead holds up only
-//! what is meant for it, and costs next to nothing while it is away. Waiting for an open circuit is no
-//! attempt. Nothing is remembered across a restart: the engine hands unfinished requests over again.
+//! A request is tried until a 2xx answer, until its policy's attempts are used up, or until its deadline.
+//!
+//! - **Retried**: no connection, a broken one, no answer in time, 408, 425, 429, and 5xx except 501.
+//! - **Final**: all other answers. The same request would get the same answer.
+//! - **Pauses** double from the policy's first to its longest. A random part of up to a half is cut off, so
+//!   that many senders do not retry at the same moment.
+//! - **Isolation**: each destination has its own connection slots and its own circuit breaker (`breaker`).
+//!   A slow or dead destination delays only its own requests. Waiting for an open circuit is not an attempt.
+//! - **Restart**: this module stores nothing. The engine sends unfinished requests again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,22 +39,22 @@ mod breaker;
 mod destination;
 
 pub use breaker::BreakerPolicy;
-pub use destination::Standing;
+pub use destination::DestinationStatus;
 
-use attempt::{Miss, attempt, built};
-use destination::{Destination, Held};
+use attempt::{FailedAttempt, attempt, built};
+use destination::{Destination, NotSent};
 
 /// How long an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Bounds of what goes out.
+/// Bounds of outbound requests.
 #[derive(Clone, Debug)]
 pub struct OutboundLimits {
-    /// Requests under way to one destination.
+    /// Requests under way to one destination at a time.
     pub connections_per_destination: usize,
     /// How long making a connection may take.
     pub connect_timeout: Duration,
-    /// When a destination is left alone.
+    /// When the circuit to a destination opens.
     pub breaker: BreakerPolicy,
 }
 
@@ -73,7 +74,7 @@ pub struct Outbound {
 }
 
 impl Outbound {
-    /// A network whose tasks run on this runtime, with a span for each request where there are spans.
+    /// A network whose tasks run on this runtime. With `spans`, each request has a span.
     pub fn new(
         runtime: Handle,
         limits: OutboundLimits,
@@ -104,10 +105,10 @@ impl Outbound {
 }
 
 impl Outbound {
-    /// What is known of the destinations that requests have gone to, in the order of their names.
-    pub fn destinations(&self) -> Vec<Standing> {
+    /// The status of all destinations that requests have gone to, in the order of their names.
+    pub fn destinations(&self) -> Vec<DestinationStatus> {
         let all = self.inner.destinations.lock();
-        let mut all: Vec<Standing> = all.values().map(|d| d.standing()).collect();
+        let mut all: Vec<DestinationStatus> = all.values().map(|d| d.status()).collect();
         all.sort_by(|a, b| a.destination.cmp(&b.destination));
         all
     }
@@ -131,7 +132,7 @@ impl Network for Outbound {
     }
 }
 
-/// A delivery that ended within the host itself. Whether it has reached anybody is not known.
+/// The report of a delivery whose task panicked. Whether the request reached the destination is not known.
 fn panicked(request: &OutboundRequest, panic: &Panic) -> Report {
     tracing::error!("the delivery panicked: {panic}");
     Report {
@@ -148,7 +149,7 @@ fn panicked(request: &OutboundRequest, panic: &Panic) -> Report {
 }
 
 impl Inner {
-    /// Deliver a request, in a span of its own if somebody wants one.
+    /// Deliver a request, in a span of its own if spans are exported.
     async fn traced(&self, request: &OutboundRequest) -> Report {
         let spans = self.spans.as_ref();
         let Some(span) = spans.and_then(|spans| Open::outbound(spans, request)) else {
@@ -217,32 +218,32 @@ impl Inner {
         let mut last = None;
         loop {
             let left = self.left(request).unwrap_or_default();
-            let mut leave = match destination.leave(left, waits).await {
-                Ok(leave) => leave,
-                Err(held) => return (given_up(held, last), attempts),
+            let mut permit = match destination.acquire(left, waits).await {
+                Ok(permit) => permit,
+                Err(not_sent) => return (given_up(not_sent, last), attempts),
             };
             attempts += 1;
-            let missed = match attempt(&self.client, request, built.clone()).await {
+            let failed = match attempt(&self.client, request, built.clone()).await {
                 Ok(response) => {
-                    destination.met(&mut leave);
+                    destination.reached(&mut permit);
                     return (Outcome::Delivered(response), attempts);
                 }
-                Err(missed) => missed,
+                Err(failed) => failed,
             };
-            if missed.is_of_nobody() {
-                destination.missed(&mut leave, &missed.reason);
+            if failed.is_unreachable() {
+                destination.not_reached(&mut permit, &failed.reason);
             } else {
-                destination.met(&mut leave);
+                destination.reached(&mut permit);
             }
-            drop(leave);
+            drop(permit);
             let pause = pause(request, attempts);
-            let more = missed.worth_another
+            let more = failed.worth_a_retry
                 && attempts < request.policy.attempts_max
                 && self.left(request).is_some_and(|left| left > pause);
             if !more {
-                return (missed.into(), attempts);
+                return (failed.into(), attempts);
             }
-            last = Some(missed);
+            last = Some(failed);
             tokio::time::sleep(pause).await;
         }
     }
@@ -264,27 +265,27 @@ impl Inner {
     }
 }
 
-impl From<Miss> for Outcome {
-    fn from(missed: Miss) -> Self {
+impl From<FailedAttempt> for Outcome {
+    fn from(failed: FailedAttempt) -> Self {
         Self::Failed {
-            kind: missed.kind,
-            reason: missed.reason,
-            response: missed.response,
+            kind: failed.kind,
+            reason: failed.reason,
+            response: failed.response,
         }
     }
 }
 
-/// The end of a request that was not sent again. What the last attempt met says more than that
-/// the time was up.
-fn given_up(held: Held, last: Option<Miss>) -> Outcome {
-    match (held, last) {
-        (_, Some(missed)) => missed.into(),
-        (Held::Away(reason), None) => Outcome::Failed {
+/// The outcome of a request that was not sent again: the last attempt's failure if there was one, otherwise
+/// the reason why it was not sent.
+fn given_up(not_sent: NotSent, last: Option<FailedAttempt>) -> Outcome {
+    match (not_sent, last) {
+        (_, Some(failed)) => failed.into(),
+        (NotSent::Away(reason), None) => Outcome::Failed {
             kind: FailureKind::Unreachable,
             reason,
             response: None,
         },
-        (Held::Late, None) => Outcome::Failed {
+        (NotSent::Late, None) => Outcome::Failed {
             kind: FailureKind::TimedOut,
             reason: "its deadline passed before it could be sent".to_owned(),
             response: None,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use rialto_edge::{BreakerPolicy, Outbound, OutboundLimits, Standing};
+use rialto_edge::{BreakerPolicy, DestinationStatus, Outbound, OutboundLimits};
 use rialto_engine::network::{
     DeliveryPolicy, FailureKind, Network as _, OutboundRequest, Outcome, Report, WhileAway,
 };
@@ -142,12 +142,12 @@ impl World {
         receiver
     }
 
-    fn find(&self, of: SocketAddr) -> Option<Standing> {
+    fn find(&self, of: SocketAddr) -> Option<DestinationStatus> {
         let all = self.outbound.destinations();
         all.into_iter().find(|d| d.destination == of.to_string())
     }
 
-    fn standing(&self, of: SocketAddr) -> Standing {
+    fn status(&self, of: SocketAddr) -> DestinationStatus {
         self.find(of).unwrap()
     }
 
@@ -180,9 +180,9 @@ fn who_is_away_is_left_alone_and_found_again() {
     world.wait_for_failures(fsp.address, 7);
     let met = fsp.met.load(Ordering::SeqCst);
     assert!(met <= 10, "it was met {met} times");
-    let standing = world.standing(fsp.address);
-    assert_ne!(standing.circuit, "closed", "{standing:?}");
-    assert_eq!(standing.requests, 50);
+    let status = world.status(fsp.address);
+    assert_ne!(status.circuit, "closed", "{status:?}");
+    assert_eq!(status.requests, 50);
     fsp.well.store(true, Ordering::SeqCst);
     for report in reports {
         let report = report.recv_timeout(PATIENCE).unwrap();
@@ -193,12 +193,9 @@ fn who_is_away_is_left_alone_and_found_again() {
         // Waiting is no attempt.
         assert!(report.attempts <= 5, "{report:?}");
     }
-    let standing = world.standing(fsp.address);
-    assert_eq!(
-        (standing.circuit.as_str(), standing.failures),
-        ("closed", 0)
-    );
-    assert_eq!(standing.requests, 0);
+    let status = world.status(fsp.address);
+    assert_eq!((status.circuit.as_str(), status.failures), ("closed", 0));
+    assert_eq!(status.requests, 0);
 }
 
 #[test]
@@ -243,7 +240,7 @@ fn a_silent_destination_does_not_hold_up_another_one() {
         let report = report.recv_timeout(PATIENCE).unwrap();
         assert_eq!(report.attempts, 1);
     }
-    assert_eq!(world.standing(well.address).circuit, "closed");
+    assert_eq!(world.status(well.address).circuit, "closed");
     let none_ended = stuck.iter().all(|report| report.try_recv().is_err());
     assert!(none_ended, "they wait for their destination");
 }
@@ -279,6 +276,6 @@ fn a_refusal_is_final_and_a_sign_of_life() {
             assert_eq!(failed(&report).0, FailureKind::Refused);
             assert_eq!(report.attempts, 1, "{status}");
         }
-        assert_eq!(world.standing(address).circuit, "closed");
+        assert_eq!(world.status(address).circuit, "closed");
     }
 }

@@ -21,7 +21,7 @@ fn opened(limits: Limits) -> World {
         account: "a0".into(),
         balance: 100,
     });
-    world.settle();
+    world.run_until_idle();
     world
 }
 
@@ -34,7 +34,7 @@ fn what_a_request_causes_to_be_sent_leaves_after_its_answer() {
     let world = opened(limits());
     // The letter is sent by the event that the payment's turn publishes.
     let (answer, answering) = world.ask_answered(pay("p1"));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(answer.lock().take(), Some(Ok(true)), "answered");
     assert_eq!(sent(&world), 0, "and nobody has taken the answer yet");
     assert_eq!(world.engine.load().outbound_behind_answers, 1);
@@ -52,11 +52,11 @@ fn what_a_request_causes_to_be_sent_leaves_after_its_answer() {
 fn whoever_takes_its_answer_late_waits_alone_and_no_longer_than_a_second() {
     let world = opened(limits());
     let (_, slow) = world.ask_answered(pay("slow"));
-    world.settle();
+    world.run_until_idle();
     let (_, quick) = world.ask_answered(pay("quick"));
-    world.settle();
+    world.run_until_idle();
     let _ = world.ask(pay("untold"));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(sent(&world), 1, "whose answer's leaving is not told");
     drop(quick);
     assert_eq!(sent(&world), 2, "whose answer has left");
@@ -76,14 +76,14 @@ fn an_answer_that_has_left_or_will_never_holds_nothing() {
     // Its client has gone before the turn began.
     let (_, answering) = world.ask_answered(pay("p1"));
     drop(answering);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(sent(&world), 1);
     // What comes of the request after its answer has left is sent at once.
     let (_, answering) = world.ask_answered(pay("p2"));
     world.engine.run(0);
     world.engine.commit().unwrap();
     drop(answering);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(sent(&world), 2);
 }
 
@@ -91,7 +91,7 @@ fn an_answer_that_has_left_or_will_never_holds_nothing() {
 fn what_waited_for_an_answer_is_sent_by_the_next_start() {
     let world = opened(limits());
     let (_, answering) = world.ask_answered(pay("p1"));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(sent(&world), 0);
     let world = world.crashed();
     assert_eq!(sent(&world), 1);
@@ -108,7 +108,7 @@ fn beyond_a_bound_nothing_waits_for_answers() {
     let asked: Vec<_> = (0..10)
         .map(|n| world.ask_answered(pay(&format!("p{n}"))).1)
         .collect();
-    world.settle();
+    world.run_until_idle();
     let load = world.engine.load();
     assert_eq!(load.outbound_behind_answers, 8);
     assert_eq!(load.outbound + load.outbound_on_disk, 10);

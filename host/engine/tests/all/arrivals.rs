@@ -25,7 +25,7 @@ fn remind(world: &World, id: &'static str, subject: &'static str) {
         turn.set_reminder(&BANK.into(), id, due, id.to_owned())?;
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
 }
 
 /// Something arrives for a component: its event is logged and nobody has handled it.
@@ -45,7 +45,7 @@ fn reminded(world: &World) -> Vec<(String, usize)> {
 
 fn fire(world: &World) {
     world.engine.fire_due();
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
@@ -55,13 +55,13 @@ fn a_reminder_waits_for_what_was_logged_before_it_fell_due() {
     let _ = arrive(&world, "ledger", "in time");
     world.pass(100);
     assert_eq!(world.engine.ready(), 1, "the event alone");
-    assert_eq!(world.engine.load().reminders_held, 1);
-    assert_eq!(world.engine.load().reminders_held_by_letters, 0);
-    world.settle();
+    assert_eq!(world.engine.load().reminders_blocked, 1);
+    assert_eq!(world.engine.load().reminders_blocked_by_letters, 0);
+    world.run_until_idle();
     assert_eq!(world.bank.noted.lock().len(), 1);
     fire(&world);
     assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
-    assert_eq!(world.engine.load().reminders_held, 0);
+    assert_eq!(world.engine.load().reminders_blocked, 0);
     world.finish();
     assert_eq!(world.all("reminded")["r"], "1", "it is handled once");
 }
@@ -94,7 +94,7 @@ fn events_in_a_row_are_as_old_as_the_first_of_them() {
         assert!(reminded(&world).is_empty());
         world.engine.fire_due();
     }
-    world.settle();
+    world.run_until_idle();
     assert_eq!(reminded(&world), [("r".to_owned(), 3)]);
 }
 
@@ -112,7 +112,7 @@ fn a_turn_that_began_before_a_reminder_fell_due_comes_before_it() {
     assert!(world.engine.run(0));
     world.engine.fire_due();
     assert_eq!(world.engine.ready(), 1, "the event alone");
-    world.settle();
+    world.run_until_idle();
     fire(&world);
     assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
 }
@@ -122,17 +122,17 @@ fn a_reminder_waits_for_a_delivery_that_is_tried_again() {
     let world = reminded_of(SUBJECT);
     world.bank.broken.lock().insert("ledger".to_owned());
     let _ = arrive(&world, "ledger", "in time");
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.engine.load().turns_delayed, 1);
     for _ in 0..3 {
         world.pass(DUE_MS);
-        world.settle();
+        world.run_until_idle();
     }
     assert!(world.engine.dead_letters().unwrap().is_empty());
     assert!(reminded(&world).is_empty());
     world.bank.broken.lock().clear();
     world.pass(1_000);
-    world.settle();
+    world.run_until_idle();
     fire(&world);
     assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
 }
@@ -152,16 +152,16 @@ fn a_reminder_waits_for_a_delivery_that_is_kept_for_a_paused_component() {
     remind(&world, "r", SUBJECT);
     world.bank.broken.lock().insert("ledger".to_owned());
     let _ = arrive(&world, "ledger", "first");
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.engine.load().components_paused, 1);
     let _ = arrive(&world, "ledger", "second");
-    world.settle();
+    world.run_until_idle();
     for _ in 0..20 {
         world.pass(DUE_MS);
-        world.settle();
+        world.run_until_idle();
     }
     assert!(reminded(&world).is_empty());
-    assert_eq!(world.engine.load().reminders_held, 1);
+    assert_eq!(world.engine.load().reminders_blocked, 1);
     world.bank.broken.lock().clear();
     world.finish();
     assert_eq!(reminded(&world), [("r".to_owned(), 2)]);
@@ -177,7 +177,7 @@ fn with_letter() -> (World, u64) {
     assert!(reminded(&world).is_empty(), "the dead letter holds it");
     let load = world.engine.load();
     assert_eq!(
-        (load.reminders_held, load.reminders_held_by_letters),
+        (load.reminders_blocked, load.reminders_blocked_by_letters),
         (1, 1)
     );
     world.bank.broken.lock().clear();
@@ -187,12 +187,12 @@ fn with_letter() -> (World, u64) {
 fn decide(world: &World, id: u64, decision: Decision) {
     world
         .engine
-        .settle_dead_letter(id, decision, Box::new(|outcome| assert!(outcome.is_ok())));
+        .decide_dead_letter(id, decision, Box::new(|outcome| assert!(outcome.is_ok())));
     world.finish();
 }
 
 #[test]
-fn a_dead_letter_holds_reminders_until_it_is_settled() {
+fn a_dead_letter_blocks_reminders_until_it_is_retried_or_dropped() {
     let (world, id) = with_letter();
     decide(&world, id, Decision::Retry);
     assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
@@ -202,14 +202,14 @@ fn a_dead_letter_holds_reminders_until_it_is_settled() {
     assert_eq!(reminded(&world), [("r".to_owned(), 0)]);
 
     let (world, _) = with_letter();
-    world.engine.settle_dead_letters(
-        &rialto_engine::Letters::default(),
+    world.engine.decide_dead_letters(
+        &rialto_engine::LetterFilter::default(),
         Decision::Retry,
         Box::new(|outcome| assert!(outcome.is_ok())),
     );
     world.finish();
     assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
-    assert_eq!(world.engine.load().reminders_held, 0);
+    assert_eq!(world.engine.load().reminders_blocked, 0);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_dead_letter_does_not_hold_a_reminder_that_was_set_when_it_lay_there() {
     world.finish();
     let later = reminded(&world);
     assert_eq!(later, [("later".to_owned(), 0)]);
-    assert_eq!(world.engine.load().reminders_held, 1, "the one before");
+    assert_eq!(world.engine.load().reminders_blocked, 1, "the one before");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_restart_lets_no_reminder_come_before_what_it_waits_for() {
     let world = world.crashed();
     world.finish();
     assert!(reminded(&world).is_empty());
-    assert_eq!(world.engine.load().reminders_held_by_letters, 1);
+    assert_eq!(world.engine.load().reminders_blocked_by_letters, 1);
     decide(&world, id, Decision::Retry);
     assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
 }
@@ -251,9 +251,9 @@ fn a_restart_lets_no_reminder_come_before_what_it_waits_for() {
 fn a_reminder_that_is_cancelled_or_replaced_while_it_waits_is_not_handled() {
     let (world, id) = with_letter();
     let cancelled = world.ask(doing(|turn| turn.cancel_reminder(&BANK.into(), "r")));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(cancelled.lock().take(), Some(Ok(true)), "it was waiting");
-    assert_eq!(world.engine.load().reminders_held, 0);
+    assert_eq!(world.engine.load().reminders_blocked, 0);
     decide(&world, id, Decision::Drop);
     assert!(reminded(&world).is_empty());
 
@@ -266,16 +266,16 @@ fn a_reminder_that_is_cancelled_or_replaced_while_it_waits_is_not_handled() {
 }
 
 #[test]
-fn a_suspect_reminder_that_waits_does_not_keep_the_other_suspects_waiting() {
+fn a_poison_candidate_that_waits_does_not_block_the_others() {
     let (world, id) = with_letter();
     remind(&world, "other", "payment:2");
     world
         .clock
         .0
         .fetch_add(100, std::sync::atomic::Ordering::Relaxed);
-    // Both were due in more starts than there may be.
+    // Both have a redelivery count above the limit.
     let suspicious = world.crashed_with(Limits {
-        starts_max: 0,
+        redeliveries_max: 0,
         ..limits()
     });
     suspicious.finish();
@@ -293,7 +293,7 @@ fn told(world: &World, due: u64) -> Option<Earlier> {
         *heard.lock().unwrap() = Some(earlier);
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     said.lock().unwrap().take().unwrap()
 }
 
@@ -305,7 +305,7 @@ fn a_turn_can_ask_what_came_before_without_any_reminder() {
     assert_eq!(told(&world, due), None);
     world.bank.broken.lock().insert("ledger".to_owned());
     let _ = arrive(&world, "ledger", "in time");
-    world.settle();
+    world.run_until_idle();
     let told_of = |earlier: Option<Earlier>| match earlier {
         Some(Earlier::Delivery { id, component }) => (id, component, false),
         Some(Earlier::DeadLetter { id, component }) => (id, component, true),
@@ -348,7 +348,7 @@ fn a_turn_that_asks_is_told_of_turns_that_began_before_and_run() {
         Ok(true)
     }));
     let _ = world.ask(doing(asks));
-    world.settle();
+    world.run_until_idle();
     let said = said.lock().unwrap().clone();
     assert_eq!(said, [None, Some(Earlier::Turn)], "its own is none");
 }

@@ -29,7 +29,7 @@ fn open(world: &World) {
         account: "a0".into(),
         balance: 1_000,
     });
-    world.settle();
+    world.run_until_idle();
 }
 
 /// What a turn is told that does the same thing for ever.
@@ -43,7 +43,7 @@ fn told(
         }
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     let answer = answer.lock().take();
     let Some(Err(Failure::Handler { reason, .. })) = answer else {
         panic!("it was let: {answer:?}");
@@ -59,7 +59,7 @@ fn a_chain_of_events_without_end_is_parked() {
         ..crate::world::limits()
     });
     let _ = world.ask(doing(spin));
-    world.settle();
+    world.run_until_idle();
     let letters = world.engine.dead_letters().unwrap();
     assert_eq!(letters.len(), 1);
     let error = &letters[0].error;
@@ -82,7 +82,7 @@ fn a_chain_is_as_long_after_a_restart() {
         let (store, clock) = (world.store.reopened(), world.clock.clone());
         world = World::on(store, clock, limits.clone());
     }
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.engine.dead_letters().unwrap().len(), 1);
 }
 
@@ -107,7 +107,7 @@ fn turns_that_queue_for_a_document_count_when_the_engine_is_asked_for_more() {
     }
     assert!(world.is_busy());
     world.engine.run(0);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.engine.load().turns_alive, 0);
 }
 
@@ -188,7 +188,7 @@ fn a_collection_that_nothing_was_written_to_leaves_nothing() {
         turn.write(BANK, "failed", "x", "1")?;
         Err(Interrupt::Misuse("no".into()))
     }));
-    world.settle();
+    world.run_until_idle();
     let names = |world: &World| -> Vec<String> {
         let disk = world.store.disk.lock();
         let names = disk.collections.iter().map(|c| c.name.to_string());
@@ -200,13 +200,13 @@ fn a_collection_that_nothing_was_written_to_leaves_nothing() {
         turn.write(BANK, "only-read", "x", "2")?;
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     let world = world.crashed();
     let _ = world.ask(doing(|turn| {
         turn.write(BANK, "failed", "x", "3")?;
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(names(&world), ["written", "only-read", "failed"]);
     let world = world.crashed();
     for (collection, body) in [("written", "1"), ("only-read", "2"), ("failed", "3")] {
@@ -225,7 +225,7 @@ fn a_scan_s_page_ends_with_its_bytes_and_the_next_goes_on() {
             Ok(true)
         }));
         if n < 6 {
-            world.settle();
+            world.run_until_idle();
         }
         world.engine.run(0);
     }
@@ -240,7 +240,7 @@ fn a_scan_s_page_ends_with_its_bytes_and_the_next_goes_on() {
         assert_eq!((second.documents.len(), second.more), (5, true));
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.all("large").len(), 10, "operators see all of it");
 }
 
@@ -253,7 +253,7 @@ fn a_scan_over_many_steps_of_the_store_sees_what_is_on_disk_what_is_executed_and
         }
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     let _ = world.ask(doing(|turn| {
         for n in (0..300).step_by(3) {
             turn.delete(BANK, "many", &format!("{n:03}"))?;
@@ -282,7 +282,7 @@ fn a_scan_over_many_steps_of_the_store_sees_what_is_on_disk_what_is_executed_and
         assert_eq!((ids, few.more), (vec!["061", "062", "063x"], true));
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(seen.lock().take(), Some(Ok(true)));
 }
 
@@ -290,7 +290,7 @@ fn a_scan_over_many_steps_of_the_store_sees_what_is_on_disk_what_is_executed_and
 #[test]
 fn a_delivery_that_ends_the_process_each_time_is_parked_and_others_are_not() {
     let limits = Limits {
-        starts_max: 5,
+        redeliveries_max: 5,
         ..crate::world::limits()
     };
     let again = |world: World| {
@@ -332,9 +332,9 @@ fn a_delivery_that_ends_the_process_each_time_is_parked_and_others_are_not() {
 }
 
 #[test]
-fn a_suspect_that_fails_or_is_parked_for_another_reason_holds_up_no_other() {
+fn a_poison_candidate_that_fails_does_not_block_the_others() {
     let limits = Limits {
-        starts_max: 0,
+        redeliveries_max: 0,
         hops_max: 1,
         ..crate::world::limits()
     };
@@ -343,7 +343,7 @@ fn a_suspect_that_fails_or_is_parked_for_another_reason_holds_up_no_other() {
     let _ = world.ask(doing(spin));
     let _ = world.ask(pay("p1"));
     let _ = world.ask(pay("p2"));
-    // The chain first, so that its end is the first suspect.
+    // The chain first, so that its end is the first candidate.
     for place in [0, 2, 0, 0] {
         assert!(world.engine.run(place));
     }
@@ -360,7 +360,7 @@ fn a_suspect_that_fails_or_is_parked_for_another_reason_holds_up_no_other() {
 #[test]
 fn a_reminder_that_ends_the_process_each_time_is_parked() {
     let limits = Limits {
-        starts_max: 5,
+        redeliveries_max: 5,
         ..crate::world::limits()
     };
     let mut world = with(limits.clone());
@@ -371,7 +371,7 @@ fn a_reminder_that_ends_the_process_each_time_is_parked() {
             Ok(true)
         }));
     }
-    world.settle();
+    world.run_until_idle();
     let mut starts = 1;
     loop {
         // Its turn would end the process here.
@@ -380,7 +380,7 @@ fn a_reminder_that_ends_the_process_each_time_is_parked() {
             break;
         }
         if starts > 7 {
-            world.settle();
+            world.run_until_idle();
             break;
         }
         assert_eq!(world.engine.ready(), 1, "start {starts}");
@@ -395,9 +395,9 @@ fn a_reminder_that_ends_the_process_each_time_is_parked() {
 }
 
 #[test]
-fn a_suspect_that_waits_for_another_attempt_is_not_taken_for_the_one_that_ends_the_process() {
+fn a_poison_candidate_that_waits_is_not_the_poison() {
     let limits = Limits {
-        starts_max: 0,
+        redeliveries_max: 0,
         ..crate::world::limits()
     };
     let world = with(limits.clone());
@@ -426,7 +426,7 @@ fn a_suspect_that_waits_for_another_attempt_is_not_taken_for_the_one_that_ends_t
 #[test]
 fn a_delivery_that_is_made_in_the_last_start_that_it_has_is_made() {
     let limits = Limits {
-        starts_max: 5,
+        redeliveries_max: 5,
         ..crate::world::limits()
     };
     let mut world = with(limits.clone());
@@ -451,6 +451,6 @@ fn so_many_lines_of_a_turn_are_kept() {
         assert_eq!(kept, limits::LINES_PER_TURN_MAX as usize);
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(answer.lock().take(), Some(Ok(true)));
 }

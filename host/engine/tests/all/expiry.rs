@@ -46,7 +46,7 @@ fn a_turn_whose_time_is_over_does_not_begin_and_leaves_its_line_in_the_history()
     let late = within(&world, mark("late"), Some(Duration::ZERO));
     let early = within(&world, mark("early"), Some(Duration::from_secs(3600)));
     let patient = within(&world, mark("patient"), None);
-    world.settle();
+    world.run_until_idle();
     assert_eq!(late.lock().take(), Some(Err(Failure::Expired)));
     assert_eq!(early.lock().take(), Some(Ok(true)));
     assert_eq!(patient.lock().take(), Some(Ok(true)));
@@ -66,7 +66,7 @@ fn a_turn_is_told_how_long_somebody_waits_for_it() {
         });
         let _ = within(&world, ask, given);
     }
-    world.settle();
+    world.run_until_idle();
     let left = left.lock().clone();
     assert_eq!(left[0], None);
     let hour_us = 3_600_000_000;
@@ -87,7 +87,7 @@ fn a_turn_that_ran_longer_than_somebody_waited_is_executed_all_the_same() {
         Ok(true)
     });
     let answer = within(&world, slow, Some(Duration::from_millis(200)));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(answer.lock().take(), Some(Ok(true)));
     assert_eq!(world.all("marks").len(), 1);
 }

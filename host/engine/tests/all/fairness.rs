@@ -178,7 +178,7 @@ fn a_request_that_makes_room_for_another_client_is_told_so_and_has_not_begun() {
         world.ask_as("b", work()).is_none(),
         "not more than the other has"
     );
-    world.settle();
+    world.run_until_idle();
     assert_eq!(other.lock().take(), Some(Ok(true)));
     assert_eq!(greedy[0].lock().take(), Some(Ok(true)));
     let load = world.engine.load();
@@ -189,7 +189,7 @@ fn a_request_that_makes_room_for_another_client_is_told_so_and_has_not_begun() {
 fn work_that_was_begun_goes_first_and_does_not_keep_requests_out() {
     let world = with(limits());
     let _ = world.ask_as("a", doing(crate::world::spin));
-    world.settle_once();
+    world.run_and_commit_one();
     let answer = world.ask_as("b", doing(|_| Ok(true))).unwrap();
     let mut turns = 0;
     while answer.lock().is_none() {

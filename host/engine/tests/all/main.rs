@@ -8,7 +8,7 @@ mod bounds;
 mod expiry;
 mod fairness;
 mod memory_store;
-mod outlets;
+mod outbound_queues;
 mod panics;
 mod simulation;
 mod spans;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::world::{Disk, MemoryStore};
 use parking_lot::Mutex;
-use rialto_store_suite::Place;
+use rialto_store_suite::Backend;
 
 /// A disk in memory.
 struct Memory(Arc<Mutex<Disk>>);
 
-impl Place for Memory {
+impl Backend for Memory {
     type Store = MemoryStore;
 
     fn new() -> Self {

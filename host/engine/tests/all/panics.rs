@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where a panic may come from that is in no handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum PanicPoint {
     /// The store, before it writes.
     BeforeWrite,
     /// The store, when it has written.
@@ -57,27 +57,27 @@ enum Place {
     Worker,
 }
 
-const PLACES: [Place; 8] = [
-    Place::BeforeWrite,
-    Place::AfterWrite,
-    Place::Send,
-    Place::Report,
-    Place::Span,
-    Place::Waiter,
-    Place::Reminder,
-    Place::Worker,
+const PANIC_POINTS: [PanicPoint; 8] = [
+    PanicPoint::BeforeWrite,
+    PanicPoint::AfterWrite,
+    PanicPoint::Send,
+    PanicPoint::Report,
+    PanicPoint::Span,
+    PanicPoint::Waiter,
+    PanicPoint::Reminder,
+    PanicPoint::Worker,
 ];
 
-/// Panics once, the nth time that somebody comes to its place.
+/// Panics once, the nth time that somebody comes to its point.
 struct Mine {
-    place: Place,
+    point: PanicPoint,
     left: AtomicU64,
 }
 
 impl Mine {
-    fn step(&self, place: Place) {
-        if place == self.place && self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            panic!("the mine at {place:?}");
+    fn step(&self, point: PanicPoint) {
+        if point == self.point && self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            panic!("the mine at {point:?}");
         }
     }
 }
@@ -104,9 +104,9 @@ impl Store for Mined<MemoryStore> {
         self.inner.scan(c, range, limit)
     }
     fn write(&self, group: &Group) -> Result<(), StoreError> {
-        self.mine.step(Place::BeforeWrite);
+        self.mine.step(PanicPoint::BeforeWrite);
         let written = self.inner.write(group);
-        self.mine.step(Place::AfterWrite);
+        self.mine.step(PanicPoint::AfterWrite);
         written
     }
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {
@@ -115,11 +115,11 @@ impl Store for Mined<MemoryStore> {
     fn count_overdue(&self, now: Timestamp) -> Result<Vec<(Name, Name, u32)>, StoreError> {
         self.inner.count_overdue(now)
     }
-    fn set_suspect(&self, suspect: Option<&str>) -> Result<(), StoreError> {
-        self.inner.set_suspect(suspect)
+    fn note_poison_candidate(&self, candidate: Option<&str>) -> Result<(), StoreError> {
+        self.inner.note_poison_candidate(candidate)
     }
-    fn suspect(&self) -> Result<Option<String>, StoreError> {
-        self.inner.suspect()
+    fn poison_candidate(&self) -> Result<Option<String>, StoreError> {
+        self.inner.poison_candidate()
     }
     fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError> {
         self.inner.deliveries(ids)
@@ -131,7 +131,7 @@ impl Store for Mined<MemoryStore> {
 
 impl Network for Mined<Wire> {
     fn send(&self, request: Arc<OutboundRequest>, done: Box<dyn FnOnce(Report) + Send>) {
-        self.mine.step(Place::Send);
+        self.mine.step(PanicPoint::Send);
         self.inner.send(request, done);
     }
 }
@@ -144,7 +144,7 @@ impl Clock for Mined<TestClock> {
         // Workers look before and after a handler runs, and the bank never does.
         let thread = std::thread::current();
         if thread.name().is_some_and(|name| name.starts_with("turn-")) {
-            self.mine.step(Place::Worker);
+            self.mine.step(PanicPoint::Worker);
         }
         self.inner.monotonic_us()
     }
@@ -158,7 +158,7 @@ impl Spans for Mined<()> {
         turn.0
     }
     fn ended(&self, _: &TurnSpan) {
-        self.mine.step(Place::Span);
+        self.mine.step(PanicPoint::Span);
     }
 }
 
@@ -167,11 +167,11 @@ impl Handler for Mined<Bank> {
         self.inner.handle(stimulus, turn)
     }
     fn reminder_function(&self) -> (Name, Name) {
-        self.mine.step(Place::Reminder);
+        self.mine.step(PanicPoint::Reminder);
         self.inner.reminder_function()
     }
     fn report_function(&self) -> (Name, Name) {
-        self.mine.step(Place::Report);
+        self.mine.step(PanicPoint::Report);
         self.inner.report_function()
     }
 }
@@ -189,9 +189,9 @@ struct Run {
 }
 
 impl Run {
-    fn new(place: Place, steps: u64) -> Self {
+    fn new(point: PanicPoint, steps: u64) -> Self {
         let mine = Arc::new(Mine {
-            place,
+            point,
             left: AtomicU64::new(steps),
         });
         let store = Arc::new(MemoryStore::default());
@@ -228,7 +228,7 @@ impl Run {
             let before = told.lock().insert(id, outcome);
             assert!(before.is_none(), "an answer comes once");
             if std::thread::current().name() == Some("commit") {
-                mine.step(Place::Waiter);
+                mine.step(PanicPoint::Waiter);
             }
         };
         // With too much to do it is refused: that is no matter here.
@@ -275,7 +275,7 @@ fn until_it_ends(run: &Run) -> String {
         assert!(
             next < 20_000,
             "the mine at {:?} is never met",
-            run.mine.place
+            run.mine.point
         );
         run.pay(next);
         next += 1;
@@ -293,12 +293,12 @@ fn a_panic_anywhere_but_in_a_handler_ends_the_engine_and_nothing_acknowledged_is
     let mut acknowledged = BTreeMap::new();
     for seed in 0..RUNS {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let place = PLACES[usize::try_from(seed).unwrap() % PLACES.len()];
-        let run = Run::new(place, rng.random_range(1..40));
+        let point = PANIC_POINTS[usize::try_from(seed).unwrap() % PANIC_POINTS.len()];
+        let run = Run::new(point, rng.random_range(1..40));
         let reason = until_it_ends(&run);
         assert!(
-            reason.contains(&format!("the mine at {place:?}")),
-            "{place:?}: {reason}"
+            reason.contains(&format!("the mine at {point:?}")),
+            "{point:?}: {reason}"
         );
         let world = World::on(run.store.reopened(), run.clock.clone(), limits());
         let payments = world.all("payments");
@@ -310,7 +310,7 @@ fn a_panic_anywhere_but_in_a_handler_ends_the_engine_and_nothing_acknowledged_is
                 None => payments.contains_key(id),
             };
             assert!(is_there, "{id} was told {outcome:?} and is lost: {reason}");
-            *acknowledged.entry(place).or_insert(0) += 1;
+            *acknowledged.entry(point).or_insert(0) += 1;
         }
         world.finish();
         assert_eq!(world.sum("holds"), 0, "{reason}");
@@ -345,7 +345,7 @@ fn a_process_with_an_engine_ends_at_once_with_the_reason() {
 #[ignore = "it ends its process"]
 fn child_that_panics_while_others_are_told() {
     fatal::end_process_on_panic();
-    let run = Run::new(Place::Waiter, 3);
+    let run = Run::new(PanicPoint::Waiter, 3);
     let _threads = Threads::start(&run.engine, 2).unwrap();
     for n in 0..ACCOUNTS {
         let opening = Ask::Open {
@@ -359,7 +359,7 @@ fn child_that_panics_while_others_are_told() {
 
 #[test]
 fn a_handler_that_panics_ends_its_turn_and_nothing_else() {
-    let run = Run::new(Place::Waiter, u64::MAX);
+    let run = Run::new(PanicPoint::Waiter, u64::MAX);
     run.engine
         .on_fatal(Box::new(|reason| panic!("the engine ended: {reason}")));
     let threads = Threads::start(&run.engine, 2).unwrap();

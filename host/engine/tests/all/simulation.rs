@@ -43,7 +43,7 @@ impl Run {
                 balance: OPENING,
             });
         }
-        world.settle();
+        world.run_until_idle();
         Self {
             seed,
             rng: SmallRng::seed_from_u64(seed),
@@ -61,8 +61,8 @@ impl Run {
             20..60 => {
                 let ready = self.world.engine.ready();
                 if ready > 0 {
-                    let place = self.rng.random_range(0..ready);
-                    self.world.engine.run(place);
+                    let at = self.rng.random_range(0..ready);
+                    self.world.engine.run(at);
                 }
             }
             60..72 => {
@@ -71,8 +71,8 @@ impl Run {
             72..84 => {
                 let letters = self.world.wire.pending.lock().len();
                 if letters > 0 {
-                    let place = self.rng.random_range(0..letters);
-                    self.world.wire.answer(place);
+                    let at = self.rng.random_range(0..letters);
+                    self.world.wire.answer(at);
                 }
             }
             84..94 => {
@@ -95,8 +95,8 @@ impl Run {
     fn pay(&mut self) {
         let again = !self.payments.is_empty() && self.rng.random_bool(0.3);
         let pay = if again {
-            let place = self.rng.random_range(0..self.payments.len());
-            self.payments[place].clone()
+            let at = self.rng.random_range(0..self.payments.len());
+            self.payments[at].clone()
         } else {
             let from = self.rng.random_range(0..ACCOUNTS);
             let pay = Pay {
@@ -117,7 +117,7 @@ impl Run {
         for letter in self.world.engine.dead_letters().unwrap() {
             for _ in 0..2 {
                 let engine = &self.world.engine;
-                engine.settle_dead_letter(letter.delivery.id, Decision::Retry, Box::new(|_| ()));
+                engine.decide_dead_letter(letter.delivery.id, Decision::Retry, Box::new(|_| ()));
             }
         }
     }

@@ -42,7 +42,7 @@ fn world(records: bool) -> (Arc<Told>, World) {
         account: "a0".into(),
         balance: 100,
     });
-    world.settle();
+    world.run_until_idle();
     told.spans.lock().clear();
     (told, world)
 }
@@ -62,13 +62,13 @@ fn a_request_and_all_that_it_causes_are_one_trace() {
     pay(&world);
     while world.engine.run(0) {}
     assert!(told.spans.lock().is_empty(), "executed is not committed");
-    world.settle();
+    world.run_until_idle();
     let sent = Trace::parse(&world.wire.pending.lock()[0].0.traceparent).unwrap();
     world.wire.answer_in(0, Some(LETTER));
-    world.settle();
+    world.run_until_idle();
     world.clock.0.fetch_add(60, Ordering::Relaxed);
     world.engine.fire_due();
-    world.settle();
+    world.run_until_idle();
 
     let spans = told.spans.lock();
     let kinds: Vec<_> = spans.iter().map(|span| span.record.kind).collect();
@@ -90,13 +90,13 @@ fn a_request_and_all_that_it_causes_are_one_trace() {
 fn a_reminder_knows_its_trace_after_a_restart() {
     let (told, world) = world(true);
     pay(&world);
-    world.settle();
+    world.run_until_idle();
     let setter = told.spans.lock()[1].clone();
     let world = world.crashed_traced(told.clone());
     told.spans.lock().clear();
     world.clock.0.fetch_add(60, Ordering::Relaxed);
     world.engine.fire_due();
-    world.settle();
+    world.run_until_idle();
     let spans = told.spans.lock();
     let due = spans.iter().find(|s| s.record.kind == Kind::Reminder);
     let cause = due.unwrap().cause;
@@ -121,7 +121,7 @@ fn each_attempt_is_a_span_and_says_how_it_ended() {
 fn a_trace_that_is_not_recorded_leaves_no_span() {
     let (told, world) = world(false);
     pay(&world);
-    world.settle();
+    world.run_until_idle();
     assert!(told.spans.lock().is_empty());
     let sent = Trace::parse(&world.wire.pending.lock()[0].0.traceparent).unwrap();
     assert!(!sent.sampled);

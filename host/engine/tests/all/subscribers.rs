@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use crate::world::{Ask, BANK, Pay, World, doing, limits, note};
 use rialto_engine::store::Store as _;
 use rialto_engine::turn::Send as SendRequest;
-use rialto_engine::{Decision, Letters, Limits, Timestamp};
+use rialto_engine::{Decision, LetterFilter, Limits, Timestamp};
 
 const MIRROR: &str = "mirror";
 const TILL: &str = "till";
@@ -33,7 +33,7 @@ fn tell(world: &World, client: &str, what: &str) {
 fn live(world: &World, milliseconds: u64, step: u64) {
     for _ in 0..milliseconds / step {
         world.pass(step);
-        world.settle();
+        world.run_until_idle();
     }
 }
 
@@ -54,7 +54,7 @@ fn noted(world: &World) -> Vec<String> {
 fn fall(world: &World, messages: usize) {
     for n in 0..messages {
         tell(world, ["anna", "ben"][n % 2], &format!("m{n}"));
-        world.settle();
+        world.run_until_idle();
     }
 }
 
@@ -63,7 +63,7 @@ fn by_default_an_hour_of_failures_parks_nothing_and_pauses_grow_to_minutes() {
     let world = with(Limits::default());
     breaks(&world, MIRROR);
     tell(&world, "anna", "m");
-    world.settle();
+    world.run_until_idle();
     let failed = || world.engine.counters().failed.load(Ordering::Relaxed);
     live(&world, 3_600_000, 1_000);
     assert!(world.engine.dead_letters().unwrap().is_empty());
@@ -81,7 +81,7 @@ fn a_delivery_that_fails_for_longer_than_it_may_is_parked() {
         ..Limits::default()
     });
     tell(&world, "anna", "poison");
-    world.settle();
+    world.run_until_idle();
     live(&world, 59_000, 1_000);
     assert!(world.engine.dead_letters().unwrap().is_empty());
     live(&world, 60_000, 1_000);
@@ -94,9 +94,9 @@ fn a_bad_message_is_parked_alone_while_others_to_the_same_component_succeed() {
     for n in 0..40 {
         for client in ["anna", "ben", "carl"] {
             tell(&world, client, &format!("poison{client}{n}"));
-            world.settle();
+            world.run_until_idle();
             tell(&world, client, &format!("good{client}{n}"));
-            world.settle();
+            world.run_until_idle();
         }
         assert_eq!(world.engine.load().components_paused, 0);
         live(&world, 20, 20);
@@ -112,11 +112,11 @@ fn bad_messages_of_one_sender_pause_nobody() {
     let world = with(limits());
     for n in 0..40 {
         tell(&world, "anna", &format!("poison{n}"));
-        world.settle();
+        world.run_until_idle();
     }
     assert_eq!(world.engine.paused(), []);
     tell(&world, "ben", "good");
-    world.settle();
+    world.run_until_idle();
     assert_eq!(noted(&world), ["good"]);
 }
 
@@ -127,7 +127,7 @@ fn a_component_with_which_everything_fails_is_paused_and_resumes_when_one_probe_
     fall(&world, 7);
     assert_eq!(world.engine.paused(), []);
     tell(&world, "ben", "m7");
-    world.settle();
+    world.run_until_idle();
     let paused = world.engine.paused();
     assert_eq!(paused.len(), 1);
     assert_eq!((&*paused[0].component, paused[0].kept), (MIRROR, 8));
@@ -139,7 +139,7 @@ fn a_component_with_which_everything_fails_is_paused_and_resumes_when_one_probe_
     let before = failed();
     for n in 8..100 {
         tell(&world, ["anna", "ben"][n % 2], &format!("m{n}"));
-        world.settle();
+        world.run_until_idle();
     }
     assert_eq!(failed(), before);
     assert_eq!(world.engine.paused()[0].kept, 100);
@@ -177,13 +177,13 @@ fn what_waits_for_a_component_keeps_nobody_out() {
     // One sender only, so that it is not paused: all wait for another attempt.
     for n in 0..50 {
         tell(&world, "anna", &format!("m{n}"));
-        world.settle();
+        world.run_until_idle();
     }
     assert_eq!(world.engine.load().turns_delayed, 50);
     assert!(!world.is_busy());
     // Now it is.
     tell(&world, "ben", "m50");
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.engine.paused()[0].kept, 51);
     assert!(!world.is_busy());
     mend(&world);
@@ -201,13 +201,13 @@ fn a_subscriber_that_was_paused_by_bad_messages_goes_on_when_a_good_one_comes() 
     });
     for n in 0..50 {
         tell(&world, ["anna", "ben"][n % 2], &format!("poison{n}"));
-        world.settle();
+        world.run_until_idle();
     }
     live(&world, 600_000, 100);
     assert_eq!(world.engine.paused().len(), 1, "nothing goes well with it");
     // Of somebody who was not tried yet: not after ten minutes, but at once.
     tell(&world, "carl", "good");
-    world.settle();
+    world.run_until_idle();
     live(&world, 1_000, 100);
     assert_eq!(noted(&world), ["good"]);
     // Those bad ones that were never tried may pause it again, each time for some seconds at most.
@@ -230,11 +230,11 @@ fn good_messages_behind_the_bad_ones_of_every_sender_are_tried_too() {
     });
     for n in 0..12 {
         tell(&world, ["anna", "ben"][n % 2], &format!("poison{n}"));
-        world.settle();
+        world.run_until_idle();
     }
     for client in ["anna", "ben"] {
         tell(&world, client, &format!("good of {client}"));
-        world.settle();
+        world.run_until_idle();
     }
     assert_eq!(world.engine.paused().len(), 1, "nothing goes well with it");
     // Each waits for its turn as a probe, and one that goes well is enough.
@@ -266,7 +266,7 @@ fn a_probe_that_is_slow_holds_up_nobody() {
     assert!(answer.lock().is_some());
     assert_eq!(noted(&world), ["other"]);
     mend(&world);
-    world.settle();
+    world.run_until_idle();
     live(&world, 100, 10);
     assert_eq!(noted(&world).len(), 10);
 }
@@ -286,7 +286,7 @@ fn reminders_of_a_paused_component_wait_too_and_can_be_cancelled_meanwhile() {
     live(&world, 500, 10);
     assert_eq!(world.engine.paused()[0].kept, 11);
     let cancelled = world.ask(doing(|turn| turn.cancel_reminder(&MIRROR.into(), "r1")));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(cancelled.lock().take(), Some(Ok(true)));
     mend(&world);
     live(&world, 500, 10);
@@ -303,14 +303,14 @@ fn a_wall_clock_that_jumps_neither_stalls_nor_hurries_an_attempt() {
         let world = with(limits());
         breaks(&world, MIRROR);
         tell(&world, "anna", "m");
-        world.settle();
+        world.run_until_idle();
         let failed = || world.engine.counters().failed.load(Ordering::Relaxed);
         world.clock.jump(jump);
         world.engine.fire_due();
-        world.settle();
+        world.run_until_idle();
         assert_eq!(failed(), 1, "not before its time");
         world.pass(10);
-        world.settle();
+        world.run_until_idle();
         assert_eq!(failed(), 2, "not after its time");
         let due = world.engine.next_due().unwrap();
         let now = rialto_engine::Clock::now(&*world.clock);
@@ -346,16 +346,16 @@ fn a_report_that_fails_or_waits_is_kept_by_the_store_and_its_request_is_not_sent
         turn.send(&MIRROR.into(), letter("second"))?;
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     assert!(world.wire.answer(0));
-    world.settle();
+    world.run_until_idle();
     fall(&world, 8);
     assert!(world.wire.answer(0), "while the mirror is paused");
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.engine.paused()[0].kept, 10);
     assert!(world.store.disk.lock().outbound.is_empty());
     let world = world.crashed();
-    world.settle();
+    world.run_until_idle();
     assert!(world.wire.sent.lock().is_empty(), "nothing is sent again");
     live(&world, 100, 10);
     let reports = world.all("reports");
@@ -366,7 +366,7 @@ fn a_report_that_fails_or_waits_is_kept_by_the_store_and_its_request_is_not_sent
 #[test]
 fn a_report_that_ends_the_process_each_time_is_parked() {
     let limits = Limits {
-        starts_max: 5,
+        redeliveries_max: 5,
         ..limits()
     };
     let mut world = with(limits.clone());
@@ -374,7 +374,7 @@ fn a_report_that_ends_the_process_each_time_is_parked() {
         turn.send(&MIRROR.into(), letter("first"))?;
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     let mut starts = 0;
     while world.engine.dead_letters().unwrap().is_empty() {
         starts += 1;
@@ -404,7 +404,7 @@ fn deliveries_beyond_the_bound_leave_the_memory_and_are_read_back_in_order() {
     breaks(&world, MIRROR);
     for n in 0..200 {
         tell(&world, ["anna", "ben"][n % 2], &format!("m{n:03}"));
-        world.settle();
+        world.run_until_idle();
     }
     live(&world, 100, 10);
     let load = world.engine.load();
@@ -435,23 +435,23 @@ fn dead_letters_of_a_component_since_an_instant_are_retried_all_at_once_in_order
         note(turn, TILL, "till", "till")?;
         Ok(true)
     }));
-    world.settle();
+    world.run_until_idle();
     world.pass(1_000);
     let since = rialto_engine::Clock::now(&*world.clock);
     for n in 0..50 {
         tell(&world, "anna", &format!("m{n:02}"));
-        world.settle();
+        world.run_until_idle();
     }
     assert_eq!(world.engine.dead_letters().unwrap().len(), 52);
     mend(&world);
     let told = Arc::new(parking_lot::Mutex::new(None));
     let tell = told.clone();
-    let which = Letters {
+    let which = LetterFilter {
         component: Some(MIRROR.into()),
         since: Some(since),
         before: None,
     };
-    world.engine.settle_dead_letters(
+    world.engine.decide_dead_letters(
         &which,
         Decision::Retry,
         Box::new(move |outcome| {
@@ -502,7 +502,7 @@ fn an_hour_of_a_failing_subscriber_loses_nothing_and_holds_up_nobody() {
         if step == steps / 2 {
             world = world.crashed_with(limits.clone());
             breaks(&world, MIRROR);
-            world.settle();
+            world.run_until_idle();
         }
         let mut answers = Vec::new();
         for client in clients {
@@ -529,7 +529,7 @@ fn an_hour_of_a_failing_subscriber_loses_nothing_and_holds_up_nobody() {
             expected.push(what);
         }
         let till = world.bank.noted.lock().len();
-        world.settle();
+        world.run_until_idle();
         hour.acknowledged += answers
             .iter()
             .filter(|a| matches!(*a.lock(), Some(Ok(true))))
@@ -612,7 +612,7 @@ fn payments_are_whole_whatever_is_paused_and_crashes() {
         account: "a0".into(),
         balance: 1_000,
     });
-    world.settle();
+    world.run_until_idle();
     for n in 0..60 {
         if n % 20 == 5 {
             breaks(&world, BANK);
@@ -631,7 +631,7 @@ fn payments_are_whole_whatever_is_paused_and_crashes() {
             to: "a1".into(),
             amount: 1,
         }));
-        world.settle();
+        world.run_until_idle();
         world.pass(10);
     }
     mend(&world);

@@ -26,7 +26,7 @@ fn round(workers: usize, documents: u64) -> f64 {
             Ok(true)
         }));
     }
-    world.settle();
+    world.run_until_idle();
     let threads = Threads::start(&world.engine, workers).unwrap();
     let done = Arc::new(AtomicU64::new(0));
     let started = Instant::now();

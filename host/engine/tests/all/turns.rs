@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use crate::world::{Ask, BANK, Fault, Pay, World, doing};
 use parking_lot::Mutex;
-use rialto_engine::{Decision, Failure, Settled};
+use rialto_engine::{Decision, DecisionOutcome, Failure};
 
 fn pay(id: &str, amount: i64) -> Ask {
     Ask::Pay(Pay {
@@ -23,10 +23,10 @@ fn open(world: &World) {
         account: "a0".into(),
         balance: 100,
     });
-    world.settle();
+    world.run_until_idle();
 }
 
-type Told = Arc<Mutex<Option<Result<Settled, Failure>>>>;
+type Told = Arc<Mutex<Option<Result<DecisionOutcome, Failure>>>>;
 
 /// Decide about a dead letter. What is told comes with the commit.
 fn decide(world: &World, id: u64, decision: Decision) -> Told {
@@ -38,11 +38,11 @@ fn decide(world: &World, id: u64, decision: Decision) -> Told {
     };
     world
         .engine
-        .settle_dead_letter(id, decision, Box::new(waiter));
+        .decide_dead_letter(id, decision, Box::new(waiter));
     told
 }
 
-fn settle(world: &World, id: u64, decision: Decision) -> Result<Settled, Failure> {
+fn decided(world: &World, id: u64, decision: Decision) -> Result<DecisionOutcome, Failure> {
     let told = decide(world, id, decision);
     let _ = world.engine.commit();
     told.lock().take().unwrap()
@@ -95,7 +95,7 @@ fn a_delivery_that_is_made_before_its_group_is_written_costs_nothing_on_disk() {
     world.engine.run(0);
     world.engine.commit().unwrap();
     assert_eq!(counters.deliveries_written.load(Ordering::Relaxed), 1);
-    world.settle();
+    world.run_until_idle();
     assert!(world.store.disk.lock().deliveries.is_empty());
 }
 
@@ -105,7 +105,7 @@ fn a_turn_that_fails_in_the_middle_leaves_nothing() {
         let world = World::new();
         open(&world);
         let answer = world.ask(ask);
-        world.settle();
+        world.run_until_idle();
         assert!(matches!(
             answer.lock().take(),
             Some(Err(Failure::Handler { .. }))
@@ -113,7 +113,7 @@ fn a_turn_that_fails_in_the_middle_leaves_nothing() {
         assert_eq!(world.sum("accounts"), 100);
         assert!(world.all("payments").is_empty());
         let _ = world.ask(pay("p1", 10));
-        world.settle();
+        world.run_until_idle();
         assert_eq!(world.sum("accounts"), 100, "others go on");
         assert_eq!(world.all("payments")["p1"], "\"paid\"");
     }
@@ -146,11 +146,17 @@ fn a_delivery_that_keeps_failing_is_parked_and_can_be_retried_once() {
     assert!(world.store.disk.lock().deliveries.is_empty());
 
     let id = letters[0].delivery.id;
-    assert_eq!(settle(&world, id, Decision::Retry), Ok(Settled::Done));
+    assert_eq!(
+        decided(&world, id, Decision::Retry),
+        Ok(DecisionOutcome::Done)
+    );
     world.finish();
     assert_eq!(world.all("executions")["p1"], "1");
     assert_eq!(world.sum("accounts"), 100);
-    assert_eq!(settle(&world, id, Decision::Retry), Ok(Settled::Unknown));
+    assert_eq!(
+        decided(&world, id, Decision::Retry),
+        Ok(DecisionOutcome::Unknown)
+    );
     assert!(world.store.disk.lock().deliveries.is_empty());
 }
 
@@ -162,7 +168,10 @@ fn a_dropped_dead_letter_is_gone() {
     let _ = world.ask(pay("p1", 10));
     world.finish();
     let id = world.engine.dead_letters().unwrap()[0].delivery.id;
-    assert_eq!(settle(&world, id, Decision::Drop), Ok(Settled::Done));
+    assert_eq!(
+        decided(&world, id, Decision::Drop),
+        Ok(DecisionOutcome::Done)
+    );
     world.finish();
     assert!(world.engine.dead_letters().unwrap().is_empty());
     assert!(world.all("executions").is_empty());
@@ -178,7 +187,10 @@ fn a_dead_letter_survives_a_restart() {
     let world = world.crashed();
     world.finish();
     let id = world.engine.dead_letters().unwrap()[0].delivery.id;
-    assert_eq!(settle(&world, id, Decision::Retry), Ok(Settled::Done));
+    assert_eq!(
+        decided(&world, id, Decision::Retry),
+        Ok(DecisionOutcome::Done)
+    );
     world.finish();
     assert_eq!(world.all("executions")["p1"], "1");
 }
@@ -206,7 +218,7 @@ fn a_cancelled_reminder_does_not_fire_and_a_fired_one_counts_as_elapsed() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));
-    world.settle();
+    world.run_until_idle();
     let waited = world.ask(Ask::Cancel("p1".into()));
     world.finish();
     assert_eq!(waited.lock().take(), Some(Ok(true)));
@@ -226,12 +238,12 @@ fn a_reminder_that_came_due_while_the_host_was_down_fires_at_once() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));
-    world.settle();
+    world.run_until_idle();
     let clock = world.clock.clone();
     let world = world.crashed();
     clock.0.fetch_add(10_000, Ordering::Relaxed);
     world.engine.fire_due();
-    world.settle();
+    world.run_until_idle();
     assert_eq!(world.all("reminded")["p1"], "1");
 }
 
@@ -251,7 +263,7 @@ fn a_request_that_was_sent_and_not_answered_is_sent_again_after_a_restart() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));
-    world.settle();
+    world.run_until_idle();
     let sent = world.wire.sent.lock().clone();
     let world = world.crashed();
     assert_eq!(*world.wire.sent.lock(), sent, "the same request, by its id");
@@ -288,15 +300,15 @@ fn two_decisions_about_one_dead_letter_at_once_do_not_both_happen() {
         let told = decide(&world, id, first);
         assert!(told.lock().is_none(), "decided is not committed");
         let late = decide(&world, id, second);
-        assert_eq!(late.lock().take(), Some(Ok(Settled::UnderWay)));
+        assert_eq!(late.lock().take(), Some(Ok(DecisionOutcome::UnderWay)));
         world.finish();
-        assert_eq!(told.lock().take(), Some(Ok(Settled::Done)));
+        assert_eq!(told.lock().take(), Some(Ok(DecisionOutcome::Done)));
         let executions = world.all("executions");
         match first {
             Decision::Retry => assert_eq!(executions["p1"], "1"),
             Decision::Drop => assert!(executions.is_empty()),
         }
-        assert_eq!(settle(&world, id, second), Ok(Settled::Unknown));
+        assert_eq!(decided(&world, id, second), Ok(DecisionOutcome::Unknown));
     }
 }
 
@@ -305,12 +317,15 @@ fn a_decision_about_a_dead_letter_that_is_not_on_disk_is_not_called_done() {
     let world = World::new();
     let id = with_dead_letter(&world);
     *world.store.fault.lock() = Some(Fault::Before);
-    let told = settle(&world, id, Decision::Drop);
+    let told = decided(&world, id, Decision::Drop);
     assert!(matches!(told, Err(Failure::Store(_))), "{told:?}");
-    assert_eq!(settle(&world, id, Decision::Drop), Err(Failure::Shutdown));
+    assert_eq!(decided(&world, id, Decision::Drop), Err(Failure::Shutdown));
     let world = world.crashed();
     assert_eq!(world.engine.dead_letters().unwrap().len(), 1);
-    assert_eq!(settle(&world, id, Decision::Drop), Ok(Settled::Done));
+    assert_eq!(
+        decided(&world, id, Decision::Drop),
+        Ok(DecisionOutcome::Done)
+    );
 }
 
 #[test]
@@ -370,7 +385,7 @@ fn a_reminder_that_is_cancelled_while_its_turn_runs_leaves_nothing() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));
-    world.settle();
+    world.run_until_idle();
     world.clock.0.fetch_add(60, Ordering::Relaxed);
     world.engine.fire_due();
     let engine = world.engine.clone();
@@ -379,7 +394,7 @@ fn a_reminder_that_is_cancelled_while_its_turn_runs_leaves_nothing() {
     *world.bank.amid_reminder.lock() = Some(Box::new(move || assert!(engine.run(0))));
     assert_eq!(world.engine.ready(), 2);
     assert!(world.engine.run(0));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(cancelled.lock().take(), Some(Ok(true)));
     assert!(world.all("reminded").is_empty(), "it was cancelled first");
     assert!(world.store.disk.lock().reminders.is_empty());
@@ -392,7 +407,7 @@ fn a_turn_that_was_told_of_a_reminder_what_is_no_longer_so_runs_again() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));
-    world.settle();
+    world.run_until_idle();
     world.clock.0.fetch_add(60, Ordering::Relaxed);
     let engine = world.engine.clone();
     let late = world.ask(doing(move |turn| {
@@ -402,7 +417,7 @@ fn a_turn_that_was_told_of_a_reminder_what_is_no_longer_so_runs_again() {
         engine.run(0);
         Ok(waited)
     }));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(late.lock().take(), Some(Ok(false)));
     assert_eq!(world.all("reminded")["p1"], "1");
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const NOBODY: u32 = 65_534;
 
 /// A place for a folder, in a folder that goes away.
-fn place() -> (TempDir, PathBuf) {
+fn store_path() -> (TempDir, PathBuf) {
     let outer = tempfile::tempdir().unwrap();
     let path = outer.path().join("a/b");
     (outer, path)
@@ -27,7 +27,7 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn what_is_made_is_for_this_user_alone_and_is_taken_again() {
-    let (_outer, path) = place();
+    let (_outer, path) = store_path();
     let owner = folder(&path).unwrap();
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o700, 0o700));
     assert!(!accept_if_there(&path.join("file"), owner).unwrap());
@@ -42,7 +42,7 @@ fn what_is_made_is_for_this_user_alone_and_is_taken_again() {
 #[test]
 fn what_an_ended_process_of_the_same_number_has_left_is_no_obstacle() {
     // In a container each start of the host has the same number.
-    let (_outer, path) = place();
+    let (_outer, path) = store_path();
     folder(&path).unwrap();
     for probe in 0..200 {
         let left = path.join(format!(".whose-{}-{probe}", std::process::id()));
@@ -53,7 +53,7 @@ fn what_an_ended_process_of_the_same_number_has_left_is_no_obstacle() {
 
 #[test]
 fn what_is_open_to_others_is_refused_with_its_mode_and_what_to_do() {
-    let (_outer, path) = place();
+    let (_outer, path) = store_path();
     let owner = folder(&path).unwrap();
     let file = path.join("file");
     create(&file).unwrap();
@@ -73,7 +73,7 @@ fn what_is_open_to_others_is_refused_with_its_mode_and_what_to_do() {
 
 #[test]
 fn links_and_what_is_no_file_are_refused() {
-    let (outer, path) = place();
+    let (outer, path) = store_path();
     let owner = folder(&path).unwrap();
     let link = outer.path().join("link");
     symlink(&path, &link).unwrap();
@@ -89,7 +89,7 @@ fn links_and_what_is_no_file_are_refused() {
 
 #[test]
 fn what_belongs_to_somebody_else_is_refused() {
-    let (_outer, path) = place();
+    let (_outer, path) = store_path();
     let owner = folder(&path).unwrap();
     create(&path.join("file")).unwrap();
     // The tests of the store mount file systems, which takes root as well.

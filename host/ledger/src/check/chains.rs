@@ -90,13 +90,13 @@ impl Chains {
 
     pub fn change(&mut self, id: &str, mut value: Value, report: &mut Report) {
         report.looked_at(Check::Chains);
-        let place = id.rsplit_once('/');
-        let place = place.and_then(|(of, n)| Some((of.to_owned(), n.parse::<u64>().ok()?)));
-        let Some(place) = place else {
+        let link_key = id.rsplit_once('/');
+        let link_key = link_key.and_then(|(of, n)| Some((of.to_owned(), n.parse::<u64>().ok()?)));
+        let Some(link_key) = link_key else {
             report.breach(Check::Chains, format!("the change {id} has no number"));
             return;
         };
-        self.tell(&place.0, place.1, &value);
+        self.tell(&link_key.0, link_key.1, &value);
         let link = Link {
             previous: text(&value, "previous"),
             hash: text(&value, "hash"),
@@ -104,13 +104,13 @@ impl Chains {
         if let Some(members) = value.as_object_mut() {
             members.remove("hash");
         }
-        if value.get("n").and_then(Value::as_u64) != Some(place.1) || hash(&value) != link.hash {
+        if value.get("n").and_then(Value::as_u64) != Some(link_key.1) || hash(&value) != link.hash {
             report.breach(
                 Check::Chains,
                 format!("the change {id} is not what was hashed"),
             );
         }
-        self.links.insert(place, link);
+        self.links.insert(link_key, link);
     }
 
     /// What must hold once everything was read.

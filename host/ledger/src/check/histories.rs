@@ -27,12 +27,12 @@ type Sums = (i128, i128);
 
 /// A page of an account; the tail has the number that it would have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub(super) struct PageKey {
     pub account: u32,
     pub number: u64,
 }
 
-impl Place {
+impl PageKey {
     fn next(self) -> Self {
         Self {
             number: self.number + 1,
@@ -43,7 +43,7 @@ impl Place {
 
 enum Half {
     Posted { sums: Sums, at: u64 },
-    Listed(Place),
+    Listed(PageKey),
 }
 
 struct Open {
@@ -63,15 +63,15 @@ struct Boundary {
 #[derive(Default)]
 pub(super) struct Histories {
     halves: HashMap<(String, u32), Half>,
-    pages: HashMap<Place, Open>,
-    boundaries: HashMap<Place, Boundary>,
+    pages: HashMap<PageKey, Open>,
+    boundaries: HashMap<PageKey, Boundary>,
     /// How many pages of each account were read; a tail is none.
     read: HashMap<u32, u64>,
     /// Pages of which no entry was read before them; see [`Histories::page`].
-    later: Vec<Place>,
+    later: Vec<PageKey>,
     /// How many entries of each account are not there whose page lists no other.
     missing: HashMap<u32, u64>,
-    wrong: Vec<(Place, String)>,
+    wrong: Vec<(PageKey, String)>,
 }
 
 impl Histories {
@@ -79,7 +79,7 @@ impl Histories {
     pub fn posted(&mut self, id: &str, account: u32, sums: Sums, at: u64) {
         let key = (id.to_owned(), account);
         match self.halves.remove(&key) {
-            Some(Half::Listed(place)) => self.add(place, sums, at),
+            Some(Half::Listed(page_key)) => self.add(page_key, sums, at),
             _ => {
                 self.halves.insert(key, Half::Posted { sums, at });
             }
@@ -89,32 +89,32 @@ impl Histories {
     /// A page was read. A page's entries lie before it, mostly. Where none of them does, and the account
     /// has entries in archives, all of them may be there; their listings would wait for nothing. So such a
     /// page is read again at the end.
-    pub fn page(&mut self, place: Place, page: &Page, is_in_archives: bool) {
-        *self.read.entry(place.account).or_default() += 1;
-        if is_in_archives && !self.has_entry_of(place, page) {
-            self.later.push(place);
+    pub fn page(&mut self, page_key: PageKey, page: &Page, is_in_archives: bool) {
+        *self.read.entry(page_key.account).or_default() += 1;
+        if is_in_archives && !self.has_entry_of(page_key, page) {
+            self.later.push(page_key);
         } else {
-            self.list(place, page);
+            self.list(page_key, page);
         }
     }
 
     /// The pages that are to be read again once all entries were read.
-    pub fn later(&mut self) -> Vec<Place> {
+    pub fn later(&mut self) -> Vec<PageKey> {
         std::mem::take(&mut self.later)
     }
 
     /// A page was read again.
-    pub fn again(&mut self, place: Place, page: &Page) {
-        if self.has_entry_of(place, page) {
-            self.list(place, page);
+    pub fn again(&mut self, page_key: PageKey, page: &Page) {
+        if self.has_entry_of(page_key, page) {
+            self.list(page_key, page);
             return;
         }
-        *self.missing.entry(place.account).or_default() += page.ids().count() as u64;
-        self.open(place, page);
+        *self.missing.entry(page_key.account).or_default() += page.ids().count() as u64;
+        self.open(page_key, page);
     }
 
     /// A page waits for its entries.
-    fn open(&mut self, place: Place, page: &Page) {
+    fn open(&mut self, page_key: PageKey, page: &Page) {
         let before = (page.debit_before.0, page.credit_before.0);
         let open = Open {
             sums: before,
@@ -122,39 +122,39 @@ impl Histories {
             instants: (u64::MAX, 0),
             says: (page.earliest, page.latest),
         };
-        self.pages.insert(place, open);
-        self.boundary(place, |boundary| boundary.after = Some(before));
+        self.pages.insert(page_key, open);
+        self.boundary(page_key, |boundary| boundary.after = Some(before));
     }
 
     /// Whether an entry that waits is on the page.
-    fn has_entry_of(&self, place: Place, page: &Page) -> bool {
+    fn has_entry_of(&self, page_key: PageKey, page: &Page) -> bool {
         page.ids().any(|id| {
-            let half = self.halves.get(&(id.to_owned(), place.account));
+            let half = self.halves.get(&(id.to_owned(), page_key.account));
             matches!(half, Some(Half::Posted { .. }))
         })
     }
 
     /// A page or a tail lists entries.
-    fn list(&mut self, place: Place, page: &Page) {
-        self.open(place, page);
+    fn list(&mut self, page_key: PageKey, page: &Page) {
+        self.open(page_key, page);
         for id in page.ids() {
-            let key = (id.to_owned(), place.account);
+            let key = (id.to_owned(), page_key.account);
             match self.halves.remove(&key) {
-                Some(Half::Posted { sums, at }) => self.add(place, sums, at),
+                Some(Half::Posted { sums, at }) => self.add(page_key, sums, at),
                 Some(Half::Listed(other)) => {
                     let text = format!("lists the entry {id}, as page {} does", other.number);
-                    self.wrong.push((place, text));
+                    self.wrong.push((page_key, text));
                     self.halves.insert(key, Half::Listed(other));
                 }
                 None => {
-                    self.halves.insert(key, Half::Listed(place));
+                    self.halves.insert(key, Half::Listed(page_key));
                 }
             }
         }
     }
 
-    fn add(&mut self, place: Place, sums: Sums, at: u64) {
-        let Some(open) = self.pages.get_mut(&place) else {
+    fn add(&mut self, page_key: PageKey, sums: Sums, at: u64) {
+        let Some(open) = self.pages.get_mut(&page_key) else {
             return;
         };
         open.sums.0 += sums.0;
@@ -169,15 +169,15 @@ impl Histories {
                 "says it is of {:?}, it is of {:?}",
                 open.says, open.instants
             );
-            self.wrong.push((place, text));
+            self.wrong.push((page_key, text));
         }
         let sums = open.sums;
-        self.pages.remove(&place);
-        self.boundary(place.next(), |boundary| boundary.before = Some(sums));
+        self.pages.remove(&page_key);
+        self.boundary(page_key.next(), |boundary| boundary.before = Some(sums));
     }
 
-    fn boundary(&mut self, place: Place, set: impl FnOnce(&mut Boundary)) {
-        let boundary = self.boundaries.entry(place).or_default();
+    fn boundary(&mut self, page_key: PageKey, set: impl FnOnce(&mut Boundary)) {
+        let boundary = self.boundaries.entry(page_key).or_default();
         set(boundary);
         if let Boundary {
             before: Some(before),
@@ -185,7 +185,7 @@ impl Histories {
         } = boundary
             && before == after
         {
-            self.boundaries.remove(&place);
+            self.boundaries.remove(&page_key);
         }
     }
 
@@ -202,7 +202,7 @@ impl Histories {
                 );
                 report.breach(Check::Histories, text);
             }
-            let mut end = Place { account, number };
+            let mut end = PageKey { account, number };
             if listed > 0 {
                 self.list(end, &of.tail.page);
                 end.number += 1;
@@ -214,9 +214,9 @@ impl Histories {
         let earlier = self.archived(&before, accounts, report);
         self.unlisted(&before, &earlier, accounts, report);
         let least = self.left_of_pages(accounts);
-        for (place, text) in &self.wrong {
-            let of = &accounts.get(place.account).id;
-            let text = format!("page {} of {of} {text}", place.number);
+        for (page_key, text) in &self.wrong {
+            let of = &accounts.get(page_key.account).id;
+            let text = format!("page {} of {of} {text}", page_key.number);
             report.breach(Check::Histories, text);
         }
         meet(self.boundaries, &least, &earlier, accounts, report);
@@ -267,7 +267,7 @@ impl Histories {
             });
             let listed = listed.get(&account).copied().unwrap_or(0);
             let missing = listed + PAGE * pages;
-            let first = Place { account, number: 0 };
+            let first = PageKey { account, number: 0 };
             let says = self.boundaries.get(&first).and_then(|b| b.after);
             let left = before.get(&account).copied().unwrap_or_default();
             if missing < archived.entries && says.is_some_and(|says| is_more(says, left)) {
@@ -299,14 +299,14 @@ impl Histories {
         for ((id, account), half) in &self.halves {
             let name = &accounts.get(*account).id;
             match half {
-                Half::Listed(place) => {
-                    let number = place.number;
+                Half::Listed(page_key) => {
+                    let number = page_key.number;
                     told.push(format!(
                         "page {number} of {name} lists {id}, which is no entry of it"
                     ));
                 }
                 Half::Posted { .. } => {
-                    let first = Place {
+                    let first = PageKey {
                         account: *account,
                         number: 0,
                     };
@@ -323,28 +323,28 @@ impl Histories {
         }
         for (account, _) in accounts.iter() {
             let sums = before.get(&account).copied().unwrap_or_default();
-            let first = Place { account, number: 0 };
+            let first = PageKey { account, number: 0 };
             self.boundary(first, |boundary| boundary.before = Some(sums));
         }
     }
 
-    /// What sums are at least behind pages of which entries are in archives, by the place behind. What is
+    /// What sums are at least behind pages of which entries are in archives, by the page behind. What is
     /// left of such a page is of the instants that it says.
-    fn left_of_pages(&mut self, accounts: &Accounts) -> BTreeMap<Place, Sums> {
+    fn left_of_pages(&mut self, accounts: &Accounts) -> BTreeMap<PageKey, Sums> {
         let mut least = BTreeMap::new();
         let mut wrong = Vec::new();
-        for (place, open) in &self.pages {
-            if accounts.get(place.account).archived.is_none() {
+        for (page_key, open) in &self.pages {
+            if accounts.get(page_key.account).archived.is_none() {
                 continue;
             }
-            least.insert(place.next(), open.sums);
+            least.insert(page_key.next(), open.sums);
             let is_any = open.instants.0 <= open.instants.1;
             if is_any && (open.instants.0 < open.says.0 || open.instants.1 > open.says.1) {
                 let text = format!(
                     "says it is of {:?}, what is left of it is of {:?}",
                     open.says, open.instants
                 );
-                wrong.push((*place, text));
+                wrong.push((*page_key, text));
             }
         }
         wrong.sort();
@@ -366,33 +366,33 @@ fn is_more(sums: Sums, other: Sums) -> bool {
 /// Tell where what a page says does not meet what is before it. Where entries before it are in archives,
 /// it says no less than what is left of them.
 fn meet(
-    boundaries: HashMap<Place, Boundary>,
-    least: &BTreeMap<Place, Sums>,
+    boundaries: HashMap<PageKey, Boundary>,
+    least: &BTreeMap<PageKey, Sums>,
     earlier: &HashSet<u32>,
     accounts: &Accounts,
     report: &mut Report,
 ) {
-    let mut left: BTreeMap<Place, Boundary> = boundaries.into_iter().collect();
-    for place in least.keys() {
-        left.entry(*place).or_default();
+    let mut left: BTreeMap<PageKey, Boundary> = boundaries.into_iter().collect();
+    for page_key in least.keys() {
+        left.entry(*page_key).or_default();
     }
     // The account, and what its sums are at least so far.
     let mut floor: (u32, Sums) = (0, (0, 0));
-    for (place, boundary) in left {
-        let of = accounts.get(place.account);
+    for (page_key, boundary) in left {
+        let of = accounts.get(page_key.account);
         let (mut sums, mut says) = (boundary.before, "sum to");
         if of.archived.is_some() {
-            if floor.0 != place.account {
-                floor = (place.account, (0, 0));
+            if floor.0 != page_key.account {
+                floor = (page_key.account, (0, 0));
             }
-            if let Some(known) = sums.or_else(|| least.get(&place).copied()) {
+            if let Some(known) = sums.or_else(|| least.get(&page_key).copied()) {
                 floor.1 = known;
             }
             let Some(after) = boundary.after else {
                 continue; // The page is not there, and is counted.
             };
             let before = std::mem::replace(&mut floor.1, after);
-            let begins_earlier = place.number == 0 && earlier.contains(&place.account);
+            let begins_earlier = page_key.number == 0 && earlier.contains(&page_key.account);
             if sums.is_none() || begins_earlier {
                 if is_at_least(after, before) {
                     continue;
@@ -409,7 +409,7 @@ fn meet(
         };
         let text = format!(
             "before page {} of {}, entries {says} {} (debits and credits), the page says {}",
-            place.number,
+            page_key.number,
             of.id,
             shown(sums),
             shown(boundary.after)

@@ -33,7 +33,7 @@ use crate::{Ledger, LedgerError};
 use accounts::{Accounts, Side};
 use archives::Archives;
 use chains::Chains;
-use histories::{Histories, Place};
+use histories::{Histories, PageKey};
 use transfers::Transfers;
 
 pub use archives::InArchives;
@@ -103,14 +103,14 @@ impl Ledger {
                 checking.document(&all, collection, &found);
                 Ok::<_, LedgerError>(())
             })?;
-        for place in checking.histories.later() {
-            let account = &checking.accounts.get(place.account).id;
-            let id = page_id(account, place.number);
+        for page_key in checking.histories.later() {
+            let account = &checking.accounts.get(page_key.account).id;
+            let id = page_id(account, page_key.number);
             let Some(pages) = all.pages else {
                 break;
             };
             if let Some(page) = self.document::<Page>(pages, source::PAGES, &id)? {
-                checking.histories.again(place, &page);
+                checking.histories.again(page_key, &page);
             }
         }
         Ok(checking.end())
@@ -242,11 +242,11 @@ impl Checking {
 
     fn page(&mut self, page: &Page, id: &str) {
         let parts = id.rsplit_once('/');
-        let place = parts.and_then(|(account, number)| {
+        let parts = parts.and_then(|(account, number)| {
             let number = number.parse().ok()?;
             Some((self.accounts.index(account)?, account, number))
         });
-        let Some((account, name, number)) = place else {
+        let Some((account, name, number)) = parts else {
             if self.currency.is_none() {
                 let text = format!("the page {id} belongs to no account");
                 self.report.breach(Check::Histories, text);
@@ -264,8 +264,8 @@ impl Checking {
             self.report.breach(Check::Histories, text);
         }
         let is_in_archives = of.archived.is_some();
-        let place = Place { account, number };
-        self.histories.page(place, page, is_in_archives);
+        let page_key = PageKey { account, number };
+        self.histories.page(page_key, page, is_in_archives);
     }
 
     fn unsettled(&mut self, change: &UnsettledChange, id: &str) {

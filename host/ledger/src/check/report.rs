@@ -104,7 +104,7 @@ pub struct Checked {
     pub breaches: u64,
 }
 
-/// A place where something does not hold.
+/// Something that does not hold, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Breach {
@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn each_check_is_at_its_place_and_many_breaches_are_counted() {
-        for (place, (check, _)) in CHECKS.into_iter().enumerate() {
-            assert_eq!(check as usize, place);
+        for (index, (check, _)) in CHECKS.into_iter().enumerate() {
+            assert_eq!(check as usize, index);
         }
         let mut report = Report::new(1);
         for n in 0..250 {

@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use serde_json::{Map, Number, Value};
 
-use super::wire::{self, Held};
+use super::wire::{self, WireValue};
 use super::{Codec, DEPTH_MAX, Misfit, misfit, within};
 use crate::model::{Cardinality, EMPTY, Field, Form, Kind, Message, Scalar};
 
@@ -16,7 +16,7 @@ const ROOM_LEAST: usize = 64 << 10;
 const ROOM_PER_BYTE: usize = ITEM;
 /// What a field takes while its message is read: its place, and one among those of its number, in lists
 /// that double as they grow.
-const FIELD_READ: usize = 2 * (size_of::<(i32, Held)>() + size_of::<Held>());
+const FIELD_READ: usize = 2 * (size_of::<(i32, WireValue)>() + size_of::<WireValue>());
 /// What an item of a list takes, in a list that doubles as it grows.
 const ITEM: usize = 2 * size_of::<Value>();
 /// What a member of a record takes besides the letters of its name.
@@ -83,13 +83,13 @@ impl Reader<'_> {
             )));
         }
         let message = self.codec.message(name)?;
-        let held = wire::fields(bytes, || self.take(FIELD_READ))?;
+        let raw = wire::fields(bytes, || self.take(FIELD_READ))?;
         match message.form {
             Form::Record | Form::Wrapper => {
                 let fields = message.fields.iter();
                 let read = fields.map(|field| {
                     self.member(field)?;
-                    Ok((field.wit.clone(), self.field(field, &held, depth)?))
+                    Ok((field.wit.clone(), self.field(field, &raw, depth)?))
                 });
                 read.collect::<Result<Map<_, _>, _>>().map(Value::Object)
             }
@@ -97,14 +97,14 @@ impl Reader<'_> {
                 let fields = message.fields.iter();
                 let read = fields.map(|field| {
                     self.take(ITEM)?;
-                    self.field(field, &held, depth)
+                    self.field(field, &raw, depth)
                 });
                 read.collect::<Result<_, _>>().map(Value::Array)
             }
             Form::Flags => {
                 let mut set = Vec::new();
                 for field in &message.fields {
-                    if self.field(field, &held, depth)? == Value::Bool(true) {
+                    if self.field(field, &raw, depth)? == Value::Bool(true) {
                         self.take(ITEM + field.wit.len())?;
                         set.push(Value::String(field.wit.clone()));
                     }
@@ -112,28 +112,33 @@ impl Reader<'_> {
                 Ok(Value::Array(set))
             }
             Form::Option | Form::List => match message.fields.first() {
-                Some(field) => self.field(field, &held, depth),
+                Some(field) => self.field(field, &raw, depth),
                 None => Err(misfit("a wrapper has no field")),
             },
-            Form::Variant | Form::Result => self.case(message, &held, depth),
+            Form::Variant | Form::Result => self.case(message, &raw, depth),
         }
     }
 
-    fn case(&self, message: &Message, held: &[(i32, Held)], depth: usize) -> Result<Value, Misfit> {
+    fn case(
+        &self,
+        message: &Message,
+        raw: &[(i32, WireValue)],
+        depth: usize,
+    ) -> Result<Value, Misfit> {
         // The last case counts; what was said of it since another one is merged.
-        let mut last: Option<(&Field, Vec<Held>)> = None;
-        for (number, held) in held {
+        let mut last: Option<(&Field, Vec<WireValue>)> = None;
+        for (number, raw) in raw {
             let Some(field) = message.fields.iter().find(|field| field.number == *number) else {
                 continue;
             };
             match &mut last {
-                Some((same, all)) if same.number == field.number => all.push(*held),
-                _ => last = Some((field, vec![*held])),
+                Some((same, all)) if same.number == field.number => all.push(*raw),
+                _ => last = Some((field, vec![*raw])),
             }
         }
-        let (field, held) = last.ok_or_else(|| misfit("none of its cases is set"))?;
+        let (field, raw) = last.ok_or_else(|| misfit("none of its cases is set"))?;
         self.member(field)?;
-        let value = self.single(field, &held, depth);
+        let value = self.single(field, &raw, depth);
         let value = within(&field.name, value.and_then(|value| field.judged(value)))?;
         let bare = matches!(&field.kind, Kind::Message(name) if name == EMPTY);
         if bare && message.form == Form::Variant {
@@ -142,9 +147,14 @@ impl Reader<'_> {
         Ok(object(&field.wit, value))
     }
 
-    fn field(&self, field: &Field, held: &[(i32, Held)], depth: usize) -> Result<Value, Misfit> {
-        let found = held.iter().filter(|(number, _)| *number == field.number);
-        let found: Vec<Held> = found.map(|(_, held)| *held).collect();
+    fn field(
+        &self,
+        field: &Field,
+        raw: &[(i32, WireValue)],
+        depth: usize,
+    ) -> Result<Value, Misfit> {
+        let found = raw.iter().filter(|(number, _)| *number == field.number);
+        let found: Vec<WireValue> = found.map(|(_, raw)| *raw).collect();
         let read = match field.cardinality {
             Cardinality::Repeated => self.repeated(field, &found, depth),
             Cardinality::Optional if found.is_empty() => Ok(Value::Null),
@@ -163,53 +173,53 @@ impl Reader<'_> {
     }
 
     /// A value that is there once, however often it was sent.
-    fn single(&self, field: &Field, held: &[Held], depth: usize) -> Result<Value, Misfit> {
-        match (&field.kind, held.last()) {
+    fn single(&self, field: &Field, raw: &[WireValue], depth: usize) -> Result<Value, Misfit> {
+        match (&field.kind, raw.last()) {
             (Kind::Message(_), None) => Err(misfit("is missing")),
-            (Kind::Message(name), Some(only)) if held.len() == 1 => {
+            (Kind::Message(name), Some(only)) if raw.len() == 1 => {
                 self.read(name, bytes(*only)?, depth + 1)
             }
             (Kind::Message(name), Some(_)) => {
                 let mut merged = Vec::new();
-                for held in held {
-                    let part = bytes(*held)?;
+                for raw in raw {
+                    let part = bytes(*raw)?;
                     self.take(2 * part.len())?;
                     merged.extend_from_slice(part);
                 }
                 self.read(name, &merged, depth + 1)
             }
-            (kind, Some(held)) => self.one(kind, *held, depth),
-            (kind @ Kind::Enum(_), None) => self.one(kind, Held::Varint(0), depth),
+            (kind, Some(raw)) => self.one(kind, *raw, depth),
+            (kind @ Kind::Enum(_), None) => self.one(kind, WireValue::Varint(0), depth),
             (Kind::Scalar(scalar), None) => self.scalar(*scalar, none(*scalar)),
         }
     }
 
-    fn repeated(&self, field: &Field, held: &[Held], depth: usize) -> Result<Value, Misfit> {
+    fn repeated(&self, field: &Field, raw: &[WireValue], depth: usize) -> Result<Value, Misfit> {
         let mut items = Vec::new();
-        for held in held {
-            match (*held, packed_as(&field.kind)) {
-                (Held::Bytes(mut bytes), Some(read)) => {
+        for raw in raw {
+            match (*raw, packed_as(&field.kind)) {
+                (WireValue::Bytes(mut bytes), Some(read)) => {
                     while !bytes.is_empty() {
                         let item = read(&mut bytes)?;
                         self.take(ITEM)?;
                         items.push(within(items.len(), self.one(&field.kind, item, depth))?);
                     }
                 }
-                (held, _) => {
+                (raw, _) => {
                     self.take(ITEM)?;
-                    items.push(within(items.len(), self.one(&field.kind, held, depth))?);
+                    items.push(within(items.len(), self.one(&field.kind, raw, depth))?);
                 }
             }
         }
         Ok(Value::Array(items))
     }
 
-    fn one(&self, kind: &Kind, held: Held, depth: usize) -> Result<Value, Misfit> {
+    fn one(&self, kind: &Kind, raw: WireValue, depth: usize) -> Result<Value, Misfit> {
         match kind {
-            Kind::Message(name) => self.read(name, bytes(held)?, depth + 1),
-            Kind::Scalar(scalar) => self.scalar(*scalar, held),
+            Kind::Message(name) => self.read(name, bytes(raw)?, depth + 1),
+            Kind::Scalar(scalar) => self.scalar(*scalar, raw),
             Kind::Enum(name) => {
-                let number = varint(held)?;
+                let number = varint(raw)?;
                 let mut values = self.codec.enumeration(name)?.values.iter();
                 let found = values.find(|value| u64::try_from(value.number) == Ok(number));
                 let found = found.ok_or_else(|| match number {
@@ -222,14 +232,14 @@ impl Reader<'_> {
         }
     }
 
-    fn scalar(&self, scalar: Scalar, held: Held) -> Result<Value, Misfit> {
-        if let Held::Bytes(bytes) = held {
+    fn scalar(&self, scalar: Scalar, raw: WireValue) -> Result<Value, Misfit> {
+        if let WireValue::Bytes(bytes) = raw {
             self.take(match scalar {
                 Scalar::Bytes => bytes.len().saturating_mul(size_of::<Value>()),
                 _ => bytes.len(),
             })?;
         }
-        scalar_value(scalar, held)
+        scalar_value(scalar, raw)
     }
 }
 
@@ -253,30 +263,30 @@ fn object(name: &str, value: Value) -> Value {
 }
 
 /// What a scalar holds that is not sent.
-const fn none(scalar: Scalar) -> Held<'static> {
+const fn none(scalar: Scalar) -> WireValue<'static> {
     match scalar {
-        Scalar::F32 => Held::Fixed32(0),
-        Scalar::F64 => Held::Fixed64(0),
-        Scalar::Char | Scalar::String | Scalar::Bytes => Held::Bytes(&[]),
-        _ => Held::Varint(0),
+        Scalar::F32 => WireValue::Fixed32(0),
+        Scalar::F64 => WireValue::Fixed64(0),
+        Scalar::Char | Scalar::String | Scalar::Bytes => WireValue::Bytes(&[]),
+        _ => WireValue::Varint(0),
     }
 }
 
-fn scalar_value(scalar: Scalar, held: Held) -> Result<Value, Misfit> {
+fn scalar_value(scalar: Scalar, raw: WireValue) -> Result<Value, Misfit> {
     let unsigned = |max: u64| {
-        let value = varint(held)?;
+        let value = varint(raw)?;
         let fits = value <= max;
         fits.then(|| value.into())
             .ok_or_else(|| misfit(format!("{value} is more than {max}")))
     };
     let signed = |min: i64, max: i64| {
-        let value = varint(held)?.cast_signed();
+        let value = varint(raw)?.cast_signed();
         let fits = (min..=max).contains(&value);
         fits.then(|| value.into())
             .ok_or_else(|| misfit(format!("{value} is not from {min} to {max}")))
     };
     match scalar {
-        Scalar::Bool => Ok(Value::Bool(varint(held)? != 0)),
+        Scalar::Bool => Ok(Value::Bool(varint(raw)? != 0)),
         Scalar::U8 => unsigned(u8::MAX.into()),
         Scalar::U16 => unsigned(u16::MAX.into()),
         Scalar::U32 => unsigned(u32::MAX.into()),
@@ -285,34 +295,34 @@ fn scalar_value(scalar: Scalar, held: Held) -> Result<Value, Misfit> {
         Scalar::S16 => signed(i16::MIN.into(), i16::MAX.into()),
         Scalar::S32 => signed(i32::MIN.into(), i32::MAX.into()),
         Scalar::S64 => signed(i64::MIN, i64::MAX),
-        Scalar::F32 => match held {
-            Held::Fixed32(bits) => finite(f32::from_bits(bits).into()),
+        Scalar::F32 => match raw {
+            WireValue::Fixed32(bits) => finite(f32::from_bits(bits).into()),
             _ => Err(other_type()),
         },
-        Scalar::F64 => match held {
-            Held::Fixed64(bits) => finite(f64::from_bits(bits)),
+        Scalar::F64 => match raw {
+            WireValue::Fixed64(bits) => finite(f64::from_bits(bits)),
             _ => Err(other_type()),
         },
-        Scalar::String => Ok(Value::String(text(held)?.to_owned())),
+        Scalar::String => Ok(Value::String(text(raw)?.to_owned())),
         Scalar::Char => {
-            let text = text(held)?;
+            let text = text(raw)?;
             let one = text.chars().count() == 1;
             one.then(|| text.into())
                 .ok_or_else(|| misfit("is not one character"))
         }
-        Scalar::Bytes => Ok(bytes(held)?.iter().map(|byte| Value::from(*byte)).collect()),
+        Scalar::Bytes => Ok(bytes(raw)?.iter().map(|byte| Value::from(*byte)).collect()),
     }
 }
 
 /// How an item is read where many numbers stand in one field.
-type Read = fn(&mut &[u8]) -> Result<Held<'static>, Misfit>;
+type Read = fn(&mut &[u8]) -> Result<WireValue<'static>, Misfit>;
 
 fn packed_as(kind: &Kind) -> Option<Read> {
     match kind {
         Kind::Message(_) | Kind::Scalar(Scalar::Char | Scalar::String | Scalar::Bytes) => None,
-        Kind::Scalar(Scalar::F32) => Some(|bytes| wire::fixed32(bytes).map(Held::Fixed32)),
-        Kind::Scalar(Scalar::F64) => Some(|bytes| wire::fixed64(bytes).map(Held::Fixed64)),
-        Kind::Scalar(_) | Kind::Enum(_) => Some(|bytes| wire::varint(bytes).map(Held::Varint)),
+        Kind::Scalar(Scalar::F32) => Some(|bytes| wire::fixed32(bytes).map(WireValue::Fixed32)),
+        Kind::Scalar(Scalar::F64) => Some(|bytes| wire::fixed64(bytes).map(WireValue::Fixed64)),
+        Kind::Scalar(_) | Kind::Enum(_) => Some(|bytes| wire::varint(bytes).map(WireValue::Varint)),
     }
 }
 
@@ -321,20 +331,20 @@ fn finite(value: f64) -> Result<Value, Misfit> {
     number.ok_or_else(|| misfit("is not a finite number"))
 }
 
-fn text(held: Held<'_>) -> Result<&str, Misfit> {
-    std::str::from_utf8(bytes(held)?).map_err(|_| misfit("is not UTF-8"))
+fn text(raw: WireValue<'_>) -> Result<&str, Misfit> {
+    std::str::from_utf8(bytes(raw)?).map_err(|_| misfit("is not UTF-8"))
 }
 
-fn bytes(held: Held<'_>) -> Result<&[u8], Misfit> {
-    match held {
-        Held::Bytes(bytes) => Ok(bytes),
+fn bytes(raw: WireValue<'_>) -> Result<&[u8], Misfit> {
+    match raw {
+        WireValue::Bytes(bytes) => Ok(bytes),
         _ => Err(other_type()),
     }
 }
 
-fn varint(held: Held) -> Result<u64, Misfit> {
-    match held {
-        Held::Varint(value) => Ok(value),
+fn varint(raw: WireValue) -> Result<u64, Misfit> {
+    match raw {
+        WireValue::Varint(value) => Ok(value),
         _ => Err(other_type()),
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Misfit, misfit};
 
-/// What a field holds on the wire.
+/// The value of a field on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held<'a> {
+pub enum WireValue<'a> {
     Varint(u64),
     Fixed64(u64),
     Bytes(&'a [u8]),
@@ -15,7 +15,7 @@ pub enum Held<'a> {
 pub fn fields(
     mut bytes: &[u8],
     tell: impl Fn() -> Result<(), Misfit>,
-) -> Result<Vec<(i32, Held<'_>)>, Misfit> {
+) -> Result<Vec<(i32, WireValue<'_>)>, Misfit> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
         let key = varint(&mut bytes)?;
@@ -24,10 +24,10 @@ pub fn fields(
             .filter(|n| (1..1 << 29).contains(n));
         let number = number.ok_or_else(|| misfit("a field's number is out of range"))?;
         let held = match key & 7 {
-            0 => Held::Varint(varint(&mut bytes)?),
-            1 => Held::Fixed64(fixed64(&mut bytes)?),
-            2 => Held::Bytes(counted(&mut bytes)?),
-            5 => Held::Fixed32(fixed32(&mut bytes)?),
+            0 => WireValue::Varint(varint(&mut bytes)?),
+            1 => WireValue::Fixed64(fixed64(&mut bytes)?),
+            2 => WireValue::Bytes(counted(&mut bytes)?),
+            5 => WireValue::Fixed32(fixed32(&mut bytes)?),
             _ => return Err(misfit("a field has a wire type that is not proto3's")),
         };
         tell()?;

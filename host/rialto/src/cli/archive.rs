@@ -185,9 +185,9 @@ fn in_a_line(shown: &ShownArchive) -> String {
         (true, true) => "there",
     };
     format!(
-        "{} era {} {} items from {} to {}, {} bytes, sha256 {}, {}: {state}",
+        "{} segment {} {} items from {} to {}, {} bytes, sha256 {}, {}: {state}",
         shown.class,
-        shown.era,
+        shown.segment,
         shown.items,
         words::instant(shown.from),
         words::instant(shown.to),

@@ -1,4 +1,4 @@
-//! Archiving documents that are over, era by era: components say which are, and take them out themselves.
+//! Archiving documents that are over, segment by segment: components say which are, and take them out themselves.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const HANDLER: &str = "rialto:host/retention-handler@0.1.0";
 const JUDGED_AT_ONCE: usize = 200;
 /// Bundles that a component takes out in one turn.
 const TAKEN_AT_ONCE: usize = 50;
-/// The part of its period after which an era whose documents are not all over is asked for again.
+/// The part of its period after which a segment whose documents are not all over is asked for again.
 const AGAIN_AFTER: u64 = 16;
 
 /// See the module's documentation.
@@ -34,13 +34,13 @@ pub struct Documents {
     /// Periods in milliseconds, by the names that components have for their documents.
     keep: BTreeMap<String, u64>,
     folder: PathBuf,
-    /// Eras of which not everything is over, and when they are asked for again.
+    /// Segments of which not everything is over, and when they are asked for again.
     later: Mutex<HashMap<(Name, String, u32), Later>>,
     /// The release for which it was said which names of `keep` no component has.
     told: Mutex<Option<u64>>,
 }
 
-/// When an era is asked for again.
+/// When a segment is asked for again.
 #[derive(Clone, Copy)]
 struct Later {
     at: Timestamp,
@@ -87,7 +87,7 @@ impl From<Over> for Bundle {
 }
 
 /// A component's documents of one collection.
-struct Place<'a> {
+struct KeptCollection<'a> {
     release: &'a Release,
     component: &'a Name,
     kept: &'a str,
@@ -121,7 +121,7 @@ impl Documents {
         self.keep.values().min().copied()
     }
 
-    /// Archive what is over for long enough at `now`, the oldest eras first. Ends early when `is_enough`.
+    /// Archive what is over for long enough at `now`, the oldest segments first. Ends early when `is_enough`.
     ///
     /// # Errors
     /// When the store or the folder cannot be used, or a component fails: what is not in a file stays.
@@ -207,53 +207,53 @@ impl Documents {
             let Some(id) = collections.get(collection) else {
                 continue;
             };
-            let place = Place {
+            let target = KeptCollection {
                 release,
                 component,
                 kept: &kept.name,
                 collection,
                 id: *id,
             };
-            self.collection(&place, *period, now, is_enough)?;
+            self.collection(&target, *period, now, is_enough)?;
         }
         Ok(())
     }
 
-    /// Ask for each era, until documents are too young.
+    /// Ask for each segment, until documents are too young.
     fn collection(
         &self,
-        place: &Place<'_>,
+        target: &KeptCollection<'_>,
         period: u64,
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
         // Of one name: another one may let go what this one keeps.
-        let of = format!("{}/{}", place.kept, place.collection);
-        let asked = self.store.eras_asked(place.component, &of)?;
+        let of = format!("{}/{}", target.kept, target.collection);
+        let asked = self.store.segments_asked(target.component, &of)?;
         let before = now.0.saturating_sub(period);
         let again = Timestamp(now.0.saturating_add(period / AGAIN_AFTER));
-        for era in (0..self.store.full_eras()).filter(|era| !asked.contains(era)) {
-            let key = (place.component.clone(), of.clone(), era);
+        for segment in (0..self.store.full_segments()).filter(|segment| !asked.contains(segment)) {
+            let key = (target.component.clone(), of.clone(), segment);
             let later = self.later.lock().get(&key).copied();
             match later.filter(|later| now < later.at) {
                 Some(Later { is_young: true, .. }) => return Ok(()),
                 Some(_) => continue,
                 None => {}
             }
-            let ids = self.store.ids_in_era(place.id, era)?;
-            let judged = self.judge(place, &ids, before, is_enough)?;
+            let ids = self.store.ids_in_segment(target.id, segment)?;
+            let judged = self.judge(target, &ids, before, is_enough)?;
             if is_enough() {
                 return Ok(());
             }
             let (is_young, is_open) = (judged.young > 0, judged.open > 0);
             let is_over = !judged.over.is_empty();
-            // An era that is over bit by bit makes few files, not one a look.
+            // A segment that is over bit by bit makes few files, not one a look.
             let is_too_soon = is_young && later.is_none();
             if !is_over && !is_young && !is_open {
-                self.store.note_asked(place.component, &of, era)?;
+                self.store.note_asked(target.component, &of, segment)?;
                 self.later.lock().remove(&key);
             } else if is_over && !is_too_soon {
-                self.archive(place, era, judged.over, now, is_enough)?;
+                self.archive(target, segment, judged.over, now, is_enough)?;
             }
             // What is over and could not be taken out must not make a file at each look, either.
             if is_young || is_open || is_over {
@@ -270,30 +270,30 @@ impl Documents {
         Ok(())
     }
 
-    /// Write what is over of an era to a file, and have it taken out.
+    /// Write what is over of a segment to a file, and have it taken out.
     fn archive(
         &self,
-        place: &Place<'_>,
-        era: u32,
+        target: &KeptCollection<'_>,
+        segment: u32,
         over: Vec<Over>,
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
         let bundles: Vec<Bundle> = over.into_iter().map(Bundle::from).collect();
-        let of = (&**place.component, place.kept, era);
+        let of = (&**target.component, target.kept, segment);
         let archived = self
             .store
             .archive_documents(of, &bundles, &self.folder, now)?;
         let Some((archive, taken)) = archived else {
             return Ok(());
         };
-        let (release, component) = (place.release, place.component);
-        self.take_out(release, component, place.kept, &archive, &taken, is_enough)
+        let (release, component) = (target.release, target.component);
+        self.take_out(release, component, target.kept, &archive, &taken, is_enough)
     }
 
     fn judge(
         &self,
-        place: &Place<'_>,
+        target: &KeptCollection<'_>,
         ids: &[String],
         before: u64,
         is_enough: &dyn Fn() -> bool,
@@ -308,12 +308,12 @@ impl Documents {
                 break;
             }
             let arguments = vec![
-                json!(place.kept),
-                json!(place.collection),
+                json!(target.kept),
+                json!(target.collection),
                 json!(ids),
                 json!(before),
             ];
-            let some: Judged = self.ask(place.release, place.component, "judge", arguments)?;
+            let some: Judged = self.ask(target.release, target.component, "judge", arguments)?;
             all.over.extend(some.over);
             all.young += some.young;
             all.open += some.open;
@@ -390,9 +390,11 @@ impl Documents {
         let outcome = answered.recv().context("the host is shutting down")?;
         let reply = outcome.with_context(|| format!("asking `{component}` for `{function}`"))?;
         match reply.downcast::<Called>().map(|called| *called) {
-            Ok(Called::Gave(value)) => serde_json::from_value(value)
+            Ok(Called::Returned(value)) => serde_json::from_value(value)
                 .with_context(|| format!("reading what `{component}` answers to `{function}`")),
-            Ok(Called::Gone) => Err(anyhow!("another release has become current meanwhile")),
+            Ok(Called::ReleaseChanged) => {
+                Err(anyhow!("another release has become current meanwhile"))
+            }
             Err(_) => Err(anyhow!("`{component}` gave no answer to `{function}`")),
         }
     }

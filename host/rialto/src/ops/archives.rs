@@ -19,8 +19,9 @@ use crate::host::Shared;
 pub struct ShownArchive {
     /// What it has: `history` or `receipts`.
     pub class: String,
-    /// Of which era of the store.
-    pub era: u32,
+    /// Of which segment of the store.
+    #[serde(rename = "era")]
+    pub segment: u32,
     /// Its file's name in the folder of archives.
     pub file: String,
     /// The SHA-256 of the file.
@@ -51,7 +52,7 @@ impl ShownArchive {
     pub fn of(archive: &Archive, folder: &std::path::Path) -> Self {
         Self {
             class: archive.class.name().to_owned(),
-            era: archive.era,
+            segment: archive.segment,
             file: archive.file.clone(),
             sha256: archive.sha256.clone(),
             signature: archive.signature.clone(),

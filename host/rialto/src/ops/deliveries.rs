@@ -2,14 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
-use rialto_engine::{Decision, Engine, Failure, Letters, Reply, Timestamp};
+use rialto_engine::{Decision, Engine, Failure, LetterFilter, Reply, Timestamp};
 use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
+use super::extractors::{Body, By};
 use super::problem::Kind;
-use super::taken::{Body, By};
 use super::{Host, Problem, blocking};
-use crate::audit::{Deed, Who};
+use crate::audit::{AuditedAction, Who};
 use crate::words::instant;
 
 /// A component that is paused: deliveries to it fail, and what comes for it is kept in order.
@@ -88,7 +88,7 @@ pub(super) async fn retry(
     Body(which): Body<Retry>,
 ) -> Result<Json<Retried>, Problem> {
     let (about, note) = (which.words(), which.note.clone());
-    let letters = Letters {
+    let letters = LetterFilter {
         component: which.component.map(Into::into),
         since: which.since.map(Timestamp),
         before: which.before.map(Timestamp),
@@ -99,24 +99,24 @@ pub(super) async fn retry(
             Err(problem) => problem.outcome(),
         };
         let retry = || retried(&shared.engine, &letters);
-        let deed = Deed::new("dead-letters-retry", &about).because(&note);
+        let audited = AuditedAction::new("dead-letters-retry", &about).because(&note);
         let who = Who::from(&caller);
-        let retried = shared.audit.keep(&who, &deed, outcome, retry)?;
+        let retried = shared.audit.keep(&who, &audited, outcome, retry)?;
         Ok(Json(Retried { retried }))
     })
     .await
 }
 
-fn retried(engine: &Engine, letters: &Letters) -> Result<usize, Problem> {
+fn retried(engine: &Engine, letters: &LetterFilter) -> Result<usize, Problem> {
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     let waiter = move |outcome: Result<Reply, Failure>| {
         let _ = sender.send(outcome);
     };
-    engine.settle_dead_letters(letters, Decision::Retry, Box::new(waiter));
+    engine.decide_dead_letters(letters, Decision::Retry, Box::new(waiter));
     // Called once in any case, also when the engine stops.
     let outcome = receiver.recv().unwrap_or(Err(Failure::Shutdown));
-    let settled = outcome.map(|reply| reply.downcast::<usize>().map_or(0, |count| *count));
-    settled.map_err(|failure| {
+    let decided = outcome.map(|reply| reply.downcast::<usize>().map_or(0, |count| *count));
+    decided.map_err(|failure| {
         let detail = format!("the dead letters may not be settled: {failure}");
         Problem::new(Kind::NotSettled, detail)
     })

@@ -19,7 +19,7 @@ use crate::host::Shared;
 /// than this lets every client run into its timeout.
 const UNCOMMITTED_MAX: Duration = Duration::from_secs(10);
 /// How long a group may wait in the journal before it is in the tables. They are one second behind.
-const UNFOLDED_MAX: Duration = Duration::from_mins(1);
+const UNFLUSHED_MAX: Duration = Duration::from_mins(1);
 /// How often it is looked for those who follow.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -54,7 +54,7 @@ impl Readiness {
             release(shared),
             engine(shared),
             commit(shared),
-            fold(shared),
+            flush(shared),
             disk(shared),
         ];
         Self {
@@ -93,7 +93,8 @@ fn commit(shared: &Shared) -> Check {
     late("commit", waits, UNCOMMITTED_MAX, "the oldest executed turn")
 }
 
-fn fold(shared: &Shared) -> Check {
+/// Whether flushes keep up. The check's public name, `fold`, is older than the word flush.
+fn flush(shared: &Shared) -> Check {
     let behind = shared.store.behind();
     let waits = behind.oldest.unwrap_or_default();
     match behind.failure {
@@ -106,7 +107,7 @@ fn fold(shared: &Shared) -> Check {
                 waits.as_secs_f64()
             ),
         },
-        None => late("fold", waits, UNFOLDED_MAX, "the journal's oldest group"),
+        None => late("fold", waits, UNFLUSHED_MAX, "the journal's oldest group"),
     }
 }
 

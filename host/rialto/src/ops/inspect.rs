@@ -6,17 +6,17 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use rialto_components::rules::Receipt;
-use rialto_edge::{Refused, Standing};
+use rialto_edge::{DestinationStatus, Refused};
 use rialto_engine::history::Record;
 use rialto_engine::store::{DeadLetter, Receipt as StoredReceipt, ScanRange};
-use rialto_engine::{Decision, Engine, Failure, Reply, Settled};
+use rialto_engine::{Decision, DecisionOutcome, Engine, Failure, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::extractors::{Asked, At, By, Optional};
 use super::problem::Kind;
-use super::taken::{Asked, At, By, Optional};
 use super::{Host, Problem, archives, blocking, done_or};
-use crate::audit::{Deed, Entry, Who};
+use crate::audit::{AuditedAction, Entry, Who};
 use crate::host::Shared;
 
 /// Turns of a subject that are read at a time, the last ones: there are subjects that live for years.
@@ -283,13 +283,13 @@ pub(super) async fn documents(
     .await
 }
 
-/// A destination of requests to the outside.
+/// A destination of outbound requests.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Destination {
     /// How it stands.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub status: DestinationStatus,
     /// Requests that wait on disk for room in memory.
     pub on_disk: usize,
 }
@@ -297,9 +297,9 @@ pub struct Destination {
 pub(super) async fn destinations(State(shared): Host) -> Json<Vec<Destination>> {
     let on_disk = shared.engine.outbound_on_disk();
     let all = shared.outbound.destinations().into_iter();
-    let all = all.map(|standing| Destination {
-        on_disk: on_disk.get(&*standing.destination).copied().unwrap_or(0),
-        standing,
+    let all = all.map(|status| Destination {
+        on_disk: on_disk.get(&*status.destination).copied().unwrap_or(0),
+        status,
     });
     Json(all.collect())
 }
@@ -335,7 +335,7 @@ fn no_letter(id: u64) -> Problem {
     Problem::new(Kind::NotFound, detail)
 }
 
-pub(super) async fn settle_dead_letter(
+pub(super) async fn decide_dead_letter(
     State(shared): Host,
     By(caller): By,
     At((id, verb)): At<(u64, String)>,
@@ -352,31 +352,31 @@ pub(super) async fn settle_dead_letter(
     blocking(&shared.clone().changes, move || {
         let found = letter(&shared.engine, id)?;
         let about = found.map_or_else(|| format!("dead letter {id}"), |letter| letter.words());
-        let deed = Deed::new(action, &about).because(&note);
-        let settle = || settled(&shared.engine, id, decision);
+        let audited = AuditedAction::new(action, &about).because(&note);
+        let deciding = || decide(&shared.engine, id, decision);
         let who = Who::from(&caller);
-        shared.audit.keep(&who, &deed, done_or, settle)?;
+        shared.audit.keep(&who, &audited, done_or, deciding)?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await
 }
 
-fn settled(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> {
+fn decide(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> {
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     let waiter = move |outcome: Result<Reply, Failure>| {
         let _ = sender.send(outcome);
     };
-    engine.settle_dead_letter(id, decision, Box::new(waiter));
+    engine.decide_dead_letter(id, decision, Box::new(waiter));
     // Called once in any case, also when the engine stops.
     let outcome = receiver.recv().unwrap_or(Err(Failure::Shutdown));
-    let settled = outcome.map(|reply| reply.downcast::<Settled>().map(|s| *s));
-    match settled {
-        Ok(Ok(Settled::Done)) => Ok(()),
-        Ok(Ok(Settled::UnderWay)) => {
+    let outcome = outcome.map(|reply| reply.downcast::<DecisionOutcome>().map(|s| *s));
+    match outcome {
+        Ok(Ok(DecisionOutcome::Done)) => Ok(()),
+        Ok(Ok(DecisionOutcome::UnderWay)) => {
             let detail = format!("the dead letter {id} is being retried or dropped right now");
             Err(Problem::new(Kind::UnderWay, detail))
         }
-        Ok(Ok(Settled::Unknown) | Err(_)) => Err(no_letter(id)),
+        Ok(Ok(DecisionOutcome::Unknown) | Err(_)) => Err(no_letter(id)),
         Err(failure) => {
             let detail = format!("the dead letter {id} may not be settled: {failure}");
             Err(Problem::new(Kind::NotSettled, detail))

@@ -5,12 +5,12 @@
 
 mod archives;
 mod deliveries;
+mod extractors;
 pub mod health;
 mod inspect;
 mod own;
 mod problem;
 mod releases;
-mod taken;
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use rialto_telemetry::metrics::in_text_format;
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
-use crate::audit::{Deed, Who};
+use crate::audit::{AuditedAction, Who};
 use crate::host::{OPERATORS, Shared};
 use crate::operators::{Caller, role_for};
 
@@ -119,7 +119,7 @@ routes! {
     "/dead-letters/paused" get deliveries::paused;
     "/dead-letters/retry" post deliveries::retry;
     "/dead-letters/{id}" get inspect::dead_letter;
-    "/dead-letters/{id}/{verb}" post inspect::settle_dead_letter;
+    "/dead-letters/{id}/{verb}" post inspect::decide_dead_letter;
 }
 
 /// The routes.
@@ -218,8 +218,8 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
         let changes = shared.changes.clone();
         let kept = blocking(&changes, move || {
             let (who, what) = (Who::from(&caller), format!("{method} {path}"));
-            let deed = Deed::new(REFUSED, &what);
-            let noted = shared.audit.note(&who, &deed, problem.outcome());
+            let audited = AuditedAction::new(REFUSED, &what);
+            let noted = shared.audit.note(&who, &audited, problem.outcome());
             noted.map_err(Problem::from).and(Err(problem))
         });
         let refused: Result<(), Problem> = kept.await;
@@ -298,17 +298,17 @@ fn wants_text_format(headers: &HeaderMap) -> bool {
     has("text/plain") && !has("application/openmetrics-text")
 }
 
-/// Run what blocks away from the threads that serve, only so much at a time: the rest waits for its place.
+/// Run what blocks away from the threads that serve, only so much at a time: the rest waits for a permit.
 async fn blocking<T: Send + 'static>(
-    places: &Arc<Semaphore>,
+    permits: &Arc<Semaphore>,
     run: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let internal = |error: String| Problem::new(Kind::Internal, error);
-    let place = places.clone().acquire_owned().await;
-    let place = place.map_err(|error| internal(error.to_string()))?;
+    let permit = permits.clone().acquire_owned().await;
+    let permit = permit.map_err(|error| internal(error.to_string()))?;
     let ran = tokio::task::spawn_blocking(move || {
         // Taken until it has run, also when nobody waits for the answer any more.
-        let _place = place;
+        let _permit = permit;
         run()
     });
     ran.await

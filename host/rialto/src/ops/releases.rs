@@ -10,12 +10,12 @@ use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
+use super::extractors::{At, Body, By, Optional, Sent};
 use super::problem::Kind;
-use super::taken::{At, Body, By, Optional, Sent};
 use super::{Host, Problem, blocking, done_or};
-use crate::audit::{Deed, Who};
+use crate::audit::{AuditedAction, Who};
 use crate::host::Shared;
-use crate::releases::{Applied, Difference, ShownRelease, Summary, Wish};
+use crate::releases::{Applied, ChangeRequest, Difference, ShownRelease, Summary};
 
 /// A scheme to plan or apply.
 #[derive(Serialize, Deserialize)]
@@ -109,16 +109,16 @@ pub(super) async fn apply(
         } = proposal;
         let about = document.digest().to_string();
         let who = Who::from(&caller);
-        let deed = Deed::new("release-apply", &about).because(&note);
-        keep(&shared, &who, &deed, || {
+        let audited = AuditedAction::new("release-apply", &about).because(&note);
+        keep(&shared, &who, &audited, || {
             has_components(&shared, &document)?;
-            let wish = Wish {
+            let request = ChangeRequest {
                 who: &who,
                 note: &note,
                 expected,
             };
             let (engine, releases) = (&shared.engine, &shared.releases);
-            Ok(releases.apply(engine, &wish, document)?)
+            Ok(releases.apply(engine, &request, document)?)
         })
     })
     .await
@@ -133,8 +133,8 @@ pub(super) async fn approve(
     let Change { expected, note } = wanted;
     blocking(&shared.clone().changes, move || {
         let about = format!("release {number}");
-        let deed = Deed::new("release-approve", &about).because(&note);
-        keep(&shared, &Who::from(&caller), &deed, || {
+        let audited = AuditedAction::new("release-approve", &about).because(&note);
+        keep(&shared, &Who::from(&caller), &audited, || {
             let (engine, releases) = (&shared.engine, &shared.releases);
             Ok(releases.approve(engine, &caller, number, &note, expected)?)
         })
@@ -152,15 +152,15 @@ pub(super) async fn rollback(
     blocking(&shared.clone().changes, move || {
         let who = Who::from(&caller);
         let about = format!("release {number}");
-        let deed = Deed::new("release-rollback", &about).because(&note);
-        keep(&shared, &who, &deed, || {
-            let wish = Wish {
+        let audited = AuditedAction::new("release-rollback", &about).because(&note);
+        keep(&shared, &who, &audited, || {
+            let request = ChangeRequest {
                 who: &who,
                 note: &note,
                 expected,
             };
             let (engine, releases) = (&shared.engine, &shared.releases);
-            Ok(releases.rollback(engine, &wish, number)?)
+            Ok(releases.rollback(engine, &request, number)?)
         })
     })
     .await
@@ -170,14 +170,14 @@ pub(super) async fn rollback(
 fn keep(
     shared: &Arc<Shared>,
     who: &Who,
-    deed: &Deed<'_>,
+    audited: &AuditedAction<'_>,
     run: impl FnOnce() -> Result<Applied, Problem>,
 ) -> Result<Json<Applied>, Problem> {
     let outcome = |ran: &Result<Applied, Problem>| match ran {
         Ok(applied) => Outcome::Done(applied.told()),
         Err(problem) => problem.outcome(),
     };
-    let applied = shared.audit.keep(who, deed, outcome, run)?;
+    let applied = shared.audit.keep(who, audited, outcome, run)?;
     Ok(Json(applied))
 }
 
@@ -195,18 +195,18 @@ pub(super) async fn swap(
         } = swap;
         let who = Who::from(&caller);
         let about = format!("rule {name}: {digest}");
-        let deed = Deed::new("rule-swap", &about).because(&note);
-        keep(&shared, &who, &deed, || {
+        let audited = AuditedAction::new("rule-swap", &about).because(&note);
+        keep(&shared, &who, &audited, || {
             if shared.store.component(&digest.to_string())?.is_none() {
                 return Err(not_sent(&format!("rule {name}"), &digest));
             }
-            let wish = Wish {
+            let request = ChangeRequest {
                 who: &who,
                 note: &note,
                 expected,
             };
             let (engine, releases) = (&shared.engine, &shared.releases);
-            Ok(releases.swap(engine, &wish, &name, digest)?)
+            Ok(releases.swap(engine, &request, &name, digest)?)
         })
     })
     .await
@@ -234,11 +234,11 @@ pub(super) async fn component(
         let digest = wanted.to_string();
         if shared.store.component(&digest)?.is_none() {
             let about = format!("{digest}, {} bytes", bytes.len());
-            let deed = Deed::new("component-add", &about);
+            let audited = AuditedAction::new("component-add", &about);
             let add = || Ok(shared.store.add_component(&digest, &bytes)?);
             shared
                 .audit
-                .keep(&Who::from(&caller), &deed, done_or, add)?;
+                .keep(&Who::from(&caller), &audited, done_or, add)?;
         }
         Ok(StatusCode::NO_CONTENT)
     })

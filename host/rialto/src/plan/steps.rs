@@ -42,9 +42,9 @@ fn one(words: &mut Words, step: &str, old: &Value, new: &Value) {
                 words.differences(&whose, "", &said(old), &said(new));
             }
             Compared::Came(binding) => {
-                let place = new.as_array().into_iter().flatten();
-                let place = place.take_while(|entry| entry != binding).count() + 1;
-                words.came(format!("{whose}, asked as number {place} of {count}"));
+                let before = new.as_array().into_iter().flatten();
+                let number = before.take_while(|entry| entry != binding).count() + 1;
+                words.came(format!("{whose}, asked as number {number} of {count}"));
                 for (name, value) in said(binding).as_object().into_iter().flatten() {
                     if value.as_object().is_none_or(|value| !value.is_empty()) {
                         words.came(format!("{whose}: {name} = {value}"));

@@ -47,7 +47,7 @@ impl Words {
         }
     }
 
-    /// Items by their place; what is the same before and behind a change is left out first, so that
+    /// Items by their index; what is the same before and behind a change is left out first, so that
     /// one item more is not told as a change of all behind it.
     fn items(&mut self, whose: &str, path: &str, was: &[Value], is: &[Value]) {
         let shorter = was.len().min(is.len());
@@ -57,18 +57,18 @@ impl Words {
         let tail = tail.min(shorter - head);
         let (was, is) = (&was[head..was.len() - tail], &is[head..is.len() - tail]);
         for n in 0..was.len().max(is.len()) {
-            let place = format!("{path}[{}]", head + n);
+            let item = format!("{path}[{}]", head + n);
             match (was.get(n), is.get(n)) {
                 // Of lists of different length nobody can say which item is which.
                 (Some(old), Some(new)) if was.len() == is.len() => {
-                    self.differences(whose, &place, old, new);
+                    self.differences(whose, &item, old, new);
                 }
                 (old, new) => {
                     if let Some(old) = old {
-                        self.gone(whose, &place, old);
+                        self.gone(whose, &item, old);
                     }
                     if let Some(new) = new {
-                        self.came_with(whose, &place, new);
+                        self.came_with(whose, &item, new);
                     }
                 }
             }

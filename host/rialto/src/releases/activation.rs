@@ -11,7 +11,7 @@ use rialto_engine::{Engine, Failure};
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::StoredActivation;
 
-use super::{Refused, Releases, Wish};
+use super::{ChangeRequest, Refused, Releases};
 use crate::audit::beginning;
 use crate::ops::reserved;
 
@@ -80,15 +80,15 @@ impl Releases {
     }
 
     /// Keep that somebody wants a release to be current, with the mark that its activation begins.
-    fn begin(&self, number: u64, wish: &Wish<'_>) -> Result<(), Refused> {
+    fn begin(&self, number: u64, request: &ChangeRequest<'_>) -> Result<(), Refused> {
         let begun = StoredActivation {
             release: number,
             // The store knows.
             before: 0,
             at: self.clock.now(),
-            person: wish.who.person.to_string(),
-            operator: wish.who.operator.to_string(),
-            note: beginning(wish.note),
+            person: request.who.person.to_string(),
+            operator: request.who.operator.to_string(),
+            note: beginning(request.note),
             done: false,
         };
         let kept = self.store.begin_activation(&begun);
@@ -103,15 +103,15 @@ impl Releases {
         current: &mut Option<(u64, SchemeDocument)>,
         release: Arc<Release>,
         document: SchemeDocument,
-        wish: Option<&Wish<'_>>,
+        request: Option<&ChangeRequest<'_>>,
     ) -> Result<(), Refused> {
         let number = release.number;
         if current.is_none() {
             // Nothing serves yet: what the activation causes runs on this release too.
             self.runtime.make_current(release.clone());
         }
-        if let Some(wish) = wish {
-            self.begin(number, wish)?;
+        if let Some(request) = request {
+            self.begin(number, request)?;
         }
         match self.activate(engine, &release) {
             Ok(()) => {}

@@ -10,7 +10,7 @@ use rialto_manifest::operator::SecondPerson;
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::StoredRelease;
 
-use super::{Applied, Refused, Releases, Wish, read};
+use super::{Applied, ChangeRequest, Refused, Releases, read};
 use crate::audit::{Who, beginning};
 use crate::operators::Caller;
 use crate::plan;
@@ -20,26 +20,26 @@ impl Releases {
     pub fn apply(
         &self,
         engine: &Engine,
-        wish: &Wish<'_>,
+        request: &ChangeRequest<'_>,
         document: SchemeDocument,
     ) -> Result<Applied, Refused> {
-        self.change(engine, wish, |_| Ok(document))
+        self.change(engine, request, |_| Ok(document))
     }
 
     /// Put another component behind one rule of the current release.
     pub fn swap(
         &self,
         engine: &Engine,
-        wish: &Wish<'_>,
+        request: &ChangeRequest<'_>,
         rule: &str,
         digest: Digest,
     ) -> Result<Applied, Refused> {
-        let note = with_words(format!("swap of the rule {rule}"), wish.note);
-        let wish = Wish {
+        let note = with_words(format!("swap of the rule {rule}"), request.note);
+        let request = ChangeRequest {
             note: &note,
-            ..*wish
+            ..*request
         };
-        self.change(engine, &wish, |current| {
+        self.change(engine, &request, |current| {
             let current = current.ok_or_else(|| Refused::NoRule(rule.to_owned()))?;
             with_rule(current, rule, digest)
         })
@@ -49,11 +49,11 @@ impl Releases {
     fn change(
         &self,
         engine: &Engine,
-        wish: &Wish<'_>,
+        request: &ChangeRequest<'_>,
         make: impl FnOnce(Option<&SchemeDocument>) -> Result<SchemeDocument, Refused>,
     ) -> Result<Applied, Refused> {
         let mut current = self.current.lock();
-        meant_for(wish.expected, current.as_ref())?;
+        meant_for(request.expected, current.as_ref())?;
         let document = make(current.as_ref().map(|(_, document)| document))?;
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
         if let Some((number, before)) = &*current
@@ -64,14 +64,14 @@ impl Releases {
         let before = current
             .as_ref()
             .map(|(number, document)| (*number, document));
-        let (mut applied, release) = self.keep(wish.who, wish.note, before, &document)?;
+        let (mut applied, release) = self.keep(request.who, request.note, before, &document)?;
         applied.changes = changes;
         if !applied.needs_approval.is_empty() {
             return Ok(applied);
         }
-        self.make_current(engine, &mut current, release, document, Some(wish))?;
+        self.make_current(engine, &mut current, release, document, Some(request))?;
         let (number, digest) = (applied.number, &applied.digest);
-        let Wish { who, note, .. } = wish;
+        let ChangeRequest { who, note, .. } = request;
         tracing::info!(release = number, %digest, by = %who.person, note, "a release is current");
         Ok(applied)
     }
@@ -172,12 +172,12 @@ impl Releases {
         self.store
             .approve_release(number, &by.person)
             .context("storing who approved the release")?;
-        let wish = Wish {
+        let request = ChangeRequest {
             who: &Who::from(by),
             note,
             expected,
         };
-        self.make_current(engine, &mut current, release, document, Some(&wish))?;
+        self.make_current(engine, &mut current, release, document, Some(&request))?;
         tracing::info!(release = number, %digest, maker = %stored.maker, approver = %by.person, "a release is current");
         Ok(Applied {
             number,
@@ -215,13 +215,13 @@ impl Releases {
     pub fn rollback(
         &self,
         engine: &Engine,
-        wish: &Wish<'_>,
+        request: &ChangeRequest<'_>,
         number: u64,
     ) -> Result<Applied, Refused> {
         let mut current = self.current.lock();
         let stored = self.stored(number)?;
         let document = read(&stored)?;
-        meant_for(wish.expected, current.as_ref())?;
+        meant_for(request.expected, current.as_ref())?;
         if let Some((now, _)) = &*current
             && *now == number
         {
@@ -238,15 +238,15 @@ impl Releases {
             .needs_approval(before.map(|(_, d)| d), &document)
             .is_empty()
         {
-            let note = with_words(format!("release {number} again"), wish.note);
-            let (mut waiting, _) = self.keep(wish.who, &note, before, &document)?;
+            let note = with_words(format!("release {number} again"), request.note);
+            let (mut waiting, _) = self.keep(request.who, &note, before, &document)?;
             waiting.changes = changes;
             return Ok(waiting);
         }
         let release = Arc::new(self.prepare(number, &document)?);
         let digest = release.digest.to_string();
-        self.make_current(engine, &mut current, release, document, Some(wish))?;
-        let Wish { who, note, .. } = wish;
+        self.make_current(engine, &mut current, release, document, Some(request))?;
+        let ChangeRequest { who, note, .. } = request;
         tracing::warn!(release = number, by = %who.person, note, "a kept release was made current again");
         Ok(Applied {
             number,

@@ -66,7 +66,7 @@ pub fn report(report: &Value) -> String {
 /// Destinations as a table, each that nobody is at with the reason.
 pub fn destinations(all: &[Destination]) -> String {
     let mut text = String::new();
-    let longest = all.iter().map(|d| d.standing.destination.len());
+    let longest = all.iter().map(|d| d.status.destination.len());
     let width = longest.max().unwrap_or_default().max("destination".len());
     let _ = writeln!(
         text,
@@ -74,22 +74,22 @@ pub fn destinations(all: &[Destination]) -> String {
         "destination"
     );
     for destination in all {
-        let standing = &destination.standing;
+        let status = &destination.status;
         let _ = writeln!(
             text,
             "{:<width$}  {:<8} {:>10} {:>9} {:>9}",
-            standing.destination,
-            standing.circuit,
-            standing.under_way,
-            standing.requests.saturating_sub(standing.under_way),
+            status.destination,
+            status.circuit,
+            status.under_way,
+            status.requests.saturating_sub(status.under_way),
             destination.on_disk,
         );
-        if standing.failures > 0 {
-            let next = match standing.tried_again_in_ms {
+        if status.failures > 0 {
+            let next = match status.tried_again_in_ms {
                 0 => String::new(),
                 ms => format!("; tried again in {:.1} s", ms as f64 / 1000.0),
             };
-            let plural = if standing.failures == 1 {
+            let plural = if status.failures == 1 {
                 "attempt"
             } else {
                 "attempts"
@@ -97,8 +97,8 @@ pub fn destinations(all: &[Destination]) -> String {
             let _ = writeln!(
                 text,
                 "  the last {} {plural} met nobody: {}{next}",
-                standing.failures,
-                standing.last_failure.as_deref().unwrap_or("unknown"),
+                status.failures,
+                status.last_failure.as_deref().unwrap_or("unknown"),
             );
         }
     }
@@ -108,7 +108,7 @@ pub fn destinations(all: &[Destination]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rialto_edge::Standing;
+    use rialto_edge::DestinationStatus;
     use serde_json::json;
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn destinations_that_answer_and_one_that_does_not() {
-        let standing = |destination: &str, circuit: &str, failures| Standing {
+        let status = |destination: &str, circuit: &str, failures| DestinationStatus {
             destination: destination.to_owned(),
             circuit: circuit.to_owned(),
             failures,
@@ -153,11 +153,11 @@ mod tests {
         };
         let all = [
             Destination {
-                standing: standing("127.0.0.1:4101", "closed", 0),
+                status: status("127.0.0.1:4101", "closed", 0),
                 on_disk: 0,
             },
             Destination {
-                standing: standing("payee.example:443", "open", 9),
+                status: status("payee.example:443", "open", 9),
                 on_disk: 7,
             },
         ];

@@ -281,12 +281,12 @@ fn is_empty_but(folder: &Path, names: &[&str]) -> Result<bool, BackupError> {
 
 /// The last turn in a database, also one that is only in its journal.
 async fn last_turn(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
-    let folded = counter(connection, "lsn").await?;
+    let flushed = counter(connection, "lsn").await?;
     let entries = journal::read(connection).await?;
     Ok(entries
         .iter()
         .map(|(entry, _)| entry.lsn)
-        .fold(folded, u64::max))
+        .fold(flushed, u64::max))
 }
 
 /// A counter of `meta` that is not there before it is first needed.

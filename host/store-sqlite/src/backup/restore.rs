@@ -154,10 +154,10 @@ async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
 
 /// The first number that nothing in the database has.
 async fn next_number(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
-    let folded = counter(connection, "next_id").await?;
+    let flushed = counter(connection, "next_id").await?;
     let entries = journal::read(connection).await?;
     let numbers = entries.iter().map(|(entry, _)| entry.next_id);
-    Ok(numbers.fold(folded, u64::max))
+    Ok(numbers.fold(flushed, u64::max))
 }
 
 /// The backup that a store was restored from.

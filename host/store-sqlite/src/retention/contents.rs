@@ -1,4 +1,4 @@
-//! How much each era has of each class, and from when. A fold counts what it writes, in the transaction that
+//! How much each segment has of each class, and from when. A flush counts what it writes, in the transaction that
 //! ends it, so that each item counts once.
 
 use rialto_engine::store::StoreError;
@@ -10,11 +10,11 @@ use crate::rows::unsigned;
 use crate::slices::{Bound, Slices};
 use crate::{Inner, SqliteStore, failed, unreadable};
 
-/// What one era has of a class.
+/// What one segment has of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// The era.
-    pub era: u32,
+    /// The segment.
+    pub segment: u32,
     /// The class.
     pub class: Class,
     /// How many items. Of a history from before this was counted: how many pages.
@@ -39,7 +39,7 @@ impl Contents {
     }
 }
 
-/// What a fold adds to an era.
+/// What a flush adds to a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Added {
     pub items: u64,
@@ -62,10 +62,10 @@ impl Added {
     }
 }
 
-/// Count what a fold has added, in its last slice.
+/// Count what a flush has added, in its last slice.
 pub(crate) fn note(
     slices: &mut Slices<'_>,
-    era: u32,
+    segment: u32,
     class: Class,
     added: &Added,
 ) -> Result<(), StoreError> {
@@ -74,18 +74,18 @@ pub(crate) fn note(
     }
     assert!(
         added.first_at <= added.last_at,
-        "{} items of era {era} are from {} to {}",
+        "{} items of segment {segment} are from {} to {}",
         added.items,
         added.first_at,
         added.last_at
     );
     assert!(
         (class == Class::History) == (added.last_page > 0),
-        "the last page of {class:?} that era {era} gets is {}",
+        "the last page of {class:?} that segment {segment} gets is {}",
         added.last_page
     );
     let mut row = Bound::default();
-    row.add(era)?;
+    row.add(segment)?;
     row.add(class.name())?;
     for number in [
         added.items,
@@ -96,7 +96,7 @@ pub(crate) fn note(
     ] {
         row.number(number)?;
     }
-    // Where the instants of an era are not known yet, those of what comes are not its own alone.
+    // Where the instants of a segment are not known yet, those of what comes are not its own alone.
     let text = "INSERT INTO era_contents (era, class, items, bytes, first_at, last_at, last_page)
          VALUES (?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (era, class) DO UPDATE SET
@@ -104,11 +104,11 @@ pub(crate) fn note(
              first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at),
              last_page = max(last_page, excluded.last_page)";
     let rows = slices.statement(text, row, 0)?;
-    assert!(rows == 1, "what era {era} has is in {rows} rows");
+    assert!(rows == 1, "what segment {segment} has is in {rows} rows");
     Ok(())
 }
 
-/// What all eras have of a class.
+/// What all segments have of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The class.
@@ -143,7 +143,7 @@ fn contents(row: &SqliteRow) -> Result<Contents, StoreError> {
     };
     let class: &str = row.try_get(1).map_err(failed)?;
     Ok(Contents {
-        era: row.try_get(0).map_err(failed)?,
+        segment: row.try_get(0).map_err(failed)?,
         class: Class::of(class).ok_or_else(|| unreadable("a class", class))?,
         items: number(2)?,
         bytes: number(3)?,
@@ -153,7 +153,7 @@ fn contents(row: &SqliteRow) -> Result<Contents, StoreError> {
 }
 
 impl Inner {
-    /// The oldest era that has anything of a class.
+    /// The oldest segment that has anything of a class.
     pub(super) fn oldest(&self, class: Class) -> Result<Option<Contents>, StoreError> {
         let text = format!("{SELECT} WHERE class = ? ORDER BY era LIMIT 1");
         let row = self.runtime.block_on(
@@ -164,12 +164,12 @@ impl Inner {
         row.map_err(failed)?.as_ref().map(contents).transpose()
     }
 
-    /// What an era has.
-    pub(super) fn contents_of(&self, era: u32) -> Result<Vec<Contents>, StoreError> {
+    /// What a segment has.
+    pub(super) fn contents_of(&self, segment: u32) -> Result<Vec<Contents>, StoreError> {
         let text = format!("{SELECT} WHERE era = ? ORDER BY class");
         let rows = self.runtime.block_on(
             sqlx::query(sqlx::AssertSqlSafe(text))
-                .bind(era)
+                .bind(segment)
                 .fetch_all(&self.readers),
         );
         rows.map_err(failed)?.iter().map(contents).collect()
@@ -184,7 +184,7 @@ impl Inner {
         let mut row = Bound::default();
         row.number(times.0)?;
         row.number(times.1)?;
-        row.add(contents.era)?;
+        row.add(contents.segment)?;
         let mut slices = self.slices();
         let rows = slices.statement(
             "UPDATE era_contents SET first_at = ?, last_at = ? WHERE era = ? AND class = 'history'",
@@ -193,8 +193,8 @@ impl Inner {
         )?;
         assert!(
             rows == 1,
-            "when the history of era {} is from is in {rows} rows",
-            contents.era
+            "when the history of segment {} is from is in {rows} rows",
+            contents.segment
         );
         slices.finish()?;
         Ok(Contents {

@@ -1,5 +1,5 @@
 //! Documents that are over go to archives too, but only their component knows which are, and only it may take
-//! them out: so the host asks it era by era, writes what is over to a file, and has the component take that
+//! them out: so the host asks it segment by segment, writes what is over to a file, and has the component take that
 //! out in turns of its own. Here are the parts of it that the store does.
 //!
 //! The file is named in `archives` before anything is taken out. After a crash the file says what has to be
@@ -70,28 +70,28 @@ fn digest(body: &str) -> String {
 }
 
 impl SqliteStore {
-    /// How many eras are full, with all their documents in the tables. A fold gives places before it writes.
+    /// How many segments are full, with all their documents in the tables. A flush gives out row ids before it writes.
     #[must_use]
-    pub fn full_eras(&self) -> u32 {
-        let _still = self.inner.folding.lock();
-        self.inner.places.kept_eras()
+    pub fn full_segments(&self) -> u32 {
+        let _still = self.inner.flushing.lock();
+        self.inner.row_ids.kept_segments()
     }
 
-    /// The ids of a collection's documents in an era that gets no more, in the order of their first writing.
+    /// The ids of a collection's documents in a segment that gets no more, in the order of their first writing.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn ids_in_era(
+    pub fn ids_in_segment(
         &self,
         collection: CollectionId,
-        era: u32,
+        segment: u32,
     ) -> Result<Vec<String>, StoreError> {
         let ids = self.inner.runtime.block_on(
             sqlx::query_scalar(
                 "SELECT id FROM documents INDEXED BY documents_by_era
                  WHERE place >> 16 = ? AND collection = ? ORDER BY place",
             )
-            .bind(era)
+            .bind(segment)
             .bind(collection.0)
             .fetch_all(&self.inner.readers),
         );
@@ -116,25 +116,25 @@ impl SqliteStore {
         Ok(collections.collect())
     }
 
-    /// Eras of a collection that need not be asked for again.
+    /// Segments of a collection that need not be asked for again.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn eras_asked(
+    pub fn segments_asked(
         &self,
         component: &str,
         collection: &str,
     ) -> Result<BTreeSet<u32>, StoreError> {
-        let eras: Result<Vec<u32>, _> = self.inner.runtime.block_on(
+        let segments: Result<Vec<u32>, _> = self.inner.runtime.block_on(
             sqlx::query_scalar("SELECT era FROM eras_asked WHERE component = ? AND collection = ?")
                 .bind(component)
                 .bind(collection)
                 .fetch_all(&self.inner.readers),
         );
-        Ok(eras.map_err(failed)?.into_iter().collect())
+        Ok(segments.map_err(failed)?.into_iter().collect())
     }
 
-    /// An era of a collection need not be asked for again.
+    /// A segment of a collection need not be asked for again.
     ///
     /// # Errors
     /// When that cannot be written.
@@ -142,12 +142,12 @@ impl SqliteStore {
         &self,
         component: &str,
         collection: &str,
-        era: u32,
+        segment: u32,
     ) -> Result<(), StoreError> {
         let mut row = Bound::default();
         row.add(component.to_owned())?;
         row.add(collection.to_owned())?;
-        row.add(era)?;
+        row.add(segment)?;
         let mut slices = self.inner.slices();
         let text = "INSERT OR IGNORE INTO eras_asked (component, collection, era) VALUES (?, ?, ?)";
         slices.statement(text, row, 1)?;
@@ -161,7 +161,7 @@ impl SqliteStore {
     /// When the store cannot be read or the folder cannot be used.
     pub fn archive_documents(
         &self,
-        (component, kept, era): (&str, &str, u32),
+        (component, kept, segment): (&str, &str, u32),
         bundles: &[Bundle],
         folder: &Path,
         now: Timestamp,
@@ -172,7 +172,7 @@ impl SqliteStore {
         let head = Head {
             component: Some(component.to_owned()),
             kept: Some(kept.to_owned()),
-            ..inner.head(Class::Documents, era)?
+            ..inner.head(Class::Documents, segment)?
         };
         let mut taken = Vec::new();
         let earlier = take::named_like(&self.archives()?, &head);
@@ -195,7 +195,7 @@ impl SqliteStore {
         let Some((file, written)) = written else {
             return Ok(None);
         };
-        let archive = inner.name_archive(Class::Documents, era, file, written, now)?;
+        let archive = inner.name_archive(Class::Documents, segment, file, written, now)?;
         Ok(Some((archive, taken)))
     }
 

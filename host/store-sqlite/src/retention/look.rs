@@ -55,7 +55,7 @@ impl SqliteStore {
                 return Ok(());
             }
             let mut turns: Vec<Turn> = reader.items(subject)?;
-            turns.sort_by_key(|turn| turn.place);
+            turns.sort_by_key(|turn| turn.order);
             let before = turns.len().saturating_sub(left);
             left -= turns.len() - before;
             archived.earlier += before;

@@ -1,9 +1,9 @@
-//! What goes when its period is over: whole eras of the history and of receipts, each to an archive file.
+//! What goes when its period is over: whole segments of the history and of receipts, each to an archive file.
 //!
-//! An era is written to a file, the file is synced, read again and compared, then named in the table
+//! A segment is written to a file, the file is synced, read again and compared, then named in the table
 //! `archives`; only then does what it has leave the tables, a little at a time, so that groups go on
 //! between. Whoever looks reads the tables first and archives then, so that nothing is missed, and an item
-//! that is in both is shown once. A crash leaves at most a file that nobody names, or an era that is in
+//! that is in both is shown once. A crash leaves at most a file that nobody names, or a segment that is in
 //! both: the next pass goes on with it.
 //!
 //! The pages that become free in the database are used again for what comes; the file does not shrink.
@@ -33,10 +33,10 @@ pub use look::Archived;
 pub use take::Archive;
 pub(crate) use take::{archives, is_plain_name};
 
-/// Parts of the shortest period after which an era ends although it is not full: so late is the last of
-/// an era behind the first.
-const ERAS_OF_A_PERIOD: u64 = 16;
-/// Bytes of an era's history after which it ends although it is not full: what one pass writes to a file.
+/// Parts of the shortest period after which a segment ends although it is not full: so late is the last of
+/// a segment behind the first.
+const SEGMENTS_OF_A_PERIOD: u64 = 16;
+/// Bytes of a segment's history after which it ends although it is not full: what one pass writes to a file.
 const HISTORY_BYTES: u64 = 256 << 20;
 
 /// What is kept for good, and may be archived.
@@ -51,7 +51,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Those that go with their era, whole, and are counted.
+    /// Those that go with their segment, whole, and are counted.
     pub const WHOLE: [Self; 2] = [Self::History, Self::Receipts];
 
     /// As the store and the operator name it.
@@ -96,9 +96,9 @@ impl Keep {
         all.into_iter().flatten().min()
     }
 
-    /// How old an era becomes before it ends although it is not full, in milliseconds.
-    pub fn era_age_max(&self) -> Option<u64> {
-        Some((self.shortest()? / ERAS_OF_A_PERIOD).max(1))
+    /// How old a segment becomes before it ends although it is not full, in milliseconds.
+    pub fn segment_age_max(&self) -> Option<u64> {
+        Some((self.shortest()? / SEGMENTS_OF_A_PERIOD).max(1))
     }
 }
 
@@ -149,7 +149,7 @@ impl RetentionError {
 }
 
 impl SqliteStore {
-    /// End the newest era if it is old, and archive every era whose period is over at `now`, oldest first.
+    /// End the newest segment if it is old, and archive every segment whose period is over at `now`, oldest first.
     /// Ends early when `is_enough`, which is asked between steps. Answers what was archived.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ impl SqliteStore {
         let mut archived = Vec::new();
         inner.forget_partial(folder)?;
         inner.finish_archives(folder, is_enough)?;
-        inner.end_old_era(keep, now)?;
+        inner.end_old_segment(keep, now)?;
         for class in Class::WHOLE {
             let Some(period) = keep.of(class) else {
                 continue;
@@ -181,7 +181,7 @@ impl SqliteStore {
         Ok(archived)
     }
 
-    /// All archives, by class and era.
+    /// All archives, by class and segment.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -203,26 +203,26 @@ impl Inner {
         Slices::new(&self.runtime, &self.writer, fence)
     }
 
-    /// The oldest era of a class, if it is full and everything in it is from before `until`.
+    /// The oldest segment of a class, if it is full and everything in it is from before `until`.
     fn due(&self, class: Class, until: u64) -> Result<Option<Contents>, StoreError> {
-        let open = self.places.open_era()?;
+        let open = self.row_ids.open_segment()?;
         let Some(oldest) = self.oldest(class)? else {
             return Ok(None);
         };
-        if oldest.era >= open {
+        if oldest.segment >= open {
             return Ok(None);
         }
         let oldest = self.with_times(oldest)?;
         Ok(oldest.is_before(until).then_some(oldest))
     }
 
-    /// End the newest era when it is old, so that eras become due; or when it has much of the history,
-    /// whatever is kept: an archive is made of a whole era at a time.
-    fn end_old_era(&self, keep: &Keep, now: Timestamp) -> Result<(), StoreError> {
-        let until = keep.era_age_max().map(|age| now.0.saturating_sub(age));
-        // No fold gives places meanwhile.
-        let _still = self.folding.lock();
-        let open = self.places.open_era()?;
+    /// End the newest segment when it is old, so that segments become due; or when it has much of the history,
+    /// whatever is kept: an archive is made of a whole segment at a time.
+    fn end_old_segment(&self, keep: &Keep, now: Timestamp) -> Result<(), StoreError> {
+        let until = keep.segment_age_max().map(|age| now.0.saturating_sub(age));
+        // No flush gives out row ids meanwhile.
+        let _still = self.flushing.lock();
+        let open = self.row_ids.open_segment()?;
         let mut is_old = false;
         for contents in self.contents_of(open)? {
             is_old |= contents.class == Class::History && contents.bytes >= HISTORY_BYTES;
@@ -231,14 +231,17 @@ impl Inner {
             }
         }
         if is_old {
-            self.places.end_era();
-            self.keep_full_eras(&mut self.slices())?;
-            let next = self.places.open_era()?;
+            self.row_ids.end_segment();
+            self.keep_full_segments(&mut self.slices())?;
+            let next = self.row_ids.open_segment()?;
             assert!(
                 next == open + 1,
-                "era {open} has ended, and era {next} takes new documents"
+                "segment {open} has ended, and segment {next} takes new documents"
             );
-            tracing::debug!(era = open, "an era of the store has ended by its age");
+            tracing::debug!(
+                segment = open,
+                "a segment of the store has ended by its age"
+            );
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Reading an era out of the tables, in the order in which it is archived, and removing it from them.
+//! Reading a segment out of the tables, in the order in which it is archived, and removing it from them.
 
 use rialto_archive::{ArchiveError, Writer};
 use rialto_engine::history::Record;
@@ -25,8 +25,9 @@ pub(super) struct Turn {
     /// Its subjects, once more: what every item has.
     about: Vec<rialto_engine::Name>,
     at: u64,
-    /// The place of its group in the log, and its own in the group.
-    pub place: (u64, u64),
+    /// The number of its group in the journal, and its own in the group; called `place` in archives.
+    #[serde(rename = "place")]
+    pub order: (u64, u64),
     pub turn: Record,
 }
 
@@ -62,11 +63,11 @@ impl Inner {
         rows.map_err(failed)?.iter().map(page).collect()
     }
 
-    /// The ids of an era's receipts, in order.
-    fn receipt_ids(&self, era: u32) -> Result<Vec<i64>, StoreError> {
+    /// The ids of a segment's receipts, in order.
+    fn receipt_ids(&self, segment: u32) -> Result<Vec<i64>, StoreError> {
         let ids = self.runtime.block_on(
             sqlx::query_scalar("SELECT id FROM receipts INDEXED BY receipts_by_era WHERE era = ?")
-                .bind(era)
+                .bind(segment)
                 .fetch_all(&self.readers),
         );
         let mut ids: Vec<i64> = ids.map_err(failed)?;
@@ -97,15 +98,15 @@ impl Inner {
     }
 }
 
-/// The first and the last instant of the history in its oldest era, which ends with this page. Turns of
-/// one fold are of about a second: those of the first and of the last fold are looked at.
+/// The first and the last instant of the history in its oldest segment, which ends with this page. Turns of
+/// one flush are of about a second: those of the first and of the last flush are looked at.
 pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64), StoreError> {
     let through = signed(last_page)?;
-    let last_fold = archive::first_of_fold(last_page);
+    let last_flush = archive::first_of_flush(last_page);
     let mut times: Option<(u64, u64)> = None;
-    for after in [-1, signed(last_fold)? - 1] {
+    for after in [-1, signed(last_flush)? - 1] {
         let mut after = after;
-        let mut fold = None;
+        let mut flush = None;
         'pages: loop {
             let pages = store.pages(after, through)?;
             let Some((last, _)) = pages.last() else {
@@ -113,8 +114,8 @@ pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64),
             };
             after = signed(*last)?;
             for (page, bytes) in &pages {
-                let of = archive::first_of_fold(*page);
-                if *fold.get_or_insert(of) != of {
+                let of = archive::first_of_flush(*page);
+                if *flush.get_or_insert(of) != of {
                     break 'pages;
                 }
                 for (_, record) in archive::decode(bytes)? {
@@ -133,7 +134,7 @@ pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64),
     Ok((from, to))
 }
 
-/// Write all that an era has of a class. Reads a little at a time: what is in a full era does not change.
+/// Write all that a segment has of a class. Reads a little at a time: what is in a full segment does not change.
 /// Answers whether it is all; else it was enough.
 pub(super) fn write<W: Write>(
     store: &Inner,
@@ -144,7 +145,7 @@ pub(super) fn write<W: Write>(
     match of.class {
         Class::History => write_history(store, of, out, is_enough),
         Class::Receipts => write_receipts(store, of, out, is_enough),
-        Class::Documents => unreachable!("eras do not count documents: {of:?}"),
+        Class::Documents => unreachable!("segments do not count documents: {of:?}"),
     }
 }
 
@@ -170,7 +171,7 @@ fn write_history<W: Write>(
                 let turn = Turn {
                     about: record.subjects.clone(),
                     at: record.at.0,
-                    place: archive::parts_of_order(order),
+                    order: archive::parts_of_order(order),
                     turn: record,
                 };
                 let about: Vec<&str> = turn.about.iter().map(AsRef::as_ref).collect();
@@ -187,7 +188,7 @@ fn write_receipts<W: Write>(
     is_enough: &dyn Fn() -> bool,
 ) -> Result<bool, RetentionError> {
     let mut items = 0;
-    for ids in store.receipt_ids(of.era)?.chunks(ROWS) {
+    for ids in store.receipt_ids(of.segment)?.chunks(ROWS) {
         if is_enough() {
             return Ok(false);
         }
@@ -200,40 +201,40 @@ fn write_receipts<W: Write>(
     }
     if items != of.items {
         let text = format!(
-            "the era {} has {items} receipts, {} were counted",
-            of.era, of.items
+            "the segment {} has {items} receipts, {} were counted",
+            of.segment, of.items
         );
         return Err(ArchiveError::Item(text).into());
     }
     Ok(true)
 }
 
-/// Remove what an era has of a class. Answers whether all is gone; else it was enough.
+/// Remove what a segment has of a class. Answers whether all is gone; else it was enough.
 pub(super) fn remove(
     store: &Inner,
     class: Class,
-    era: u32,
+    segment: u32,
     last_page: u64,
     is_enough: &dyn Fn() -> bool,
 ) -> Result<bool, StoreError> {
     match class {
         Class::History => {
             let through = signed(last_page)?;
-            let of_fold = archive::last_of_fold(0);
-            let pages = [through, PAGES as i64, signed(of_fold)?];
-            let subjects = [i64::from(era), ROWS as i64];
+            let of_flush = archive::last_of_flush(0);
+            let pages = [through, PAGES as i64, signed(of_flush)?];
+            let subjects = [i64::from(segment), ROWS as i64];
             Ok(remove_rows(store, PAGES_OUT, &pages, is_enough)?
                 && remove_rows(store, SUBJECTS_OUT, &subjects, is_enough)?)
         }
         Class::Receipts => {
-            let receipts = [i64::from(era), ROWS as i64];
+            let receipts = [i64::from(segment), ROWS as i64];
             remove_rows(store, RECEIPTS_OUT, &receipts, is_enough)
         }
-        Class::Documents => unreachable!("their component takes them out, of era {era}"),
+        Class::Documents => unreachable!("their component takes them out, of segment {segment}"),
     }
 }
 
-/// Pages of one fold go together: only folds lie in the order of the log, and what stays in the tables is
+/// Pages of one flush go together: only flushes lie in the order of the log, and what stays in the tables is
 /// to be the log's end.
 const PAGES_OUT: &str = "DELETE FROM history WHERE page <= min(?1, ?3 | (
     SELECT max(page) FROM (SELECT page FROM history WHERE page <= ?1 ORDER BY page LIMIT ?2)))";

@@ -1,4 +1,4 @@
-//! Taking an era out of the tables: the file first, then its row, then what it has.
+//! Taking a segment out of the tables: the file first, then its row, then what it has.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -27,8 +27,8 @@ const PARTIAL: &str = ".partial";
 pub struct Archive {
     /// What it has.
     pub class: Class,
-    /// Of which era.
-    pub era: u32,
+    /// Of which segment.
+    pub segment: u32,
     /// Its file's name in the folder of archives.
     pub file: String,
     /// The SHA-256 of the file, in hexadecimal digits.
@@ -67,7 +67,7 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
     is_normal && parts.next().is_none() && !name.contains('\0') && name.ends_with(ENDING)
 }
 
-/// All archives, by class and era.
+/// All archives, by class and segment.
 pub(crate) async fn archives(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<Archive>, StoreError> {
@@ -89,7 +89,7 @@ pub(crate) async fn archives(
             }
             Ok(Archive {
                 class: Class::of(class).ok_or_else(|| unreadable("a class", class))?,
-                era: row.try_get(1).map_err(failed)?,
+                segment: row.try_get(1).map_err(failed)?,
                 file,
                 sha256: row.try_get(3).map_err(failed)?,
                 signature: row.try_get(4).map_err(failed)?,
@@ -109,15 +109,15 @@ pub(crate) async fn archives(
 fn name(of: &Head, n: u32) -> String {
     let parts = [Some(&of.class), of.kept.as_ref(), of.component.as_ref()];
     let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
-    let (parts, era) = (parts.join("-"), of.era);
+    let (parts, segment) = (parts.join("-"), of.segment);
     match n {
-        0 => format!("{parts}-{era:010}{ENDING}"),
-        n => format!("{parts}-{era:010}-{n}{ENDING}"),
+        0 => format!("{parts}-{segment:010}{ENDING}"),
+        n => format!("{parts}-{segment:010}-{n}{ENDING}"),
     }
 }
 
 impl Inner {
-    /// Archive what an era has of a class. Answers none when it was enough before there was a file.
+    /// Archive what a segment has of a class. Answers none when it was enough before there was a file.
     pub(super) fn take(
         &self,
         of: &Contents,
@@ -125,23 +125,23 @@ impl Inner {
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> Result<Option<Archive>, RetentionError> {
-        let open = self.places.open_era()?;
+        let open = self.row_ids.open_segment()?;
         assert!(
-            of.era < open,
-            "era {} is to be archived, and era {open} takes new documents",
-            of.era
+            of.segment < open,
+            "segment {} is to be archived, and segment {open} takes new documents",
+            of.segment
         );
         let mut archives = self.archives()?.into_iter();
-        let other = archives.find(|other| (other.class, other.era) == (of.class, of.era));
-        assert_eq!(other, None, "an era that has been archived has {of:?}");
-        let head = self.head(of.class, of.era)?;
+        let other = archives.find(|other| (other.class, other.segment) == (of.class, of.segment));
+        assert_eq!(other, None, "a segment that has been archived has {of:?}");
+        let head = self.head(of.class, of.segment)?;
         let file = self.write_file(&head, 0, folder, |out| {
             source::write(self, of, out, is_enough)
         })?;
         let Some((file, written)) = file else {
             return Ok(None);
         };
-        let archive = self.name_archive(of.class, of.era, file, written, now)?;
+        let archive = self.name_archive(of.class, of.segment, file, written, now)?;
         let done = self.finish_archive(&archive, of.last_page, is_enough)?;
         Ok(Some(Archive { done, ..archive }))
     }
@@ -150,14 +150,14 @@ impl Inner {
     pub(super) fn name_archive(
         &self,
         class: Class,
-        era: u32,
+        segment: u32,
         file: String,
         written: Written,
         now: Timestamp,
     ) -> Result<Archive, StoreError> {
         let archive = Archive {
             class,
-            era,
+            segment,
             file,
             sha256: written.sha256,
             signature: None,
@@ -175,7 +175,7 @@ impl Inner {
             items = archive.items,
             bytes = archive.bytes,
             sha256 = %archive.sha256,
-            "an era of the store was archived"
+            "a segment of the store was archived"
         );
         Ok(archive)
     }
@@ -197,10 +197,10 @@ impl Inner {
                 let sha256 = archive.sha256;
                 return Err(RetentionError::Lost { path, sha256 });
             }
-            let contents = self.contents_of(archive.era)?;
+            let contents = self.contents_of(archive.segment)?;
             let of = contents.iter().find(|of| of.class == archive.class);
             // The row of the contents goes with the last of the items.
-            let of = of.ok_or_else(|| unreadable("an archive", "its era has no contents"))?;
+            let of = of.ok_or_else(|| unreadable("an archive", "its segment has no contents"))?;
             self.finish_archive(&archive, of.last_page, is_enough)?;
         }
         Ok(())
@@ -213,17 +213,20 @@ impl Inner {
         last_page: u64,
         is_enough: &dyn Fn() -> bool,
     ) -> Result<bool, StoreError> {
-        let (class, era) = (archive.class, archive.era);
-        if !source::remove(self, class, era, last_page, is_enough)? {
+        let (class, segment) = (archive.class, archive.segment);
+        if !source::remove(self, class, segment, last_page, is_enough)? {
             return Ok(false);
         }
         let mut contents = Bound::default();
         contents.add(class.name())?;
-        contents.add(era)?;
+        contents.add(segment)?;
         let mut slices = self.slices();
         let text = "DELETE FROM era_contents WHERE class = ? AND era = ?";
         let removed = slices.statement(text, contents, 0)?;
-        assert_eq!(removed, 1, "the contents of the era {era} that is archived");
+        assert_eq!(
+            removed, 1,
+            "the contents of the segment {segment} that is archived"
+        );
         is_done(&mut slices, archive)?;
         slices.finish()?;
         Ok(true)
@@ -232,7 +235,7 @@ impl Inner {
     fn add_archive(&self, archive: &Archive) -> Result<(), StoreError> {
         let mut row = Bound::default();
         row.add(archive.class.name())?;
-        row.add(archive.era)?;
+        row.add(archive.segment)?;
         row.add(archive.file.clone())?;
         row.add(archive.sha256.clone())?;
         for number in [
@@ -328,12 +331,12 @@ impl Inner {
         Ok(())
     }
 
-    pub(super) fn head(&self, class: Class, era: u32) -> Result<Head, StoreError> {
+    pub(super) fn head(&self, class: Class, segment: u32) -> Result<Head, StoreError> {
         Ok(Head {
             rialto_archive: LAYOUT,
             store: self.name()?,
             class: class.name().to_owned(),
-            era,
+            segment,
             component: None,
             kept: None,
         })

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use rialto_engine::store::Store as _;
 use rialto_store_sqlite::backup::{self, BackupError};
-use rialto_store_sqlite::{Folding, OpenError, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, OpenError, SqliteStore};
 use rialto_store_suite::model::Model;
 
-use crate::retention::{self, FEW, HOUR, Place};
+use crate::retention::{self, FEW, Folders, HOUR};
 use crate::written;
 
 fn take(store: &Path, to: &Path) -> Result<backup::Manifest, BackupError> {
@@ -20,20 +20,20 @@ fn restore(from: &Path, to: &Path) -> Result<backup::Manifest, BackupError> {
     backup::restore(from, to, &to.join("archives"), &mut |_| {})
 }
 
-/// A folding that does not come in the time of a test.
-fn late() -> Folding {
-    Folding {
+/// A flush that does not come in the time of a test.
+fn late() -> FlushPolicy {
+    FlushPolicy {
         after: Duration::from_secs(3_600),
-        ..Folding::default()
+        ..FlushPolicy::default()
     }
 }
 
 #[test]
 fn a_backup_beside_a_writer_is_one_commit_with_all_that_was_acknowledged_before_it() {
     const BACKUPS: usize = 10;
-    let place = rialto_files::temporary_folder().unwrap();
-    let at = |name: &str| place.path().join(name);
-    let store = SqliteStore::open_with(&at("store"), written::folding()).unwrap();
+    let outer = rialto_files::temporary_folder().unwrap();
+    let at = |name: &str| outer.path().join(name);
+    let store = SqliteStore::open_with(&at("store"), written::flushing()).unwrap();
     store.recover().unwrap();
     let (acknowledged, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -66,8 +66,8 @@ fn a_backup_beside_a_writer_is_one_commit_with_all_that_was_acknowledged_before_
 
 #[test]
 fn what_is_only_in_the_journal_is_in_the_backup() {
-    let place = rialto_files::temporary_folder().unwrap();
-    let at = |name: &str| place.path().join(name);
+    let outer = rialto_files::temporary_folder().unwrap();
+    let at = |name: &str| outer.path().join(name);
     let store = SqliteStore::open_with(&at("store"), late()).unwrap();
     store.recover().unwrap();
     for lsn in 1..=5 {
@@ -80,8 +80,8 @@ fn what_is_only_in_the_journal_is_in_the_backup() {
 
 #[test]
 fn a_restored_store_says_so_until_it_is_written_and_gives_no_number_again() {
-    let place = rialto_files::temporary_folder().unwrap();
-    let at = |name: &str| place.path().join(name);
+    let outer = rialto_files::temporary_folder().unwrap();
+    let at = |name: &str| outer.path().join(name);
     let store = SqliteStore::open_with(&at("store"), late()).unwrap();
     let first = store.recover().unwrap();
     assert_eq!(store.just_restored().unwrap(), None);
@@ -114,8 +114,8 @@ fn a_restored_store_says_so_until_it_is_written_and_gives_no_number_again() {
 
 #[test]
 fn nothing_is_overwritten_and_no_half_is_served() {
-    let place = rialto_files::temporary_folder().unwrap();
-    let at = |name: &str| place.path().join(name);
+    let outer = rialto_files::temporary_folder().unwrap();
+    let at = |name: &str| outer.path().join(name);
     let refused = take(&at("store"), &at("backup"));
     assert!(
         matches!(refused, Err(BackupError::NoStore(_))),
@@ -150,17 +150,17 @@ fn nothing_is_overwritten_and_no_half_is_served() {
 
 #[test]
 fn archives_are_in_the_backup_and_are_restored_with_it() {
-    let place = Place::filled(1..61, FEW);
-    let at = |name: &str| place.folder.path().join(name);
+    let folders = Folders::filled(1..61, FEW);
+    let at = |name: &str| folders.folder.path().join(name);
     let now = retention::at(50) + HOUR;
-    let archived = place.with(FEW, |store| {
-        place.archive(store, &retention::keep(HOUR), now).unwrap()
+    let archived = folders.with(FEW, |store| {
+        folders.archive(store, &retention::keep(HOUR), now).unwrap()
     });
     assert!(archived.len() > 1, "{archived:?}");
     let take = |archives: Option<&Path>, to: &str| {
-        backup::take(&place.store(), archives, &at(to), &mut |_| {})
+        backup::take(&folders.store(), archives, &at(to), &mut |_| {})
     };
-    let manifest = take(Some(&place.archives()), "backup").unwrap();
+    let manifest = take(Some(&folders.archives()), "backup").unwrap();
     let names = |manifest: &backup::Manifest| -> Vec<String> {
         manifest
             .archives
@@ -170,27 +170,27 @@ fn archives_are_in_the_backup_and_are_restored_with_it() {
     };
     assert_eq!(names(&manifest).len(), archived.len());
     assert!(manifest.archives_elsewhere.is_empty());
-    // Everything is read from what was restored, into a place where nothing was.
+    // Everything is read from what was restored, into an empty folder.
     let lost = at("lost");
-    std::fs::rename(place.store(), &lost).unwrap();
-    std::fs::rename(place.archives(), at("lost-archives")).unwrap();
+    std::fs::rename(folders.store(), &lost).unwrap();
+    std::fs::rename(folders.archives(), at("lost-archives")).unwrap();
     let restore = || {
         backup::restore(
             &at("backup"),
-            &place.store(),
-            &place.archives(),
+            &folders.store(),
+            &folders.archives(),
             &mut |_| {},
         )
     };
     restore().unwrap();
-    place.with(FEW, |store| {
-        assert_eq!(place.turns(store), (1..61).collect::<Vec<_>>());
+    folders.with(FEW, |store| {
+        assert_eq!(folders.turns(store), (1..61).collect::<Vec<_>>());
     });
     // Archives that are there stay, if they are the same.
-    std::fs::remove_dir_all(place.store()).unwrap();
+    std::fs::remove_dir_all(folders.store()).unwrap();
     restore().unwrap();
-    std::fs::remove_dir_all(place.store()).unwrap();
-    let one = place.archives().join(&archived[0].file);
+    std::fs::remove_dir_all(folders.store()).unwrap();
+    let one = folders.archives().join(&archived[0].file);
     let bytes = std::fs::read(&one).unwrap();
     std::fs::write(&one, b"another store's").unwrap();
     let refused = restore();
@@ -208,9 +208,9 @@ fn archives_are_in_the_backup_and_are_restored_with_it() {
         matches!(&refused, Err(BackupError::Damaged { path, .. }) if *path == copied),
         "{refused:?}"
     );
-    assert!(!one.exists() && !place.store().join("rialto.db").exists());
+    assert!(!one.exists() && !folders.store().join("rialto.db").exists());
     // No host makes a new store in the place of one that could not be restored.
-    let refused = SqliteStore::open(&place.store()).err();
+    let refused = SqliteStore::open(&folders.store()).err();
     assert!(
         matches!(refused, Some(OpenError::Restoring(_))),
         "{refused:?}"
@@ -237,14 +237,14 @@ fn archives_are_in_the_backup_and_are_restored_with_it() {
     std::fs::write(&told, text).unwrap();
     restore().unwrap();
     std::fs::write(&one, &bytes[1..]).unwrap();
-    let refused = take(Some(&place.archives()), "again");
+    let refused = take(Some(&folders.archives()), "again");
     assert!(
         matches!(&refused, Err(BackupError::Damaged { path, .. }) if *path == one),
         "{refused:?}"
     );
     // One that is not there is named, and all may be left out.
     std::fs::remove_file(&one).unwrap();
-    let manifest = take(Some(&place.archives()), "fewer").unwrap();
+    let manifest = take(Some(&folders.archives()), "fewer").unwrap();
     assert_eq!(manifest.archives.len(), archived.len() - 1);
     assert_eq!(manifest.archives_elsewhere, [archived[0].file.clone()]);
     let manifest = take(None, "none").unwrap();

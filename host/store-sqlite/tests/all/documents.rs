@@ -5,7 +5,7 @@ use std::path::Path;
 use rialto_engine::Timestamp;
 use rialto_engine::store::Store as _;
 use rialto_store_sqlite::retention::{Bundle, RetentionError, Taken, documents_about};
-use rialto_store_sqlite::{Folding, Snapshot, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, Snapshot, SqliteStore};
 use rialto_store_suite::samples::{collection, group, put};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
@@ -16,7 +16,7 @@ use crate::retention::FEW;
 const OF: (&str, &str) = ("component-1", "things-2");
 const NOW: Timestamp = Timestamp(1_000);
 
-/// A store with some documents in its tables, in eras of three.
+/// A store with some documents in its tables, in segments of three.
 fn filled(folder: &Path) -> SqliteStore {
     let open = || SqliteStore::open_with(folder, FEW).unwrap();
     {
@@ -54,12 +54,12 @@ fn ids(taken: &[Taken]) -> Vec<Vec<&str>> {
 
 #[test]
 fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
-    let place = rialto_files::temporary_folder().unwrap();
-    let folder = place.path().join("archives");
-    let store = filled(&place.path().join("state"));
-    assert!(store.full_eras() >= 2);
+    let outer = rialto_files::temporary_folder().unwrap();
+    let folder = outer.path().join("archives");
+    let store = filled(&outer.path().join("state"));
+    assert!(store.full_segments() >= 2);
     let collections = store.collections_of(OF.0).unwrap();
-    let in_first = store.ids_in_era(collections[OF.1], 0).unwrap();
+    let in_first = store.ids_in_segment(collections[OF.1], 0).unwrap();
     // Places begin with 1.
     assert_eq!(in_first, ["d1", "d2"]);
     // Two that are about the same follow each other: they are two all the same.
@@ -94,7 +94,7 @@ fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
             .unwrap()
             .is_none()
     );
-    // Another one of the same era has a name of its own.
+    // Another one of the same segment has a name of its own.
     let more = [bundle("transfer:t", &["d3"])];
     let archived = store.archive_documents(of, &more, &folder, NOW).unwrap();
     let (second, _) = archived.unwrap();
@@ -116,26 +116,26 @@ fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
 }
 
 #[test]
-fn an_era_that_was_asked_for_is_noted_for_good() {
-    let place = rialto_files::temporary_folder().unwrap();
-    let state = place.path().join("state");
+fn a_segment_that_was_asked_for_is_noted_for_good() {
+    let outer = rialto_files::temporary_folder().unwrap();
+    let state = outer.path().join("state");
     {
         let store = filled(&state);
-        for era in [1, 0, 1] {
-            store.note_asked(OF.0, OF.1, era).unwrap();
+        for segment in [1, 0, 1] {
+            store.note_asked(OF.0, OF.1, segment).unwrap();
         }
     }
-    let store = SqliteStore::open_with(&state, Folding::default()).unwrap();
+    let store = SqliteStore::open_with(&state, FlushPolicy::default()).unwrap();
     store.recover().unwrap();
-    let asked = store.eras_asked(OF.0, OF.1).unwrap();
+    let asked = store.segments_asked(OF.0, OF.1).unwrap();
     assert_eq!(asked.into_iter().collect::<Vec<_>>(), [0, 1]);
-    assert!(store.eras_asked(OF.0, "others").unwrap().is_empty());
+    assert!(store.segments_asked(OF.0, "others").unwrap().is_empty());
 }
 
 #[test]
 fn a_name_that_leads_out_of_the_folder_is_no_archives() {
-    let place = rialto_files::temporary_folder().unwrap();
-    let (state, folder) = (place.path().join("state"), place.path().join("archives"));
+    let outer = rialto_files::temporary_folder().unwrap();
+    let (state, folder) = (outer.path().join("state"), outer.path().join("archives"));
     let store = filled(&state);
     let bundles = [bundle("transfer:t", &["d1"])];
     store

@@ -16,7 +16,7 @@ use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{Group, Receipt, Store};
 use rialto_engine::{Timestamp, TurnId};
 use rialto_store_sqlite::retention::Keep;
-use rialto_store_sqlite::{Folding, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, SqliteStore};
 use rialto_store_suite::samples::{collection, group, put};
 
 /// The folder of the store, for the one that is killed.
@@ -63,14 +63,14 @@ fn at(lsn: u64) -> Group {
     }
 }
 
-/// Write groups and say the place of each when it is written, archiving beside, until killed.
+/// Write groups and say the position of each when it is written, archiving beside, until killed.
 fn run(folder: &Path) {
-    let folding = Folding {
+    let flushing = FlushPolicy {
         after: Duration::from_millis(rand::rng().random_range(0..20)),
-        era_documents: 50,
-        ..Folding::default()
+        segment_documents: 50,
+        ..FlushPolicy::default()
     };
-    let store = SqliteStore::open_with(folder, folding).unwrap();
+    let store = SqliteStore::open_with(folder, flushing).unwrap();
     let last = store.recover().unwrap().lsn.0;
     let now = std::sync::atomic::AtomicU64::new(last);
     let keep = Keep {
@@ -96,7 +96,7 @@ fn run(folder: &Path) {
     });
 }
 
-/// Start one and kill it. Answers the last place that it said, if it said one.
+/// Start one and kill it. Answers the last position that it said, if it said one.
 fn last_said(folder: &Path) -> Option<u64> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", NAME, "--nocapture", "--test-threads", "1"])
@@ -107,9 +107,9 @@ fn last_said(folder: &Path) -> Option<u64> {
     let out = BufReader::new(child.stdout.take().unwrap());
     let (said, first) = std::sync::mpsc::channel();
     let reader = std::thread::spawn(move || {
-        let places = out.lines().map_while(Result::ok);
-        let places = places.filter_map(|line| line.strip_prefix("written ")?.parse().ok());
-        places
+        let positions = out.lines().map_while(Result::ok);
+        let positions = positions.filter_map(|line| line.strip_prefix("written ")?.parse().ok());
+        positions
             .inspect(|_| {
                 let _ = said.send(());
             })

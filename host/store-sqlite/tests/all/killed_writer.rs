@@ -37,7 +37,7 @@ impl Killed {
     }
 }
 
-/// Start a writer and kill it. Answers the last place that it said, if it said one.
+/// Start a writer and kill it. Answers the last position that it said, if it said one.
 fn last_said(folder: &Path, killed: Killed) -> Option<u64> {
     let mut writer = written::start(NAME, FOLDER, folder);
     let out = writer.stdout.take().unwrap();
@@ -66,7 +66,7 @@ fn last_said(folder: &Path, killed: Killed) -> Option<u64> {
 #[test]
 fn a_killed_writer_loses_nothing_that_was_acknowledged_and_leaves_no_half() {
     if let Some(folder) = std::env::var_os(FOLDER) {
-        let store = SqliteStore::open_with(Path::new(&folder), written::folding()).unwrap();
+        let store = SqliteStore::open_with(Path::new(&folder), written::flushing()).unwrap();
         panic!("{}", written::write(&store));
     }
     let folder = rialto_files::temporary_folder().unwrap();

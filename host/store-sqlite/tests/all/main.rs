@@ -5,11 +5,11 @@
 mod archive;
 mod backup;
 mod documents;
-mod eras;
 mod killed_archiver;
 mod killed_writer;
 mod power_cut;
 mod retention;
+mod segments;
 mod snapshot;
 mod store;
 mod written;

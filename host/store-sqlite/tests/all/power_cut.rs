@@ -40,7 +40,7 @@ fn seed() -> u64 {
     seed
 }
 
-/// Write until the power goes. Answers the last place that the writer said, if it said one.
+/// Write until the power goes. Answers the last position that the writer said, if it said one.
 fn last_said(test: &str, disk: &PowerCut, folder: &Path, how: &str, life: u64) -> Option<u64> {
     disk.die_after(life);
     let told = format!("{how} {}", folder.display());
@@ -63,9 +63,9 @@ fn write(told: &str) -> ! {
             SqliteStore::open(folder).unwrap().recover().unwrap();
             std::process::exit(0);
         }
-        "full" => SqliteStore::open_with(folder, written::folding()),
-        "normal" => SqliteStore::open_at_risk(folder, written::folding(), Risk::SyncsLater),
-        "off" => SqliteStore::open_at_risk(folder, written::folding(), Risk::NeverSyncs),
+        "full" => SqliteStore::open_with(folder, written::flushing()),
+        "normal" => SqliteStore::open_at_risk(folder, written::flushing(), Risk::SyncsLater),
+        "off" => SqliteStore::open_at_risk(folder, written::flushing(), Risk::NeverSyncs),
         other => panic!("{other}"),
     };
     let why = opened.map_or_else(

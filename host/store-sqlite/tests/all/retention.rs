@@ -1,4 +1,4 @@
-//! What is older than it is kept goes to archives, whole eras at a time, and is read there: nothing is
+//! What is older than it is kept goes to archives, whole segments at a time, and is read there: nothing is
 //! lost, nothing is shown twice, whenever it is interrupted.
 
 use std::cell::Cell;
@@ -16,15 +16,15 @@ use rialto_engine::store::{DocumentWrite, Group, Receipt, Store};
 use rialto_engine::{CollectionId, Lsn, Name, Timestamp, TurnId};
 use rialto_store_sqlite::backup;
 use rialto_store_sqlite::retention::{Archive, Class, Keep, RetentionError};
-use rialto_store_sqlite::{Folding, Snapshot, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, Snapshot, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
 use tempfile::TempDir;
 
-pub const FEW: Folding = Folding {
+pub const FEW: FlushPolicy = FlushPolicy {
     after: Duration::ZERO,
     bytes: 0,
-    era_documents: 3,
+    segment_documents: 3,
 };
 /// What every turn is about.
 const SHARED: &str = "shared:1";
@@ -32,11 +32,11 @@ const SHARED: &str = "shared:1";
 const STEP: u64 = 1_000;
 pub const HOUR: u64 = 3_600_000;
 
-pub struct Place {
+pub struct Folders {
     pub folder: TempDir,
 }
 
-impl Place {
+impl Folders {
     fn new() -> Self {
         Self {
             folder: rialto_files::temporary_folder().unwrap(),
@@ -52,7 +52,7 @@ impl Place {
     }
 
     /// Open the store, and close it when all that was done is in the tables.
-    pub fn with<T>(&self, when: Folding, body: impl FnOnce(&SqliteStore) -> T) -> T {
+    pub fn with<T>(&self, when: FlushPolicy, body: impl FnOnce(&SqliteStore) -> T) -> T {
         let store = SqliteStore::open_with(&self.store(), when).unwrap();
         store.recover().unwrap();
         body(&store)
@@ -60,9 +60,9 @@ impl Place {
 
     /// A store with these turns in its tables, each with a document of its own and a verdict.
     ///
-    /// The store is closed after every three turns. What is brought to the tables together lies in one
-    /// era, and on a busy machine that could otherwise be all turns.
-    pub fn filled(turns: Range<u64>, when: Folding) -> Self {
+    /// The store is closed after every three turns. A flush writes to one segment, and on a
+    /// busy machine one flush could take all turns.
+    pub fn filled(turns: Range<u64>, when: FlushPolicy) -> Self {
         let place = Self::new();
         for first in turns.clone().step_by(3) {
             let some = first..turns.end.min(first + 3);
@@ -197,17 +197,17 @@ const RECEIPTS: &str = "SELECT count(*) FROM receipts";
 
 #[test]
 fn what_is_older_than_it_is_kept_is_read_from_archives() {
-    let place = Place::filled(1..61, FEW);
-    let store = place.store();
+    let folders = Folders::filled(1..61, FEW);
+    let store = folders.store();
     let all: Vec<u64> = (1..61).collect();
-    place.with(FEW, |opened| {
-        let archived = place.archive(opened, &keep(HOUR), at(50) + HOUR).unwrap();
+    folders.with(FEW, |opened| {
+        let archived = folders.archive(opened, &keep(HOUR), at(50) + HOUR).unwrap();
         assert!(archived.len() >= 2, "{archived:?}");
         for one in &archived {
-            let verified = verify(&place.archives().join(&one.file)).unwrap();
+            let verified = verify(&folders.archives().join(&one.file)).unwrap();
             assert!(one.is(&verified));
             assert_eq!(verified.head.class, one.class.name());
-            assert_eq!(verified.head.era, one.era);
+            assert_eq!(verified.head.segment, one.segment);
             assert_eq!(
                 (verified.written.items, verified.written.bytes),
                 (one.items, one.bytes)
@@ -215,8 +215,8 @@ fn what_is_older_than_it_is_kept_is_read_from_archives() {
             assert!(one.from <= one.to && one.to <= Timestamp(at(50)));
         }
         let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o777;
-        assert_eq!(mode(&place.archives()), 0o700);
-        let first = place.archives().join(&archived[0].file);
+        assert_eq!(mode(&folders.archives()), 0o700);
+        let first = folders.archives().join(&archived[0].file);
         assert_eq!(mode(&first), 0o600);
         let listed = opened.archives().unwrap();
         assert!(listed.iter().all(|one| one.done), "{listed:?}");
@@ -229,8 +229,8 @@ fn what_is_older_than_it_is_kept_is_read_from_archives() {
         let left = u64::try_from(ask(&store, RECEIPTS)).unwrap();
         assert_eq!(items(Class::Receipts) + left, 60);
         assert_eq!(items(Class::History) + 2 * left, 120);
-        assert_eq!(place.turns(opened), all);
-        assert_eq!(place.verdicts(opened, 1..61), [1; 60]);
+        assert_eq!(folders.turns(opened), all);
+        assert_eq!(folders.verdicts(opened, 1..61), [1; 60]);
         let sizes = opened.sizes().unwrap();
         assert_eq!(sizes.archives.0, listed.len() as u64);
         for kept in sizes.classes {
@@ -240,17 +240,17 @@ fn what_is_older_than_it_is_kept_is_read_from_archives() {
             );
         }
         assert_eq!(
-            place.archive(opened, &keep(HOUR), at(50) + HOUR).unwrap(),
+            folders.archive(opened, &keep(HOUR), at(50) + HOUR).unwrap(),
             []
         );
     });
-    place.with(FEW, |opened| {
+    folders.with(FEW, |opened| {
         write(opened, 61..70);
-        assert_eq!(place.turns(opened), (1..70).collect::<Vec<_>>());
+        assert_eq!(folders.turns(opened), (1..70).collect::<Vec<_>>());
         // The last ones, wherever they are, and how many there are before.
         let archived = |most| {
             opened
-                .archived_history(&place.archives(), SHARED, most)
+                .archived_history(&folders.archives(), SHARED, most)
                 .unwrap()
         };
         let whole = archived(usize::MAX).found;
@@ -264,8 +264,8 @@ fn what_is_older_than_it_is_kept_is_read_from_archives() {
 
 #[test]
 fn what_is_younger_stays_and_so_does_everything_without_a_period() {
-    let place = Place::filled(1..61, FEW);
-    let store = place.store();
+    let folders = Folders::filled(1..61, FEW);
+    let store = folders.store();
     let counts = || {
         (
             ask(&store, PAGES),
@@ -274,18 +274,18 @@ fn what_is_younger_stays_and_so_does_everything_without_a_period() {
         )
     };
     let before = counts();
-    place.with(FEW, |opened| {
+    folders.with(FEW, |opened| {
         for (keep, now) in [
             (Keep::default(), u64::MAX / 4),
             (keep(HOUR), at(1) + HOUR - 1),
             (keep(u64::MAX), u64::MAX / 4),
         ] {
-            assert_eq!(place.archive(opened, &keep, now).unwrap(), []);
+            assert_eq!(folders.archive(opened, &keep, now).unwrap(), []);
         }
-        assert!(!place.archives().exists());
+        assert!(!folders.archives().exists());
         assert_eq!(counts(), before);
         // Half of them are over: no younger one has gone.
-        let archived = place.archive(opened, &keep(HOUR), at(30) + HOUR).unwrap();
+        let archived = folders.archive(opened, &keep(HOUR), at(30) + HOUR).unwrap();
         assert!(archived.iter().all(|one| one.to <= Timestamp(at(30))));
         // Of one class only.
         let only = Keep {
@@ -293,41 +293,41 @@ fn what_is_younger_stays_and_so_does_everything_without_a_period() {
             receipts: Some(HOUR),
             documents: None,
         };
-        let archived = place.archive(opened, &only, at(60) + HOUR).unwrap();
+        let archived = folders.archive(opened, &only, at(60) + HOUR).unwrap();
         assert!(archived.iter().all(|one| one.class == Class::Receipts));
-        assert_eq!(place.turns(opened), (1..61).collect::<Vec<_>>());
-        assert_eq!(place.verdicts(opened, 1..61), [1; 60]);
+        assert_eq!(folders.turns(opened), (1..61).collect::<Vec<_>>());
+        assert_eq!(folders.verdicts(opened, 1..61), [1; 60]);
     });
 }
 
 #[test]
-fn an_era_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
-    let usual = Folding::default();
-    let place = Place::filled(1..11, usual);
-    let store = place.store();
-    let eras = "SELECT count(*) FROM eras";
+fn a_segment_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
+    let usual = FlushPolicy::default();
+    let folders = Folders::filled(1..11, usual);
+    let store = folders.store();
+    let segments = "SELECT count(*) FROM eras";
     let last = |opened: &SqliteStore| {
         let document = opened.read(CollectionId(1), "d-10").unwrap();
         document.map(|document| document.version)
     };
-    place.with(usual, |opened| {
+    folders.with(usual, |opened| {
         // A sixteenth of the hour behind the first turn.
         let young = at(1) + HOUR / 16 - 1;
-        assert_eq!(place.archive(opened, &keep(HOUR), young).unwrap(), []);
-        assert_eq!(ask(&store, eras), 0);
-        assert_eq!(place.archive(opened, &keep(HOUR), young + 1).unwrap(), []);
-        assert_eq!(ask(&store, eras), 1);
+        assert_eq!(folders.archive(opened, &keep(HOUR), young).unwrap(), []);
+        assert_eq!(ask(&store, segments), 0);
+        assert_eq!(folders.archive(opened, &keep(HOUR), young + 1).unwrap(), []);
+        assert_eq!(ask(&store, segments), 1);
         assert_eq!(last(opened), Some(1));
-        // Nothing new has come: the next era does not end.
+        // Nothing new has come: the next segment does not end.
         assert_eq!(
-            place
+            folders
                 .archive(opened, &keep(HOUR), young + HOUR / 2)
                 .unwrap(),
             []
         );
-        assert_eq!(ask(&store, eras), 1);
+        assert_eq!(ask(&store, segments), 1);
     });
-    place.with(usual, |opened| write(opened, 11..14));
+    folders.with(usual, |opened| write(opened, 11..14));
     assert_eq!(
         ask(
             &store,
@@ -335,18 +335,18 @@ fn an_era_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
         ),
         3
     );
-    place.with(usual, |opened| {
+    folders.with(usual, |opened| {
         assert_eq!(last(opened), Some(1));
-        let archived = place.archive(opened, &keep(HOUR), at(10) + HOUR).unwrap();
+        let archived = folders.archive(opened, &keep(HOUR), at(10) + HOUR).unwrap();
         let archived: Vec<_> = archived
             .iter()
-            .map(|one| (one.class, one.era, one.items))
+            .map(|one| (one.class, one.segment, one.items))
             .collect();
         assert_eq!(
             archived,
             [(Class::History, 0, 20), (Class::Receipts, 0, 10)]
         );
-        assert_eq!(place.turns(opened), (1..14).collect::<Vec<_>>());
+        assert_eq!(folders.turns(opened), (1..14).collect::<Vec<_>>());
         // The documents are where they were.
         assert_eq!(last(opened), Some(1));
     });
@@ -357,29 +357,29 @@ fn an_era_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
 fn whenever_it_is_interrupted_nothing_is_missed_and_the_next_pass_goes_on() {
     let mut steps = 0;
     loop {
-        let place = Place::filled(1..13, FEW);
+        let folders = Folders::filled(1..13, FEW);
         let asked = Cell::new(0);
         let is_enough = || {
             asked.set(asked.get() + 1);
             asked.get() > steps
         };
         let now = Timestamp(at(12) + HOUR);
-        place.with(FEW, |store| {
+        folders.with(FEW, |store| {
             store
-                .archive(&keep(HOUR), &place.archives(), now, &is_enough)
+                .archive(&keep(HOUR), &folders.archives(), now, &is_enough)
                 .unwrap();
-            assert_eq!(place.turns(store), (1..13).collect::<Vec<_>>(), "{steps}");
-            assert_eq!(place.verdicts(store, 1..13), [1; 12], "{steps}");
+            assert_eq!(folders.turns(store), (1..13).collect::<Vec<_>>(), "{steps}");
+            assert_eq!(folders.verdicts(store, 1..13), [1; 12], "{steps}");
         });
         let was_enough = asked.get() > steps;
-        place.with(FEW, |store| {
+        folders.with(FEW, |store| {
             // Whatever the operator says meanwhile.
-            place.archive(store, &Keep::default(), now.0).unwrap();
+            folders.archive(store, &Keep::default(), now.0).unwrap();
             let archives = store.archives().unwrap();
             assert!(archives.iter().all(|one| one.done), "{archives:?}");
-            place.archive(store, &keep(HOUR), now.0).unwrap();
-            assert_eq!(place.turns(store), (1..13).collect::<Vec<_>>(), "{steps}");
-            assert_eq!(place.verdicts(store, 1..13), [1; 12], "{steps}");
+            folders.archive(store, &keep(HOUR), now.0).unwrap();
+            assert_eq!(folders.turns(store), (1..13).collect::<Vec<_>>(), "{steps}");
+            assert_eq!(folders.verdicts(store, 1..13), [1; 12], "{steps}");
         });
         if !was_enough {
             break;
@@ -400,24 +400,28 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn a_file_that_a_crash_left_is_taken_and_another_stores_file_stays() {
-    let place = Place::filled(1..31, FEW);
-    let before = place.folder.path().join("before");
+    let folders = Folders::filled(1..31, FEW);
+    let before = folders.folder.path().join("before");
     // By the store's own means: its files come and go while its connections close.
-    backup::take(&place.store(), None, &before, &mut |_| {}).unwrap();
+    backup::take(&folders.store(), None, &before, &mut |_| {}).unwrap();
     let now = at(30) + HOUR;
-    let first = place.with(FEW, |store| place.archive(store, &keep(HOUR), now).unwrap());
+    let first = folders.with(FEW, |store| {
+        folders.archive(store, &keep(HOUR), now).unwrap()
+    });
     // As after a crash behind the file's new name: the store knows nothing of it.
-    std::fs::remove_dir_all(place.store()).unwrap();
-    copy(&before, &place.store());
-    let again = place.with(FEW, |store| place.archive(store, &keep(HOUR), now).unwrap());
+    std::fs::remove_dir_all(folders.store()).unwrap();
+    copy(&before, &folders.store());
+    let again = folders.with(FEW, |store| {
+        folders.archive(store, &keep(HOUR), now).unwrap()
+    });
     assert_eq!(again, first);
-    let names = || std::fs::read_dir(place.archives()).unwrap().count();
+    let names = || std::fs::read_dir(folders.archives()).unwrap().count();
     assert_eq!(names(), first.len());
-    let bytes = |archive: &Archive| std::fs::read(place.archives().join(&archive.file)).unwrap();
+    let bytes = |archive: &Archive| std::fs::read(folders.archives().join(&archive.file)).unwrap();
     let kept = bytes(&first[0]);
     // Another store that writes to the same folder.
-    let other = Place::filled(1..31, FEW);
-    let archives = place.archives();
+    let other = Folders::filled(1..31, FEW);
+    let archives = folders.archives();
     let others = other.with(FEW, |store| {
         let now = Timestamp(now);
         store
@@ -427,57 +431,57 @@ fn a_file_that_a_crash_left_is_taken_and_another_stores_file_stays() {
     assert_eq!(names(), first.len() + others.len());
     assert_eq!(bytes(&first[0]), kept);
     // What somebody left who was killed while writing goes; what is not this store's stays.
-    let store = verify(&place.archives().join(&first[0].file))
+    let store = verify(&folders.archives().join(&first[0].file))
         .unwrap()
         .head
         .store;
     let (own, strange) = (format!("a.{store}-1.partial"), "a.0-1.partial".to_owned());
     for left in [&own, &strange] {
-        std::fs::write(place.archives().join(left), b"").unwrap();
+        std::fs::write(folders.archives().join(left), b"").unwrap();
     }
-    place.with(FEW, |store| {
-        assert_eq!(place.archive(store, &Keep::default(), now).unwrap(), []);
-        assert_eq!(place.turns(store), (1..31).collect::<Vec<_>>());
+    folders.with(FEW, |store| {
+        assert_eq!(folders.archive(store, &Keep::default(), now).unwrap(), []);
+        assert_eq!(folders.turns(store), (1..31).collect::<Vec<_>>());
     });
-    assert!(!place.archives().join(own).exists());
-    assert!(place.archives().join(strange).exists());
+    assert!(!folders.archives().join(own).exists());
+    assert!(folders.archives().join(strange).exists());
 }
 
 #[test]
 fn without_its_file_nothing_more_is_removed_and_a_missing_archive_is_named() {
-    let place = Place::filled(1..31, FEW);
+    let folders = Folders::filled(1..31, FEW);
     let now = at(30) + HOUR;
     // Enough as soon as there is a file.
     let is_enough = || {
-        let files = std::fs::read_dir(place.archives());
+        let files = std::fs::read_dir(folders.archives());
         let is_archive = |path: PathBuf| path.extension().is_some_and(|end| end == "gz");
         files.is_ok_and(|mut files| files.any(|file| is_archive(file.unwrap().path())))
     };
-    place.with(FEW, |store| {
+    folders.with(FEW, |store| {
         let archived = store
-            .archive(&keep(HOUR), &place.archives(), Timestamp(now), &is_enough)
+            .archive(&keep(HOUR), &folders.archives(), Timestamp(now), &is_enough)
             .unwrap();
-        let file = place.archives().join(&archived[0].file);
-        let away = place.folder.path().join("away");
-        let rows = ask(&place.store(), PAGES);
+        let file = folders.archives().join(&archived[0].file);
+        let away = folders.folder.path().join("away");
+        let rows = ask(&folders.store(), PAGES);
         for wrong in [None, Some(b"something else".as_slice())] {
             std::fs::rename(&file, &away).unwrap();
             if let Some(wrong) = wrong {
                 std::fs::write(&file, wrong).unwrap();
             }
-            let lost = place.archive(store, &keep(HOUR), now).unwrap_err();
+            let lost = folders.archive(store, &keep(HOUR), now).unwrap_err();
             let RetentionError::Lost { path, sha256 } = &lost else {
                 panic!("{lost:?}");
             };
             assert_eq!((path, sha256), (&file, &archived[0].sha256));
-            assert_eq!(ask(&place.store(), PAGES), rows);
+            assert_eq!(ask(&folders.store(), PAGES), rows);
             std::fs::rename(&away, &file).unwrap();
         }
-        place.archive(store, &keep(HOUR), now).unwrap();
-        assert_eq!(place.turns(store), (1..31).collect::<Vec<_>>());
+        folders.archive(store, &keep(HOUR), now).unwrap();
+        assert_eq!(folders.turns(store), (1..31).collect::<Vec<_>>());
         std::fs::rename(&file, &away).unwrap();
         let rest = store
-            .archived_history(&place.archives(), SHARED, 1_000)
+            .archived_history(&folders.archives(), SHARED, 1_000)
             .unwrap();
         assert_eq!(rest.missing, [archived[0].file.clone()]);
     });
@@ -496,16 +500,18 @@ const WITHOUT_RETENTION: [&str; 7] = [
 
 #[test]
 fn a_store_of_the_layout_before_is_counted_and_archived() {
-    let place = Place::filled(1..61, FEW);
+    let folders = Folders::filled(1..61, FEW);
     for statement in WITHOUT_RETENTION {
-        ask(&place.store(), statement);
+        ask(&folders.store(), statement);
     }
-    place.with(FEW, |store| {
+    folders.with(FEW, |store| {
         assert_eq!(
-            place.archive(store, &keep(HOUR), at(1) + HOUR - 1).unwrap(),
+            folders
+                .archive(store, &keep(HOUR), at(1) + HOUR - 1)
+                .unwrap(),
             []
         );
-        let archived = place.archive(store, &keep(HOUR), at(60) + HOUR).unwrap();
+        let archived = folders.archive(store, &keep(HOUR), at(60) + HOUR).unwrap();
         assert!(archived.len() >= 2, "{archived:?}");
         let of = |class| archived.iter().filter(move |one| one.class == class);
         let items: u64 = of(Class::Receipts).map(|one| one.items).sum();
@@ -513,19 +519,19 @@ fn a_store_of_the_layout_before_is_counted_and_archived() {
             of(Class::History).map(|one| one.items).sum::<u64>(),
             2 * items
         );
-        assert_eq!(place.turns(store), (1..61).collect::<Vec<_>>());
-        assert_eq!(place.verdicts(store, 1..61), [1; 60]);
+        assert_eq!(folders.turns(store), (1..61).collect::<Vec<_>>());
+        assert_eq!(folders.verdicts(store, 1..61), [1; 60]);
     });
 }
 
 #[test]
-fn who_reads_while_an_era_goes_misses_nothing_and_groups_go_on() {
-    let place = Place::filled(1..101, FEW);
-    place.with(FEW, |store| {
+fn who_reads_while_a_segment_goes_misses_nothing_and_groups_go_on() {
+    let folders = Folders::filled(1..101, FEW);
+    folders.with(FEW, |store| {
         let done = AtomicBool::new(false);
         std::thread::scope(|threads| {
             let archiving = threads.spawn(|| {
-                let archived = place.archive(store, &keep(HOUR), at(100) + HOUR);
+                let archived = folders.archive(store, &keep(HOUR), at(100) + HOUR);
                 done.store(true, Ordering::Release);
                 archived.unwrap()
             });
@@ -533,9 +539,9 @@ fn who_reads_while_an_era_goes_misses_nothing_and_groups_go_on() {
             while !done.load(Ordering::Acquire) {
                 last += 1;
                 write(store, last..last + 1);
-                assert_eq!(place.turns(store), (1..=last).collect::<Vec<_>>());
+                assert_eq!(folders.turns(store), (1..=last).collect::<Vec<_>>());
                 let one = last % 100 + 1;
-                assert_eq!(place.verdicts(store, one..one + 1), [1]);
+                assert_eq!(folders.verdicts(store, one..one + 1), [1]);
             }
             assert!(!archiving.join().unwrap().is_empty());
         });

@@ -1,5 +1,5 @@
 //! A snapshot is what the store had at one commit, whoever has it open and however far its journal
-//! is folded.
+//! is flushed.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -9,20 +9,20 @@ use std::time::Duration;
 
 use rialto_engine::CollectionId;
 use rialto_engine::store::{DocumentWrite, Group, ScanRange, Store, StoreError};
-use rialto_store_sqlite::{Folding, Order, Snapshot, SnapshotError, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, Order, Snapshot, SnapshotError, SqliteStore};
 use rialto_store_suite::samples::{IDS, collection, group, put};
 
-/// Fold whatever there is.
-const AT_ONCE: Folding = Folding {
+/// Flush whatever there is.
+const AT_ONCE: FlushPolicy = FlushPolicy {
     after: Duration::ZERO,
     bytes: 0,
-    era_documents: 3,
+    segment_documents: 3,
 };
-/// Fold when the store is closed.
-const LATE: Folding = Folding {
+/// Flush when the store is closed.
+const LATE: FlushPolicy = FlushPolicy {
     after: Duration::from_secs(3_600),
     bytes: usize::MAX,
-    era_documents: 3,
+    segment_documents: 3,
 };
 
 type Documents = BTreeMap<(u32, String), (u64, String)>;
@@ -138,7 +138,7 @@ fn what_is_only_in_the_journal_wins_over_the_tables_and_both_are_seen() {
     assert_eq!(&*range[0].body, "2");
     drop(snapshot);
 
-    // Whether the host runs or has stopped, and whatever was folded meanwhile.
+    // Whether the host runs or has stopped, and whatever was flushed meanwhile.
     let now = kept(&store);
     assert_eq!(
         seen(&mut Snapshot::open(folder.path()).unwrap(), Order::ById),
@@ -159,13 +159,13 @@ impl Drop for Enough<'_> {
     }
 }
 
-/// Documents of one group: more than a fold writes in one of its slices.
+/// Documents of one group: more than a flush writes in one of its slices.
 const DOCUMENTS: u64 = 700;
-/// How many snapshots are taken beside a store that folds.
+/// How many snapshots are taken beside a store that flushes.
 const SNAPSHOTS: u64 = 60;
 
 #[test]
-fn a_snapshot_beside_a_store_that_folds_is_one_commit() {
+fn a_snapshot_beside_a_store_that_flushes_is_one_commit() {
     let folder = rialto_files::temporary_folder().unwrap();
     let store = SqliteStore::open_with(folder.path(), AT_ONCE).unwrap();
     store.recover().unwrap();

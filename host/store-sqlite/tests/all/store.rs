@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::{Store, StoreError};
-use rialto_store_sqlite::{Folding, OpenError, SqliteStore, StoredActivation, StoredRelease};
-use rialto_store_suite::Place;
+use rialto_store_sqlite::{FlushPolicy, OpenError, SqliteStore, StoredActivation, StoredRelease};
+use rialto_store_suite::Backend;
 use rialto_store_suite::releases::{Change, Kept, Releases};
 use tempfile::TempDir;
 
-/// Fold whatever there is, into many eras.
-const AT_ONCE: Folding = Folding {
+/// Flush whatever there is, into many segments.
+const AT_ONCE: FlushPolicy = FlushPolicy {
     after: Duration::ZERO,
     bytes: 0,
-    era_documents: 3,
+    segment_documents: 3,
 };
 
 /// A folder.
 struct Folder(TempDir);
 
-impl Place for Folder {
+impl Backend for Folder {
     type Store = SqliteStore;
 
     fn new() -> Self {
@@ -86,13 +86,13 @@ impl Releases for Folder {
 rialto_store_suite::suite!(Folder);
 rialto_store_suite::releases_suite!(Folder);
 
-/// The same while the journal is folded all the time, beside readers and writers.
-mod folding {
-    use super::{Folder, Place, SqliteStore};
+/// The same while the journal is flushed all the time, beside readers and writers.
+mod flushing {
+    use super::{Backend, Folder, SqliteStore};
 
     struct Eager(Folder);
 
-    impl Place for Eager {
+    impl Backend for Eager {
         type Store = SqliteStore;
 
         fn new() -> Self {

@@ -1,7 +1,7 @@
 //! Groups that a process of its own writes, and what must be in the store after it.
 //!
-//! The group at each place of the log is a function of the place, so what must be in the store follows
-//! from its last place alone. The writer is the test itself, started once more, which is told so by
+//! The group at each position of the log is a function of the position, so what must be in the store follows
+//! from its last position alone. The writer is the test itself, started once more, which is told so by
 //! an environment variable.
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,12 +14,12 @@ use rand::RngExt as _;
 use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{Group, Receipt, Recovered, Store, StoreError};
 use rialto_engine::{Timestamp, TurnId};
-use rialto_store_sqlite::{Folding, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, SqliteStore};
 use rialto_store_suite::model::{Kept, Model};
 use rialto_store_suite::samples::{collection, delivery, group, outbound, put, reminder, remove};
 use rialto_store_suite::session::compare;
 
-/// Documents of many groups, a few of its own, and things that come and go a few places later.
+/// Documents of many groups, a few of its own, and things that come and go a few positions later.
 pub fn at(lsn: u64) -> Group {
     let mut next = group(lsn);
     if lsn == 1 {
@@ -67,17 +67,17 @@ pub fn at(lsn: u64) -> Group {
     next
 }
 
-/// How the writer folds: some lives end in the midst of folding, some with all that they wrote in the
+/// How the writer flushes: some lives end in the midst of flushing, some with all that they wrote in the
 /// journal.
-pub fn folding() -> Folding {
-    Folding {
+pub fn flushing() -> FlushPolicy {
+    FlushPolicy {
         after: Duration::from_millis(rand::rng().random_range(0..60)),
-        era_documents: 50,
-        ..Folding::default()
+        segment_documents: 50,
+        ..FlushPolicy::default()
     }
 }
 
-/// Write groups and say the place of each when it is written, until it fails or the process ends.
+/// Write groups and say the position of each when it is written, until it fails or the process ends.
 pub fn write(store: &SqliteStore) -> StoreError {
     let last = match store.recover() {
         Ok(recovered) => recovered.lsn.0,
@@ -104,13 +104,13 @@ pub fn start(test: &str, variable: &str, value: impl AsRef<std::ffi::OsStr>) -> 
         .unwrap()
 }
 
-/// The places that a writer says, as they come.
+/// The positions that a writer says, as they come.
 pub fn said(out: ChildStdout) -> impl Iterator<Item = u64> {
     let lines = BufReader::new(out).lines().map_while(Result::ok);
     lines.filter_map(|line| line.strip_prefix("written ")?.parse().ok())
 }
 
-/// Judge a store that was restored from a backup which ends with this place. Its next number is another one
+/// Judge a store that was restored from a backup which ends with this position. Its next number is another one
 /// than the model's.
 pub fn judge_restored(folder: &Path, model: &mut Model, lsn: u64) {
     let store = SqliteStore::open(folder).unwrap();
@@ -120,12 +120,12 @@ pub fn judge_restored(folder: &Path, model: &mut Model, lsn: u64) {
     judge_opened(&store, recovered, model, "restored");
 }
 
-/// Judge a store whose writer has ended: `said` is the last place that it said.
+/// Judge a store whose writer has ended: `said` is the last position that it said.
 pub fn judge(folder: &Path, model: &mut Model, said: u64, round: &str) {
     let store = SqliteStore::open(folder).unwrap_or_else(|e| panic!("{round}: {e:?}"));
     let recovered = store.recover().unwrap();
     let last = recovered.lsn.0;
-    let round = format!("{round}, last place said {said}");
+    let round = format!("{round}, last position said {said}");
     // One group may have been written without a word about it.
     assert!(
         (said..=said + 1).contains(&last),

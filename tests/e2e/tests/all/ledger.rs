@@ -41,12 +41,12 @@ async fn paid() -> (World, String) {
 }
 
 /// Everything into the tables, so that SQL changes what is read.
-async fn fold(state: &Path) {
+async fn flush(state: &Path) {
     let state = state.to_owned();
-    let folded = tokio::task::spawn_blocking(move || {
+    let flushed = tokio::task::spawn_blocking(move || {
         SqliteStore::open(&state).unwrap().recover().unwrap();
     });
-    folded.await.unwrap();
+    flushed.await.unwrap();
 }
 
 async fn database(state: &Path) -> SqliteConnection {
@@ -418,7 +418,7 @@ async fn each_kind_of_damage_is_found_and_named() {
     world.settled_books().await.unwrap();
     world.host.kill().unwrap();
     let state = world.scheme.path().join("state");
-    fold(&state).await;
+    flush(&state).await;
     let whole = ledger(&state, &["check", "--json"]);
     assert_eq!(whole.code, 0, "{whole}");
     let report = json(&whole);

@@ -149,7 +149,7 @@ async fn what_is_archived_is_told_checked_and_missed_when_it_is_away() {
     alone.unwrap().success().unwrap();
     assert_eq!(events(&world, &id), story);
 
-    // Everything goes on behind eras that have ended by their age.
+    // Everything goes on behind segments that have ended by their age.
     committed(&world.pay("7", "USD").await).unwrap();
     let books = world.settled_books().await.unwrap();
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());

@@ -38,18 +38,18 @@ async fn database(state: &Path) -> SqliteConnection {
 }
 
 /// Everything into the tables, so that SQL sees and changes what is read.
-async fn fold(state: &Path) {
+async fn flush(state: &Path) {
     let state = state.to_owned();
-    let folded = tokio::task::spawn_blocking(move || {
+    let flushed = tokio::task::spawn_blocking(move || {
         SqliteStore::open(&state).unwrap().recover().unwrap();
     });
-    folded.await.unwrap();
+    flushed.await.unwrap();
 }
 
 /// Give every document of the contexts the member. Changes of participants are bound by their hashes: nobody
 /// adds to one that is written.
 async fn as_of_a_newer_release(state: &Path) {
-    fold(state).await;
+    flush(state).await;
     let mut connection = database(state).await;
     let of = |collection: &str| {
         format!("collection IN (SELECT id FROM collections WHERE name = '{collection}')")
@@ -74,7 +74,7 @@ async fn as_of_a_newer_release(state: &Path) {
 
 /// Which documents have the member: component, collection, id, and where.
 async fn with_the_member(state: &Path) -> BTreeSet<(String, String, String, &'static str)> {
-    fold(state).await;
+    flush(state).await;
     let mut connection = database(state).await;
     let mut found = BTreeSet::new();
     let members = DEEPER.iter().map(|(_, member)| *member);

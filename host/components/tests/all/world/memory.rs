@@ -98,11 +98,11 @@ impl Store for MemoryStore {
         Ok(Vec::new())
     }
 
-    fn set_suspect(&self, _: Option<&str>) -> Result<(), StoreError> {
+    fn note_poison_candidate(&self, _: Option<&str>) -> Result<(), StoreError> {
         Ok(())
     }
 
-    fn suspect(&self) -> Result<Option<String>, StoreError> {
+    fn poison_candidate(&self) -> Result<Option<String>, StoreError> {
         Ok(None)
     }
 

@@ -15,7 +15,7 @@ use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_components::http::{Request, Response};
 use rialto_components::rules::{Judgement, Outcome, Receipt};
-use rialto_components::runtime::{Argument, Moved};
+use rialto_components::runtime::{Argument, ReleaseChanged};
 use rialto_components::wiring::Problem;
 use rialto_components::{
     Activation, ComponentSpec, Digest, Failing, Grants, Isolation, Limits, Release, ReleaseSpec,
@@ -215,31 +215,31 @@ impl Ready {
         Self { runtime, release }
     }
 
-    /// Ask the rule that stands at this place of the step for transfers, in the order of the
+    /// Ask the nth rule of the step for transfers, in the order of the
     /// release.
-    pub fn ask(&self, place: usize) -> Judgement {
-        self.ask_about(place, 100)
+    pub fn ask(&self, nth: usize) -> Judgement {
+        self.ask_about(nth, 100)
     }
 
     /// As `ask`, about an amount.
-    pub fn ask_about(&self, place: usize, units: u64) -> Judgement {
-        let bound = &self.steps[PREPARE][place];
+    pub fn ask_about(&self, nth: usize, units: u64) -> Judgement {
+        let bound = &self.steps[PREPARE][nth];
         let asked = self.members[bound.member].judge_stored(bound, "T1", &transfer(units));
         asked.unwrap()
     }
 
     /// As `ask`, the verdict or the reason why there is none.
-    pub fn verdict(&self, place: usize) -> Result<Outcome, String> {
-        self.ask(place).outcome.map_err(|reason| reason.to_string())
+    pub fn verdict(&self, nth: usize) -> Result<Outcome, String> {
+        self.ask(nth).outcome.map_err(|reason| reason.to_string())
     }
 }
 
 /// A failure's reason without the line of the plugin's code at its end.
-pub fn without_place(reason: &str) -> &str {
-    let place = reason
+pub fn without_location(reason: &str) -> &str {
+    let at = reason
         .rfind(" (")
         .filter(|&at| reason[at..].contains(".rs:"));
-    place.map_or(reason, |at| &reason[..at])
+    at.map_or(reason, |at| &reason[..at])
 }
 
 /// The input of the step for transfers: an amount of USD in minor units.
@@ -360,7 +360,7 @@ impl World {
         );
         submitted.unwrap();
         let answer = wait.recv_timeout(PATIENCE).expect("an answer in time")?;
-        if answer.is::<Moved>() {
+        if answer.is::<ReleaseChanged>() {
             return Ok(None);
         }
         let response = answer.downcast::<Response>().expect("a response");

@@ -19,7 +19,7 @@
 )]
 
 mod bank;
-mod outside;
+mod environment;
 mod store;
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ use rialto_engine::{
 };
 
 pub use bank::{Ask, BANK, Bank, Doing, Pay, doing, note, spin};
-pub use outside::{Fixed, TestClock, Wire};
+pub use environment::{Fixed, TestClock, Wire};
 pub use store::{Disk, Fault, MemoryStore};
 
 /// What somebody was told, once it was.
@@ -59,7 +59,7 @@ pub fn limits() -> Limits {
         probe_max_ms: 100,
         lock_looks_max: 4,
         // Tests crash more often than hosts.
-        starts_max: 1_000,
+        redeliveries_max: 1_000,
         ..Limits::default()
     }
 }
@@ -210,25 +210,25 @@ impl World {
     }
 
     /// Run and commit until nothing is left to do but wait for the outside or the clock.
-    pub fn settle(&self) {
+    pub fn run_until_idle(&self) {
         while self.engine.run(0) || self.engine.commit().is_ok_and(|turns| turns > 0) {}
     }
 
     /// Run one turn and commit it.
-    pub fn settle_once(&self) {
+    pub fn run_and_commit_one(&self) {
         self.engine.run_next();
         self.engine.commit().unwrap();
     }
 
-    /// As `settle`, with all letters answered and all waits over.
+    /// As `run_until_idle`, with all letters answered and all waits over.
     pub fn finish(&self) {
         for _ in 0..200 {
-            self.settle();
+            self.run_until_idle();
             while self.wire.answer(0) {}
             self.clock.0.fetch_add(60, Ordering::Relaxed);
             self.engine.fire_due();
         }
-        self.settle();
+        self.run_until_idle();
     }
 
     /// A collection as executed.

@@ -24,9 +24,9 @@ pub struct Disk {
     pub reminders: BTreeMap<(String, String), StoredReminder>,
     pub outbound: BTreeMap<u64, OutboundRequest>,
     pub dead_letters: BTreeMap<u64, DeadLetter>,
-    /// In how many starts reminders were due.
+    /// The redelivery counts of reminders.
     pub overdue: BTreeMap<(String, String), u32>,
-    pub suspect: Option<String>,
+    pub poison_candidate: Option<String>,
     pub groups: u64,
     pub history: usize,
 }
@@ -88,7 +88,7 @@ impl Store for MemoryStore {
         let mut disk = self.disk.lock();
         disk.fence += 1;
         for delivery in disk.deliveries.values_mut() {
-            delivery.starts += 1;
+            delivery.redeliveries += 1;
         }
         self.fence.store(disk.fence, Ordering::Relaxed);
         Ok(Recovered {
@@ -114,13 +114,13 @@ impl Store for MemoryStore {
         Ok(counted.collect())
     }
 
-    fn set_suspect(&self, suspect: Option<&str>) -> Result<(), StoreError> {
-        self.disk.lock().suspect = suspect.map(str::to_owned);
+    fn note_poison_candidate(&self, candidate: Option<&str>) -> Result<(), StoreError> {
+        self.disk.lock().poison_candidate = candidate.map(str::to_owned);
         Ok(())
     }
 
-    fn suspect(&self) -> Result<Option<String>, StoreError> {
-        Ok(self.disk.lock().suspect.clone())
+    fn poison_candidate(&self) -> Result<Option<String>, StoreError> {
+        Ok(self.disk.lock().poison_candidate.clone())
     }
 
     fn read(&self, c: CollectionId, id: &str) -> Result<Option<StoredDocument>, StoreError> {

@@ -1,12 +1,12 @@
-//! Folding the journal into the tables.
+//! Flushing the journal into the tables.
 //!
 //! A group is durable with its one row in the journal; the tables follow. Some groups are taken
 //! together and merged first: the last state of each document, and nothing of what came and went
 //! within them (requests that have been answered, deliveries that have been made). What remains is
 //! written in slices, short transactions between which the writer takes new groups.
 //!
-//! A fold that a crash interrupts is begun again by the next start with the same groups, for
-//! `folding` in `meta` says where it ends; every statement may run twice. `folded` moves, and the
+//! A flush that a crash interrupts is begun again by the next start with the same groups, for
+//! `folding` in `meta` says where it ends; every statement may run twice. `folded` in `meta` moves, and the
 //! entries leave the journal, with the last slice.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +18,8 @@ use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{StoreError, StoredReminder};
 
 use crate::journal::{Document, Entry, Letter, Verdict};
-use crate::places::Settled;
 use crate::retention::{Added, Class, note};
+use crate::row_ids::WithRowId;
 use crate::rows::{Stored, json};
 use crate::slices::{Bound, Slices};
 use crate::{Inner, archive};
@@ -40,8 +40,8 @@ struct Merged<'a> {
     history: Vec<(u64, &'a Record)>,
 }
 
-/// Fold these entries, which follow one another, into the tables.
-pub(crate) fn fold(
+/// Flush these entries, which follow one another, into the tables.
+pub(crate) fn flush(
     store: &Inner,
     slices: &mut Slices<'_>,
     entries: &[Arc<Entry>],
@@ -50,35 +50,35 @@ pub(crate) fn fold(
         return Ok(());
     };
     let documents: Vec<&Document> = merged.documents.values().copied().collect();
-    let settled = store.settle(&documents)?;
+    let with_row_ids = store.assign_row_ids(&documents)?;
     assert!(
-        settled.len() == documents.len(),
-        "{} documents are folded and {} have been looked for",
+        with_row_ids.len() == documents.len(),
+        "{} documents are flushed and {} have been looked for",
         documents.len(),
-        settled.len()
+        with_row_ids.len()
     );
-    let era = store.places.open_era()?;
+    let segment = store.row_ids.open_segment()?;
     slices.set("folding", merged.through)?;
     collections(slices, &merged)?;
-    write_documents(slices, &settled)?;
+    write_documents(slices, &with_row_ids)?;
     deliveries(slices, &merged)?;
     reminders(slices, &merged)?;
     outbound(slices, &merged)?;
     dead_letters(slices, &merged)?;
-    let of_receipts = receipts(slices, &merged, era)?;
-    let of_history = history(slices, &merged, era)?;
+    let of_receipts = receipts(slices, &merged, segment)?;
+    let of_history = history(slices, &merged, segment)?;
     slices.set("lsn", merged.lsn)?;
     slices.raise("next_id", merged.next_id)?;
     slices.set("folded", merged.through)?;
-    // In the transaction that ends the fold: one that is done again counts once.
-    note(slices, era, Class::Receipts, &of_receipts)?;
-    note(slices, era, Class::History, &of_history)?;
+    // In the transaction that ends the flush: one that is done again counts once.
+    note(slices, segment, Class::Receipts, &of_receipts)?;
+    note(slices, segment, Class::History, &of_history)?;
     let mut through = Bound::default();
     through.number(merged.through)?;
     let removed = slices.statement("DELETE FROM journal WHERE place <= ?", through, 1)?;
     assert!(
         removed <= entries.len() as u64,
-        "{} entries of the journal are folded, and {removed} leave it",
+        "{} entries of the journal are flushed, and {removed} leave it",
         entries.len()
     );
     slices.finish()
@@ -87,17 +87,17 @@ pub(crate) fn fold(
 fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
     let last = entries.last()?;
     let mut merged = Merged {
-        through: last.place,
+        through: last.seq,
         lsn: last.lsn,
         ..Merged::default()
     };
     for (entry, before) in entries.iter().skip(1).zip(entries) {
         assert!(
-            entry.place == before.place + 1 && entry.lsn >= before.lsn,
-            "place {} of the journal, through turn {}, is folded after place {}, through turn {}",
-            entry.place,
+            entry.seq == before.seq + 1 && entry.lsn >= before.lsn,
+            "number {} of the journal, through turn {}, is flushed after number {}, through turn {}",
+            entry.seq,
             entry.lsn,
-            before.place,
+            before.seq,
             before.lsn
         );
     }
@@ -133,7 +133,7 @@ fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
         let records = entry.history.iter().enumerate();
         merged
             .history
-            .extend(records.map(|(n, record)| (archive::order(entry.place, n), &**record)));
+            .extend(records.map(|(n, record)| (archive::order(entry.seq, n), &**record)));
     }
     Some(merged)
 }
@@ -175,25 +175,25 @@ fn collections(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Store
     })
 }
 
-fn write_documents(slices: &mut Slices<'_>, settled: &[Settled<'_>]) -> Result<(), StoreError> {
-    for (document, place) in settled {
+fn write_documents(slices: &mut Slices<'_>, documents: &[WithRowId<'_>]) -> Result<(), StoreError> {
+    for (document, row_id) in documents {
         assert!(
-            place.is_some() || document.body.is_none(),
-            "document {:?} of collection {} is to be written and has no place",
+            row_id.is_some() || document.body.is_none(),
+            "document {:?} of collection {} is to be written and has no row id",
             document.id,
             document.collection
         );
     }
-    let placed = settled
+    let placed = documents
         .iter()
-        .filter_map(|(d, place)| Some((*d, (*place)?)));
+        .filter_map(|(d, row_id)| Some((*d, (*row_id)?)));
     let (kept, removed): (Vec<_>, Vec<_>) = placed.partition(|(d, _)| d.body.is_some());
     let head = "INSERT INTO documents (place, collection, id, version, body) VALUES";
     let tail = " ON CONFLICT (place) DO UPDATE
                 SET version = excluded.version, body = excluded.body
                 WHERE collection = excluded.collection AND id = excluded.id";
-    let written = slices.count_rows(head, "(?,?,?,?,?)", tail, &kept, |b, (d, place)| {
-        b.number(*place)?;
+    let written = slices.count_rows(head, "(?,?,?,?,?)", tail, &kept, |b, (d, row_id)| {
+        b.number(*row_id)?;
         b.add(d.collection)?;
         b.add(d.id.clone())?;
         b.number(d.version)?;
@@ -201,11 +201,13 @@ fn write_documents(slices: &mut Slices<'_>, settled: &[Settled<'_>]) -> Result<(
     })?;
     if written != kept.len() as u64 {
         return Err(StoreError::Failed(
-            "another document has a place in the tables that was to be a new one's".into(),
+            "another document has the row id that a new document was given".into(),
         ));
     }
     let head = "DELETE FROM documents WHERE place IN (VALUES";
-    slices.rows(head, "(?)", ")", &removed, |b, (_, place)| b.number(*place))
+    slices.rows(head, "(?)", ")", &removed, |b, (_, row_id)| {
+        b.number(*row_id)
+    })
 }
 
 fn deliveries(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
@@ -267,7 +269,11 @@ fn dead_letters(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Stor
     slices.rows(head, "(?)", ")", &removed, |b, id| b.number(*id))
 }
 
-fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Added, StoreError> {
+fn receipts(
+    slices: &mut Slices<'_>,
+    merged: &Merged<'_>,
+    segment: u32,
+) -> Result<Added, StoreError> {
     let mut added = Added::default();
     for receipt in &merged.receipts {
         added.item(receipt.at);
@@ -275,14 +281,14 @@ fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Ad
     }
     assert!(
         added.items == merged.receipts.len() as u64,
-        "{} receipts are folded and {} are counted",
+        "{} receipts are flushed and {} are counted",
         merged.receipts.len(),
         added.items
     );
     let head = "INSERT OR REPLACE INTO receipts (id, era, subject, at, body) VALUES";
     slices.rows(head, "(?,?,?,?,?)", "", &merged.receipts, |b, r| {
         b.number(r.id)?;
-        b.add(era)?;
+        b.add(segment)?;
         b.add(r.subject.clone())?;
         b.number(r.at)?;
         b.add(r.body.clone())
@@ -292,7 +298,11 @@ fn receipts(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Ad
 
 /// Turns in pages: those about the same subject beside each other, and one row for each subject and
 /// page that has turns about it.
-fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Added, StoreError> {
+fn history(
+    slices: &mut Slices<'_>,
+    merged: &Merged<'_>,
+    segment: u32,
+) -> Result<Added, StoreError> {
     let mut added = Added::default();
     let mut records = merged.history.clone();
     records.sort_by(|(a, x), (b, y)| (x.subjects.first(), a).cmp(&(y.subjects.first(), b)));
@@ -315,7 +325,7 @@ fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Add
     }
     assert!(
         added.items == records.len() as u64,
-        "{} turns are folded and {} are in pages",
+        "{} turns are flushed and {} are in pages",
         records.len(),
         added.items
     );
@@ -327,7 +337,7 @@ fn history(slices: &mut Slices<'_>, merged: &Merged<'_>, era: u32) -> Result<Add
     let subjects: Vec<_> = subjects.into_iter().collect();
     let head = "INSERT OR IGNORE INTO history_by_era (era, subject, page) VALUES";
     slices.rows(head, "(?,?,?)", "", &subjects, |b, (subject, page)| {
-        b.add(era)?;
+        b.add(segment)?;
         b.add((*subject).clone())?;
         b.number(*page)
     })?;

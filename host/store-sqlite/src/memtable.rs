@@ -1,5 +1,5 @@
-//! What is in the journal and not yet in the tables, in memory: the newest state of documents for
-//! reads, and the entries themselves for whoever folds them.
+//! The memtable: what is in the journal and not yet in the tables. It has the newest state of each
+//! document for reads, and the journal's entries for the thread that writes them to the tables.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
@@ -10,27 +10,27 @@ use parking_lot::{Condvar, Mutex};
 use rialto_engine::store::{ScanRange, StoreError, StoredDocument};
 use rialto_engine::{CollectionId, Name};
 
-use crate::filter::ERA_BITS;
+use crate::bloom_filters::SEGMENT_BITS;
 use crate::journal::Entry;
 
-/// When the journal is folded into the tables, and how they are cut.
+/// When the journal is flushed into the tables, and how they are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Folding {
+pub struct FlushPolicy {
     /// How long a group waits in the journal: what changes often in that time is written to its
     /// table once.
     pub after: Duration,
-    /// Bytes of groups in memory after which folding does not wait.
+    /// Bytes of groups in memory after which flushing does not wait.
     pub bytes: usize,
-    /// Documents of an era, at most 65,536: for those the indexes are made.
-    pub era_documents: u32,
+    /// Documents of a segment, at most 65,536: for those the indexes are made.
+    pub segment_documents: u32,
 }
 
-impl Default for Folding {
+impl Default for FlushPolicy {
     fn default() -> Self {
         Self {
             after: Duration::from_secs(1),
             bytes: 32 << 20,
-            era_documents: 1 << ERA_BITS,
+            segment_documents: 1 << SEGMENT_BITS,
         }
     }
 }
@@ -44,16 +44,16 @@ pub struct Behind {
     pub bytes: usize,
     /// For how long the oldest has waited; none without any.
     pub oldest: Option<Duration>,
-    /// Why the last attempt to fold failed, if it did.
+    /// Why the last attempt to flush failed, if it did.
     pub failure: Option<StoreError>,
 }
 
-/// Bytes of entries that may wait; beyond them a group waits for the folding.
+/// Bytes of entries that may wait; beyond them a group waits for the flush.
 const BYTES_MAX: usize = 256 << 20;
 
 /// The newest state of a document that the tables do not have yet.
 struct Newest {
-    place: u64,
+    seq: u64,
     version: u64,
     body: Option<Name>,
 }
@@ -69,11 +69,11 @@ struct State {
     entries: VecDeque<Waiting>,
     documents: HashMap<CollectionId, BTreeMap<Name, Newest>>,
     bytes: usize,
-    /// The place of the last entry.
+    /// The sequence number of the last entry.
     last: u64,
     /// The last turn of the last entry.
     lsn: u64,
-    /// Why the last attempt to fold failed.
+    /// Why the last attempt to flush failed.
     failure: Option<StoreError>,
     closed: bool,
 }
@@ -82,9 +82,9 @@ impl State {
     /// Take the next entry.
     fn push(&mut self, entry: Arc<Entry>, bytes: usize) {
         assert!(
-            entry.place == self.last + 1,
-            "a group comes to place {} of the journal after place {}",
-            entry.place,
+            entry.seq == self.last + 1,
+            "a group comes to number {} of the journal after number {}",
+            entry.seq,
             self.last
         );
         assert!(
@@ -96,7 +96,7 @@ impl State {
         self.lsn = entry.lsn;
         for document in &entry.documents {
             let newest = Newest {
-                place: entry.place,
+                seq: entry.seq,
                 version: document.version,
                 body: document.body.clone(),
             };
@@ -104,7 +104,7 @@ impl State {
             let documents = self.documents.entry(collection).or_default();
             documents.insert(id, newest);
         }
-        self.last = entry.place;
+        self.last = entry.seq;
         self.bytes += bytes;
         self.entries.push_back(Waiting {
             entry,
@@ -114,13 +114,13 @@ impl State {
         self.assert_in_row();
     }
 
-    /// Insist that the entries are those of the last places, one after the other.
+    /// Insist that the entries have the last sequence numbers, without a gap.
     fn assert_in_row(&self) {
-        let first = self.entries.front().map(|first| first.entry.place);
+        let first = self.entries.front().map(|first| first.entry.seq);
         let waiting = self.entries.len() as u64;
         assert!(
             first.is_none_or(|first| first + waiting == self.last + 1),
-            "{waiting} groups wait, from place {first:?} to {}",
+            "{waiting} groups wait, from number {first:?} to {}",
             self.last
         );
     }
@@ -147,8 +147,8 @@ impl State {
 
 /// See the module's documentation.
 #[derive(Default)]
-pub(crate) struct Unfolded {
-    folding: Folding,
+pub(crate) struct Memtable {
+    policy: FlushPolicy,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -156,10 +156,10 @@ pub(crate) struct Unfolded {
 /// A committed document that the tables may not have: none inside if it was removed.
 pub(crate) type Found = Option<StoredDocument>;
 
-impl Unfolded {
-    pub fn new(folding: Folding) -> Self {
+impl Memtable {
+    pub fn new(policy: FlushPolicy) -> Self {
         Self {
-            folding,
+            policy,
             ..Self::default()
         }
     }
@@ -168,7 +168,7 @@ impl Unfolded {
     pub fn recovered(&self, last: u64, entries: Vec<(Entry, usize)>) {
         assert!(
             last >= entries.len() as u64,
-            "the journal's last place is {last}, and it has {} entries",
+            "the journal's last number is {last}, and it has {} entries",
             entries.len()
         );
         let mut state = State {
@@ -180,15 +180,15 @@ impl Unfolded {
         }
         assert!(
             state.last == last,
-            "the journal was read to place {}, and its last one is {last}",
+            "the journal was read to number {}, and its last one is {last}",
             state.last
         );
-        // All at once: a fold begins where the last one did, with all that was there then.
+        // All at once: a flush begins where the last one did, with all that was there then.
         *self.state.lock() = state;
         self.changed.notify_all();
     }
 
-    /// Wait while too much waits to be folded.
+    /// Wait while too much waits to be flushed.
     pub fn wait_for_room(&self) -> Result<(), StoreError> {
         let mut state = self.state.lock();
         while state.bytes > BYTES_MAX && !state.closed {
@@ -200,8 +200,8 @@ impl Unfolded {
         Ok(())
     }
 
-    /// The place of the next entry.
-    pub fn next_place(&self) -> u64 {
+    /// The sequence number of the next entry.
+    pub fn next_seq(&self) -> u64 {
         self.state.lock().last + 1
     }
 
@@ -210,7 +210,7 @@ impl Unfolded {
         let mut state = self.state.lock();
         let is_first = state.entries.is_empty();
         state.push(entry, bytes);
-        let wake = is_first || state.bytes > self.folding.bytes;
+        let wake = is_first || state.bytes > self.policy.bytes;
         drop(state);
         if wake {
             self.changed.notify_all();
@@ -223,7 +223,7 @@ impl Unfolded {
         state.entries.iter().map(|w| w.entry.clone()).collect()
     }
 
-    /// Wait until it is time to fold. False when the store closes.
+    /// Wait until it is time to flush. False when the store closes.
     pub fn due(&self) -> bool {
         let mut state = self.state.lock();
         loop {
@@ -234,22 +234,22 @@ impl Unfolded {
                 self.changed.wait(&mut state);
                 continue;
             };
-            let rest = self.folding.after.saturating_sub(oldest.since.elapsed());
-            if rest.is_zero() || state.bytes > self.folding.bytes {
+            let rest = self.policy.after.saturating_sub(oldest.since.elapsed());
+            if rest.is_zero() || state.bytes > self.policy.bytes {
                 return true;
             }
             self.changed.wait_for(&mut state, rest);
         }
     }
 
-    /// Entries up to this place are in the tables.
-    pub fn folded(&self, through: u64) {
+    /// Note that the entries up to this number are in the tables.
+    pub fn flushed(&self, through: u64) {
         {
             let state = self.state.lock();
-            let first = state.entries.front().map_or(0, |first| first.entry.place);
+            let first = state.entries.front().map_or(0, |first| first.entry.seq);
             assert!(
                 (first..=state.last).contains(&through),
-                "place {through} of the journal is folded, and places {first} to {} wait",
+                "number {through} of the journal is flushed, and numbers {first} to {} wait",
                 state.last
             );
         }
@@ -259,7 +259,7 @@ impl Unfolded {
             let Some(first) = state.entries.front() else {
                 break;
             };
-            if first.entry.place > through {
+            if first.entry.seq > through {
                 break;
             }
             let Some(Waiting { entry, bytes, .. }) = state.entries.pop_front() else {
@@ -276,7 +276,7 @@ impl Unfolded {
                 let Some(documents) = state.documents.get_mut(&collection) else {
                     continue;
                 };
-                if documents.get(&id).is_some_and(|n| n.place <= through) {
+                if documents.get(&id).is_some_and(|n| n.seq <= through) {
                     documents.remove(&id);
                 }
             }
@@ -299,7 +299,7 @@ impl Unfolded {
         }
     }
 
-    /// Folding failed; it will be tried again.
+    /// Flushing failed; it will be tried again.
     pub fn failed(&self, failure: StoreError) {
         self.state.lock().failure = Some(failure);
         self.changed.notify_all();

@@ -1,11 +1,12 @@
-//! Requests to the outside that wait for their end: how many are in memory, for each destination and
-//! in all, and which ones wait on disk for room.
+//! The queues of outbound requests that have not ended, one for each destination.
 //!
-//! A destination that is dead or slow collects requests. Up to its bound they are in memory, with
-//! the network; those beyond are known here by their ids alone and are read back when earlier ones
-//! have ended. A destination has at most as much of the memory as is left for all others: the first
-//! dead one a half, two of them a third each. So however many are dead, there is room for those that are
-//! not; nothing that is on disk is dropped, and no request from a client is refused for it.
+//! A destination that is dead or slow collects requests. Up to a bound they are in memory, and the network
+//! has them. Beyond the bound the queue has only their ids: the requests wait on disk and are read back
+//! when earlier ones have ended.
+//!
+//! A queue's bound is the memory that is left for all other queues: one dead destination gets a half, two
+//! get a third each. So destinations that work always have memory. No request on disk is dropped, and no
+//! client's request is refused because of a dead destination.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -15,15 +16,15 @@ use crate::limits::Limits;
 use crate::network::OutboundRequest;
 use crate::sync::{AtomicUsize, Mutex};
 
-/// Requests that are read back at a time. Each causes a commit, and each commit reads more back.
+/// How many requests are read back at a time. Each causes a commit, and each commit reads more back.
 const READ_BACK_MAX: usize = 64;
-/// Requests in memory that every destination may have, whatever the others have.
+/// Requests in memory that each destination may always have.
 const EACH_LEAST: usize = 4;
-/// The pause before a store that could not be read is asked again, in microseconds.
+/// The pause after a failed read of the store, in microseconds.
 const READ_AGAIN_US: u64 = 1_000_000;
 
-/// See the module's documentation.
-pub(crate) struct Outlets {
+/// The queues of all destinations.
+pub(crate) struct OutboundQueues {
     by_destination: Mutex<Destinations>,
     in_memory: AtomicUsize,
     on_disk: AtomicUsize,
@@ -33,22 +34,22 @@ pub(crate) struct Outlets {
 
 #[derive(Default)]
 struct Destinations {
-    all: HashMap<Name, Outlet>,
-    /// Those with requests on disk, in the order in which they are looked at.
-    turns: VecDeque<Name>,
-    /// The store could not be read; not before this instant again.
+    all: HashMap<Name, OutboundQueue>,
+    /// Destinations with requests on disk, in the order in which they are served next (round robin).
+    rotation: VecDeque<Name>,
+    /// When the store may be read again after a failed read, on the monotonic clock; 0 for at once.
     read_again_us: u64,
 }
 
-/// One destination.
+/// The requests to one destination.
 #[derive(Default)]
-struct Outlet {
+struct OutboundQueue {
     in_memory: usize,
     /// Ids in the order in which they came.
     on_disk: VecDeque<u64>,
 }
 
-impl Outlets {
+impl OutboundQueues {
     pub fn new(limits: &Limits) -> Self {
         Self {
             by_destination: Mutex::default(),
@@ -59,67 +60,67 @@ impl Outlets {
         }
     }
 
-    /// Whether a request goes to the network now. Else its turn comes with `read_back`.
+    /// Admission: whether a request goes to the network now. Otherwise `read_back` returns it later.
     pub fn admit(&self, request: &OutboundRequest) -> bool {
         let mut all = self.by_destination.lock();
         let all = &mut *all;
         let name: Name = destination(&request.url).into();
-        let outlet = all.all.entry(name.clone()).or_default();
-        // Who came first goes first.
-        let now = self.has_room(outlet) && outlet.on_disk.is_empty();
+        let queue = all.all.entry(name.clone()).or_default();
+        // First come, first served.
+        let now = self.has_room(queue) && queue.on_disk.is_empty();
         if now {
-            outlet.in_memory += 1;
+            queue.in_memory += 1;
             self.in_memory.fetch_add(1, Ordering::Relaxed);
         } else {
-            outlet.on_disk.push_back(request.id);
+            queue.on_disk.push_back(request.id);
             self.on_disk.fetch_add(1, Ordering::Relaxed);
-            if outlet.on_disk.len() == 1 {
-                all.turns.push_back(name);
+            if queue.on_disk.len() == 1 {
+                all.rotation.push_back(name);
             }
         }
-        self.assert_turns(all);
+        self.assert_rotation(all);
         now
     }
 
-    /// Insist that destinations have turns just as long as requests to them wait on disk.
-    fn assert_turns(&self, all: &Destinations) {
-        let (turns, on_disk) = (all.turns.len(), self.on_disk());
+    /// Assert that the rotation has exactly the destinations with requests on disk.
+    fn assert_rotation(&self, all: &Destinations) {
+        let (rotation, on_disk) = (all.rotation.len(), self.on_disk());
         assert!(
-            turns <= on_disk && (turns == 0) == (on_disk == 0),
-            "{turns} destinations have a turn and {on_disk} requests wait on disk"
+            rotation <= on_disk && (rotation == 0) == (on_disk == 0),
+            "{rotation} destinations are in the rotation and {on_disk} requests wait on disk"
         );
     }
 
-    fn has_room(&self, outlet: &Outlet) -> bool {
+    fn has_room(&self, queue: &OutboundQueue) -> bool {
         let left = self.all_max.saturating_sub(self.in_memory());
-        outlet.in_memory < self.each_max.min(left.max(EACH_LEAST))
+        queue.in_memory < self.each_max.min(left.max(EACH_LEAST))
     }
 
-    /// A request that was in memory has ended.
+    /// Note that a request which was in memory has ended.
     pub fn ended(&self, request: &OutboundRequest) {
         let mut all = self.by_destination.lock();
         let destination = destination(&request.url);
-        let Some(outlet) = all.all.get_mut(destination) else {
+        let Some(queue) = all.all.get_mut(destination) else {
             return;
         };
         assert!(
-            outlet.in_memory > 0,
+            queue.in_memory > 0,
             "a request to {destination} has ended and none was in memory"
         );
-        outlet.in_memory -= 1;
+        queue.in_memory -= 1;
         let before = self.in_memory.fetch_sub(1, Ordering::Relaxed);
         assert!(
-            before > outlet.in_memory,
+            before > queue.in_memory,
             "a request to {destination} has ended: {before} were in memory, and {} to it still are",
-            outlet.in_memory
+            queue.in_memory
         );
-        if outlet.in_memory == 0 && outlet.on_disk.is_empty() {
+        if queue.in_memory == 0 && queue.on_disk.is_empty() {
             all.all.remove(destination);
         }
     }
 
-    /// Some requests on disk for which there is room now: their ids and destinations, one of each
-    /// destination after the other. They count as in memory.
+    /// Take requests from disk for which there is memory now, round robin over the destinations. Returns
+    /// their ids and destinations. They count as in memory from now on.
     pub fn read_back(&self, now_us: u64) -> Vec<(u64, Name)> {
         let mut taken = Vec::new();
         if self.on_disk() == 0 {
@@ -131,18 +132,18 @@ impl Outlets {
             return taken;
         }
         all.read_again_us = 0;
-        // So many destinations in a row had no room.
+        // How many destinations in a row had no room.
         let mut passed = 0;
-        while taken.len() < READ_BACK_MAX && passed < all.turns.len() {
-            let Some(name) = all.turns.pop_front() else {
+        while taken.len() < READ_BACK_MAX && passed < all.rotation.len() {
+            let Some(name) = all.rotation.pop_front() else {
                 break;
             };
-            let outlet = all.all.get_mut(&name);
-            let outlet = outlet.expect("a destination with requests on disk is known");
-            if self.has_room(outlet)
-                && let Some(id) = outlet.on_disk.pop_front()
+            let queue = all.all.get_mut(&name);
+            let queue = queue.expect("a destination with requests on disk is known");
+            if self.has_room(queue)
+                && let Some(id) = queue.on_disk.pop_front()
             {
-                outlet.in_memory += 1;
+                queue.in_memory += 1;
                 self.in_memory.fetch_add(1, Ordering::Relaxed);
                 self.on_disk.fetch_sub(1, Ordering::Relaxed);
                 taken.push((id, name.clone()));
@@ -150,15 +151,15 @@ impl Outlets {
             } else {
                 passed += 1;
             }
-            if !outlet.on_disk.is_empty() {
-                all.turns.push_back(name);
+            if !queue.on_disk.is_empty() {
+                all.rotation.push_back(name);
             }
         }
-        self.assert_turns(all);
+        self.assert_rotation(all);
         taken
     }
 
-    /// The store could not be read: these wait on disk as before.
+    /// Return requests to their queues because the store could not be read.
     pub fn put_back(&self, taken: Vec<(u64, Name)>, now_us: u64) {
         let mut all = self.by_destination.lock();
         let all = &mut *all;
@@ -171,34 +172,34 @@ impl Outlets {
         );
         self.on_disk.fetch_add(taken.len(), Ordering::Relaxed);
         for (id, name) in taken.into_iter().rev() {
-            let outlet = all.all.entry(name.clone()).or_default();
+            let queue = all.all.entry(name.clone()).or_default();
             assert!(
-                outlet.in_memory > 0,
+                queue.in_memory > 0,
                 "request {id} to {name} is put back, and none to it was in memory"
             );
-            outlet.in_memory -= 1;
-            outlet.on_disk.push_front(id);
-            if outlet.on_disk.len() == 1 {
-                all.turns.push_back(name);
+            queue.in_memory -= 1;
+            queue.on_disk.push_front(id);
+            if queue.on_disk.len() == 1 {
+                all.rotation.push_back(name);
             }
         }
-        self.assert_turns(all);
+        self.assert_rotation(all);
     }
 
-    /// When requests on disk are to be read again after the store could not be, on the monotonic clock.
+    /// When the store is to be read again after a failed read, on the monotonic clock.
     pub fn read_again_us(&self) -> Option<u64> {
         let waits = self.on_disk() > 0;
         let at = waits.then(|| self.by_destination.lock().read_again_us);
         at.filter(|at| *at > 0)
     }
 
-    /// How many requests wait on disk, by destination (host and port), where any do.
+    /// How many requests wait on disk, by destination (host and port). Destinations without any are left out.
     pub fn on_disk_by_destination(&self) -> HashMap<Name, usize> {
         let all = self.by_destination.lock();
         let all = all.all.iter();
-        let waiting = all.filter(|(_, outlet)| !outlet.on_disk.is_empty());
+        let waiting = all.filter(|(_, queue)| !queue.on_disk.is_empty());
         waiting
-            .map(|(destination, outlet)| (destination.clone(), outlet.on_disk.len()))
+            .map(|(destination, queue)| (destination.clone(), queue.on_disk.len()))
             .collect()
     }
 

@@ -25,16 +25,16 @@ impl Network for Wire {
 }
 
 impl Wire {
-    /// Answer the request at this place. Answers whether there was one.
-    pub fn answer(&self, place: usize) -> bool {
-        self.answer_in(place, None)
+    /// Answer the nth request, from 0. Answers whether there was one.
+    pub fn answer(&self, nth: usize) -> bool {
+        self.answer_in(nth, None)
     }
 
     /// The same; the request was on its way in a span of its own.
-    pub fn answer_in(&self, place: usize, span: Option<u64>) -> bool {
+    pub fn answer_in(&self, nth: usize, span: Option<u64>) -> bool {
         let taken = {
             let mut pending = self.pending.lock();
-            (place < pending.len()).then(|| pending.remove(place))
+            (nth < pending.len()).then(|| pending.remove(nth))
         };
         let Some((request, done)) = taken else {
             return false;

@@ -1,15 +1,15 @@
-//! Text in so many columns: lines that are longer go on below, further to the right.
+//! Wraps text to the width of the terminal. The rest of a long line is indented further.
 
 use std::io::IsTerminal as _;
 
-/// The most columns that are used, however wide a terminal is: longer lines are hard to read.
+/// The widest line, on any terminal: longer lines are hard to read.
 const WIDTH_MAX: usize = 120;
-/// The fewest: on a narrower terminal lines go on by themselves.
+/// The narrowest line. A narrower terminal wraps lines itself.
 const WIDTH_MIN: usize = 60;
-/// How far to the right of its beginning a line goes on.
+/// The additional indent of the rest of a line, in columns.
 const FURTHER: usize = 4;
 
-/// How many columns there are to write in: what `COLUMNS` says, or the terminal; 120 where neither does.
+/// The width in columns: of `COLUMNS`, else of the terminal, else 120.
 #[must_use]
 pub fn width() -> usize {
     let said = std::env::var("COLUMNS").ok();
@@ -25,37 +25,37 @@ pub fn width() -> usize {
     wide.unwrap_or(WIDTH_MAX).clamp(WIDTH_MIN, WIDTH_MAX)
 }
 
-/// A text with no line of more than `width` columns. A line is broken in its second half: at a blank, else
-/// behind a slash, else behind a hyphen, else where it is full. Colours take no column.
+/// Wrap a text to `width` columns. A line is broken in its second half: at a blank, else behind a slash,
+/// else behind a hyphen, else where it is full. Colours take no column.
 #[must_use]
-pub fn folded(text: &str, width: usize) -> String {
-    let mut folded = String::with_capacity(text.len());
+pub fn wrapped(text: &str, width: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let (line, end) = match line.strip_suffix('\n') {
             Some(line) => (line, "\n"),
             None => (line, ""),
         };
-        fold(&mut folded, line, width);
-        folded.push_str(end);
+        wrap_line(&mut wrapped, line, width);
+        wrapped.push_str(end);
     }
-    folded
+    wrapped
 }
 
-fn fold(folded: &mut String, line: &str, width: usize) {
+fn wrap_line(wrapped: &mut String, line: &str, width: usize) {
     let begins = line.chars().take_while(|c| *c == ' ').count();
     let indent = (begins + FURTHER).min(width / 2);
     let (mut rest, mut room) = (line.trim_end(), width);
     while let Some(at) = break_of(rest, room) {
-        folded.push_str(rest[..at].trim_end());
-        folded.push('\n');
-        folded.push_str(&" ".repeat(indent));
+        wrapped.push_str(rest[..at].trim_end());
+        wrapped.push('\n');
+        wrapped.push_str(&" ".repeat(indent));
         rest = rest[at..].trim_start();
         room = width - indent;
     }
-    folded.push_str(rest);
+    wrapped.push_str(rest);
 }
 
-/// Where a line of more columns than there is room for is broken, in bytes; none if it fits.
+/// The byte at which a line of more than `room` columns is broken; none if it fits.
 fn break_of(line: &str, room: usize) -> Option<usize> {
     let (mut columns, mut is_colour, mut has_begun) = (0, false, false);
     let (mut blank, mut slash, mut hyphen) = (None, None, None);
@@ -92,20 +92,20 @@ mod tests {
     #[test]
     fn lines_that_fit_stay_as_they_are() {
         let text = "one\n\n  two three\nno end";
-        assert_eq!(folded(text, 11), text);
+        assert_eq!(wrapped(text, 11), text);
     }
 
     #[test]
     fn a_long_line_goes_on_below_at_a_blank() {
         let text = "  publishes an event to somebody else\nnext\n";
         let expected = "  publishes an event\n      to somebody\n      else\nnext\n";
-        assert_eq!(folded(text, 20), expected);
+        assert_eq!(wrapped(text, 20), expected);
     }
 
     #[test]
     fn what_has_no_blank_is_broken_anywhere() {
         let text = format!("  {}", "x".repeat(40));
-        let lines = folded(&text, 20);
+        let lines = wrapped(&text, 20);
         assert!(lines.lines().all(|line| line.len() <= 20), "{lines}");
         assert_eq!(lines.matches('x').count(), 40);
     }
@@ -113,11 +113,11 @@ mod tests {
     #[test]
     fn a_long_name_is_broken_behind_a_slash_or_a_hyphen() {
         assert_eq!(
-            folded("calls a-package/its-function", 20),
+            wrapped("calls a-package/its-function", 20),
             "calls a-package/\n    its-function"
         );
         assert_eq!(
-            folded("sometimes-a-long-word-goes-on", 20),
+            wrapped("sometimes-a-long-word-goes-on", 20),
             "sometimes-a-long-\n    word-goes-on"
         );
     }
@@ -126,13 +126,13 @@ mod tests {
     fn a_line_that_begins_far_to_the_right_goes_on_at_the_middle() {
         let text = format!("{}one two three", " ".repeat(14));
         let expected = format!("{}one\n{}two three", " ".repeat(14), " ".repeat(10));
-        assert_eq!(folded(&text, 20), expected);
+        assert_eq!(wrapped(&text, 20), expected);
     }
 
     #[test]
     fn colours_take_no_column() {
         let text = "\u{1b}[1m12345\u{1b}[0m \u{1b}[36m1234\u{1b}[0m";
-        assert_eq!(folded(text, 10), text);
-        assert_eq!(folded(text, 9).lines().count(), 2);
+        assert_eq!(wrapped(text, 10), text);
+        assert_eq!(wrapped(text, 9).lines().count(), 2);
     }
 }

@@ -1,5 +1,5 @@
 //! Where documents are is known after a start, whatever was removed and written meanwhile, in however
-//! many eras they are.
+//! many segments they are.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,14 +13,14 @@ use std::path::Path;
 use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{DocumentWrite, Group, Receipt, ScanRange, Store};
 use rialto_engine::{CollectionId, Lsn, Timestamp, TurnId};
-use rialto_store_sqlite::{Folding, Order, Snapshot, SnapshotError, SqliteStore};
+use rialto_store_sqlite::{FlushPolicy, Order, Snapshot, SnapshotError, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
 
-const FEW: Folding = Folding {
+const FEW: FlushPolicy = FlushPolicy {
     after: std::time::Duration::ZERO,
     bytes: 0,
-    era_documents: 3,
+    segment_documents: 3,
 };
 const COLLECTION: CollectionId = CollectionId(1);
 
@@ -45,7 +45,7 @@ fn write(store: &SqliteStore, lsn: u64, ids: Range<u64>, version: u64, body: Opt
 }
 
 /// Open the store, and close it when all that was done is in the tables.
-fn with<T>(folder: &Path, when: Folding, body: impl FnOnce(&SqliteStore) -> T) -> T {
+fn with<T>(folder: &Path, when: FlushPolicy, body: impl FnOnce(&SqliteStore) -> T) -> T {
     let store = SqliteStore::open_with(folder, when).unwrap();
     store.recover().unwrap();
     body(&store)
@@ -71,17 +71,17 @@ fn ask(folder: &Path, question: &'static str) -> i64 {
     })
 }
 
-const ERAS: &str = "SELECT count(*) FROM eras";
+const SEGMENTS: &str = "SELECT count(*) FROM eras";
 const ROWS: &str = "SELECT count(*) FROM documents";
 
 #[test]
-fn a_changed_document_stays_where_it_was_and_a_new_one_goes_to_the_newest_era() {
+fn a_changed_document_stays_where_it_was_and_a_new_one_goes_to_the_newest_segment() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     with(folder, FEW, |store| write(store, 1, 0..40, 1, Some("1")));
     assert_eq!(ask(folder, ROWS), 40);
-    // Of 14 eras the last has two documents, and is open.
-    assert_eq!(ask(folder, ERAS), 13);
+    // Of 14 segments the last has two documents, and is open.
+    assert_eq!(ask(folder, SEGMENTS), 13);
     with(folder, FEW, |store| {
         write(store, 2, 0..41, 2, Some("2"));
         assert_eq!(
@@ -103,7 +103,7 @@ fn a_document_in_the_place_of_a_removed_one_is_not_missed() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     for all in [0..3, 0..4, 0..6, 0..40] {
-        // The newest go, with them whole eras, and others come.
+        // The newest go, with them whole segments, and others come.
         with(folder, FEW, |store| {
             write(store, 1, all.clone(), 1, Some("1"))
         });
@@ -124,22 +124,22 @@ fn a_document_in_the_place_of_a_removed_one_is_not_missed() {
 }
 
 #[test]
-fn eras_without_a_filter_are_learnt_from_their_documents() {
+fn segments_without_a_filter_are_learnt_from_their_documents() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     with(folder, FEW, |store| write(store, 1, 0..40, 1, Some("1")));
     // As in a store of an earlier version.
     ask(folder, "DELETE FROM eras");
-    assert_eq!(ask(folder, ERAS), 0);
+    assert_eq!(ask(folder, SEGMENTS), 0);
     with(folder, FEW, |store| {
         assert_eq!(versions(store, 0..40), [Some(1); 40]);
         write(store, 2, 3..4, 2, Some("2"));
     });
-    assert_eq!((ask(folder, ERAS), ask(folder, ROWS)), (13, 40));
+    assert_eq!((ask(folder, SEGMENTS), ask(folder, ROWS)), (13, 40));
 }
 
-/// What the migration to eras made, undone.
-const WITHOUT_ERAS: [&str; 23] = [
+/// What the migration to segments made, undone.
+const WITHOUT_SEGMENTS: [&str; 23] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 4",
     "DROP TABLE activations",
     "DROP TABLE eras_asked",
@@ -167,7 +167,7 @@ const WITHOUT_ERAS: [&str; 23] = [
 ];
 
 #[test]
-fn a_store_of_the_layout_before_eras_is_served_with_all_that_it_has() {
+fn a_store_of_the_layout_before_segments_is_served_with_all_that_it_has() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     let subject = "transfer:t1";
@@ -201,7 +201,7 @@ fn a_store_of_the_layout_before_eras_is_served_with_all_that_it_has() {
         };
         store.write(&group).unwrap();
     });
-    for statement in WITHOUT_ERAS {
+    for statement in WITHOUT_SEGMENTS {
         ask(folder, statement);
     }
     let refused = Snapshot::open(folder).err().unwrap();
@@ -227,16 +227,16 @@ fn a_store_of_the_layout_before_eras_is_served_with_all_that_it_has() {
             assert_eq!(store.subjects_of("t1").unwrap(), [subject]);
             assert_eq!(store.history(subject).unwrap().len(), 1);
         });
-        assert_eq!((ask(folder, ERAS), ask(folder, ROWS)), (13, 40));
+        assert_eq!((ask(folder, SEGMENTS), ask(folder, ROWS)), (13, 40));
     }
     assert!(Snapshot::open(folder).is_ok());
 }
 
 #[test]
-fn documents_of_all_eras_are_read_in_the_order_of_their_ids() {
+fn documents_of_all_segments_are_read_in_the_order_of_their_ids() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
-    // More eras than one statement reads.
+    // More segments than one statement reads.
     let all = 0..300;
     with(folder, FEW, |store| {
         write(store, 1, all.clone(), 1, Some("1"))
@@ -275,15 +275,15 @@ fn documents_of_all_eras_are_read_in_the_order_of_their_ids() {
 }
 
 #[test]
-fn an_era_of_the_usual_size_is_kept_and_found_again() {
+fn a_segment_of_the_usual_size_is_kept_and_found_again() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     let all = 0..70_000;
-    let usual = Folding::default();
+    let usual = FlushPolicy::default();
     with(folder, usual, |store| {
         write(store, 1, all.clone(), 1, Some("1"))
     });
-    assert_eq!(ask(folder, ERAS), 1);
+    assert_eq!(ask(folder, SEGMENTS), 1);
     assert_eq!(ask(folder, "SELECT length(filter) FROM eras"), 196_617);
     with(folder, usual, |store| {
         for some in [0..2_000, 64_000..70_000] {

@@ -1,8 +1,8 @@
-//! How a turn stands to reminders: whether the one that it handles is still wanted, and whether what
-//! it was told of others still holds when it is to be executed.
+//! Checks a turn against the reminders before it is executed: whether the reminder that it handles still
+//! exists, and whether what it read of other reminders is still true.
 //!
-//! Reminders belong to no document, so documents do not order the turns that change them. Their lock
-//! does: it is held from these checks until the turn has its place in the log.
+//! Reminders belong to no document, so the locks of documents do not order the turns that change reminders.
+//! The lock of the reminders does: the caller holds it from this check until the turn is in the log.
 
 use crate::engine::Shared;
 use crate::ids::Name;
@@ -11,7 +11,7 @@ use crate::reminders::{ReminderChange, Reminders};
 use crate::stimulus::{Cause, Delivery, Stimulus};
 use crate::turn::{Staged, Turn};
 
-/// The delivery, if it is of a reminder that has been replaced or cancelled since it fired.
+/// Returns the delivery if it is of a reminder that has been replaced or cancelled since it fired.
 pub(crate) fn stale_reminder<'a>(shared: &Shared, job: &'a Job) -> Option<&'a Delivery> {
     let Stimulus::Delivery(delivery) = &job.stimulus else {
         return None;
@@ -20,9 +20,9 @@ pub(crate) fn stale_reminder<'a>(shared: &Shared, job: &'a Job) -> Option<&'a De
         .then_some(delivery)
 }
 
-/// What becomes of the reminder that a turn handles, if it handles one: it goes. To be done before the
-/// turn's own changes, so that a reminder of the same id that the handler set stays; and only while the
-/// reminder is the current one.
+/// The removal of the reminder that a turn handles, if it handles one. It comes before the turn's own
+/// changes, so that a reminder which the handler set under the same id stays. It is only for a reminder
+/// that is current.
 pub(crate) fn handled_reminder(stimulus: &Stimulus) -> Option<ReminderChange> {
     let (component, id, _) = reminder_of(stimulus)?;
     Some(ReminderChange::Cancel {
@@ -31,7 +31,7 @@ pub(crate) fn handled_reminder(stimulus: &Stimulus) -> Option<ReminderChange> {
     })
 }
 
-/// The reminder of which this is the delivery: its component, id and generation.
+/// The reminder that this stimulus delivers: its component, id and generation.
 fn reminder_of(stimulus: &Stimulus) -> Option<(&Name, &Name, u64)> {
     let Stimulus::Delivery(delivery) = stimulus else {
         return None;
@@ -46,7 +46,7 @@ pub(crate) fn is_reminder(stimulus: &Stimulus) -> bool {
     reminder_of(stimulus).is_some()
 }
 
-/// Whether this is no delivery of a reminder that was replaced, cancelled or handled.
+/// False for the delivery of a reminder that was replaced, cancelled or handled; true for all else.
 pub(crate) fn is_current(reminders: &Reminders, stimulus: &Stimulus) -> bool {
     reminder_of(stimulus)
         .is_none_or(|(component, id, generation)| reminders.is_current(component, id, generation))
@@ -56,27 +56,31 @@ pub(crate) fn concerns_reminders(staged: &Staged, stimulus: &Stimulus) -> bool {
     is_reminder(stimulus) || !staged.reminders.is_empty()
 }
 
-/// How a turn stands to reminders as they are now.
-pub(crate) enum Standing {
-    /// It may be executed.
-    Good,
-    /// It handles a reminder that is no more: nobody wants it.
+/// The outcome of the check.
+pub(crate) enum ReminderCheck {
+    /// The turn may be executed.
+    Current,
+    /// The reminder that the turn handles no longer exists: the turn ends without effect.
     Stale,
-    /// It was told of a reminder what is no longer so: it must run again.
+    /// A reminder that the turn has read has changed since: the turn must run again.
     Outdated,
 }
 
-pub(crate) fn standing(reminders: &Reminders, turn: &Turn, stimulus: &Stimulus) -> Standing {
+pub(crate) fn check_reminders(
+    reminders: &Reminders,
+    turn: &Turn,
+    stimulus: &Stimulus,
+) -> ReminderCheck {
     if !is_current(reminders, stimulus) {
-        return Standing::Stale;
+        return ReminderCheck::Stale;
     }
     let seen = &turn.staged.reminders_seen;
     let same = seen
         .iter()
         .all(|(component, id, waited)| reminders.waits(component, id, turn.reminder) == *waited);
     if same {
-        Standing::Good
+        ReminderCheck::Current
     } else {
-        Standing::Outdated
+        ReminderCheck::Outdated
     }
 }

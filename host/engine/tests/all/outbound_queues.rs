@@ -1,4 +1,4 @@
-//! Requests to the outside are bounded, for each destination and in all, and none is lost by that.
+//! Outbound requests are bounded, for each destination and in all, and none is lost by that.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -23,7 +23,7 @@ fn opened(limits: Limits) -> World {
         account: "a0".into(),
         balance: 1_000,
     });
-    world.settle();
+    world.run_until_idle();
     world
 }
 
@@ -37,7 +37,7 @@ fn pay(world: &World, ids: &[&str]) {
             amount: 1,
         }));
     }
-    world.settle();
+    world.run_until_idle();
 }
 
 /// What the letters that are on their way are about.
@@ -55,7 +55,7 @@ fn is_busy(world: &World) -> bool {
         Trace::default(),
         Box::new(|_| ()),
     );
-    world.settle();
+    world.run_until_idle();
     submitted == Err(Busy)
 }
 
@@ -80,7 +80,7 @@ fn what_is_beyond_a_destinations_bound_waits_on_disk_and_goes_out_in_order() {
         ["dead4", "dead5", ""],
     ] {
         assert!(world.wire.answer(0));
-        world.settle();
+        world.run_until_idle();
         let expected: Vec<&str> = now.into_iter().filter(|id| !id.is_empty()).collect();
         assert_eq!(under_way(&world), expected);
     }
@@ -145,12 +145,12 @@ fn five_dead_destinations_leave_the_others_as_they_were() {
                 amount: 1,
             }));
             live += 1;
-            world.settle();
+            world.run_until_idle();
             let at = under_way(&world).iter().position(|about| *about == id);
             late += usize::from(at.is_none());
             assert!(at.is_none_or(|at| world.wire.answer(at)));
         }
-        world.settle();
+        world.run_until_idle();
     }
     let load = world.engine.load();
     println!(
@@ -170,7 +170,7 @@ fn five_dead_destinations_leave_the_others_as_they_were() {
     // They are there again.
     let sent = || world.wire.sent.lock().len();
     while world.wire.answer(0) {
-        world.settle();
+        world.run_until_idle();
     }
     assert_eq!(sent(), 5 * EACH + live, "each once");
     let load = world.engine.load();
@@ -187,7 +187,7 @@ fn a_store_that_cannot_be_read_for_a_moment_delays_requests_and_no_more() {
     pay(&world, &FIVE);
     world.store.unreadable.store(2, Ordering::Relaxed);
     assert!(world.wire.answer(0));
-    world.settle();
+    world.run_until_idle();
     assert_eq!(under_way(&world), ["dead2"]);
     let load = world.engine.load();
     assert_eq!(

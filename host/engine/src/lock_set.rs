@@ -1,22 +1,24 @@
-//! The documents that a job must hold before it runs again, taken in key order by queueing.
+//! The lock set of a job: the documents that it must lock before it runs again.
+//!
+//! A job locks them in key order and queues for those that another turn holds.
 
 use crate::engine::Shared;
 use crate::queue::Job;
 use crate::turn::{Touch, Turn};
 
-/// Take the documents that the job must hold, in key order. None if it now queues for one.
-pub(crate) fn take_footprint(mut job: Box<Job>) -> Option<Box<Job>> {
+/// Lock the documents of the job's lock set, in key order. None if the job now queues for one of them.
+pub(crate) fn acquire_lock_set(mut job: Box<Job>) -> Option<Box<Job>> {
     assert!(
-        job.held <= job.footprint.len(),
+        job.locks_held <= job.lock_set.len(),
         "turn {} holds {} documents of {}",
         job.turn,
-        job.held,
-        job.footprint.len()
+        job.locks_held,
+        job.lock_set.len()
     );
-    while job.held < job.footprint.len() {
-        let cell = job.footprint[job.held].clone();
-        if let Some(before) = job.held.checked_sub(1) {
-            let before = &job.footprint[before].key;
+    while job.locks_held < job.lock_set.len() {
+        let cell = job.lock_set[job.locks_held].clone();
+        if let Some(before) = job.locks_held.checked_sub(1) {
+            let before = &job.lock_set[before].key;
             assert!(
                 *before < cell.key,
                 "turn {} takes {:?} after {before:?}, which is out of order",
@@ -25,21 +27,21 @@ pub(crate) fn take_footprint(mut job: Box<Job>) -> Option<Box<Job>> {
             );
         }
         job = cell.take_for(job)?;
-        job.held += 1;
+        job.locks_held += 1;
     }
     Some(job)
 }
 
-/// Put the documents that the job holds into its turn.
-pub(crate) fn adopt_footprint(turn: &mut Turn, job: &mut Job) {
+/// Move the locks of the job into its turn.
+pub(crate) fn adopt_lock_set(turn: &mut Turn, job: &mut Job) {
     assert!(
-        job.held == job.footprint.len(),
+        job.locks_held == job.lock_set.len(),
         "turn {} begins and holds {} of the {} documents that it is to hold",
         job.turn,
-        job.held,
-        job.footprint.len()
+        job.locks_held,
+        job.lock_set.len()
     );
-    for cell in job.footprint.drain(..) {
+    for cell in job.lock_set.drain(..) {
         let sight = cell.look(job.turn, true);
         let sight = sight.unwrap_or_else(|| {
             panic!(
@@ -62,16 +64,16 @@ pub(crate) fn adopt_footprint(turn: &mut Turn, job: &mut Job) {
             cell.key.id
         );
     }
-    job.held = 0;
+    job.locks_held = 0;
 }
 
-/// Let go of what the job holds without a turn.
+/// Release the locks of a job that has no turn.
 pub(crate) fn release_all(shared: &Shared, job: &mut Job) {
-    // Also one that was just handed to it: `held` does not count that yet.
-    for cell in job.footprint.drain(..) {
+    // Also one that was just handed to it: `locks_held` does not count that yet.
+    for cell in job.lock_set.drain(..) {
         if let Some(next) = cell.release(job.turn) {
             shared.queue.push_first(next);
         }
     }
-    job.held = 0;
+    job.locks_held = 0;
 }

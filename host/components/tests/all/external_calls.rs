@@ -1,4 +1,4 @@
-//! Calls and events from outside are turns: of the component that exports the function, or of nobody.
+//! External calls and events are turns: of the component that exports the function, or of nobody.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::world::{World, asker, friend, release, rule};
-use rialto_components::outside::{Call, Called, label};
+use rialto_components::external_calls::{Call, Called, label};
 use rialto_components::runtime::Argument;
 use rialto_engine::{Asker, Failure, Trace};
 use serde_json::{Value, json};
@@ -73,11 +73,11 @@ fn is_written(world: &World) -> bool {
 #[test]
 fn a_call_gives_what_the_function_gives_and_its_turn_stays() {
     let world = world();
-    assert_eq!(echo(&world, "nothing"), Ok(Called::Gave(json!("done"))));
+    assert_eq!(echo(&world, "nothing"), Ok(Called::Returned(json!("done"))));
     assert!(!is_written(&world));
     assert_eq!(
         echo(&world, "write-then nothing"),
-        Ok(Called::Gave(json!("done")))
+        Ok(Called::Returned(json!("done")))
     );
     assert!(is_written(&world));
 }
@@ -109,7 +109,7 @@ fn a_component_is_ended_when_nobody_waits_any_more() {
     // Its own limit is two seconds.
     let took = began.elapsed();
     assert!(took < Duration::from_millis(1_500), "after {took:?}");
-    assert_eq!(echo(&world, "nothing"), Ok(Called::Gave(json!("done"))));
+    assert_eq!(echo(&world, "nothing"), Ok(Called::Returned(json!("done"))));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn what_was_taken_on_another_release_is_gone_and_what_this_one_does_not_have_is_
         );
         let call = Call { release: 0, ..call };
         let other = run(&world, component, Argument::Call(call.clone()), None);
-        assert_eq!(other, Ok(Called::Gone), "{component} {call:?}");
+        assert_eq!(other, Ok(Called::ReleaseChanged), "{component} {call:?}");
     }
     // Also what this release would take: whether it may be called was judged by another one.
     let fits = Call {
@@ -140,7 +140,7 @@ fn what_was_taken_on_another_release_is_gone_and_what_this_one_does_not_have_is_
         ..call(ECHO, vec![json!("write-then nothing")])
     };
     let gone = run(&world, "friend", Argument::Call(fits), None);
-    assert_eq!(gone, Ok(Called::Gone));
+    assert_eq!(gone, Ok(Called::ReleaseChanged));
     assert!(!is_written(&world));
 }
 
@@ -160,7 +160,7 @@ fn an_event_reaches_all_that_export_its_interface_after_its_teller_was_answered(
     let world = world();
     let event = call(HAPPENED, vec![json!("write-then nothing")]);
     let told = run(&world, "outside", Argument::Event(event), None);
-    assert_eq!(told, Ok(Called::Gave(Value::Null)));
+    assert_eq!(told, Ok(Called::Returned(Value::Null)));
     world.wait_until("the event's turn", is_written);
 
     let misfit = call(HAPPENED, vec![json!(7)]);
@@ -174,7 +174,7 @@ fn an_event_reaches_all_that_export_its_interface_after_its_teller_was_answered(
         ..call("rialto:hostile-context/nothing@0.1.0", Vec::new())
     };
     let gone = run(&world, "outside", Argument::Event(elsewhere), None);
-    assert_eq!(gone, Ok(Called::Gone));
+    assert_eq!(gone, Ok(Called::ReleaseChanged));
 }
 
 #[test]

@@ -1,9 +1,11 @@
-//! When an answer's bytes have been handed to the connection: then what waits for the answer goes on
-//! ([`rialto_engine::Answering`]).
+//! Tells the engine when an answer's bytes were written to the connection ([`rialto_engine::Answering`]).
+//! Outbound requests that must follow the answer are sent then.
 //!
-//! An answer takes along what waits for it, in its extensions; the body that the listener makes of it lets
-//! go of that when hyper has taken its last byte. What hyper has taken it writes before it flushes: so the
-//! next flush that succeeds, or the connection's end, tells that the answer is out.
+//! 1. The service puts an [`AnswerGuard`] into the answer's extensions.
+//! 2. The listener moves the guard into the answer's body ([`TrackedBody`]).
+//! 3. When hyper has taken the body's last byte, the body adds the guard to [`UnwrittenAnswers`].
+//! 4. Hyper writes all that it has taken before it flushes. The next flush of the [`TrackedStream`], or the
+//!    end of the connection, drops the guards.
 
 use std::io;
 use std::pin::Pin;
@@ -17,52 +19,52 @@ use parking_lot::Mutex;
 use rialto_engine::Answering;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What waits for an answer: an extension of the answer.
+/// Its drop tells that the answer was written. An extension of the answer.
 #[derive(Clone)]
-pub struct Awaited(
+pub struct AnswerGuard(
     #[allow(dead_code, reason = "it is let go of by dropping it")] Arc<dyn Send + Sync>,
 );
 
-impl Awaited {
-    /// This waits for the answer.
+impl AnswerGuard {
+    /// A guard that tells the engine.
     #[must_use]
     pub fn new(answering: Answering) -> Self {
         Self(Arc::new(answering))
     }
 }
 
-/// Answers of one connection that hyper has taken and that are not all written.
+/// The guards of one connection's answers that hyper has taken and not written yet.
 #[derive(Clone, Default)]
-pub(crate) struct Taken(Arc<Mutex<Vec<Awaited>>>);
+pub(crate) struct UnwrittenAnswers(Arc<Mutex<Vec<AnswerGuard>>>);
 
-impl Taken {
+impl UnwrittenAnswers {
     fn written(&self) {
         let written = std::mem::take(&mut *self.0.lock());
-        // What waits goes on here, without the lock.
+        // The drop runs the engine's code, so it is outside the lock.
         drop(written);
     }
 }
 
-/// An answer's body.
-pub(crate) struct Handed<B> {
+/// The body of an answer, with its guard.
+pub(crate) struct TrackedBody<B> {
     body: B,
-    awaited: Option<Awaited>,
-    taken: Taken,
+    guard: Option<AnswerGuard>,
+    unwritten: UnwrittenAnswers,
 }
 
-impl<B> Handed<B> {
-    /// The answer, with what waits for it in its body.
-    pub fn of(mut answer: Response<B>, taken: Taken) -> Response<Self> {
-        let awaited = answer.extensions_mut().remove();
+impl<B> TrackedBody<B> {
+    /// Move the guard from the answer's extensions into its body.
+    pub fn of(mut answer: Response<B>, unwritten: UnwrittenAnswers) -> Response<Self> {
+        let guard = answer.extensions_mut().remove();
         answer.map(|body| Self {
             body,
-            awaited,
-            taken,
+            guard,
+            unwritten,
         })
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for Handed<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for TrackedBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -82,33 +84,33 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Handed<B> {
     }
 }
 
-impl<B> Drop for Handed<B> {
+impl<B> Drop for TrackedBody<B> {
     fn drop(&mut self) {
-        let mut taken = self.taken.0.lock();
-        taken.extend(self.awaited.take());
+        let mut unwritten = self.unwritten.0.lock();
+        unwritten.extend(self.guard.take());
     }
 }
 
-/// A connection that tells when its answers are written.
-pub(crate) struct Telling<S> {
+/// A connection that drops the guards of its answers when they are written.
+pub(crate) struct TrackedStream<S> {
     stream: S,
-    taken: Taken,
+    unwritten: UnwrittenAnswers,
 }
 
-impl<S> Telling<S> {
-    /// This connection, whose answers are these.
-    pub fn new(stream: S, taken: Taken) -> Self {
-        Self { stream, taken }
+impl<S> TrackedStream<S> {
+    /// Wrap a connection, whose answers are tracked in `unwritten`.
+    pub fn new(stream: S, unwritten: UnwrittenAnswers) -> Self {
+        Self { stream, unwritten }
     }
 }
 
-impl<S> Drop for Telling<S> {
+impl<S> Drop for TrackedStream<S> {
     fn drop(&mut self) {
-        self.taken.written();
+        self.unwritten.written();
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Telling<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TrackedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -118,7 +120,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Telling<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Telling<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TrackedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -141,8 +143,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Telling<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = ready!(Pin::new(&mut self.stream).poll_flush(context));
-        // Whoever flushes has nothing left to write, or the connection is no more.
-        self.taken.written();
+        // After a flush nothing is left to write, or the connection is broken.
+        self.unwritten.written();
         Poll::Ready(flushed)
     }
 
@@ -185,15 +187,15 @@ mod tests {
     fn connection(length: usize) -> (DuplexStream, oneshot::Receiver<()>) {
         let (near, far) = tokio::io::duplex(PIPE);
         let (signal, left) = oneshot::channel();
-        let taken = Taken::default();
-        let stream = Telling::new(near, taken.clone());
-        let awaited = Mutex::new(Some(Awaited(Arc::new(Signal(Some(signal))))));
+        let unwritten = UnwrittenAnswers::default();
+        let stream = TrackedStream::new(near, unwritten.clone());
+        let guard = Mutex::new(Some(AnswerGuard(Arc::new(Signal(Some(signal))))));
         tokio::spawn(async move {
             let service = service_fn(|_: Request<hyper::body::Incoming>| {
                 let mut answer = Response::new(Full::new(Bytes::from(vec![b'x'; length])));
-                let awaited = awaited.lock().take().unwrap();
-                answer.extensions_mut().insert(awaited);
-                let answer = Handed::of(answer, taken.clone());
+                let guard = guard.lock().take().unwrap();
+                answer.extensions_mut().insert(guard);
+                let answer = TrackedBody::of(answer, unwritten.clone());
                 async move { Ok::<_, Infallible>(answer) }
             });
             let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);

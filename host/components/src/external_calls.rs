@@ -1,4 +1,4 @@
-//! Calls and events from outside, as turns: the one component that exports a function is called like any
+//! External calls and events, as turns: the one component that exports a function is called like any
 //! other calls it, and an event goes to all that export its interface. What a client may call, and what its
 //! bytes mean, is decided elsewhere; here are a function's name and its arguments in JSON.
 
@@ -32,9 +32,9 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Called {
     /// What the function gave, in the JSON of [`values`](crate::values); null for nothing, and for an event.
-    Gave(Value),
+    Returned(Value),
     /// Another release is current than the one on which the call was taken. Nothing was done: take it again.
-    Gone,
+    ReleaseChanged,
 }
 
 /// Call a component.
@@ -75,7 +75,7 @@ pub(crate) fn call(
             _ => None,
         };
         note(instance, Step::Replied { refused })?;
-        Ok(Box::new(Called::Gave(gave)) as Reply)
+        Ok(Box::new(Called::Returned(gave)) as Reply)
     });
     in_time(handled)
 }
@@ -119,11 +119,11 @@ pub(crate) fn tell(
     }
     Handled {
         turn: Some(turn),
-        outcome: Ok(Box::new(Called::Gave(Value::Null))),
+        outcome: Ok(Box::new(Called::Returned(Value::Null))),
     }
 }
 
-/// All that take an event, with the place of its function.
+/// All that take an event, with the index of its function.
 fn subscribers<'r>(
     release: &'r Release,
     interface: &str,
@@ -160,7 +160,7 @@ fn gone(release: &Release, mut turn: Turn) -> Handled {
     turn.set_release(release.number);
     Handled {
         turn: Some(turn),
-        outcome: Ok(Box::new(Called::Gone)),
+        outcome: Ok(Box::new(Called::ReleaseChanged)),
     }
 }
 

@@ -1,0 +1,26 @@
+//! The question whether a client may call, and its answer. The host decides it by the operators' tokens.
+
+use std::sync::Arc;
+
+use rialto_engine::Name;
+
+/// What a client asks to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// Call components, as only contexts call each other.
+    Call,
+    /// Read which calls there are.
+    Read,
+}
+
+/// Why a client was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Denied {
+    /// The client is not known. The text says which credential to send.
+    Unknown(String),
+    /// The client is known and lacks the role. The text says which one.
+    Lacks(String),
+}
+
+/// Decides by the value of the header `authorization`. Returns the client's name.
+pub type Authorizer = Arc<dyn Fn(Option<&str>, Permission) -> Result<Name, Denied> + Send + Sync>;

@@ -1,0 +1,289 @@
+//! Which segments may have a document: a Bloom filter for each, held so that one look tells of 64 segments.
+//!
+//! Nearly every first look of a payment is for a document that is nowhere, and ends here. A Bloom filter may
+//! err towards "perhaps there", never the other way: that costs a read, and nothing else.
+//!
+//! 64 Bloom filters make a part. It is held crosswise, with a word for each position in which every segment of
+//! the part has its bit. A document has ten positions; the segments whose bits are set in all ten words
+//! may have it, and mostly no bit is left after three or four.
+
+use std::hash::Hasher as _;
+
+use rialto_engine::CollectionId;
+use siphasher::sip::SipHasher13;
+
+/// Documents that a Bloom filter is made for, as a power of two.
+pub(crate) const SEGMENT_BITS: u32 = 16;
+/// Positions of a Bloom filter: 24 for a document, so that one fresh id in 40,000 is looked for in vain in a full
+/// segment.
+const POSITIONS: usize = 24 << SEGMENT_BITS;
+/// Positions of a document.
+const BITS_EACH: u64 = 10;
+/// Segments of a part.
+const PART: u32 = u64::BITS;
+/// The first byte of what is kept of a segment: tells the layout of what follows, and how positions are
+/// chosen.
+const LAYOUT: u8 = 1;
+
+const _: () = assert!(
+    POSITIONS.is_multiple_of(8),
+    "the bits of a segment make whole bytes"
+);
+
+/// See the module's documentation.
+pub(crate) struct BloomFilters {
+    key: u64,
+    parts: Vec<Box<[u64]>>,
+}
+
+impl BloomFilters {
+    /// Of no documents. Whoever does not know the key cannot choose ids that look alike.
+    pub fn new(key: u64) -> Self {
+        Self {
+            key,
+            parts: Vec::new(),
+        }
+    }
+
+    /// A document's full name as one number. Stores keep what is made of it, so it can never change.
+    pub fn fingerprint(&self, collection: CollectionId, id: &str) -> u64 {
+        let mut hasher = SipHasher13::new_with_keys(self.key, 0);
+        hasher.write(&collection.0.to_le_bytes());
+        hasher.write(id.as_bytes());
+        hasher.finish()
+    }
+
+    /// A collection as one number, for the segments that have documents of it.
+    pub fn fingerprint_of_collection(&self, collection: CollectionId) -> u64 {
+        self.fingerprint(collection, "")
+    }
+
+    /// A segment has this document.
+    pub fn note_document(&mut self, segment: u32, collection: CollectionId, id: &str) {
+        self.note(segment, self.fingerprint(collection, id));
+        self.note(segment, self.fingerprint_of_collection(collection));
+    }
+
+    fn note(&mut self, segment: u32, fingerprint: u64) {
+        let bit = 1 << (segment % PART);
+        let part = self.part(segment);
+        for position in positions(fingerprint) {
+            part[position] |= bit;
+        }
+    }
+
+    /// The segments that may have it, the newest first.
+    pub fn segments(&self, fingerprint: u64) -> Vec<u32> {
+        let mut found = Vec::new();
+        for (n, part) in self.parts.iter().enumerate().rev() {
+            let mut left = u64::MAX;
+            for position in positions(fingerprint) {
+                left &= part[position];
+                if left == 0 {
+                    break;
+                }
+            }
+            while left != 0 {
+                let last = left.ilog2();
+                found.push(n as u32 * PART + last);
+                left ^= 1 << last;
+            }
+        }
+        assert!(
+            found.is_sorted_by(|newer, older| newer > older),
+            "segments are found that are not in order, the newest first: {found:?}"
+        );
+        found
+    }
+
+    /// A segment's Bloom filter by itself, to be kept: the layout, a checksum, and the bits; position 0 is the
+    /// lowest bit of their first byte.
+    pub fn image(&self, segment: u32) -> Vec<u8> {
+        let offset = segment % PART;
+        let bits: Vec<u8> = match self.parts.get((segment / PART) as usize) {
+            Some(part) => part
+                .chunks_exact(8)
+                .map(|words| byte_of(words, offset))
+                .collect(),
+            None => vec![0; POSITIONS / 8],
+        };
+        assert!(
+            bits.len() == POSITIONS / 8,
+            "segment {segment} has {} bytes of bits, and each has {}",
+            bits.len(),
+            POSITIONS / 8
+        );
+        let mut image = vec![LAYOUT];
+        image.extend(self.checksum(segment, &bits).to_le_bytes());
+        image.extend(bits);
+        image
+    }
+
+    /// Put in what `image` gave for this segment. Answers whether it is that, with the same key; if not,
+    /// nothing has changed.
+    #[must_use]
+    pub fn put(&mut self, segment: u32, image: &[u8]) -> bool {
+        let Some((&[LAYOUT], rest)) = image.split_first_chunk() else {
+            return false;
+        };
+        let Some((checksum, bits)) = rest.split_first_chunk() else {
+            return false;
+        };
+        if bits.len() != POSITIONS / 8
+            || u64::from_le_bytes(*checksum) != self.checksum(segment, bits)
+        {
+            return false;
+        }
+        let offset = segment % PART;
+        let words = self.part(segment).chunks_exact_mut(8);
+        for (words, byte) in words.zip(bits) {
+            for (n, word) in words.iter_mut().enumerate() {
+                *word |= u64::from(byte >> n & 1) << offset;
+            }
+        }
+        true
+    }
+
+    fn checksum(&self, segment: u32, bits: &[u8]) -> u64 {
+        let mut hasher = SipHasher13::new_with_keys(self.key, u64::from(segment) + 1);
+        hasher.write(bits);
+        hasher.finish()
+    }
+
+    fn part(&mut self, segment: u32) -> &mut [u64] {
+        let part = (segment / PART) as usize;
+        while self.parts.len() <= part {
+            self.parts.push(vec![0; POSITIONS].into());
+        }
+        &mut self.parts[part]
+    }
+}
+
+/// One segment's bits of eight words.
+fn byte_of(words: &[u64], offset: u32) -> u8 {
+    let bits = words.iter().enumerate();
+    bits.fold(0, |byte, (n, word)| {
+        byte | ((word >> offset & 1) as u8) << n
+    })
+}
+
+/// Where a document has its bits.
+fn positions(fingerprint: u64) -> impl Iterator<Item = usize> {
+    let step = fingerprint
+        .rotate_left(32)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        | 1;
+    (0..BITS_EACH).map(move |n| {
+        let at = fingerprint.wrapping_add(step.wrapping_mul(n));
+        // Less than POSITIONS, for the factor is less than one.
+        ((u128::from(at) * POSITIONS as u128) >> 64) as usize
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: u64 = 1 << SEGMENT_BITS;
+
+    fn of(bloom_filters: &BloomFilters, n: u64) -> u64 {
+        bloom_filters.fingerprint(CollectionId(7), &n.to_string())
+    }
+
+    #[test]
+    fn what_stores_have_kept_is_still_what_they_ask_for() {
+        let bloom_filters = BloomFilters::new(0);
+        let of = |collection, id| bloom_filters.fingerprint(CollectionId(collection), id);
+        assert_eq!(of(0, ""), 0xcc22_47b7_9ac4_8af0);
+        let id = "b51ec534-ee48-4575-b6a9-ead2955b8069";
+        assert_eq!(of(1, id), 0x4bcc_07d3_7452_523b);
+        assert_eq!(of(u32::MAX, "Ö 1"), 0x57e3_1930_f03d_51ed);
+        let all: Vec<usize> = positions(of(1, id)).collect();
+        let expected = [
+            465_696, 28_248, 1_163_663, 726_215, 288_766, 1_424_182, 986_733, 549_285, 111_836,
+            1_247_252,
+        ];
+        assert_eq!(all, expected);
+        let mut one = BloomFilters::new(0);
+        one.note(3, of(1, id));
+        let image = one.image(3);
+        assert_eq!(image.len(), 1 + 8 + 196_608);
+        for position in expected {
+            assert_ne!(image[9 + position / 8] & 1 << (position % 8), 0);
+        }
+    }
+
+    #[test]
+    fn a_full_segment_is_found_for_all_it_has_and_for_little_else() {
+        for segment in [0, 63, 64, 200] {
+            let mut bloom_filters = BloomFilters::new(3);
+            for n in 0..FULL {
+                bloom_filters.note(segment, of(&bloom_filters, n));
+            }
+            assert!((0..FULL).all(|n| bloom_filters.segments(of(&bloom_filters, n)) == [segment]));
+            let fresh = FULL..FULL + 1_000_000;
+            let wrong =
+                fresh.filter(|n| !bloom_filters.segments(of(&bloom_filters, *n)).is_empty());
+            assert!(wrong.count() < 100);
+        }
+    }
+
+    #[test]
+    fn the_newest_segment_comes_first() {
+        let mut bloom_filters = BloomFilters::new(3);
+        let one = of(&bloom_filters, 1);
+        for segment in [5, 64, 9, 130] {
+            bloom_filters.note(segment, one);
+        }
+        assert_eq!(bloom_filters.segments(one), [130, 64, 9, 5]);
+    }
+
+    #[test]
+    fn what_was_kept_of_a_segment_is_put_back_beside_others() {
+        let mut bloom_filters = BloomFilters::new(3);
+        let (one, two) = (of(&bloom_filters, 1), of(&bloom_filters, 2));
+        bloom_filters.note(66, one);
+        let image = bloom_filters.image(66);
+        let mut other = BloomFilters::new(3);
+        other.note(67, two);
+        assert!(other.put(66, &image));
+        assert!(
+            other.put(640, &bloom_filters.image(640)),
+            "of a segment without documents"
+        );
+        assert_eq!(
+            (other.segments(one), other.segments(two)),
+            (vec![66], vec![67])
+        );
+    }
+
+    #[test]
+    fn what_was_not_kept_of_the_segment_by_the_same_store_is_not_taken() {
+        let mut bloom_filters = BloomFilters::new(3);
+        let one = of(&bloom_filters, 1);
+        bloom_filters.note(66, one);
+        let image = bloom_filters.image(66);
+        let mut other = BloomFilters::new(3);
+        let last = image.len() - 1;
+        for changed in [0, 1, 9, last] {
+            let mut image = image.clone();
+            image[changed] ^= 1;
+            assert!(!other.put(66, &image), "byte {changed}");
+        }
+        assert!(!other.put(66, &image[..last]));
+        assert!(!other.put(67, &image), "another segment's");
+        assert!(!BloomFilters::new(4).put(66, &image), "another store's");
+        assert!(other.segments(one).is_empty());
+    }
+
+    #[test]
+    fn segments_are_found_by_what_collections_they_have() {
+        let mut bloom_filters = BloomFilters::new(3);
+        bloom_filters.note_document(5, CollectionId(7), "a");
+        bloom_filters.note_document(64, CollectionId(8), "a");
+        bloom_filters.note_document(70, CollectionId(7), "b");
+        let with =
+            |n| bloom_filters.segments(bloom_filters.fingerprint_of_collection(CollectionId(n)));
+        assert_eq!((with(7), with(8), with(9)), (vec![70, 5], vec![64], vec![]));
+    }
+}

@@ -1,0 +1,383 @@
+//! The row ids of documents, and the segments that they make.
+//!
+//! A document gets the next row id, from 1 on, when it is first written. A *segment* is 65,536 row ids in a
+//! row; `row_id >> 16` is its number. The index over ids begins with the segment. Ids are random: in one
+//! index over all documents, each new document would change a page of its own. With segments a payment
+//! costs the same however many documents there are. Bloom filters in memory say which segments may have a
+//! document.
+//!
+//! A full segment gets no new document, because its Bloom filter is stored and would not know the document.
+//! A reader never misses a document because of the order of the steps:
+//! - A reader looks in the memtable, then in the Bloom filters, then in the table.
+//! - A flush adds to the Bloom filter, then commits to the table, then removes from the memtable.
+//!
+//! The tables' names are older: the column of row ids is `place`, and a segment is an `era`.
+
+use parking_lot::{Mutex, RwLock};
+use rialto_engine::CollectionId;
+use rialto_engine::store::{StoreError, StoredDocument};
+use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool};
+
+use crate::bloom_filters::{BloomFilters, SEGMENT_BITS};
+use crate::journal::Document;
+use crate::rows::{self, signed, unsigned};
+use crate::slices::{Bound, STATEMENT_ROWS, Slices};
+use crate::{Inner, failed, unreadable};
+
+const _: () = assert!(
+    SEGMENT_BITS == 16,
+    "statements and the layout of the tables contain `place >> 16`"
+);
+
+/// How many documents are added to the Bloom filters under one lock: a fraction of a millisecond.
+const NOTED_AT_ONCE: usize = 128;
+
+/// The next row id, and the last segment.
+struct Next {
+    /// The row id that the next new document gets.
+    row_id: u64,
+    /// How many segments have a stored Bloom filter.
+    kept: u32,
+}
+
+/// What [`load`] has read from the tables.
+pub(crate) struct LoadedRowIds {
+    bloom_filters: BloomFilters,
+    next: Next,
+}
+
+/// The row ids and Bloom filters of a store.
+pub(crate) struct RowIds {
+    /// None until the store was recovered.
+    bloom_filters: RwLock<Option<BloomFilters>>,
+    next: Mutex<Next>,
+    /// How many new documents a segment takes.
+    segment_documents: u64,
+}
+
+/// A document that is to be written or removed, with its row id. None for one that is to be removed and is
+/// not in the tables.
+pub(crate) type WithRowId<'d> = (&'d Document, Option<u64>);
+
+fn segment_of(row_id: u64) -> Result<u32, StoreError> {
+    u32::try_from(row_id >> SEGMENT_BITS).map_err(|e| unreadable("the row id of a document", e))
+}
+
+fn not_recovered() -> StoreError {
+    StoreError::Failed("the store has not been recovered yet".into())
+}
+
+impl RowIds {
+    pub fn new(segment_documents: u32) -> Self {
+        Self {
+            bloom_filters: RwLock::new(None),
+            next: Mutex::new(Next { row_id: 0, kept: 0 }),
+            segment_documents: u64::from(segment_documents).clamp(1, 1 << SEGMENT_BITS),
+        }
+    }
+
+    /// Allow lookups from now on. The entries of the journal must be in the memtable before.
+    pub fn begin(&self, loaded: LoadedRowIds) {
+        *self.next.lock() = loaded.next;
+        *self.bloom_filters.write() = Some(loaded.bloom_filters);
+    }
+
+    /// The segments that may have a document, the newest first.
+    fn segments(&self, collection: CollectionId, id: &str) -> Result<Vec<u32>, StoreError> {
+        let bloom_filters = self.bloom_filters.read();
+        let bloom_filters = bloom_filters.as_ref().ok_or_else(not_recovered)?;
+        Ok(bloom_filters.segments(bloom_filters.fingerprint(collection, id)))
+    }
+
+    /// The segments that may have documents of a collection, the newest first.
+    pub fn segments_with(&self, collection: CollectionId) -> Result<Vec<u32>, StoreError> {
+        let bloom_filters = self.bloom_filters.read();
+        let bloom_filters = bloom_filters.as_ref().ok_or_else(not_recovered)?;
+        Ok(bloom_filters.segments(bloom_filters.fingerprint_of_collection(collection)))
+    }
+
+    /// How many segments are full and have a stored Bloom filter.
+    pub fn kept_segments(&self) -> u32 {
+        self.next.lock().kept
+    }
+
+    /// The segment of the newest documents.
+    pub fn open_segment(&self) -> Result<u32, StoreError> {
+        segment_of(self.next.lock().row_id)
+    }
+
+    /// End the segment of the newest documents before it is full. Call it while no flush runs, and store its
+    /// Bloom filter at once.
+    pub fn end_segment(&self) {
+        let mut next = self.next.lock();
+        next.row_id = ((next.row_id >> SEGMENT_BITS) + 1) << SEGMENT_BITS;
+    }
+
+    /// Find the row ids of documents that are in the tables, and give row ids to new ones.
+    async fn assign_row_ids<'d>(
+        &self,
+        readers: &SqlitePool,
+        documents: &[&'d Document],
+    ) -> Result<Vec<WithRowId<'d>>, StoreError> {
+        let mut asked = Vec::new();
+        for (n, document) in documents.iter().enumerate() {
+            let (collection, id) = document.key();
+            let segments = self.segments(collection, &id)?;
+            asked.extend(segments.into_iter().map(|segment| (n, segment)));
+        }
+        let mut numbered: Vec<WithRowId<'d>> = documents.iter().map(|d| (*d, None)).collect();
+        let mut reader = readers.acquire().await.map_err(failed)?;
+        for (n, row_id) in find_all(&mut reader, documents, &asked).await? {
+            if let Some(other) = numbered[n].1.replace(row_id) {
+                let both = format!("it is in row {other} and in row {row_id}");
+                return Err(unreadable("a document", both));
+            }
+        }
+        let free = last_row_id(&mut reader).await? + 1;
+        {
+            // A flush that failed may have left row ids unused.
+            let mut next = self.next.lock();
+            next.row_id = free.max(u64::from(next.kept) << SEGMENT_BITS);
+        }
+        // Readers get the lock between two chunks.
+        for some in numbered.chunks_mut(NOTED_AT_ONCE) {
+            self.give_row_ids(some)?;
+        }
+        Ok(numbered)
+    }
+
+    fn give_row_ids(&self, documents: &mut [WithRowId<'_>]) -> Result<(), StoreError> {
+        let mut next = self.next.lock();
+        let mut bloom_filters = self.bloom_filters.write();
+        let bloom_filters = bloom_filters.as_mut().ok_or_else(not_recovered)?;
+        for (document, row_id) in documents {
+            if row_id.is_none() && document.body.is_some() {
+                let given = next.give(self.segment_documents);
+                let (collection, id) = document.key();
+                bloom_filters.note_document(segment_of(given)?, collection, &id);
+                *row_id = Some(given);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Next {
+    fn give(&mut self, segment_documents: u64) -> u64 {
+        if self.row_id % (1 << SEGMENT_BITS) >= segment_documents {
+            self.row_id = ((self.row_id >> SEGMENT_BITS) + 1) << SEGMENT_BITS;
+        }
+        assert!(
+            self.row_id >> SEGMENT_BITS >= u64::from(self.kept),
+            "a new document gets row id {}, and the Bloom filters of the {} segments before {} are kept",
+            self.row_id,
+            self.kept,
+            u64::from(self.kept) << SEGMENT_BITS
+        );
+        assert!(
+            self.row_id % (1 << SEGMENT_BITS) < segment_documents,
+            "a new document gets row id {}, and a segment takes {segment_documents} documents",
+            self.row_id
+        );
+        self.row_id += 1;
+        self.row_id - 1
+    }
+}
+
+impl Inner {
+    /// A document in the tables.
+    pub fn find(
+        &self,
+        collection: CollectionId,
+        id: &str,
+    ) -> Result<Option<StoredDocument>, StoreError> {
+        for segment in self.row_ids.segments(collection, id)? {
+            let row = self.runtime.block_on(
+                sqlx::query(
+                    "SELECT id, version, body FROM documents INDEXED BY documents_by_era
+                     WHERE place >> 16 = ? AND collection = ? AND id = ?",
+                )
+                .bind(segment)
+                .bind(collection.0)
+                .bind(id)
+                .fetch_optional(&self.readers),
+            );
+            if let Some(row) = row.map_err(failed)? {
+                return rows::document(&row).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// See [`RowIds::assign_row_ids`].
+    pub fn assign_row_ids<'d>(
+        &self,
+        documents: &[&'d Document],
+    ) -> Result<Vec<WithRowId<'d>>, StoreError> {
+        let assigning = self.row_ids.assign_row_ids(&self.readers, documents);
+        self.runtime.block_on(assigning)
+    }
+
+    /// Store the Bloom filters of segments that have become full.
+    pub fn keep_full_segments(&self, slices: &mut Slices<'_>) -> Result<(), StoreError> {
+        let (kept, open) = {
+            let next = self.row_ids.next.lock();
+            (next.kept, segment_of(next.row_id)?)
+        };
+        assert!(
+            kept <= open,
+            "the Bloom filters of {kept} segments are kept, and segment {open} takes new documents"
+        );
+        for segment in kept..open {
+            let image = {
+                let bloom_filters = self.row_ids.bloom_filters.read();
+                bloom_filters
+                    .as_ref()
+                    .ok_or_else(not_recovered)?
+                    .image(segment)
+            };
+            let mut row = Bound::default();
+            row.add(segment)?;
+            row.add(image)?;
+            slices.statement(KEEP, row, 1)?;
+            slices.finish()?;
+            self.row_ids.next.lock().kept = segment + 1;
+        }
+        Ok(())
+    }
+}
+
+const KEEP: &str = "INSERT OR REPLACE INTO eras (era, filter) VALUES (?, ?)";
+
+/// Read the Bloom filters of full segments from the tables. Make those that are missing or damaged, and the
+/// open segment's, from the ids of the documents.
+pub(crate) async fn load(connection: &mut SqliteConnection) -> Result<LoadedRowIds, StoreError> {
+    let key: i64 = sqlx::query_scalar("SELECT value FROM meta WHERE key = 'filter_key'")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let kept: i64 = sqlx::query_scalar("SELECT coalesce(max(era) + 1, 0) FROM eras")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let row_id = last_row_id(connection).await? + 1;
+    let row_id = row_id.max(unsigned(kept)? << SEGMENT_BITS);
+    let open = segment_of(row_id)?;
+    let mut bloom_filters = BloomFilters::new(key.cast_unsigned());
+    for segment in 0..open {
+        match image(connection, segment).await? {
+            Some(image) if bloom_filters.put(segment, &image) => continue,
+            Some(_) => tracing::warn!(
+                segment,
+                "what the store has kept of a segment cannot be used; its documents are read instead"
+            ),
+            None => tracing::info!(
+                segment,
+                before = open,
+                "the documents of a segment are read"
+            ),
+        }
+        load_segment(connection, &mut bloom_filters, segment).await?;
+        sqlx::query(KEEP)
+            .bind(segment)
+            .bind(bloom_filters.image(segment))
+            .execute(&mut *connection)
+            .await
+            .map_err(failed)?;
+    }
+    load_segment(connection, &mut bloom_filters, open).await?;
+    let next = Next { row_id, kept: open };
+    Ok(LoadedRowIds {
+        bloom_filters,
+        next,
+    })
+}
+
+async fn last_row_id(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+    let last: i64 = sqlx::query_scalar("SELECT coalesce(max(place), 0) FROM documents")
+        .fetch_one(connection)
+        .await
+        .map_err(failed)?;
+    unsigned(last)
+}
+
+/// All segments, the newest first, for readers without Bloom filters.
+pub(crate) async fn all_segments(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<u32>, StoreError> {
+    let last = segment_of(last_row_id(connection).await?)?;
+    Ok((0..=last).rev().collect())
+}
+
+/// The stored Bloom filter of a segment, if there is one.
+async fn image(
+    connection: &mut SqliteConnection,
+    segment: u32,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    sqlx::query_scalar("SELECT filter FROM eras WHERE era = ?")
+        .bind(segment)
+        .fetch_optional(connection)
+        .await
+        .map_err(failed)
+}
+
+/// Add all documents of a segment to its Bloom filter.
+async fn load_segment(
+    connection: &mut SqliteConnection,
+    bloom_filters: &mut BloomFilters,
+    segment: u32,
+) -> Result<(), StoreError> {
+    let names: Vec<(u32, String)> = sqlx::query_as(
+        "SELECT collection, id FROM documents INDEXED BY documents_by_era WHERE place >> 16 = ?",
+    )
+    .bind(segment)
+    .fetch_all(connection)
+    .await
+    .map_err(failed)?;
+    for (collection, id) in names {
+        bloom_filters.note_document(segment, CollectionId(collection), &id);
+    }
+    Ok(())
+}
+
+/// Look for documents in the given segments. Returns the row ids of those that were found.
+async fn find_all(
+    connection: &mut SqliteConnection,
+    documents: &[&Document],
+    asked: &[(usize, u32)],
+) -> Result<Vec<(usize, u64)>, StoreError> {
+    let mut found = Vec::new();
+    let mut rest = asked;
+    for length in STATEMENT_ROWS {
+        let values = vec!["(?,?,?,?)"; length].join(",");
+        let text = format!(
+            "SELECT w.column1, d.place
+             FROM (VALUES {values}) w CROSS JOIN documents d INDEXED BY documents_by_era
+             WHERE d.place >> 16 = w.column2 AND d.collection = w.column3 AND d.id = w.column4"
+        );
+        while rest.len() >= length {
+            let (chunk, others) = rest.split_at(length);
+            // Made of this crate's own constants only.
+            let mut query = sqlx::query_as::<Sqlite, (i64, i64)>(AssertSqlSafe(text.clone()));
+            for (n, segment) in chunk {
+                let (collection, id) = documents[*n].key();
+                query = query
+                    .bind(signed(*n as u64)?)
+                    .bind(segment)
+                    .bind(collection.0)
+                    .bind(id.to_string());
+            }
+            for (n, row_id) in query.fetch_all(&mut *connection).await.map_err(failed)? {
+                found.push((usize::try_from(n).unwrap_or(usize::MAX), unsigned(row_id)?));
+            }
+            rest = others;
+        }
+    }
+    assert!(
+        rest.is_empty(),
+        "of {} looks for documents {} are left out",
+        asked.len(),
+        rest.len()
+    );
+    Ok(found)
+}
