@@ -2,6 +2,7 @@
 //! every HTTP message, every turn with the component that ran it, the ledger before and after, and what to
 //! try next.
 
+mod diagram;
 mod kept;
 mod ledger;
 mod next;
@@ -47,6 +48,9 @@ struct Arguments {
     /// Print one JSON object a line; the last has the transfer's state.
     #[arg(long)]
     json: bool,
+    /// Print the payment as a Mermaid sequence diagram.
+    #[arg(long, conflicts_with_all = ["json", "keep"])]
+    mermaid: bool,
     /// The folder of the store; the default is a temporary one.
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
@@ -74,7 +78,9 @@ fn main() -> anyhow::Result<ExitCode> {
 fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     if let Some(file) = &arguments.again {
         let told = Told::read(file)?;
-        if arguments.json {
+        if arguments.mermaid {
+            out::text(diagram::of(&told))?;
+        } else if arguments.json {
             told.print_json(None)?;
         } else {
             told.print(arguments.columns())?;
@@ -139,7 +145,9 @@ fn tell(
         outcome,
     };
     let kept = arguments.keep.then(|| Kept::of(host, &scene, state));
-    if arguments.json {
+    if arguments.mermaid {
+        out::text(diagram::of(&told))?;
+    } else if arguments.json {
         told.print_json(kept.as_ref())?;
     } else {
         told.print(arguments.columns())?;

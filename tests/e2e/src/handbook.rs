@@ -8,7 +8,7 @@
 //! | `sh not run: WHY` | nothing; the reason is for the reader |
 //! | `toml rialto.toml`, `toml scheme.toml` | puts it into that document of the demonstration, and checks the scheme |
 //! | `json` | reads it |
-//! | `text`, `wit` | nothing: it is shown |
+//! | `mermaid`, `text`, `wit` | nothing: it is shown |
 
 use std::path::{Path, PathBuf};
 
@@ -109,7 +109,7 @@ fn used(info: &str) -> anyhow::Result<Use> {
         ["sh", "background"] => Use::Background,
         ["toml", document @ ("rialto.toml" | "scheme.toml")] => Use::Toml((*document).to_owned()),
         ["json"] => Use::Json,
-        ["text" | "wit"] => Use::Shown,
+        ["mermaid" | "text" | "wit"] => Use::Shown,
         _ => bail!("```{info} does not say what the block is for: see tests/e2e/src/handbook.rs"),
     })
 }

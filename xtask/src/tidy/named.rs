@@ -6,7 +6,12 @@ use super::Finding;
 use super::files::TextFile;
 
 /// The documents that say by which test a defence or an invariant is shown.
-const DOCUMENTS: [&str; 3] = ["ARCHITECTURE.md", "README.md", "docs/security.md"];
+const DOCUMENTS: [&str; 4] = [
+    "ARCHITECTURE.md",
+    "README.md",
+    "docs/development.md",
+    "docs/security.md",
+];
 /// Underscores of a name that is a test's: a sentence of at least five words.
 const UNDERSCORES_MIN: usize = 4;
 /// What a document writes in the place of a long name's end.

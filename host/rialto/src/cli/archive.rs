@@ -1,5 +1,5 @@
-//! `rialto archive`: what was taken out of a store, and whether the files are whole. It reads files, so
-//! the host may run or not.
+//! `rialto archive`: lists, shows and verifies the archives of a store. It reads files, with or without a running
+//! host.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,9 @@ use crate::ops::ShownArchive;
 use crate::out;
 use crate::words;
 
-/// What was taken out of a store, and whether the files are whole.
+/// List, show or verify the archives of a store.
 ///
-/// An archive is lines of JSON in gzip: `zcat` shows it. The store has the SHA-256 of each.
+/// An archive is lines of JSON in gzip: `zcat` shows it. The store keeps the SHA-256 of each archive.
 #[derive(Debug, clap::Args)]
 pub(super) struct Archive {
     #[command(subcommand)]
@@ -30,7 +30,7 @@ pub(super) struct Archive {
         default_value = "."
     )]
     at: PathBuf,
-    /// The folder of its store, where that is not the one that rialto.toml names.
+    /// The folder of the store. Without it, the folder that rialto.toml names.
     #[arg(long, global = true, value_name = "DIR", env = "RIALTO_STATE")]
     state: Option<PathBuf>,
 }
@@ -39,22 +39,22 @@ pub(super) struct Archive {
 enum Verb {
     /// List the archives of a store, the oldest of each class first
     List {
-        /// Print one JSON object an archive.
+        /// Print one JSON object per archive.
         #[arg(long)]
         json: bool,
     },
-    /// Print what archives have about a subject, such as transfer:7c23e80c-…: a line of JSON an item, the oldest
-    /// archive's first
+    /// Print the archived items about a subject, such as transfer:7c23e80c-…, as one JSON object per line, the oldest
+    /// archive first
     Show {
         /// The subject.
         subject: String,
     },
-    /// Read archives from beginning to end and compare; the exit code is 1 if one is not whole
+    /// Read whole archives and compare their digests. The exit code is 1 if one is damaged
     Verify {
-        /// Files, each compared with what it says itself; without any, all archives of the store, each
-        /// also with the digest that the store has.
+        /// The files to verify, each against its own checksums. Without any: all archives of the store, each also
+        /// against the store's digest.
         files: Vec<PathBuf>,
-        /// Print one JSON object an archive.
+        /// Print one JSON object per archive.
         #[arg(long)]
         json: bool,
     },
@@ -74,7 +74,7 @@ impl Archive {
                     }
                 }
                 if archives.is_empty() && !json {
-                    out::note("there are no archives: `keep` in rialto.toml says what is archived");
+                    out::note("there are no archives: `keep` in rialto.toml sets what is archived");
                 }
                 Ok(0)
             }
@@ -97,7 +97,7 @@ impl Archive {
         }
     }
 
-    /// The archives of the store, and the folder where their files should be.
+    /// The archives of the store, and the folder of their files.
     fn archives(&self) -> anyhow::Result<(Vec<Named>, PathBuf)> {
         let (store, folder) = folders_of(&self.at, self.state.as_deref())?;
         let mut snapshot = Snapshot::open(&store)?;
@@ -106,14 +106,14 @@ impl Archive {
     }
 }
 
-/// Print the items about a subject.
+/// Prints the items about a subject.
 fn show(archives: &[Named], folder: &Path, subject: &str) -> anyhow::Result<u8> {
     let mut is_found = false;
     for archive in archives {
         let path = folder.join(&archive.file);
         if !path.is_file() {
             out::note(format_args!(
-                "{} is not there: it may have items",
+                "{} is missing: it may have items",
                 archive.file
             ));
             continue;
@@ -124,23 +124,23 @@ fn show(archives: &[Named], folder: &Path, subject: &str) -> anyhow::Result<u8> 
         }
     }
     if !is_found {
-        out::note(format_args!("no archive has anything about {subject}"));
+        out::note(format_args!("no archive has an item about {subject}"));
     }
     Ok(u8::from(!is_found))
 }
 
-/// A file, and what is wrong with it.
+/// A file, and its problem if it has one.
 struct Checked {
     file: PathBuf,
     found: Result<Verified, String>,
 }
 
-/// Read a file and compare it with what the store says of it.
+/// Reads a file and compares it with the store's record of it.
 fn checked(file: &Path, named: Option<&Named>) -> Checked {
     let found = verify(file).map_err(|error| format!("{:#}", anyhow::Error::from(error)));
     let found = found.and_then(|verified| match named {
         Some(named) if !named.is(&verified) => Err(format!(
-            "its SHA-256 is {}, the store says {}",
+            "its SHA-256 is {}, the store has {}",
             verified.written.sha256, named.sha256
         )),
         _ => Ok(verified),

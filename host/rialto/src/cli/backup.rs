@@ -1,5 +1,5 @@
-//! `rialto backup` and `rialto restore`: a store's copy, and a store from a copy. Both work on files, so
-//! the host may run or not; the user must be the one as whom it runs.
+//! `rialto backup` copies a store, `rialto restore` makes a store from a copy. Both work on files, with or without a
+//! running host. They must run as the host's user.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -14,23 +14,22 @@ use crate::out;
 
 /// Take a checked copy of a store, beside a running host or without one.
 ///
-/// The copy is one commit: all that was acknowledged when it began. It is a store of its own that
-/// `rialto ledger --state DIR` reads where it is.
+/// The copy has all that was acknowledged when it began. It is a store that `rialto ledger --state DIR` can read.
 #[derive(Debug, clap::Args)]
 pub(super) struct Backup {
-    /// The folder for the copy: empty, or not there.
+    /// The folder for the copy: new or empty.
     to: PathBuf,
-    /// Leave archives out. They never change: one copy of each, elsewhere, is enough.
+    /// Leave archives out. Archives never change, so one copy of each elsewhere is enough.
     #[arg(long)]
     without_archives: bool,
     #[command(flatten)]
     of: Of,
 }
 
-/// Make a store from a backup, in the empty folder of a store.
+/// Make a store from a backup, in a new or empty folder.
 ///
-/// The digest of the backup is verified, and the store is marked as a restored one. What was
-/// acknowledged after the backup is not in it: docs/operators.md says what to do before FSPs come in.
+/// Verifies the backup's digest, and marks the store as restored. Work that was acknowledged after the backup is not
+/// in it: docs/operators.md says what to do before FSPs may connect.
 #[derive(Debug, clap::Args)]
 pub(super) struct Restore {
     /// The backup's folder.
@@ -45,7 +44,7 @@ struct Of {
     /// The scheme's folder.
     #[arg(long, value_name = "DIR", env = "RIALTO_SCHEME", default_value = ".")]
     at: PathBuf,
-    /// The folder of its store, where that is not the one that rialto.toml names.
+    /// The folder of the store. Without it, the folder that rialto.toml names.
     #[arg(long, value_name = "DIR", env = "RIALTO_STATE")]
     state: Option<PathBuf>,
     /// Print one JSON object.
@@ -59,7 +58,7 @@ impl Of {
         folders_of(&self.at, self.state.as_deref())
     }
 
-    /// Tell what was done: the manifest, and where.
+    /// Prints the manifest of the copy, and where it is.
     fn tell(&self, manifest: &Manifest, folder: &Path, verb: &str) -> anyhow::Result<u8> {
         if self.json {
             out::json(&json!({ "folder": folder, "manifest": manifest }))?;
@@ -70,9 +69,7 @@ impl Of {
         let elsewhere = &manifest.archives_elsewhere;
         if !elsewhere.is_empty() {
             let names = elsewhere.join(", ");
-            out::note(format_args!(
-                "these archives are not in the backup: {names}"
-            ));
+            out::note(format_args!("the backup lacks these archives: {names}"));
         }
         let archives = match manifest.archives.len() {
             0 => String::new(),
@@ -109,14 +106,14 @@ impl Restore {
         progress.done();
         if !self.of.json {
             out::note(
-                "what was acknowledged after that is not in it; before others are let in, do what docs/operators.md says under \"Backup and restore\"",
+                "work that was acknowledged after that is not in it: before FSPs connect, follow \"Backup and restore\" in docs/operators.md",
             );
         }
         self.of.tell(&manifest, &store, "restored to")
     }
 }
 
-/// A bar at a terminal, nothing elsewhere.
+/// A progress bar at a terminal; nothing elsewhere.
 struct Progress(ProgressBar);
 
 impl Progress {

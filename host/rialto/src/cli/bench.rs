@@ -33,7 +33,7 @@ pub(super) struct Bench {
     /// Payments in flight, closed loop.
     #[arg(long, default_value_t = 64)]
     concurrency: usize,
-    /// Payments begun per second, whatever the host does (open loop), instead.
+    /// Payments begun per second, however fast the host is (open loop). Replaces --concurrency.
     #[arg(long, value_name = "PER_SECOND")]
     rate: Option<u32>,
     /// Seconds to measure.
@@ -42,32 +42,32 @@ pub(super) struct Bench {
     /// Seconds to run before measuring.
     #[arg(long, default_value_t = 5)]
     warm_up: u64,
-    /// Parties that are paid, in turn.
+    /// The number of parties that are paid, in turn.
     #[arg(long, default_value_t = 64)]
     payees: usize,
-    /// Have all messages signed, and verified by the host. It is measured without signatures first.
+    /// Sign all messages, and have the host verify them. Measures without signatures first.
     #[arg(long)]
     jws: bool,
-    /// Measure four times, with payments to a third FSP beside: one that is well, one that never
+    /// Measure four times, with payments to a third FSP at the same time: one that answers, one that never
     /// answers, one that answers after 30 seconds, one that resets connections.
     #[arg(long, conflicts_with_all = ["jws", "state"])]
     neighbour: bool,
     /// Measure prepares of transfers instead of whole payments: first all by one payer, then by this
-    /// many in turn. They are participants of the benchmark's copy of the scheme, in which no rule
-    /// requires a quote.
+    /// many in turn. The payers are in the benchmark's copy of the scheme, where no rule requires a
+    /// quote.
     #[arg(long, value_name = "N", conflicts_with_all = ["jws", "neighbour", "state", "payees"])]
     payers: Option<usize>,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
-    /// The folder of the store; the default is a temporary one.
+    /// The folder of the store. Without it, a temporary one.
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     #[command(flatten)]
     accounting: account::Options,
 }
 
-/// Figures without signatures that are shown beside those with them.
+/// The figures without signatures that are shown beside the signed ones.
 const BESIDE: [&str; 4] = [
     "payments_per_second",
     "p50_ms",
@@ -78,7 +78,7 @@ const BESIDE: [&str; 4] = [
 /// Participants that pay and are paid: the first ones of the scheme.
 const PAYING: usize = 2;
 
-/// What a measurement has beside the plain one.
+/// What a measurement adds to the plain one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Beside {
     /// All messages are signed.
@@ -148,7 +148,7 @@ impl Bench {
         Ok(u8::from(figures["payments"] == 0))
     }
 
-    /// Measure with a neighbour that is well, and then ill in several ways.
+    /// Measures with a neighbour that works, and then one that fails in several ways.
     fn beside_neighbours(
         &self,
         given: &Manifest,
@@ -189,7 +189,7 @@ impl Bench {
         Ok(0)
     }
 
-    /// Measure prepares by one payer, and then by so many.
+    /// Measures prepares by one payer, and then by many.
     fn one_and_many(
         &self,
         given: &Manifest,
@@ -233,7 +233,7 @@ impl Bench {
         }
     }
 
-    /// Measure a copy of the scheme in a place of its own. None when the copy cannot be loaded.
+    /// Measures a copy of the scheme in a folder of its own. None if the copy cannot be loaded.
     fn at(
         &self,
         given: &Manifest,
@@ -348,7 +348,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Have the payees' FSP say that it has all parties that its settings give it.
+    /// Has the payees' FSP announce all parties of its settings.
     fn associate(&self, runtime: &tokio::runtime::Runtime) -> anyhow::Result<()> {
         let order = format!("{}/_control/associate", self.payee);
         let associated = runtime.block_on(crate::client::post(&order, &json!({})));
@@ -383,8 +383,8 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// A host that serves this scheme on a store there. A store that is there already has another release, whose
-/// FSPs listen elsewhere.
+/// Starts a host for this scheme on a store. An existing store has a release whose FSPs listen elsewhere, so the scheme
+/// is applied first.
 fn serve(manifest: &Manifest, state: &Path) -> anyhow::Result<Running> {
     rialto_files::folder(state)?;
     let has_release = state.join("rialto.db").is_file();
@@ -401,7 +401,7 @@ fn serve(manifest: &Manifest, state: &Path) -> anyhow::Result<Running> {
             .with_context(|| format!("starting {apply:?}"))?;
         ensure!(
             applied.status.success(),
-            "the benchmark's copy of the scheme does not become current on this store: {}",
+            "the store refuses the benchmark's copy of the scheme: {}",
             String::from_utf8_lossy(&applied.stderr)
         );
     }

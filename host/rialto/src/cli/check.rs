@@ -27,7 +27,7 @@ use crate::signatures::OperatorKeys;
 use crate::spec;
 use crate::words;
 
-/// Exit code of a scheme that does not pass.
+/// The exit code for a scheme with problems.
 const UNFIT: u8 = 2;
 
 #[derive(Debug, clap::Args)]
@@ -92,12 +92,12 @@ impl Check {
         Ok(0)
     }
 
-    /// Say what is wrong; as JSON too where a script asks for it.
+    /// Prints the problems, and with `--json` also as JSON.
     fn refuse(&self, problems: &Diagnostics) -> anyhow::Result<u8> {
         if self.json {
             out::json(&refusal(problems))?;
         } else {
-            // First and last: there may be many, and one end of them is out of sight.
+            // The verdict comes first and last: a long list scrolls out of sight.
             let verdict = format!("the scheme does not fit: {}", problems.count());
             let each = problems.render_each_for(&std::io::stderr(), WIDTH);
             out::note(format_args!("{verdict}\n\n{each}{verdict}"));
@@ -106,7 +106,7 @@ impl Check {
     }
 }
 
-/// Why a scheme would be refused.
+/// The problems for which a scheme is refused.
 fn refusal(problems: &Diagnostics) -> serde_json::Value {
     let problems = problems.problems().iter().map(|problem| {
         let source = &problem.source_text;
@@ -126,8 +126,8 @@ fn refusal(problems: &Diagnostics) -> serde_json::Value {
     json!({ "fits": false, "problems": problems.collect::<Vec<_>>() })
 }
 
-/// The store's compiled components, where a host has served the scheme as this user; else a folder of
-/// their own, which is removed with the value beside them.
+/// The store's compiled components, if a host has served the scheme as this user. Otherwise a temporary folder, which
+/// is removed with the value beside it.
 fn compiled(store: &Path) -> anyhow::Result<(Cache, Option<TempDir>)> {
     let folder = store.join(COMPILED);
     if Cache::is_at(&folder) {
@@ -138,7 +138,7 @@ fn compiled(store: &Path) -> anyhow::Result<(Cache, Option<TempDir>)> {
             }
         }
     }
-    // Of a name that nobody can foresee: native code is loaded from it.
+    // The name is random: native code is loaded from this folder.
     let folder = tempfile::Builder::new()
         .prefix("rialto-check-")
         .permissions(Permissions::from_mode(0o700))
@@ -149,7 +149,7 @@ fn compiled(store: &Path) -> anyhow::Result<(Cache, Option<TempDir>)> {
     Ok((cache, Some(folder)))
 }
 
-/// Everything that `serve` would do with a scheme short of serving it.
+/// Does with a scheme all that `serve` does before it serves.
 fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> {
     let (cache, _folder) = compiled(&manifest.store_path())?;
     let ceilings = &manifest.operator().ceilings;

@@ -1,4 +1,4 @@
-//! `rialto dead-letters`: deliveries that were given up, and components that are paused.
+//! `rialto dead-letters`: deliveries that failed for good, and paused components.
 
 use rialto_manifest::values::Duration;
 
@@ -12,7 +12,7 @@ use crate::words;
 pub(super) struct DeadLetters {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Print one JSON object a dead letter.
+    /// Print one JSON object per dead letter.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -21,34 +21,34 @@ pub(super) struct DeadLetters {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Try one again, or all of some
+    /// Retry one dead letter, or all
     Retry {
-        /// Its id.
+        /// The dead letter's id.
         #[arg(required_unless_present = "all", conflicts_with = "all")]
         id: Option<u64>,
-        /// All of them.
+        /// Retry all.
         #[arg(long)]
         all: bool,
-        /// Of all, only those to this component
+        /// With --all: only dead letters of this component
         #[arg(long, value_name = "NAME", requires = "all")]
         component: Option<String>,
-        /// Of all, only those given up since then: an instant such as 2026-01-31T09:00:00Z, or how long ago
-        /// it is, such as `2 h`
+        /// With --all: only dead letters since this instant, such as 2026-01-31T09:00:00Z, or for so long, such
+        /// as `2 h`
         #[arg(long, value_name = "TIME", requires = "all", value_parser = since)]
         since: Option<u64>,
         /// Why, for the audit log.
         #[arg(long, default_value = "")]
         note: String,
     },
-    /// Forget it
+    /// Drop a dead letter: it is not tried again
     Drop {
-        /// Its id.
+        /// The dead letter's id.
         id: u64,
         /// Why, for the audit log.
         #[arg(long, default_value = "")]
         note: String,
     },
-    /// List components that are paused: deliveries to them fail, and what comes for them waits
+    /// List paused components. Their deliveries failed, and new ones wait
     Paused,
 }
 
@@ -60,7 +60,7 @@ impl DeadLetters {
                 id: Some(id), note, ..
             }) => {
                 client.tell(&format!("/dead-letters/{id}/retry"), &Reason { note })?;
-                out::note(format_args!("the dead letter {id} is tried again"));
+                out::note(format_args!("dead letter {id} is tried again"));
             }
             Some(Verb::Retry {
                 component,
@@ -92,7 +92,7 @@ impl DeadLetters {
             }
             Some(Verb::Drop { id, note }) => {
                 client.tell(&format!("/dead-letters/{id}/drop"), &Reason { note })?;
-                out::note(format_args!("the dead letter {id} is dropped"));
+                out::note(format_args!("dead letter {id} is dropped"));
             }
             None => {
                 let letters: Vec<ShownLetter> = client.get("/dead-letters")?;
@@ -116,7 +116,7 @@ impl DeadLetters {
     }
 }
 
-/// Try again all of these, which were given up before now: those that fail once more are others.
+/// Retries all these dead letters of before now. Those that fail again are new dead letters.
 fn retry_all(client: &Client, which: &Retry) -> anyhow::Result<usize> {
     let mut count = 0;
     loop {
@@ -133,16 +133,18 @@ fn now() -> u64 {
     u64::try_from(now).unwrap_or_default()
 }
 
-/// An instant, or how long ago it is, in milliseconds since 1970.
+/// Parses an instant, or a duration before now. Returns milliseconds since 1970.
 fn since(text: &str) -> Result<u64, String> {
     if let Ok(ago) = text.parse::<Duration>() {
         return Ok(now().saturating_sub(ago.millis()));
     }
     let instant: Result<jiff::Timestamp, _> = text.parse();
     let instant = instant.map_err(|error| {
-        format!("write an instant such as 2026-01-31T09:00:00Z, or how long ago it is, such as `2 h` ({error})")
+        format!(
+            "write an instant such as 2026-01-31T09:00:00Z, or a duration such as `2 h` ({error})"
+        )
     })?;
-    u64::try_from(instant.as_millisecond()).map_err(|_| "it is before 1970".to_owned())
+    u64::try_from(instant.as_millisecond()).map_err(|_| "the instant is before 1970".to_owned())
 }
 
 fn pause_in_a_line(pause: &ShownPause) -> String {

@@ -1,4 +1,4 @@
-//! `rialto deliveries`: messages to the outside, and what became of them.
+//! `rialto deliveries`: outbound messages and their outcomes.
 
 use rialto_engine::history::Step;
 use serde::{Deserialize, Serialize};
@@ -11,41 +11,41 @@ use crate::words;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Deliveries {
-    /// The id of a transfer or a quote, or a whole subject such as `party:MSISDN/123`: the messages
-    /// about it. Without it, how the destinations stand.
+    /// The id of a transfer or a quote, or a subject such as `party:MSISDN/123`: shows the messages about it. Without an
+    /// id, shows the state of all destinations.
     #[arg(conflicts_with = "to")]
     id: Option<String>,
-    /// The messages to this destination that did not go through at once.
+    /// Show the messages to this destination that were not delivered at the first attempt.
     #[arg(long, value_name = "ID")]
     to: Option<String>,
-    /// At most so many of those: the earliest
+    /// The number of messages of --to to show: the earliest
     #[arg(long, value_name = "MESSAGES", default_value_t = 1000, requires = "to", value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
-    /// Print one JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     at: At,
 }
 
-/// Reports that are asked for at a time.
+/// Reports per page.
 const PAGE: usize = 1000;
 
-/// A message to the outside.
+/// An outbound message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Delivery {
-    /// What it was about.
+    /// Its subject.
     pub subject: String,
-    /// The host's id of it.
+    /// The host's id for it.
     pub request: u64,
     /// When it was sent; milliseconds since 1970.
     pub sent_at: u64,
     /// Method and URL.
     pub message: String,
-    /// What became of it; none while it is under way.
+    /// Its outcome; none while it is under way.
     pub outcome: Option<String>,
-    /// When; milliseconds since 1970.
+    /// When it was reported; milliseconds since 1970.
     pub ended_at: Option<u64>,
 }
 
@@ -70,7 +70,7 @@ impl Deliveries {
         let stories: Vec<Story> = self.at.client()?.get(&format!("/events/{}", path(id)))?;
         let all: Vec<Delivery> = stories.iter().flat_map(deliveries).collect();
         if all.is_empty() {
-            out::note(format_args!("nothing was sent about {id}"));
+            out::note(format_args!("no message was sent about {id}"));
             return Ok(1);
         }
         if self.json {
@@ -113,11 +113,11 @@ impl Deliveries {
         };
         if shown == 0 {
             out::note(format_args!(
-                "every message to {destination} has gone through at once, or there was none"
+                "no message to {destination} needed a second attempt"
             ));
         } else if more {
             out::note(format_args!(
-                "these are the first {shown}; a higher --limit shows more"
+                "only the first {shown} are shown; a higher --limit shows more"
             ));
         }
         Ok(0)
@@ -130,7 +130,7 @@ impl Deliveries {
                 out::json(destination)?;
             }
         } else if all.is_empty() {
-            out::note(format_args!("nothing has been sent since the start"));
+            out::note(format_args!("no message was sent since the host started"));
         } else {
             out::text(words::destinations(&all))?;
         }

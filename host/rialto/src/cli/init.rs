@@ -1,7 +1,7 @@
-//! `rialto init`: a scheme of one's own, with its components, that `rialto check` takes as it stands.
+//! `rialto init`: makes a scheme with its components, which `rialto check` accepts unchanged.
 //!
-//! The two documents are those of `schemes/`, built into the binary. Components are copied from the folder that
-//! `--components` names, else from where the binary has them: see [`beside`].
+//! The two documents are those of `schemes/`, built into the binary. Components are copied from the folder of
+//! `--components`. Without it, they are copied from beside the binary: see [`beside`].
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -19,37 +19,37 @@ use crate::out;
 /// The demonstration's documents.
 const DEMO_OPERATOR: &str = include_str!("../../../../schemes/demo/rialto.toml");
 const DEMO_SCHEME: &str = include_str!("../../../../schemes/demo/scheme.toml");
-/// The operator's document of a scheme that begins empty: it names two people.
+/// The operator's document of an empty scheme: it names two operators.
 const EMPTY_OPERATOR: &str = include_str!("../../../../schemes/empty/rialto.toml");
 
-/// How the demonstration's document says its name.
+/// The line with the demonstration's name.
 const DEMO_NAME: &str = "name = \"demo\"\n";
-/// How the demonstration's document begins.
+/// The first line of the demonstration's document.
 const DEMO_HEAD: &str =
     "# The demonstration scheme: two FSPs, two currencies, everything on one machine.\n";
-/// What an empty scheme has instead.
+/// The first line of an empty scheme's document.
 const EMPTY_HEAD: &str = "# A scheme: its currencies, its components with what each is granted, its rules. \
 Participants are let in by operators, with `rialto participant`.\n";
-/// The first line that an empty scheme leaves out, and the first that it has again.
+/// An empty scheme leaves out the lines from the first of these up to the second.
 const PARTICIPANTS: [&str; 2] = [
     "# Participants that exist from the beginning.\n",
     "# The error codes that participants may be given",
 ];
-/// Not for version control: the store has tokens in it.
+/// Keeps the store out of version control: it has tokens in it.
 const IGNORED: &str = "/state/\n";
 
-/// Make a scheme of your own, components included, in a folder that is empty or not there
+/// Make a scheme of your own, with its components, in a new or empty folder
 #[derive(Debug, clap::Args)]
 pub(super) struct Init {
     /// The folder to make.
     scheme: PathBuf,
-    /// What to begin with.
+    /// What the scheme begins with.
     #[arg(long, value_enum, default_value = "demo")]
     from: Beginning,
-    /// The scheme's name, in kebab-case; the folder's unless said.
+    /// The scheme's name, in kebab-case. Without it, the folder's name.
     #[arg(long)]
     name: Option<Name>,
-    /// The folder that has the components, as NAME.wasm; the one that came with this binary unless said.
+    /// The folder with the components, as NAME.wasm. Without it, the folder that came with this binary.
     #[arg(long, value_name = "DIR")]
     components: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ pub(super) struct Init {
 enum Beginning {
     /// The demonstration: two FSPs, two currencies, one operator, everything on one machine
     Demo,
-    /// All contexts and rules, nobody in it, and two operators who let others in
+    /// All contexts and rules, two operators, no participants
     Empty,
 }
 
@@ -92,13 +92,13 @@ impl Init {
         self.tell(components.len(), &source)
     }
 
-    /// What was made, and what comes next.
+    /// Prints what was made, and the next commands.
     fn tell(&self, components: usize, source: &Path) -> anyhow::Result<u8> {
         let folder = self.scheme.display();
         out::line(format_args!(
-            "{folder}/rialto.toml   where it listens, what it may be granted: yours"
+            "{folder}/rialto.toml   yours: listeners, operators, grants"
         ))?;
-        out::line(format_args!("{folder}/scheme.toml   the scheme itself"))?;
+        out::line(format_args!("{folder}/scheme.toml   the scheme"))?;
         out::line(format_args!(
             "{folder}/components    {components} components from {}, pinned in scheme.lock",
             source.display()
@@ -114,7 +114,7 @@ impl Init {
     }
 }
 
-/// Nothing is overwritten.
+/// Returns an error if the folder has something in it: nothing is overwritten.
 fn is_free(folder: &Path) -> anyhow::Result<()> {
     let listed = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -122,21 +122,21 @@ fn is_free(folder: &Path) -> anyhow::Result<()> {
     };
     ensure!(
         listed.count() == 0,
-        "{} has something in it: name a folder that is empty or not there",
+        "{} is not empty: name a new or empty folder",
         folder.display()
     );
     Ok(())
 }
 
-/// The scheme's name after its folder.
+/// The scheme's name, from its folder's name.
 fn name_of(folder: &Path) -> anyhow::Result<String> {
-    // `.` is the name of a folder, too.
+    // The folder may be given as `.`.
     let whole = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     let last = whole.file_name().unwrap_or_default().to_string_lossy();
     let name: Result<Name, _> = last.parse();
     match name {
         Ok(name) => Ok(name.to_string()),
-        Err(_) => bail!("`{last}` is no name of a scheme: give one in kebab-case with --name"),
+        Err(_) => bail!("`{last}` is not a scheme's name: give one in kebab-case with --name"),
     }
 }
 
@@ -169,8 +169,8 @@ fn named(scheme: &Scheme) -> anyhow::Result<Vec<PathBuf>> {
         .collect()
 }
 
-/// Where a binary has the components that came with it: `bin/rialto` of an archive beside the folder
-/// `components/`, `rialto` in one folder with it, `target/PROFILE/rialto` of a source tree beside `target/plugins/`.
+/// The folders where the components of a binary may be: `components/` beside `bin/` in an archive, `components/`
+/// beside the binary, or `target/plugins/` of a source tree.
 fn beside(binary: &Path) -> Vec<PathBuf> {
     let Some(folder) = binary.parent() else {
         return Vec::new();
@@ -183,7 +183,7 @@ fn beside(binary: &Path) -> Vec<PathBuf> {
     ]
 }
 
-/// The folder that came with this binary.
+/// The folder of components that came with this binary.
 fn found(scheme: &Scheme) -> anyhow::Result<PathBuf> {
     let binary = std::env::current_exe().context("finding this binary's own file")?;
     let folders = beside(&binary);
@@ -200,7 +200,7 @@ fn found(scheme: &Scheme) -> anyhow::Result<PathBuf> {
     )
 }
 
-/// All components, before anything is written. Those that are missing are named at once.
+/// Reads all components, before anything is written. The error names all that are missing.
 fn read(scheme: &Scheme, folder: &Path) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut components = BTreeMap::new();
     let mut missing = Vec::new();
@@ -225,8 +225,8 @@ fn read(scheme: &Scheme, folder: &Path) -> anyhow::Result<BTreeMap<PathBuf, Vec<
     Ok(components)
 }
 
-/// Write all beside its place, then move it there: nothing is left behind by what goes wrong before that. Answers whether the
-/// components could be pinned; if not, what is wrong was shown.
+/// Writes the scheme beside its place, then moves it there, so that a failure leaves nothing behind. Returns whether
+/// the components could be pinned; if not, the problems were printed.
 fn make(
     folder: &Path,
     files: &[(&str, &str)],
@@ -237,7 +237,7 @@ fn make(
         _ => Path::new("."),
     };
     std::fs::create_dir_all(parent).with_context(|| format!("making {}", parent.display()))?;
-    // What the umask leaves: it holds no secrets until a host makes its store in it.
+    // The umask decides the mode: the folder holds no secrets until a host makes its store in it.
     let new = tempfile::Builder::new()
         .prefix(".rialto-init-")
         .permissions(Permissions::from_mode(0o777))
@@ -262,7 +262,7 @@ fn make(
     Ok(true)
 }
 
-/// Move what was made to its place. A folder that is there stays: somebody may be in it.
+/// Moves the scheme to its place. An existing folder is kept, since it may be some shell's working directory.
 fn take_place(new: &Path, folder: &Path) -> anyhow::Result<()> {
     let making = || format!("making {}", folder.display());
     if !folder.exists() {

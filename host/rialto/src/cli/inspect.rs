@@ -10,16 +10,16 @@ use rialto_edge::Refused;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Events {
-    /// The id of a transfer or a quote, or a whole subject such as `party:MSISDN/123`.
+    /// The id of a transfer or a quote, or a subject such as `party:MSISDN/123`.
     #[arg(required_unless_present = "refused", conflicts_with = "refused")]
     id: Option<String>,
-    /// The last requests that were refused before they began anything, each with the reason
+    /// Show the last requests that were refused at once, each with its reason
     #[arg(long)]
     refused: bool,
-    /// Print one JSON object a turn.
+    /// Print one JSON object per turn.
     #[arg(long)]
     json: bool,
-    /// At most so many turns of each subject: the latest
+    /// The number of turns to show of each subject: the latest
     #[arg(long, value_name = "TURNS", default_value_t = 500)]
     last: u32,
     #[command(flatten)]
@@ -30,10 +30,10 @@ pub(super) struct Events {
 pub(super) struct Receipts {
     /// The id of a transfer or a quote.
     id: String,
-    /// Ask each rule again, with the same bytes on the same input, and compare.
+    /// Ask each rule again, with the same bytes and the same input, and compare.
     #[arg(long)]
     again: bool,
-    /// Print one JSON object a receipt.
+    /// Print one JSON object per receipt.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -42,17 +42,17 @@ pub(super) struct Receipts {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Documents {
-    /// The component; without it, all components and collections are listed.
+    /// The component. Without it, all components and collections are listed.
     component: Option<String>,
-    /// Its collection; without it, those of the component are listed.
+    /// The collection. Without it, the component's collections are listed.
     collection: Option<String>,
-    /// Only ids that begin with this.
+    /// Show only documents whose id begins with this.
     #[arg(long, default_value = "")]
     prefix: String,
-    /// At most so many.
+    /// The highest number to show.
     #[arg(long, default_value_t = 100)]
     limit: u32,
-    /// Print one JSON object a document.
+    /// Print one JSON object per document.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -61,13 +61,13 @@ pub(super) struct Documents {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Audit {
-    /// At most so many entries: the latest; 100 unless said, 10,000 at most
+    /// The number of entries to show: the latest. 1 to 10,000; the default is 100
     #[arg(long, value_name = "ENTRIES")]
     last: Option<u32>,
-    /// Only entries about something that has this text in it, such as `dead letter` or `release 3`
+    /// Show only entries with this text in their subject, such as `dead letter` or `release 3`
     #[arg(long, value_name = "TEXT", default_value = "")]
     about: String,
-    /// Print one JSON object an entry.
+    /// Print one JSON object per entry.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -84,7 +84,7 @@ impl Events {
         let stories: Vec<Story> = client.get(&path)?;
         note_missing(&client, "history")?;
         if stories.is_empty() {
-            out::note(format_args!("nothing is known of {id}"));
+            out::note(format_args!("there is no turn about {id}"));
             return Ok(1);
         }
         for story in &stories {
@@ -97,7 +97,7 @@ impl Events {
             }
             if story.earlier > 0 {
                 out::note(format_args!(
-                    "{}: the last {} turns; there are {} before them, which a higher --last shows",
+                    "{}: the last {} turns; {} are earlier: a higher --last shows them",
                     story.subject,
                     story.turns.len(),
                     story.earlier
@@ -107,12 +107,12 @@ impl Events {
         Ok(0)
     }
 
-    /// Requests that were refused, the oldest first.
+    /// Prints requests that were refused, the oldest first.
     fn refused(&self) -> anyhow::Result<u8> {
         let path = format!("/refusals?last={}", self.last);
         let refused: Vec<Refused> = self.at.client()?.get(&path)?;
         if refused.is_empty() {
-            out::note("nothing was refused since the start");
+            out::note("no request was refused since the host started");
         }
         for one in &refused {
             if self.json {
@@ -173,7 +173,7 @@ impl Documents {
         }
     }
 
-    /// The collections of a component, or of all.
+    /// Prints the collections of a component, or of all components.
     fn collections(&self, component: Option<&str>) -> anyhow::Result<u8> {
         let mut all: Vec<Collections> = self.at.client()?.get("/documents")?;
         all.retain(|of| component.is_none_or(|component| component == of.component));
@@ -188,7 +188,7 @@ impl Documents {
         let nobody = match component {
             _ if !all.is_empty() => return Ok(0),
             Some(component) => format!(
-                "no component `{component}` has documents; `rialto documents` lists those that have"
+                "the component `{component}` has no documents; `rialto documents` lists the components that have some"
             ),
             None => "no component has documents".to_owned(),
         };
@@ -211,7 +211,7 @@ impl Documents {
                 prefix => format!(" whose id begins with `{prefix}`"),
             };
             out::note(format_args!(
-                "there is no such document: `{component}` has none in `{collection}`{whose}; `rialto documents` lists all collections"
+                "`{component}` has no document in `{collection}`{whose}; `rialto documents` lists all collections"
             ));
             return Ok(1);
         }
@@ -234,7 +234,7 @@ impl Audit {
         let path = format!("/audit-log?about={about}{}", last.unwrap_or_default());
         let entries: Vec<Entry> = self.at.client()?.get(&path)?;
         if entries.is_empty() {
-            out::note("there is no such entry in the audit log");
+            out::note("the audit log has no such entry");
         }
         for entry in &entries {
             if self.json {
@@ -281,13 +281,13 @@ fn done(entry: &Entry) -> String {
     ))
 }
 
-/// Say which archives of a class are not in their folder: what they have is not shown.
+/// Names the archives of a class that are missing from their folder: their items are not shown.
 fn note_missing(client: &Client, class: &str) -> anyhow::Result<()> {
     let archives: Vec<ShownArchive> = client.get("/archives")?;
     let missing = archives.iter().filter(|a| a.class == class && !a.is_there);
     for archive in missing {
         out::note(format_args!(
-            "the archive {} is not there: what it has from {} to {} is not shown",
+            "the archive {} is missing: its items from {} to {} are not shown",
             archive.file,
             words::instant(archive.from),
             words::instant(archive.to)
@@ -296,7 +296,7 @@ fn note_missing(client: &Client, class: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A text as one segment of a path or one value of a query.
+/// Escapes a text as one segment of a path or one value of a query.
 pub(super) fn path(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {

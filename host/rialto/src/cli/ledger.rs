@@ -1,5 +1,5 @@
-//! `rialto ledger`: what the ledger in a store says, and whether it is whole. It reads the store's
-//! file, so the host may run or not.
+//! `rialto ledger`: shows and checks the ledger in a store. It reads the store's file, with or without a running
+//! host.
 
 use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use super::folders_of;
 use crate::out::{self, Unwritten};
 use crate::words;
 
-/// What the ledger in a store says, and whether it is whole.
+/// Show or check the ledger in a store.
 ///
-/// Reads one commit of the store's file, whether a host runs on it or not, and writes nothing. While it
-/// reads, the write-ahead log of a running host's store grows.
+/// Reads one commit of the store's file, with or without a running host, and writes nothing. Meanwhile the
+/// write-ahead log of a running host's store grows.
 #[derive(Debug, clap::Args)]
 pub(super) struct Ledger {
     #[command(subcommand)]
@@ -32,16 +32,16 @@ pub(super) struct Ledger {
         default_value = "."
     )]
     at: PathBuf,
-    /// The folder of its store, where that is not the one that rialto.toml names.
+    /// The folder of the store. Without it, the folder that rialto.toml names.
     #[arg(long, global = true, value_name = "DIR", env = "RIALTO_STATE")]
     state: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Print the trial balance: what the accounts of each type hold, by currency and book
+    /// Print the trial balance: debits and credits of each account type, by currency and book
     Balance {
-        /// Also by whom.
+        /// Group also by this.
         #[arg(long, value_name = "WHAT")]
         by: Option<By>,
         /// Print one JSON object.
@@ -50,17 +50,17 @@ enum Verb {
     },
     /// Show an account with its limits
     Account {
-        /// Its id, such as `payerfsp:USD:LIQUIDITY`.
+        /// The account's id, such as `payerfsp:USD:LIQUIDITY`.
         id: String,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
-    /// List an account's entries with its running balance, the oldest first
+    /// List an account's entries with the running balance, the oldest first
     Entries(Entries),
-    /// Check that the ledger is whole; the exit code is 1 if it is not
+    /// Check the ledger's invariants. The exit code is 1 if one is broken
     Check {
-        /// Only what is in this currency.
+        /// Check only this currency.
         #[arg(long, value_name = "CODE")]
         currency: Option<String>,
         /// Print one JSON object.
@@ -69,10 +69,10 @@ enum Verb {
     },
     /// Write all accounts, entries or reservations to standard output
     Export {
-        /// What.
+        /// What to write.
         #[arg(long)]
         what: Exported,
-        /// Comma-separated values, or a JSON object a line.
+        /// The format: comma-separated values, or one JSON object per line.
         #[arg(long, default_value = "csv")]
         format: As,
     },
@@ -101,19 +101,19 @@ struct Entries {
     /// The account's id.
     #[arg(required_unless_present = "cause")]
     account: Option<String>,
-    /// All entries of one transfer, request or settlement instead.
+    /// List all entries of one transfer, request or settlement instead.
     #[arg(long, value_name = "ID", conflicts_with_all = ["account", "from", "to", "limit"])]
     cause: Option<String>,
-    /// Not before this instant, such as 2026-11-22T03:00:00Z.
+    /// List only entries from this instant on, such as 2026-11-22T03:00:00Z.
     #[arg(long, value_name = "TIME")]
     from: Option<jiff::Timestamp>,
-    /// Before this instant.
+    /// List only entries before this instant.
     #[arg(long, value_name = "TIME")]
     to: Option<jiff::Timestamp>,
-    /// At most so many.
+    /// The highest number to show.
     #[arg(long, default_value_t = 1000)]
     limit: usize,
-    /// Print one JSON object an entry.
+    /// Print one JSON object per entry.
     #[arg(long)]
     json: bool,
 }
@@ -193,7 +193,7 @@ fn account(books: &mut Books, id: &str, json: bool) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// What of an account is in archives, with the opening balance that stands for it.
+/// The archived entries of an account, with the opening balance that replaces them.
 fn in_archives(opening: &Opening) -> String {
     let Opening {
         entries,
@@ -212,8 +212,8 @@ fn in_archives(opening: &Opening) -> String {
     )
 }
 
-/// The net debit position of a liquidity account: what is reserved and what was paid, less what was
-/// received, as long as it is not settled.
+/// The net debit position of a liquidity account: reserved and paid funds, less received funds, of transfers that are
+/// not settled.
 fn net_debit(books: &mut Books, of: &Account) -> Result<Option<i128>, LedgerError> {
     if of.account_type != AccountType::Liquidity {
         return Ok(None);
@@ -230,12 +230,12 @@ impl Entries {
             if entries.is_empty() {
                 let (archived, missing) = books.archived_entries_of(cause, archives)?;
                 for file in missing {
-                    out::note(format_args!("{file} is not there: it may have entries"));
+                    out::note(format_args!("{file} is missing: it may have entries"));
                 }
                 entries = archived;
             }
             if entries.is_empty() {
-                out::note(format_args!("there is no entry of {cause}"));
+                out::note(format_args!("{cause} has no entries"));
                 return Ok(1);
             }
             return self.print(&entries);
@@ -253,7 +253,7 @@ impl Entries {
         let followed = books.entries_of(account, wanted)?;
         if followed.earlier {
             out::note(
-                "the account has entries from before it kept a history; `rialto ledger export --what entries` has them too",
+                "the account has entries that are older than its history; `rialto ledger export --what entries` lists them too",
             );
         }
         if let Some(opening) = &followed.opening {
@@ -268,7 +268,7 @@ impl Entries {
         self.print(&followed.entries)?;
         if followed.more {
             out::note(format_args!(
-                "there are more: ask --from {}, or with a higher --limit",
+                "there are more: use --from {} or a higher --limit",
                 followed
                     .entries
                     .last()
@@ -334,7 +334,7 @@ fn tell(report: &Report, json: bool) -> anyhow::Result<u8> {
     }
     for file in report.archives.iter().flat_map(|of| &of.missing) {
         out::note(format_args!(
-            "{file} is not there: opening balances are not compared with what it has"
+            "{file} is missing: opening balances are not compared with it"
         ));
     }
     Ok(u8::from(report.total() > 0))

@@ -1,4 +1,4 @@
-//! The command line: what each verb takes, and where it is done.
+//! The command line: the arguments of each verb, and the module that does it.
 
 mod archive;
 mod backup;
@@ -37,10 +37,10 @@ pub struct Cli {
     command: Command,
 }
 
-/// Columns of what is shown about documents.
+/// Columns of problems with documents.
 const WIDTH: usize = 100;
 
-/// Which running host is meant.
+/// The running host that a command talks to.
 #[derive(Clone, Debug, clap::Args)]
 struct At {
     /// The scheme's folder that the running host was started on.
@@ -52,10 +52,10 @@ struct At {
         default_value = "."
     )]
     at: PathBuf,
-    /// The folder of its store, where that is not the one that rialto.toml names.
+    /// The folder of the store. Without it, the folder that rialto.toml names.
     #[arg(long, global = true, value_name = "DIR", env = "RIALTO_STATE")]
     state: Option<PathBuf>,
-    /// The operator who asks, by the name in rialto.toml; its token must be readable. Needed where rialto.toml names anybody.
+    /// The name in rialto.toml of the operator who asks. This user must be able to read that operator's token.
     #[arg(
         long = "as",
         global = true,
@@ -68,15 +68,15 @@ struct At {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a scheme of your own, components included, in a folder that is empty or not there
+    /// Make a scheme of your own, with its components, in a new or empty folder
     Init(init::Init),
-    /// Run a host on a scheme's folder until it is told to stop (Ctrl-C, SIGTERM)
+    /// Run a host on a scheme's folder until Ctrl-C or SIGTERM
     Serve(serve::Serve),
     /// Check a scheme's folder without running it, and print its wiring
     Check(check::Check),
     /// Pin the digests of a scheme's components in scheme.lock
     Lock(check::Lock),
-    /// Write the `.proto` files that clients of gRPC are built from
+    /// Write the `.proto` files for gRPC clients
     Proto(proto::Proto),
     /// Plan, apply, list and roll back releases of a running host
     #[command(subcommand)]
@@ -84,36 +84,36 @@ enum Command {
     /// Change one plugin of a running host
     #[command(subcommand)]
     Plugin(release::Plugin),
-    /// Look at participants, and ask for changes of them, which somebody else approves
+    /// Show participants, or ask for a change that another operator approves
     #[command(subcommand)]
     Participant(office::Participant),
-    /// Look at a participant's funds; ask for a deposit, a withdrawal or a move, which somebody else approves
+    /// Show a participant's funds, or ask for a deposit, withdrawal or move that another operator approves
     #[command(subcommand)]
     Funds(office::Funds),
-    /// Look at batches and settlements; settle batches, complete a settlement or give it up
+    /// Show batches and settlements; settle batches, complete or abort a settlement
     #[command(subcommand)]
     Settlement(office::Settlement),
-    /// List the requests that wait for somebody else, approve one or reject it
+    /// List the requests that wait for approval, approve one or reject it
     Approve(office::Approve),
-    /// Tell what happened to a transfer, a quote or a party, step by step
+    /// Show every turn about a transfer, a quote or a party
     Events(inspect::Events),
-    /// Show the receipts of the verdicts about a transfer or a quote
+    /// Show the receipts of rules' verdicts about a transfer or a quote
     Receipts(inspect::Receipts),
     /// Show a component's documents
     Documents(inspect::Documents),
-    /// Show messages to the outside and what became of them, or how their destinations stand
+    /// Show outbound messages with their outcomes, or the state of their destinations
     Deliveries(deliveries::Deliveries),
-    /// Show what operators did with the host, who and when
+    /// Show the audit log: what operators did, who and when
     Audit(inspect::Audit),
-    /// List deliveries that were given up, retry or drop some; show components that are paused
+    /// List, retry or drop dead letters; list paused components
     DeadLetters(dead_letters::DeadLetters),
-    /// Look at the accounts in a store: balances, entries, whether all is whole
+    /// Show or check the accounts in a store: balances, entries, invariants
     Ledger(ledger::Ledger),
-    /// List what was taken out of a store to archives, or check the files
+    /// List, show or verify the archives of a store
     Archive(archive::Archive),
     /// Take a checked copy of a store, beside a running host or without one
     Backup(backup::Backup),
-    /// Make a store from a backup, in an empty folder
+    /// Make a store from a backup, in a new or empty folder
     Restore(backup::Restore),
     /// Run simulated FSPs that speak FSPIOP
     Simulate(simulate::Simulate),
@@ -126,7 +126,7 @@ enum Command {
 /// Run the command line. Answers the exit code.
 ///
 /// # Errors
-/// What the user is to be told, with its causes.
+/// The failure that the user is told, with its causes.
 pub fn run(cli: Cli) -> anyhow::Result<u8> {
     out::quietly(done(cli.command))
 }
@@ -173,13 +173,13 @@ impl At {
     }
 }
 
-/// Where the store of a scheme's folder is, by its rialto.toml alone.
+/// The folder of a scheme's store. Reads rialto.toml alone.
 fn store_of(scheme: &Path) -> anyhow::Result<PathBuf> {
     Ok(operator_of(scheme)?.store_path(scheme))
 }
 
-/// The folders of a store and of its archives. Who names the store needs no scheme, and does not touch the
-/// archives of the scheme's own store: they are looked for in the folder that is named.
+/// The folders of a store and of its archives. With `--state` no scheme is needed: the archives are then in the
+/// named folder, not where the scheme's own store keeps them.
 fn folders_of(scheme: &Path, state: Option<&Path>) -> anyhow::Result<(PathBuf, PathBuf)> {
     if let Some(state) = state {
         return Ok((state.to_owned(), state.join("archives")));
@@ -190,7 +190,7 @@ fn folders_of(scheme: &Path, state: Option<&Path>) -> anyhow::Result<(PathBuf, P
     Ok((store, archives))
 }
 
-/// A scheme's rialto.toml alone.
+/// Reads a scheme's rialto.toml alone.
 fn operator_of(scheme: &Path) -> anyhow::Result<rialto_manifest::Operator> {
     let path = scheme.join("rialto.toml");
     let text = std::fs::read_to_string(&path).with_context(|| {
@@ -203,7 +203,7 @@ fn operator_of(scheme: &Path) -> anyhow::Result<rialto_manifest::Operator> {
         .map_err(|problems| anyhow::anyhow!("{}", problems.plain()))
 }
 
-/// Read a scheme's folder; problems go to standard error, each with its place.
+/// Reads a scheme's folder. Problems go to standard error, each with its place.
 fn load(scheme: &Path) -> anyhow::Result<Option<Manifest>> {
     match Manifest::load(scheme) {
         Ok(manifest) => Ok(Some(manifest)),
@@ -214,7 +214,7 @@ fn load(scheme: &Path) -> anyhow::Result<Option<Manifest>> {
     }
 }
 
-/// Show what is wrong with a scheme's documents to the person at the terminal.
+/// Prints the problems of a scheme's documents to standard error.
 fn show(problems: &rialto_manifest::Diagnostics) {
     let text = problems.render_for(&std::io::stderr(), WIDTH);
     out::note(text.trim_end());

@@ -1,4 +1,4 @@
-//! `rialto proto`: the files that clients of gRPC are built from.
+//! `rialto proto`: the `.proto` files for gRPC clients.
 
 use std::path::{Path, PathBuf};
 
@@ -14,18 +14,18 @@ use super::load;
 use crate::calls::{Offering, lock_of};
 use crate::out;
 
-/// Exit code of a scheme that does not pass.
+/// The exit code for a scheme with problems.
 const UNFIT: u8 = 2;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Proto {
-    /// The folder to write to; files of the same names are written anew
+    /// The folder to write to. Files of the same names are overwritten
     folder: PathBuf,
-    /// What this scheme's components export and its rialto.toml offers to clients. What has no number yet
-    /// is given one, in proto.lock.toml beside rialto.toml: keep that file
+    /// Write the calls that this scheme's components export and its rialto.toml offers. New fields get numbers in
+    /// proto.lock.toml beside rialto.toml: keep that file
     #[arg(long, value_name = "DIR", conflicts_with = "wit")]
     at: Option<PathBuf>,
-    /// All calls of a folder of WIT packages, with their words; their numbers are in its proto.lock.toml
+    /// Write all calls of a folder of WIT packages, with their comments. Numbers come from its proto.lock.toml
     #[arg(long, value_name = "DIR")]
     wit: Option<PathBuf>,
     /// Print one JSON object instead of lines
@@ -59,14 +59,14 @@ impl Proto {
     }
 }
 
-/// The files of what a scheme offers; none if the scheme has problems, which are shown.
+/// The files of the calls that a scheme offers. None if the scheme has problems, which are printed.
 fn of_scheme(folder: &Path) -> anyhow::Result<Option<Vec<File>>> {
     let Some(manifest) = load(folder)? else {
         return Ok(None);
     };
     let operator = manifest.operator();
     let Some(offering) = Offering::of(operator, manifest.folder())? else {
-        bail!("rialto.toml has no [listeners.grpc], so that nothing is offered to clients");
+        bail!("rialto.toml has no [listeners.grpc]: it offers no calls to gRPC clients");
     };
     let (mut files, lock) = numbered(&manifest, &offering)?;
     tell(&mut files, &own()?.files);
@@ -77,7 +77,7 @@ fn of_scheme(folder: &Path) -> anyhow::Result<Option<Vec<File>>> {
     Ok(Some(files))
 }
 
-/// What the components of a scheme export of what is offered, with the lock as it must be kept for it.
+/// The offered calls that a scheme's components export, with the lock that has to be kept for them.
 fn numbered(manifest: &Manifest, offering: &Offering) -> anyhow::Result<(Vec<File>, Lock)> {
     let mut lock = offering.lock()?;
     let mut together = Together::default();

@@ -17,7 +17,7 @@ const WAITS: u8 = 3;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Release {
-    /// Say in words what a folder would change, and whether it would be taken
+    /// Print what a folder would change, and whether it would be accepted
     Plan {
         /// The folder with the new scheme.
         scheme: PathBuf,
@@ -27,14 +27,14 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
-    /// Make a folder the current release, under load, or refuse it and change nothing
+    /// Make a folder the current release while payments flow, or refuse it and change nothing
     Apply {
         /// The folder with the new scheme.
         scheme: PathBuf,
         /// Why, for the list of releases.
         #[arg(long, default_value = "")]
         note: String,
-        /// Only if the release of this number is current
+        /// Do it only if the release with this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
         /// Print one JSON object.
@@ -43,14 +43,14 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
-    /// Approve a release that waits for it, and make it current: not by who made it
+    /// Approve a release of another operator, and make it current
     Approve {
-        /// Its number.
+        /// The release's number.
         number: u64,
         /// Why, for the list of releases and the audit log.
         #[arg(long, default_value = "")]
         note: String,
-        /// Only if the release of this number is current
+        /// Do it only if the release with this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
         /// Print one JSON object.
@@ -59,11 +59,11 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
-    /// Show one release: who made it and why, when it was current, its components
+    /// Show a release: who made it and why, when it was current, its components
     Show {
-        /// Its number.
+        /// The release's number.
         number: u64,
-        /// Print its scheme.toml, and nothing else.
+        /// Print only its scheme.toml.
         #[arg(long, conflicts_with = "json")]
         text: bool,
         /// Print one JSON object.
@@ -72,11 +72,11 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
-    /// Say in words what differs between two releases
+    /// Print the differences between two releases
     Diff {
-        /// The number of the one.
+        /// The number of the first release.
         from: u64,
-        /// The number of the other.
+        /// The number of the second release.
         to: u64,
         /// Print one JSON object.
         #[arg(long)]
@@ -84,7 +84,7 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
-    /// List all releases with their activations: * is current, ? waits for an approval, x was refused when it was to be activated
+    /// List all releases with their activations: * is current, ? waits for approval, x was refused at its activation
     List {
         /// Print JSON.
         #[arg(long)]
@@ -92,14 +92,14 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
-    /// Make a kept release current again
+    /// Make an earlier release current again
     Rollback {
-        /// Its number.
+        /// The release's number.
         number: u64,
         /// Why, for the list of releases and the audit log.
         #[arg(long, default_value = "")]
         note: String,
-        /// Only if the release of this number is current
+        /// Do it only if the release with this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
         /// Print one JSON object.
@@ -112,7 +112,7 @@ pub(super) enum Release {
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Plugin {
-    /// Put another component behind one rule: a new release with just that change
+    /// Replace the component of one rule, in a new release with that change alone
     Swap {
         /// The rule's name in the scheme.
         name: String,
@@ -121,7 +121,7 @@ pub(super) enum Plugin {
         /// Why, for the list of releases and the audit log.
         #[arg(long, default_value = "")]
         note: String,
-        /// Only if the release of this number is current
+        /// Do it only if the release with this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
         /// Print one JSON object.
@@ -267,7 +267,7 @@ impl Plugin {
 }
 
 impl At {
-    /// Without `--at` and `--state`, the folder that a command names is the host's.
+    /// Without `--at` and `--state`, the folder that a command names is the running host's.
     fn or(self, scheme: &std::path::Path) -> Self {
         if self.state.is_none() && self.at == std::path::Path::new(".") {
             return Self {
@@ -279,7 +279,7 @@ impl At {
     }
 }
 
-/// Send the components, then what is to be planned or applied.
+/// Sends the components, then the scheme to plan or apply.
 fn proposal(client: &Client, manifest: &Manifest, note: &str) -> anyhow::Result<Proposal> {
     for component in manifest.components() {
         client.put_component(&component.bytes)?;
@@ -308,17 +308,17 @@ fn print_changes(changes: &[String]) -> Result<(), Unwritten> {
     changes.try_for_each(|change| out::line(format_args!("  {change}")))
 }
 
-/// Why a second person is needed, if one is.
+/// Prints why a second person has to approve, if so.
 fn print_needs(applied: &Applied) -> Result<(), Unwritten> {
     if applied.needs_approval.is_empty() {
         return Ok(());
     }
-    out::line("a second person must approve it, for it brings in money:")?;
+    out::line("a second person must approve it, because it brings in money:")?;
     let mut reasons = applied.needs_approval.iter();
     reasons.try_for_each(|reason| out::line(format_args!("  {reason}")))
 }
 
-/// Answers the exit code.
+/// Returns the exit code.
 fn print_applied(applied: &Applied, json: bool) -> anyhow::Result<u8> {
     let code = if applied.needs_approval.is_empty() {
         0
@@ -332,11 +332,11 @@ fn print_applied(applied: &Applied, json: bool) -> anyhow::Result<u8> {
     let Applied { number, digest, .. } = applied;
     if applied.unchanged {
         out::line(format_args!(
-            "nothing has changed: release {number} is current already ({digest})"
+            "nothing changed: release {number} is already current ({digest})"
         ))?;
     } else if code == WAITS {
         out::line(format_args!(
-            "release {number} is stored and not current ({digest}): `rialto release approve {number} --as NAME`"
+            "release {number} is stored but not current ({digest}): `rialto release approve {number} --as NAME`"
         ))?;
     } else {
         out::line(format_args!("release {number} is current ({digest})"))?;

@@ -19,24 +19,24 @@ use crate::starting::Start;
 
 /// Threads that serve HTTP.
 const HTTP_THREADS: usize = 2;
-/// How often it is looked whether the store has failed.
+/// The interval at which the host checks whether the store has failed.
 const LOOK: Duration = Duration::from_millis(50);
-/// Exit code of a scheme that does not pass.
+/// The exit code for a scheme with problems.
 const UNFIT: u8 = 2;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Serve {
     /// The scheme's folder.
     scheme: PathBuf,
-    /// The folder of the store, instead of the one that rialto.toml names.
+    /// The folder of the store. Without it, the folder that rialto.toml names.
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Refuse to start when the folder is broken, also where the store has a release that could serve
+    /// Refuse to start if the folder has problems, even if the store has a release that can serve
     #[arg(long)]
     strict: bool,
 }
 
-/// How the host is told to stop, by a signal: none yet, or its name.
+/// The name of the signal that stops the host; none before it.
 type Told = watch::Receiver<Option<&'static str>>;
 
 impl Serve {
@@ -69,7 +69,7 @@ impl Serve {
         let host = match Host::start_from(&start, runtime.handle()) {
             Ok(host) => host,
             Err(error) if stopping.load(Ordering::Relaxed) => {
-                tracing::info!("the host has stopped before it was ready: {error:#}");
+                tracing::info!("the host stopped before it was ready: {error:#}");
                 return Ok(0);
             }
             Err(error) => match error.downcast_ref::<Diagnostics>() {
@@ -88,8 +88,8 @@ impl Serve {
         named.unwrap_or_else(|| operator.store_path(&self.scheme))
     }
 
-    /// The operator's document of a broken folder, if a store is there that may have a release: whether it has
-    /// one is known when it is open.
+    /// Reads the operator's document of a folder with problems, if the folder's store exists. Whether that store has a
+    /// release is known once it is open.
     fn without_the_folder(&self) -> Option<Operator> {
         if self.strict {
             return None;
@@ -118,7 +118,7 @@ fn start_logs(log: &Log) -> anyhow::Result<()> {
     Ok(logs::start(&log.filter, format)?)
 }
 
-/// Print where the host listens, and that it is ready. A host whose starter does not listen serves all the same.
+/// Prints the listeners' addresses, and `ready`. The host serves even if nobody reads them.
 fn tell_addresses(host: &Host, operator: &Operator) {
     for (name, address) in host.addresses() {
         let listener = operator.listeners.get(name.as_str());
@@ -131,7 +131,7 @@ fn tell_addresses(host: &Host, operator: &Operator) {
     let _ = out::line("ready");
 }
 
-/// From now on a signal sets the mark, also while the host starts, and is told.
+/// Sets the mark on SIGTERM and SIGINT from now on, also while the host starts, and logs the signal.
 async fn listen_for_signals(stopping: Arc<AtomicBool>) -> anyhow::Result<Told> {
     let mut terminate = signal(SignalKind::terminate()).context("waiting for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("waiting for SIGINT")?;
@@ -148,7 +148,7 @@ async fn listen_for_signals(stopping: Arc<AtomicBool>) -> anyhow::Result<Told> {
     Ok(told)
 }
 
-/// Wait for a signal, or for the store to fail. Answers whether it failed.
+/// Waits for a signal, or for the store to fail. Returns whether the store failed.
 async fn until_stopped(host: &Host, mut told: Told) -> bool {
     let mut look = tokio::time::interval(LOOK);
     loop {

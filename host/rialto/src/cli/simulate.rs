@@ -15,15 +15,15 @@ const THREADS: usize = 2;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Simulate {
-    /// The scheme's folder: each participant is simulated at its callback address.
+    /// The scheme's folder. Each participant is simulated at its callback address.
     scheme: PathBuf,
-    /// The switch's address; the default is that of the listener `fsps`.
+    /// The hub's address. Without it, the address of the listener `fsps`.
     #[arg(long, value_name = "URL")]
     hub: Option<String>,
-    /// Settings of FSPs as a JSON array, instead of one model FSP for each participant.
+    /// A file with the FSPs' settings as a JSON array. Without it, one model FSP per participant.
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// Keep no record of messages.
+    /// Do not record messages.
     #[arg(long)]
     no_record: bool,
 }
@@ -100,6 +100,7 @@ pub(super) fn hub(manifest: &Manifest) -> Option<String> {
 fn address(url: &str) -> anyhow::Result<SocketAddr> {
     let host = url.strip_prefix("http://").unwrap_or(url);
     let host = host.split('/').next().unwrap_or_default();
-    host.parse()
-        .with_context(|| format!("{url} is no address that can be simulated on this machine"))
+    host.parse().with_context(|| {
+        format!("{url} is not an address of this machine: no FSP can be simulated there")
+    })
 }

@@ -1,4 +1,15 @@
 //! The participant document, and what callers are told of it.
+//!
+//! | State | Event | Next state | Publishes |
+//! |---|---|---|---|
+//! | none, REJECTED | an operator applies for it | PEND-APPROVAL | |
+//! | none | a release names it | APPROVED | `participant-created` |
+//! | PEND-APPROVAL | the application is approved | APPROVED | `participant-created` |
+//! | PEND-APPROVAL | the application is rejected | REJECTED | |
+//! | APPROVED | operators disable it | DISABLED | `participant-state-updated` |
+//! | DISABLED | operators enable it | APPROVED | `participant-state-updated` |
+//!
+//! Only an APPROVED participant may transact. [`requests`](crate::requests) has the states of a request.
 
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
     get_participant_callback_info::ParticipantCallbackInfo,

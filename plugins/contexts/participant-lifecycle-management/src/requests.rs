@@ -1,8 +1,19 @@
-//! Requests of operators as data: what is asked for, by whom, and what became of it.
+//! Requests of operators as data: what is asked for, by whom, and its state.
 //!
-//! A request is PENDING until a second operator decides it, or CHECKING while an endpoint is being tried;
-//! APPROVED, REJECTED and FAILED are final. `pending` lists what waits, in the order of time; while a
-//! request is open, `open-requests` keeps another one about the same away.
+//! | State | Event | Next state | Who is told |
+//! |---|---|---|---|
+//! | none | a maker asks | PENDING | all checkers |
+//! | none | a maker asks, and the settings approve this kind by themselves | APPROVED or CHECKING | the maker, of APPROVED |
+//! | PENDING | another operator approves, and an endpoint has to be tried first | CHECKING | nobody |
+//! | PENDING | another operator approves | APPROVED | the maker; other contexts, by the change's events |
+//! | PENDING | another operator rejects | REJECTED | the maker |
+//! | CHECKING | the endpoint answers with a status below 500 | APPROVED | the maker; other contexts, by the change's events |
+//! | CHECKING | the endpoint does not, or the participant has changed | FAILED | the maker and the checker |
+//!
+//! APPROVED, REJECTED and FAILED are final. Operators are told by `approval-notification`.
+//!
+//! `pending` lists PENDING requests in the order of time. `open-requests` keeps out a second request about the
+//! same while one is PENDING or CHECKING.
 
 use crate::kinds::Asked;
 use rialto_sdk::canonical::sha256_hex;

@@ -1,4 +1,17 @@
-//! The quote document and its states.
+//! The quote document, and the states of a quote.
+//!
+//! | State | Event | Next state | Publishes | Who is told |
+//! |---|---|---|---|---|
+//! | none | a request passes all checks | PENDING | `quote-request-accepted` | payee FSP: POST |
+//! | none | a request has expired on arrival | EXPIRED | `invalid-quote-request` | payer FSP: error |
+//! | none | a request is refused | REJECTED | `invalid-quote-request`, `invalid-fsp-in-quote-request`, `rule-violated-in-quote-request` | payer FSP: error |
+//! | PENDING | the payee FSP's terms are accepted | ACCEPTED | `quote-response-accepted` | payer FSP: PUT |
+//! | PENDING | the terms come too late | EXPIRED | `rule-violated-in-quote-response` | both FSPs: error |
+//! | PENDING | the terms are refused | REJECTED | `rule-violated-in-quote-response` | both FSPs: error |
+//! | PENDING | the payee FSP declines | REJECTED | `quote-reject-request-processed` | payer FSP: error |
+//! | PENDING | the request does not reach the payee FSP | REJECTED | `quote-query-response` | payer FSP: error |
+//!
+//! ACCEPTED, REJECTED and EXPIRED are final. A quote that nobody answers stays PENDING.
 
 use crate::settings::Settings;
 use crate::terms::RequestTerms;

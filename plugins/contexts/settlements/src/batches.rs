@@ -1,13 +1,18 @@
-//! Settlement batches: which one a transfer goes into, who is in it, and how it is closed.
+//! Settlement batches: which batch a transfer goes into, who its members are, and how it is closed.
 //!
-//! | From | To | When |
-//! |---|---|---|
-//! | OPEN | CLOSED | its time is over, or an operator closes it |
-//! | OPEN, CLOSED | AWAITING_SETTLEMENT | a settlement takes it |
-//! | AWAITING_SETTLEMENT | SETTLED | the settlement is completed |
-//! | AWAITING_SETTLEMENT, SETTLED | CLOSED | the settlement is aborted or refused |
+//! | State | Event | Next state | Set by |
+//! |---|---|---|---|
+//! | none | a transfer commits and no batch of its model and currency is open | OPEN | [`current`] |
+//! | OPEN | the first transfer after the end of its time | CLOSED | [`current`] |
+//! | OPEN | an operator closes it | CLOSED | `operations` |
+//! | OPEN, CLOSED | an operator creates a settlement of it | AWAITING_SETTLEMENT | `operations` |
+//! | AWAITING_SETTLEMENT | the settlement is completed | SETTLED | `progress` |
+//! | AWAITING_SETTLEMENT | the settlement is refused or aborted | CLOSED | `progress` |
+//! | SETTLED | the settlement is undone | CLOSED | `progress` |
 //!
-//! A batch has no sums of its own: the ledger's accounts have them, and a sum would be what all
+//! No event tells others of a batch: operators read it.
+//!
+//! A batch has no sums of its own. The ledger's accounts have them. A sum in the batch would be a lock that all
 //! transfers wait for.
 
 use crate::bindings::rialto::accounts_and_balances::create_accounts::NewAccount;

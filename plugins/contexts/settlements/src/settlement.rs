@@ -1,22 +1,28 @@
-//! A settlement of batches: its document, its matrix, and where it is.
+//! A settlement of batches: its document, its matrix, and its phases.
 //!
-//! | Phase | What is done | Then |
-//! |---|---|---|
-//! | CALCULATING | accounts of the batches are closed, rows of the matrix are made of what they hold | HOLDING |
-//! | HOLDING | settled funds of net payers are set aside | PENDING; SETTLING at once if the model says so; RELEASING if somebody is short |
-//! | RELEASING | what was set aside is given back | REFUSED |
-//! | PENDING | an operator completes or aborts | CONSOLIDATING, ABORTING |
-//! | CONSOLIDATING | obligations of several batches become those of the settlement | SETTLING |
-//! | SETTLING | net payers pay net payees | CLOSING |
-//! | CLOSING | the transfers wait for settlement no more | COMPLETED |
-//! | ABORTING | what was set aside is given back | ABORTED |
-//! | UNDO_HOLDING | of a settlement that was completed by itself: settled funds of net payees are set aside | UNDOING; UNDO_RELEASING if somebody is short |
-//! | UNDO_RELEASING | what was set aside is given back | COMPLETED |
-//! | UNDOING | every entry is posted the other way round | REOPENING |
-//! | REOPENING | the transfers wait for settlement again | ABORTED |
+//! | Phase | What is done | Event that ends it | Next phase |
+//! |---|---|---|---|
+//! | CALCULATING | closes the accounts of the batches, makes the rows of the matrix | all members are read | HOLDING |
+//! | HOLDING | sets aside settled funds of net payers | all have enough | PENDING; CONSOLIDATING if the model settles by itself |
+//! | | | a net payer has too little | RELEASING |
+//! | RELEASING | gives back what was set aside | all rows are done | REFUSED |
+//! | PENDING | waits | an operator completes it | CONSOLIDATING |
+//! | | | an operator aborts it | ABORTING |
+//! | CONSOLIDATING | turns obligations of several batches into those of the settlement | all batches are done | SETTLING |
+//! | SETTLING | net payers pay net payees | all currencies are done | CLOSING |
+//! | CLOSING | counts its transfers as settled | all rows are done | COMPLETED |
+//! | ABORTING | gives back what was set aside | all rows are done | ABORTED |
+//! | COMPLETED | waits, if it was completed by itself | an operator aborts it | UNDO_HOLDING |
+//! | UNDO_HOLDING | sets aside settled funds of net payees | all have enough | UNDOING |
+//! | | | a net payee has too little | UNDO_RELEASING |
+//! | UNDO_RELEASING | gives back what was set aside | all rows are done | COMPLETED |
+//! | UNDOING | posts every entry in reverse | all lists are reversed | REOPENING |
+//! | REOPENING | counts its transfers as not settled | all rows are done | ABORTED |
 //!
-//! REFUSED, COMPLETED and ABORTED are final, but that a settlement that was completed by itself may be
-//! undone.
+//! REFUSED and ABORTED are final. COMPLETED is final for a settlement that an operator completed.
+//!
+//! A settlement that has more to do publishes `settlement-step-due`, to this context alone. No event tells
+//! participants: operators read the settlement.
 
 use crate::bindings::rialto::accounts_and_balances::insert_journal_entries::{
     JournalEntry, SettlementEntryType,

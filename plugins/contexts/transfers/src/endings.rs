@@ -1,10 +1,15 @@
-//! An operator has a transfer ended that is stuck: one asks, another one decides.
+//! Operators end a stuck transfer: one operator asks, another one decides.
 //!
-//! A transfer is ended as rejected, never otherwise, only while nothing is committed, and only when it has
-//! expired or its payee FSP was surely never asked. Both FSPs are told as its expiry would have told them.
+//! | Request | Event | Next | Who is told |
+//! |---|---|---|---|
+//! | none, APPROVED, REJECTED | an operator asks | PENDING | nobody: operators list transfers |
+//! | PENDING | another operator approves | APPROVED | the FSPs, as [`transfer`](crate::transfer) says |
+//! | PENDING | another operator rejects | REJECTED | nobody |
 //!
-//! As its timeout, an end waits for what was taken about the transfer before its expiry: while a message is
-//! not handled that may commit it, wherever that waits, the end is refused, and says what it waits for.
+//! The transfer ends as REJECTED. It must be PREPARED, and either expired or never sent to its payee FSP.
+//!
+//! An end waits for messages that arrived before the transfer's expiry, as its timeout does. While a message
+//! that may commit the transfer is not handled, the end is refused. The refusal names that message.
 
 use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::reports::{PREPARE, conclude_never_sent};

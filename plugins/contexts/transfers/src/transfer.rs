@@ -1,17 +1,32 @@
-//! The transfer document and its states.
+//! The transfer document, and the states of a transfer.
 //!
-//! | From | To | When |
+//! | State | Event | Next state | Publishes | Who is told |
+//! |---|---|---|---|---|
+//! | RECEIVED | all checks pass, the payer's funds are reserved | PREPARED | `transfer-prepared` | payee FSP: POST |
+//! | RECEIVED | it has expired on arrival | REJECTED | `transfer-prepare-request-timedout` | payer FSP: error |
+//! | RECEIVED | a check refuses it, liquidity included | FAILED | `transfer-prepare-…-check-failed` | payer FSP: error |
+//! | PREPARED | the payee FSP commits | COMMITTED | `transfer-committed-fulfiled` | payer FSP: PUT |
+//! | PREPARED | the payee FSP commits and asks for a notice | RESERVED, then COMMITTED | `transfer-committed-fulfiled` | payer FSP: PUT; payee FSP: PATCH |
+//! | PREPARED | the fulfilment is refused | REJECTED | `transfer-reject-request-processed` | both FSPs: error |
+//! | PREPARED | the payee FSP declines | REJECTED | `transfer-reject-request-processed` | payer FSP: error |
+//! | PREPARED | the request never left the hub | REJECTED | `transfer-reject-request-processed` | payer FSP: error |
+//! | PREPARED | the expiry reminder elapses, or a commitment arrives late | REJECTED | `transfer-fulfil-comit-request-timedout` | both FSPs: error |
+//! | PREPARED | two operators end it | REJECTED | as of the expiry, or as of a request that never left | as there |
+//!
+//! COMMITTED, REJECTED and FAILED are final. RECEIVED and RESERVED end in the turn that enters them; only the
+//! history shows them. An FSP that waits for a PATCH gets its error by PATCH.
+//!
+//! These events change no state:
+//!
+//! | State | Event | Who is told |
 //! |---|---|---|
-//! | RECEIVED | PREPARED | the payer's funds are reserved |
-//! | RECEIVED | REJECTED | the transfer is expired when it arrives |
-//! | RECEIVED | FAILED | a check refuses it, liquidity included |
-//! | PREPARED | RESERVED | the payee FSP commits and wants to be told when the transfer is done |
-//! | PREPARED, RESERVED | COMMITTED | the funds are the payee's |
-//! | PREPARED, RESERVED | REJECTED | the payee FSP declines, the fulfilment is refused, or it is too late |
-//! | PREPARED | REJECTED | its request surely never left the hub, or two operators end it |
-//!
-//! COMMITTED, REJECTED and FAILED are final. RECEIVED and RESERVED last no longer than a turn; the
-//! history shows them.
+//! | PREPARED | the same request again | nobody: the callback comes |
+//! | final | the same request again | payer FSP: the state |
+//! | any | another request with the same id | its sender: error 3106 |
+//! | COMMITTED, or REJECTED after a commitment | the same commitment again | payee FSP: the outcome |
+//! | REJECTED as expired | a commitment or a refusal | payee FSP: the expiry |
+//! | final | another commitment or refusal | its sender: error 3106 or 3100 |
+//! | COMMITTED | the expiry reminder elapses | nobody: the transfer notes it once |
 
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
 use crate::bindings::rialto::accounts_and_balances::types::{self as ledger, SettlementTiming};

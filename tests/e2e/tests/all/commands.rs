@@ -82,7 +82,7 @@ async fn what_happened_is_shown_to_people_and_to_scripts() {
 
     let none = host.cli(&["documents", "nope", "x"]).unwrap();
     assert_eq!((none.code, none.stdout.as_str()), (1, ""), "{none}");
-    assert!(none.stderr.contains("there is no such document"), "{none}");
+    assert!(none.stderr.contains("has no document in"), "{none}");
     // Where to look, when nobody knows the names.
     let all = host.cli(&["documents"]).unwrap().success().unwrap();
     assert!(all.contains("accounts-and-balances accounts\n"), "{all}");
@@ -100,16 +100,21 @@ async fn what_happened_is_shown_to_people_and_to_scripts() {
     assert!(names.contains(&"transfers".into()), "{names:?}");
     let nobody = host.cli(&["documents", "nope"]).unwrap();
     assert_eq!((nobody.code, nobody.stdout.as_str()), (1, ""), "{nobody}");
-    assert!(nobody.stderr.contains("no component `nope`"), "{nobody}");
+    assert!(
+        nobody
+            .stderr
+            .contains("the component `nope` has no documents"),
+        "{nobody}"
+    );
 
     // What is empty says so, and prints no result.
     for (command, words) in [
         (["dead-letters"].as_slice(), "there is no dead letter"),
         (&["dead-letters", "paused"], "no component is paused"),
-        (&["events", "--refused"], "nothing was refused"),
+        (&["events", "--refused"], "no request was refused"),
         (
             &["audit", "--about", "nothing like this"],
-            "there is no such entry",
+            "has no such entry",
         ),
         (&["archive", "list"], "there are no archives"),
     ] {

@@ -14,8 +14,9 @@ use http::{Method, StatusCode};
 use rialto_tests::{RunningHost, TestScheme, World, binaries, handbook};
 
 /// The documents that name commands.
-const DOCUMENTS: [&str; 4] = [
+const DOCUMENTS: [&str; 5] = [
     "README.md",
+    "docs/development.md",
     "docs/install.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
@@ -270,9 +271,8 @@ fn every_verb_of_the_project_in_the_documents_exists() {
     assert!(looked_at > 8, "only {looked_at} verbs were found");
 }
 
-/// The tests that the README names by a part of their names.
 #[test]
-fn every_test_that_the_readme_names_is_there() {
+fn every_test_that_a_command_in_documents_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = [
         "tests/all",
@@ -291,9 +291,10 @@ fn every_test_that_the_readme_names_is_there() {
         let line = line.strip_prefix("async ").unwrap_or(line);
         line.strip_prefix("fn ")?.split('(').next()
     });
-    let filters = told("README.md", "cargo xtask test");
-    let filters: Vec<&str> = filters
+    let commands = DOCUMENTS.map(|document| told(document, "cargo xtask test"));
+    let filters: Vec<&str> = commands
         .iter()
+        .flatten()
         .filter_map(|line| line.split_whitespace().nth(3))
         .collect();
     assert!(filters.len() >= 2, "{filters:?}");

@@ -186,7 +186,7 @@ async fn an_event_that_is_dropped_never_happens() {
     assert!(
         dropped
             .stderr
-            .contains(&format!("the dead letter {id} is dropped")),
+            .contains(&format!("dead letter {id} is dropped")),
         "{dropped}"
     );
     none_left(&world).await;

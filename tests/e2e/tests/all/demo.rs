@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use rialto_tests::binaries::rialto_demo;
+use rialto_tests::handbook::{blocks, read};
 use rialto_tests::{CliOutput, TestScheme};
 use serde_json::Value;
 
@@ -117,6 +118,50 @@ fn a_story_that_is_told_again_as_json_is_what_was_recorded() {
         lines.collect()
     };
     assert_eq!(lines(&again), lines(&recorded));
+}
+
+/// The sequence diagram of the README.
+fn diagram_of_the_readme() -> String {
+    let blocks = blocks(&read("README.md").unwrap()).unwrap();
+    let mut texts = blocks.into_iter().map(|block| block.text);
+    texts
+        .find(|text| text.starts_with("sequenceDiagram\n"))
+        .unwrap()
+}
+
+#[test]
+fn the_diagram_of_the_readme_is_of_the_recorded_run() {
+    let drawn = CliOutput::of(rialto_demo().unwrap(), |command| {
+        command.args(["schemes/demo", "--mermaid", "--again", RECORDED]);
+    });
+    let drawn = drawn.unwrap().success().unwrap();
+    assert_eq!(drawn, diagram_of_the_readme());
+}
+
+#[test]
+fn the_diagram_of_the_readme_is_of_a_new_run() {
+    let drawn = demo(&["--mermaid"]).stdout;
+    assert_eq!(drawn, diagram_of_the_readme());
+}
+
+#[test]
+fn the_diagram_of_a_refused_payment_ends_with_the_refusal() {
+    let scheme = TestScheme::demo().unwrap();
+    let output = CliOutput::of(rialto_demo().unwrap(), |command| {
+        command.arg(scheme.path());
+        command.args(["--mermaid", "--amount", "10001"]);
+    });
+    let output = output.unwrap();
+    assert_ne!(output.code, 0, "{output}");
+    let drawn = &output.stdout;
+    assert!(
+        drawn.contains("rule amount-limits: refuse 4200"),
+        "{output}"
+    );
+    let last = drawn.lines().last().unwrap_or_default();
+    let refusal = "->>payerfsp: PUT /quotes/{quoteId}/error (200)";
+    assert!(last.ends_with(refusal), "{output}");
+    assert!(!drawn.contains("/transfers"), "{output}");
 }
 
 #[test]

@@ -13,8 +13,9 @@ use rialto_tests::{TestScheme, offers};
 use toml::{Table, Value};
 
 /// The documents with commands or settings.
-const DOCUMENTS: [&str; 8] = [
+const DOCUMENTS: [&str; 9] = [
     "README.md",
+    "docs/development.md",
     "docs/grpc.md",
     "docs/install.md",
     "docs/operators.md",

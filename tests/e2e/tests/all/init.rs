@@ -47,7 +47,7 @@ fn a_scheme_that_init_makes_passes_check_as_it_stands() {
         let before = fs::read(folder.path().join("hub/scheme.toml")).unwrap();
         let again = init(&[scheme, "--from", from, "--components", source]);
         assert_eq!(again.code, 1, "{again}");
-        assert!(again.stderr.contains("has something in it"), "{again}");
+        assert!(again.stderr.contains("is not empty"), "{again}");
         assert_eq!(
             fs::read(folder.path().join("hub/scheme.toml")).unwrap(),
             before
@@ -126,11 +126,11 @@ async fn an_empty_scheme_has_two_operators_and_nobody_else() {
     let listed = host.cli(&["participant", "list", "--as", "ben"]).unwrap();
     assert_eq!((listed.code, listed.stdout.as_str()), (0, ""), "{listed}");
     assert!(
-        listed.stderr.contains("there is no participant"),
+        listed.stderr.contains("there are no participants"),
         "{listed}"
     );
     let waiting = host.cli(&["approve", "--as", "ben"]).unwrap();
-    assert!(waiting.stderr.contains("nothing waits"), "{waiting}");
+    assert!(waiting.stderr.contains("no request waits"), "{waiting}");
     assert!(
         Office::of(&scheme, &host, &["anna", "ben"]).is_err(),
         "there is no third one"

@@ -181,7 +181,7 @@ fn what_the_scheme_refuses_is_told_at_the_terminal_and_changes_nothing() {
         assert!(refused.stderr.starts_with("error: "), "{refused}");
     }
     let waiting = by(&host, "ben", &["approve"]);
-    assert!(waiting.stderr.contains("nothing waits"), "{waiting}");
+    assert!(waiting.stderr.contains("no request waits"), "{waiting}");
     for command in [
         &["participant", "show", "../releases"][..],
         &["funds", "deposit", "greenfsp", "USD", "1"],

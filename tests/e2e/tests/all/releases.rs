@@ -421,7 +421,7 @@ async fn a_change_of_a_setting_is_planned_applied_and_rolled_back() {
     assert!(
         again
             .stdout
-            .contains("nothing has changed: release 2 is current already"),
+            .contains("nothing changed: release 2 is already current"),
         "{again}"
     );
     assert_eq!(releases(&world.host).len(), 2, "no release was made");

@@ -139,7 +139,7 @@ async fn what_is_archived_is_told_checked_and_missed_when_it_is_away() {
     std::fs::remove_file(&one).unwrap();
     let missed = world.host.cli(&["events", &id]).unwrap();
     assert!(
-        missed.stderr.contains(&format!("{name} is not there")),
+        missed.stderr.contains(&format!("{name} is missing")),
         "{missed}"
     );
     std::fs::write(&one, &bytes).unwrap();

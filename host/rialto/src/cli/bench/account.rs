@@ -1,6 +1,6 @@
-//! The account of many payments: each is followed to its end while rules are swapped, the host is killed
-//! and a neighbour is slow, and of each that did not end COMMITTED it is said which message was missing,
-//! on which side. What the host's history knows of it is the witness.
+//! The account of many payments, while rules are swapped, the host is killed and a neighbour is slow. Each payment is
+//! followed to its end. For one that did not end COMMITTED, the account names the missing message and its side, from
+//! the host's history.
 
 mod missing;
 mod trouble;
@@ -26,39 +26,39 @@ use crate::out;
 use missing::missing;
 use trouble::{Happened, kill, serve, swap};
 
-/// How long one payment may take in the end: longer than its three waits for a callback.
+/// The longest time of one payment: longer than its three waits for a callback.
 const PAYMENT_TIMEOUT: Duration = Duration::from_secs(180);
 /// Payments that failed and are named in the table.
 const SHOWN_MAX: usize = 100;
-/// How often an FSP tries to deliver a callback: long enough for a host that starts again.
+/// How often an FSP tries to deliver a callback: enough for a host to restart.
 const CALLBACK_ATTEMPTS: u32 = 9;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// Make so many payments and account for each instead of measuring: how many were begun, how they
-    /// ended, and of those that failed which message was missing on which side
+    /// Make this many payments and account for each, instead of measuring: how many began, how they ended, and which
+    /// message was missing on which side of those that failed
     #[arg(long, value_name = "PAYMENTS", conflicts_with_all = ["jws", "neighbour", "payers", "state"])]
     account: Option<u64>,
-    /// Swap the scheme's first rule every so many seconds meanwhile
+    /// Meanwhile, swap the scheme's first rule at this interval
     #[arg(long, value_name = "SECONDS", requires = "account", value_parser = clap::value_parser!(u64).range(1..))]
     swap_every: Option<u64>,
-    /// Kill the host and start it again every so many seconds meanwhile
+    /// Meanwhile, kill the host and start it again at this interval
     #[arg(long, value_name = "SECONDS", requires = "account", value_parser = clap::value_parser!(u64).range(1..))]
     kill_every: Option<u64>,
-    /// Have payments to a third FSP beside, which answers after 30 seconds
+    /// Meanwhile, make payments to a third FSP that answers after 30 seconds
     #[arg(long, requires = "account")]
     slow_neighbour: bool,
 }
 
 impl Options {
-    /// How many payments are to be accounted for, if that is wanted.
+    /// The number of payments to account for, if any.
     pub const fn payments(&self) -> Option<u64> {
         self.account
     }
 }
 
-/// Make so many payments in a copy of the scheme and print what became of them. 1 if one has no end, or
-/// failed in a way that nobody can explain.
+/// Makes payments in a copy of the scheme and prints their outcomes. Returns 1 if one has no end, or failed without an
+/// explanation.
 pub(super) fn account(
     bench: &Bench,
     given: &Manifest,
@@ -135,7 +135,7 @@ pub(super) fn account(
     for unpaid in &account.unpaid {
         let missing = missing(&client, unpaid)?;
         unexplained += u64::from(missing.is_none());
-        let missing = missing.unwrap_or_else(|| "nobody can say".to_owned());
+        let missing = missing.unwrap_or_else(|| "unknown".to_owned());
         *reasons.entry(missing.clone()).or_default() += 1;
         explained.push(json!({ "payment": unpaid, "missing": missing }));
     }
@@ -187,7 +187,7 @@ fn tell(told: &Value, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// FSPs that wait for a host which starts again.
+/// FSPs that wait for a restarting host.
 fn try_callbacks_longer(file: &Path) -> anyhow::Result<()> {
     let mut all: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(file)?)?;
     for settings in &mut all {

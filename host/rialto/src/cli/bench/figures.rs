@@ -1,5 +1,5 @@
-//! The figures of a benchmark: the host's own counters and what it wrote, read at the window's ends, and
-//! what they say about one payment.
+//! The figures of a benchmark: the host's counters and the bytes that it wrote, read at both ends of the window, and
+//! divided by the number of payments.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -53,8 +53,7 @@ impl Sampler {
 }
 
 impl Sample {
-    /// A counter without labels. One that is not there has another name now: a figure made of nothing
-    /// would look like a measured zero.
+    /// Reads a counter without labels. Returns an error if there is none: a default would look like a measured zero.
     fn counter(&self, name: &str) -> anyhow::Result<f64> {
         let full = format!("rialto_{name}_total");
         let value = self.counters.get(&full).copied();
@@ -62,14 +61,14 @@ impl Sample {
     }
 }
 
-/// A run, with what was read around it.
+/// A run, with the counters before and after it.
 pub(super) struct Measured {
     result: BenchResult,
     before: Sample,
     after: Sample,
 }
 
-/// Run it, and show how far it is if that is wanted.
+/// Runs it, with a progress bar on request.
 pub(super) async fn run(
     settings: &BenchSettings,
     work: Arc<impl Work>,
@@ -106,7 +105,7 @@ pub(super) async fn run(
     })
 }
 
-/// What was measured, as one object.
+/// The figures as one JSON object.
 pub(super) fn figures(measured: &Measured) -> anyhow::Result<Value> {
     let Measured {
         result,
@@ -158,7 +157,7 @@ pub(super) fn figures(measured: &Measured) -> anyhow::Result<Value> {
     }))
 }
 
-/// What the figures were measured under: the machine's cores, and how busy they were before.
+/// The conditions of the measurement: the machine's cores, and how busy they were before.
 pub(super) fn conditions() -> Value {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -202,7 +201,7 @@ pub(super) fn print_table(figures: &Value) -> Result<(), out::Unwritten> {
     Ok(())
 }
 
-/// The lines of a figure, or of all that an object has, under names that say where it is.
+/// The lines of a figure, or of all members of an object, under dotted names.
 fn add_lines(name: &str, figure: &Value, lines: &mut Vec<String>) {
     let text = match figure {
         Value::Object(within) if !within.is_empty() => {

@@ -1,4 +1,4 @@
-//! Keys for a benchmark in which everybody signs.
+//! Keys for a benchmark with signatures.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,15 +13,13 @@ use rialto_simulator::jws::{KeyKind, KeyPair};
 /// Private keys of participants, by their ids.
 pub(super) type PrivateKeys = BTreeMap<String, String>;
 
-/// Draw a key for each participant and one for the hub, and have the scheme in this folder know
-/// them. Answers the participants' private ones.
+/// Generates a key for each participant and one for the hub, and adds them to the scheme in this folder. Returns the
+/// participants' private keys.
 pub(super) fn draw(manifest: &Manifest, folder: &Path) -> anyhow::Result<PrivateKeys> {
     let document = folder.join("rialto.toml");
     let text = fs::read_to_string(&document)?;
     if text.contains("[signatures]") {
-        bail!(
-            "the scheme's rialto.toml has keys of its own; leave `[signatures]` out of it for this"
-        );
+        bail!("the scheme's rialto.toml has `[signatures]`: remove it for this benchmark");
     }
     let keys = folder.join("benchmark-keys");
     fs::create_dir(&keys).with_context(|| format!("making {}", keys.display()))?;

@@ -1,6 +1,5 @@
-//! The neighbour of a benchmark: a third FSP that some payments go to beside those that are
-//! measured, first well, then ill in several ways. What the others lose by its illness is the
-//! difference.
+//! The neighbour of a benchmark: a third FSP that gets payments beside the measured ones. It works at first, then fails
+//! in several ways. The difference shows what the others lose.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,10 +18,10 @@ use super::place;
 const ID: &str = "neighbour";
 /// Payments to it in a second.
 const PER_SECOND: u32 = 20;
-/// Parties that it serves, so that none of them is asked about by many at once.
+/// The number of its parties: enough that few payments look up the same one.
 const PARTIES: usize = 20;
 
-/// How the neighbour is.
+/// How the neighbour behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Health {
     /// It answers at once.
@@ -31,11 +30,11 @@ pub(super) enum Health {
     Silent,
     /// It answers after thirty seconds.
     Slow,
-    /// It resets each connection that something was sent on.
+    /// It resets each connection after a request.
     Resetting,
 }
 
-/// All of them, the one that the others are compared with first.
+/// All of them. The first is what the others are compared with.
 pub(super) const ALL: [Health; 4] = [
     Health::Well,
     Health::Silent,
@@ -94,7 +93,7 @@ pub(super) fn parties() -> anyhow::Result<Vec<PartyId>> {
         .collect()
 }
 
-/// Make the neighbour so, and keep paying to it until the answer is aborted.
+/// Sets the neighbour's behaviour, and pays to it until the returned task is aborted.
 pub(super) async fn keep_paying(
     manifest: &Manifest,
     health: Health,

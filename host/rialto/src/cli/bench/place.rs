@@ -1,5 +1,5 @@
-//! A benchmark's place: a folder of its own with a copy of the scheme, whose listeners and FSPs have
-//! free ports, so that it does not meet a running demonstration or another benchmark.
+//! A benchmark's folder, with a copy of the scheme. Its listeners and FSPs have free ports, so that it does not
+//! disturb a running demonstration or another benchmark.
 
 use std::path::{Path, PathBuf};
 
@@ -32,8 +32,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Copy a scheme to a folder that is not there yet, with other ports. What does not name ports is
-/// the same files.
+/// Copies a scheme to a new folder, with other ports. Files without ports are linked.
 pub(super) fn copy_on_free_ports(manifest: &Manifest, to: &Path) -> anyhow::Result<()> {
     let from = std::fs::canonicalize(manifest.folder())?;
     std::fs::create_dir(to).with_context(|| format!("making {}", to.display()))?;
@@ -67,8 +66,8 @@ pub(super) fn copy_on_free_ports(manifest: &Manifest, to: &Path) -> anyhow::Resu
     only_warnings(manifest, to)
 }
 
-/// Have the host of this copy log what is wrong, unless its log is configured: a thousand participants that
-/// come in are a thousand lines.
+/// Sets the log of this copy to warnings, unless its log is configured: a thousand new participants are a thousand
+/// lines.
 fn only_warnings(manifest: &Manifest, folder: &Path) -> anyhow::Result<()> {
     let document = folder.join(DOCUMENTS[0]);
     let text = std::fs::read_to_string(&document)?;
@@ -82,8 +81,7 @@ fn only_warnings(manifest: &Manifest, folder: &Path) -> anyhow::Result<()> {
 pub(super) fn add_participants(folder: &Path, tables: &str) -> anyhow::Result<()> {
     let document = folder.join("scheme.toml");
     let text = std::fs::read_to_string(&document)?;
-    // What comes last in the document may be a table of something else, so they go first among the
-    // participants' tables.
+    // The document may end in another table, so the new tables go before the first participant's.
     let first = text.find("[[participants]]");
     let (before, after) = text.split_at(first.context("the scheme has no participants")?);
     std::fs::write(&document, format!("{before}{tables}{after}"))?;

@@ -1,5 +1,5 @@
-//! A benchmark of prepares: transfers of many payers, or of one whose account all of them want, up to the
-//! payee's being asked. The payers exist in the benchmark's copy of the scheme only.
+//! A benchmark of prepares: transfers of many payers, or of one payer with one account, until the payee FSP is asked.
+//! The payers exist only in the benchmark's copy of the scheme.
 
 use std::fs;
 use std::path::Path;
@@ -15,13 +15,12 @@ use super::figures::{Sampler, figures, run};
 use super::{Bench, place};
 use crate::cli::{load, simulate};
 
-/// The participant that all are prepared for.
+/// The payee of all transfers.
 const PAYEE: &str = "benchpayee";
-/// What each payer has: more than it can spend in any benchmark.
+/// The liquidity of each payer: more than it can spend in any benchmark.
 const LIQUIDITY: &str = "1000000000";
 
-/// Measure prepares of so many payers in turn, in a copy of the scheme there. None when the copy cannot be
-/// loaded.
+/// Measures prepares of this many payers in turn, in a copy of the scheme. None if the copy cannot be loaded.
 pub(super) fn measure(
     bench: &Bench,
     given: &Manifest,

@@ -1,4 +1,4 @@
-//! `rialto approve`: what waits for a second person, and that person's decision.
+//! `rialto approve`: requests that wait for a second operator, and that operator's decision.
 
 use anyhow::bail;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::out;
 use crate::words;
 
-/// Where requests wait, but those for new participants.
+/// Where requests wait, except those for new participants.
 const LISTS: [&str; 8] = [
     "/funds/pending",
     "/liquidity-cover-reservations/pending",
@@ -20,18 +20,18 @@ const LISTS: [&str; 8] = [
     "/endpoint-updates/pending",
 ];
 
-/// List the requests that wait for somebody else, approve one or reject it
+/// List the requests that wait for approval, approve one or reject it
 ///
-/// Nobody decides what they asked for themselves. A release that waits has `rialto release approve`, a settlement
-/// `rialto settlement complete`.
+/// An operator cannot decide their own request. Use `rialto release approve` for a release and `rialto settlement
+/// complete` for a settlement.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Approve {
-    /// The request's id; without it, all that wait are listed.
+    /// The request's id. Without it, all waiting requests are listed.
     id: Option<Segment>,
-    /// Reject it instead.
+    /// Reject the request instead.
     #[arg(long, requires = "id")]
     reject: bool,
-    /// For whoever asked.
+    /// A note for the operator who asked.
     #[arg(long, requires = "id")]
     note: Option<String>,
     #[command(flatten)]
@@ -44,7 +44,7 @@ impl Approve {
         match &self.id {
             None => {
                 let waiting = waiting(&client)?;
-                let none = "nothing waits for an approval";
+                let none = "no request waits for approval";
                 Ok(print(&waiting, self.looking.json, none, line)?)
             }
             Some(id) => self.decide(&client, id),
@@ -75,7 +75,7 @@ impl Approve {
     }
 }
 
-/// All requests that wait, the oldest first.
+/// All waiting requests, the oldest first.
 fn waiting(client: &Client) -> anyhow::Result<Vec<Value>> {
     let applicants = items(client, "/participants", &[("state", Some("PEND-APPROVAL"))])?;
     let mut waiting: Vec<Value> = applicants
@@ -90,7 +90,7 @@ fn waiting(client: &Client) -> anyhow::Result<Vec<Value>> {
     Ok(waiting)
 }
 
-/// The path at which a request is decided.
+/// The path of the operation that decides a request.
 fn approval(request: &Value) -> anyhow::Result<String> {
     let segment = |value: &Value| {
         let parsed = value.as_str().unwrap_or_default().parse::<Segment>();
@@ -112,7 +112,7 @@ fn approval(request: &Value) -> anyhow::Result<String> {
         "account-limit" => of_account("limit-updates")?,
         "account-threshold" => of_account("threshold-updates")?,
         "endpoints" => format!("endpoint-updates/{id}"),
-        other => bail!("this version does not know requests of the kind `{other}`"),
+        other => bail!("this version of rialto does not know requests of the kind `{other}`"),
     };
     Ok(format!("/participants/{participant}/{rest}/approval"))
 }
@@ -127,7 +127,7 @@ fn line(request: &Value) -> String {
     format!("{id}  {at} by {maker}  {}  {why}", asked(request))
 }
 
-/// What is asked for, in words.
+/// Describes a request in words.
 fn asked(request: &Value) -> String {
     let payload = &request["payload"];
     let (of, account) = (text(request, "participant"), text(payload, "accountId"));

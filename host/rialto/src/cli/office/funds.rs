@@ -7,41 +7,41 @@ use crate::out;
 
 #[derive(Debug, clap::Subcommand)]
 pub(in crate::cli) enum Funds {
-    /// Show what a participant has, has set aside, and may still spend
+    /// Show a participant's funds: liquidity, cover, and what it may still spend
     Show {
         /// The participant's id.
         id: Segment,
         #[command(flatten)]
         looking: Looking,
     },
-    /// Ask that a deposit is posted: the money itself moves at the settlement bank
+    /// Ask for a deposit to be posted. The money itself moves at the settlement bank
     Deposit(Moving),
-    /// Ask that a withdrawal is posted: the money itself moves at the settlement bank
+    /// Ask for a withdrawal to be posted. The money itself moves at the settlement bank
     Withdraw(Moving),
-    /// Ask that settled funds of one settlement model become those of another
+    /// Ask to move settled funds from one settlement model to another
     Move {
         /// The participant's id.
         id: Segment,
         /// The account's currency.
         currency: Segment,
-        /// How much, such as 1000.00.
+        /// The amount, such as 1000.00.
         amount: String,
-        /// The settlement model that they are taken from.
+        /// The settlement model to take them from.
         #[arg(long, value_name = "MODEL")]
         from_model: String,
-        /// The settlement model that they go to.
+        /// The settlement model to add them to.
         #[arg(long, value_name = "MODEL")]
         to_model: String,
         #[command(flatten)]
         asking: Asking,
     },
-    /// Ask that so much liquidity in all is set aside; 0 gives all back
+    /// Ask to set liquidity aside as cover, to this total. 0 gives all back
     Reserve {
         /// The participant's id.
         id: Segment,
         /// The account's currency.
         currency: Segment,
-        /// How much, such as 1000.00, or a part of liquidity and cover together, such as 10%.
+        /// The amount, such as 1000.00, or a share of liquidity and cover together, such as 10%.
         amount: String,
         #[command(flatten)]
         asking: Asking,
@@ -54,12 +54,12 @@ pub(in crate::cli) struct Moving {
     id: Segment,
     /// The account's currency.
     currency: Segment,
-    /// How much, such as 1000.00.
+    /// The amount, such as 1000.00.
     amount: String,
-    /// What the bank calls it. It is taken once.
+    /// The bank's reference. A reference is accepted once.
     #[arg(long)]
     reference: Option<String>,
-    /// The settlement model of the settled funds; the participant's first unless said.
+    /// The settlement model of the settled funds. Without it, the participant's first.
     #[arg(long)]
     model: Option<String>,
     #[command(flatten)]
@@ -102,7 +102,7 @@ impl Funds {
     }
 }
 
-/// What is to be set aside: a part, or an amount.
+/// Parses a share or an amount to set aside.
 fn cover(currency: &Segment, wanted: &str) -> Value {
     match wanted.strip_suffix('%') {
         Some(part) => json!({ "accountId": currency.0, "percentage": part.trim_end() }),
@@ -137,7 +137,7 @@ fn show(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
     }
     let accounts = found["accounts"].as_array().cloned().unwrap_or_default();
     if accounts.is_empty() {
-        out::note("it has no account");
+        out::note("the participant has no account");
     }
     for of in &accounts {
         out::line(format_args!(

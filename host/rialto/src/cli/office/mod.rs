@@ -1,9 +1,9 @@
-//! `rialto participant`, `funds`, `settlement` and `approve`: what operators ask of the scheme's components, by
-//! the same API that they serve over HTTP on the operators' listener.
+//! `rialto participant`, `funds`, `settlement` and `approve`: commands over the HTTP API that the scheme's components
+//! serve on the operators' listener.
 //!
-//! A command that asks for something prints the id of what it asked for, and nothing else, to standard output; who
-//! must approve it goes to standard error. What is allowed is judged by the components, and their refusals are printed
-//! as they are. Here are the words of the command line, and nothing that decides.
+//! A command that asks for a change prints the request's id, and nothing else, to standard output. Who must approve it
+//! goes to standard error. The components decide what is allowed, and their refusals are printed unchanged. This
+//! module only formats.
 
 mod approve;
 mod funds;
@@ -27,9 +27,9 @@ use crate::client::Client;
 use crate::out::{self, Unwritten};
 use crate::words;
 
-/// Items of a page that is asked for: the most that the components give.
+/// Items per page: the most that the components give.
 const PAGE: usize = 1000;
-/// Pages of a list, at most: a list of a million lines is read by nobody.
+/// The most pages of a list: nobody reads a million lines.
 const PAGES_MAX: usize = 1000;
 /// Characters of an id or a currency in a path.
 const SEGMENT_MAX: usize = 128;
@@ -60,7 +60,7 @@ impl fmt::Display for Segment {
     }
 }
 
-/// An amount, or none of it.
+/// Parses an amount, or `none`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bound(Option<String>);
 
@@ -72,10 +72,10 @@ impl FromStr for Bound {
     }
 }
 
-/// Why a change is asked for, and how the answer is printed.
+/// The reason for a change, and how the answer is printed.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Asking {
-    /// Why, for whoever decides.
+    /// The reason, for the operator who decides.
     #[arg(long)]
     reason: String,
     /// Print the host's answer as one JSON object.
@@ -96,7 +96,7 @@ pub(super) struct Looking {
 }
 
 impl Asking {
-    /// Ask for a change that somebody else approves.
+    /// Asks for a change that another operator approves.
     fn ask(&self, path: &str, mut body: Value) -> anyhow::Result<u8> {
         body["reason"] = json!(self.reason);
         let asked: Value = self.at.client()?.post(path, &body)?;
@@ -109,7 +109,7 @@ impl Asking {
         let state = text(&asked, "state");
         out::note(match state.as_str() {
             "PENDING" => format!(
-                "it waits for an operator with the role `checker`: rialto approve {id} --as NAME"
+                "the request waits for an operator with the role `checker`: rialto approve {id} --as NAME"
             ),
             _ => format!("it is {state}"),
         });
@@ -154,13 +154,13 @@ fn items(
         }
     }
     out::note(format_args!(
-        "there are more than {}: give a filter",
+        "there are more than {} items: give a filter",
         items.len()
     ));
     Ok(items)
 }
 
-/// A member as a text for a terminal: others wrote it. Empty where there is none.
+/// A member as text that is safe for a terminal, since others wrote it. Empty if there is none.
 fn text(of: &Value, member: &str) -> String {
     let text = match &of[member] {
         Value::String(text) => text.clone(),
@@ -170,7 +170,7 @@ fn text(of: &Value, member: &str) -> String {
     words::plain(&text)
 }
 
-/// Money for a terminal; `-` where there is none.
+/// Money for a terminal; `-` if there is none.
 fn shown(amount: &Value) -> String {
     match (amount["amount"].as_str(), amount["currency"].as_str()) {
         (Some(units), Some(currency)) => format!("{units} {currency}"),
@@ -178,7 +178,7 @@ fn shown(amount: &Value) -> String {
     }
 }
 
-/// Lines of a list, or that it is empty; or an object a line.
+/// Prints the lines of a list, a sentence if it is empty, or one object per line.
 fn print(
     items: &[Value],
     json: bool,

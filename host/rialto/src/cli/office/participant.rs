@@ -12,7 +12,7 @@ use crate::words;
 pub(in crate::cli) enum Participant {
     /// List participants with their states and currencies
     List {
-        /// Only in this state: PEND-APPROVAL, APPROVED, DISABLED, REJECTED.
+        /// List only this state: PEND-APPROVAL, APPROVED, DISABLED or REJECTED.
         #[arg(id = "only", long = "only", value_name = "STATE")]
         state: Option<String>,
         #[command(flatten)]
@@ -25,23 +25,23 @@ pub(in crate::cli) enum Participant {
         #[command(flatten)]
         looking: Looking,
     },
-    /// Show who changed what of a participant, the oldest first
+    /// Show the changes of a participant and who made them, the oldest first
     Changes {
         /// The participant's id.
         id: Segment,
         #[command(flatten)]
         looking: Looking,
     },
-    /// Ask that a participant is let in
+    /// Ask for a new participant
     Add(Add),
-    /// Ask that a participant may transact
+    /// Ask to enable a participant
     Enable {
         /// The participant's id.
         id: Segment,
         #[command(flatten)]
         asking: Asking,
     },
-    /// Ask that a participant may not transact; what is under way ends
+    /// Ask to disable a participant. Transfers under way still end
     Disable {
         /// The participant's id.
         id: Segment,
@@ -52,45 +52,45 @@ pub(in crate::cli) enum Participant {
     Account {
         /// The participant's id.
         id: Segment,
-        /// CURRENCY, with what bounds it: USD,cap=5000,threshold=100.
+        /// The currency with its bounds: USD,cap=5000,threshold=100.
         account: Terms,
         #[command(flatten)]
         asking: Asking,
     },
-    /// Ask that an account takes transfers and funds, or none
+    /// Ask to enable or disable an account
     AccountStatus {
         /// The participant's id.
         id: Segment,
         /// The account's currency.
         currency: Segment,
-        /// Which.
+        /// The new status.
         status: Status,
         #[command(flatten)]
         asking: Asking,
     },
-    /// Ask for another net debit cap of an account
+    /// Ask to change the net debit cap of an account
     Limit {
         /// The participant's id.
         id: Segment,
         /// The account's currency.
         currency: Segment,
-        /// The most, such as 5000.00; `none`: liquidity alone decides.
+        /// The cap, such as 5000.00. With `none`, only liquidity bounds transfers.
         amount: Bound,
         #[command(flatten)]
         asking: Asking,
     },
-    /// Ask for another threshold, below which operators are warned
+    /// Ask to change the threshold below which operators are warned
     Threshold {
         /// The participant's id.
         id: Segment,
         /// The account's currency.
         currency: Segment,
-        /// The least, such as 100.00; `none`: nobody is warned.
+        /// The threshold, such as 100.00. With `none`, nobody is warned.
         amount: Bound,
         #[command(flatten)]
         asking: Asking,
     },
-    /// Ask that a participant is reached elsewhere; the new place is tried first
+    /// Ask to change a participant's endpoint. The host tries the new one first
     Endpoint {
         /// The participant's id.
         id: Segment,
@@ -103,7 +103,7 @@ pub(in crate::cli) enum Participant {
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Add {
-    /// Its id, as in FSPIOP-Source.
+    /// The participant's id, as in FSPIOP-Source.
     id: Segment,
     /// Its name, for people.
     #[arg(long)]
@@ -111,10 +111,10 @@ pub(in crate::cli) struct Add {
     /// The base URL of its FSPIOP endpoint.
     #[arg(long, value_name = "URL")]
     callback: String,
-    /// An account: CURRENCY, with what bounds it: USD,cap=5000,threshold=100. May be given several times.
+    /// An account: the currency with its bounds, USD,cap=5000,threshold=100. May be given several times.
     #[arg(long = "account", value_name = "ACCOUNT")]
     accounts: Vec<Terms>,
-    /// What it is in the scheme; a PISP has no accounts.
+    /// The type of participant. A PISP has no accounts.
     #[arg(long = "type", value_enum, default_value = "dfsp")]
     kind: Kind,
     #[command(flatten)]
@@ -159,7 +159,7 @@ impl FromStr for Terms {
                 }
             };
             if bound.0.replace(bound.1.to_owned()).is_some() {
-                return Err(format!("`{part}` is said twice"));
+                return Err(format!("`{part}` is given twice"));
             }
         }
         Ok(Self {
@@ -277,7 +277,7 @@ fn list(state: Option<&str>, looking: &Looking) -> anyhow::Result<u8> {
     Ok(print(
         &found,
         looking.json,
-        "there is no participant",
+        "there are no participants",
         line,
     )?)
 }
@@ -331,12 +331,7 @@ fn changes(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
         let why = text(&of["asked"], "reason");
         format!("{n:>5}  {at}  {kind} {state}  by {by}  {why}")
     };
-    Ok(print(
-        &found,
-        looking.json,
-        "nothing was changed of it",
-        line,
-    )?)
+    Ok(print(&found, looking.json, "there are no changes", line)?)
 }
 
 #[cfg(test)]

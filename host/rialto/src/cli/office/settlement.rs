@@ -8,54 +8,54 @@ use crate::words;
 
 #[derive(Debug, clap::Subcommand)]
 pub(in crate::cli) enum Settlement {
-    /// Show the settlement models and the rules that choose among them, as JSON
+    /// Show the settlement models and the rules that choose between them, as JSON
     Models {
         #[command(flatten)]
         looking: Looking,
     },
-    /// List batches of transfers: their ids first
+    /// List batches, each line with its id first
     Batches {
-        /// Only in this state: OPEN, CLOSED, AWAITING_SETTLEMENT, SETTLED.
+        /// List only this state: OPEN, CLOSED, AWAITING_SETTLEMENT or SETTLED.
         #[arg(id = "only", long = "only", value_name = "STATE")]
         state: Option<String>,
-        /// Only of this settlement model.
+        /// List only this settlement model.
         #[arg(long)]
         model: Option<String>,
-        /// Only in this currency.
+        /// List only this currency.
         #[arg(long)]
         currency: Option<String>,
-        /// Only those that this participant is in.
+        /// List only batches with this participant.
         #[arg(long, value_name = "ID")]
         participant: Option<String>,
         #[command(flatten)]
         looking: Looking,
     },
-    /// Show a batch, and what its members paid and received
+    /// Show a batch, with what its members paid and received
     Batch {
         /// The batch's id.
         id: Segment,
         #[command(flatten)]
         looking: Looking,
     },
-    /// Close an open batch, in an emergency: a settlement closes its batches by itself
+    /// Close an open batch in an emergency. A settlement closes its batches by itself
     Close {
         /// The batch's id.
         id: Segment,
         #[command(flatten)]
         asking: Asking,
     },
-    /// List settlements: their ids first
+    /// List settlements, each line with its id first
     List {
-        /// Only in this state, such as PENDING or COMPLETED.
+        /// List only this state, such as PENDING or COMPLETED.
         #[arg(id = "only", long = "only", value_name = "STATE")]
         state: Option<String>,
-        /// Only of this settlement model.
+        /// List only this settlement model.
         #[arg(long)]
         model: Option<String>,
         #[command(flatten)]
         looking: Looking,
     },
-    /// Show a settlement, and who pays and receives how much
+    /// Show a settlement, with what each participant pays or receives
     Show {
         /// The settlement's id.
         id: Segment,
@@ -70,14 +70,14 @@ pub(in crate::cli) enum Settlement {
         #[command(flatten)]
         asking: Asking,
     },
-    /// Say that the settlement bank has moved the funds: not by who asked for the settlement
+    /// Confirm that the settlement bank has moved the funds. Another operator must have asked for the settlement
     Complete {
         /// The settlement's id.
         id: Segment,
         #[command(flatten)]
         asking: Asking,
     },
-    /// Give a settlement up: not by who asked for it
+    /// Abort a settlement. Another operator must have asked for it
     Abort {
         /// The settlement's id.
         id: Segment,
@@ -143,7 +143,12 @@ fn batches(filters: &[(&str, Option<&str>)], looking: &Looking) -> anyhow::Resul
         let (id, state) = (text(of, "id"), text(of, "state"));
         format!("{id}  {state}  opened {opened}")
     };
-    Ok(print(&found, looking.json, "there is no such batch", line)?)
+    Ok(print(
+        &found,
+        looking.json,
+        "there are no such batches",
+        line,
+    )?)
 }
 
 fn batch(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
@@ -163,7 +168,7 @@ fn batch(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
     ])?;
     members(found["positions"].as_array().into_iter().flatten())?;
     if !found["nextCursor"].is_null() {
-        out::note("there are more members: --json has the cursor of the next page");
+        out::note("only the first members are shown: --json has the cursor of the next page");
     }
     Ok(0)
 }
@@ -179,13 +184,13 @@ fn list(filters: &[(&str, Option<&str>)], looking: &Looking) -> anyhow::Result<u
     Ok(print(
         &found,
         looking.json,
-        "there is no such settlement",
+        "there are no such settlements",
         line,
     )?)
 }
 
 impl Asking {
-    /// Change a batch or a settlement; nobody approves it.
+    /// Changes a batch or a settlement. No second operator approves it.
     fn change(&self, path: &str, mut body: Value) -> anyhow::Result<u8> {
         body["reason"] = json!(self.reason);
         let changed: Value = self.at.client()?.post(path, &body)?;
@@ -259,7 +264,7 @@ fn show(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// What each paid, received, and pays or receives in the end.
+/// What each participant paid and received, and its net amount.
 fn members<'a>(of: impl IntoIterator<Item = &'a Value>) -> Result<(), Unwritten> {
     let mut of = of.into_iter();
     of.try_for_each(|of| {
