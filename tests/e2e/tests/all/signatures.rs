@@ -39,7 +39,10 @@ struct Scene {
 
 impl Scene {
     async fn open() -> Self {
-        let mut scheme = TestScheme::demo().unwrap();
+        Self::of(TestScheme::demo().unwrap()).await
+    }
+
+    async fn of(mut scheme: TestScheme) -> Self {
         scheme.add_participant(PLAIN, "1000").unwrap();
         let payer = KeyPair::generate(KeyKind::Rsa).unwrap();
         let payee = KeyPair::generate(KeyKind::P256).unwrap();
@@ -499,6 +502,37 @@ async fn a_party_is_not_taken_over_in_spite_of_signatures() {
         .await
         .unwrap();
     assert_eq!(code(&own().await.unwrap()), (400, "3105".to_owned()));
+}
+
+#[tokio::test]
+async fn a_path_with_a_slash_at_its_end_is_signed_as_it_is_sent_or_as_it_is_meant() {
+    let scheme = TestScheme::demo().unwrap();
+    scheme
+        .set("fsp-interop-api", "trailingSlash = \"accept\"")
+        .unwrap();
+    let scene = Scene::of(scheme).await;
+    let (payer, signer) = (scene.world.payer(), scene.payer());
+    let body = json!({ "fspId": PAYER }).to_string();
+    for (signed_slash, sent_slash) in [("/", "/"), ("", ""), ("", "/"), ("/", "")] {
+        let path = format!("/participants/ALIAS/{}", payer.new_id());
+        let sent = format!("{path}{sent_slash}");
+        let signed_for = |path: &str| {
+            let post = payer.raw(Method::POST, path).body(body.clone());
+            let signed = post
+                .onto(&format!("{path}{signed_slash}"))
+                .signed_by(&signer);
+            signed.onto(&sent).send()
+        };
+        let answer = signed_for(&path).await.unwrap();
+        assert_eq!(answer.status.as_u16(), 202, "{sent}: {answer:?}");
+        payer
+            .expect_callback(Method::PUT, &path, SOON)
+            .await
+            .unwrap();
+        let elsewhere = signed_for(&format!("{path}1")).await.unwrap();
+        assert_eq!(code(&elsewhere), (400, "3105".to_owned()), "{sent}");
+    }
+    scene.world.no_complaints().unwrap();
 }
 
 /// A signed association of this `Date`: with RSA, the same message has the same signature.

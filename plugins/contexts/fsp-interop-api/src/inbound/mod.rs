@@ -152,7 +152,7 @@ pub fn read(
     };
     // What is signed is as it was sent; what goes on has the path and the media types of the API
     // definition.
-    let path = usual::path(request.path, settings);
+    let path = usual::path(&request.path, settings).to_owned();
     let (headers, onward) = match usual::headers(&headers, settings, |_| false) {
         None => (headers, None),
         Some(usual) => {
