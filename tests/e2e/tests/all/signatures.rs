@@ -465,7 +465,8 @@ async fn a_file_of_keys_that_is_nobodys_is_told_and_counted() {
         log.contains("plainfps") && log.contains("nobody is called so"),
         "{log}"
     );
-    assert_eq!(ids(&scene.world, "signers"), [PAYEE, PAYER]);
+    // It is remembered all the same: who is let in by that name later has had a key.
+    assert_eq!(ids(&scene.world, "signers"), [PAYEE, PAYER, "plainfps"]);
     fs::remove_file(&file).unwrap();
     counted("it is gone", 0).await;
 }
@@ -569,6 +570,50 @@ async fn what_was_captured_is_not_taken_again_whatever_its_date_and_after_a_rest
         assert_eq!(code(&fresh.send().await.unwrap()), refused, "{other}");
     }
     assert!(!ids(&scene.world, "signed-messages").is_empty());
+}
+
+#[tokio::test]
+async fn a_key_that_was_there_before_its_owner_came_in_and_is_lost_is_missed() {
+    const LATE: &str = "latefsp";
+    let scene = Scene::open().await;
+    let file = scene.world.scheme.path().join(format!("keys/{LATE}.pem"));
+    fs::write(&file, &scene.payer.public).unwrap();
+    until("it is remembered", KEYS_COUNT_WITHIN, async || {
+        let signers = ids(&scene.world, "signers");
+        let is_there = signers.iter().any(|signer| signer == LATE);
+        Ok(is_there.then_some(()).ok_or_else(|| format!("{signers:?}")))
+    })
+    .await
+    .unwrap();
+    // Its owner comes in when it is gone: the host never sees both.
+    fs::remove_file(&file).unwrap();
+    let mut twin = scene.world.scheme.twin().unwrap();
+    twin.add_participant(LATE, "1000").unwrap();
+    let folder = twin.path().to_str().unwrap().to_owned();
+    let applied = scene
+        .world
+        .host
+        .cli(&["release", "apply", &folder])
+        .unwrap();
+    applied.success().unwrap();
+    let forged = json!({ "fspId": LATE }).to_string();
+    let stranger = scene.world.fsp(PLAIN);
+    let post = stranger.raw(Method::POST, "/participants/ALIAS/late");
+    let post = post.header("FSPIOP-Source", LATE).body(forged);
+    assert_eq!(code(&post.send().await.unwrap()), (400, "3105".to_owned()));
+}
+
+#[test]
+fn who_is_named_in_settings_and_not_in_the_scheme_is_told() {
+    let scheme = TestScheme::demo().unwrap();
+    let named =
+        format!("signatures = {{ participants = {{ {PAYER} = \"all\", payerfps = \"none\" }} }}");
+    scheme.set("fsp-interop-api", &named).unwrap();
+    let output = scheme.rialto(&["check"]).unwrap();
+    assert_eq!(output.code, 0, "{output}");
+    let expected =
+        "signatures.participants names \"payerfps\": no participant of scheme.toml is called so";
+    assert!(output.said().contains(expected), "{output}");
 }
 
 #[test]
