@@ -7,29 +7,48 @@
 mod html;
 mod schema;
 
-use rialto_openapi::example;
+use rialto_openapi::example::Examples;
 use serde_json::Value;
 
 use html::Html;
 
+/// Bytes of a page, at most: a component has written what is on it, and may have written the same type or
+/// example once and named it very often.
+const BYTES_MAX: usize = 8 << 20;
 /// How the page looks.
 const STYLE: &str = include_str!("page/style.css");
 /// Methods of a path item, in the order in which people look for them.
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The page of a document that was found usable. `yaml` is where the document itself is.
+/// The page of a document that was found usable. `yaml` is where the document itself is. A document of which the
+/// page would be too long has one that leads there.
 pub fn render(root: &Value, yaml: &str) -> String {
+    rendered(root, yaml, BYTES_MAX).unwrap_or_else(|| {
+        let mut page = begun("API", BYTES_MAX);
+        page.raw("<p class=\"lead\">This API is too long for a page. ");
+        page.link(yaml, "The document itself").raw(" has it.</p>");
+        page.raw("</main></body></html>");
+        page.done().unwrap_or_default()
+    })
+}
+
+/// The same, in so many bytes; none where it has more.
+fn rendered(root: &Value, yaml: &str, bytes_max: usize) -> Option<String> {
     let info = &root["info"];
     let title = info["title"].as_str().unwrap_or("API");
-    let mut page = begun(title);
+    let made = Examples::of(root);
+    let mut page = begun(title, bytes_max);
     page.raw("<p class=\"lead\">").text(word(info, "summary"));
     page.raw(" Version ").text(word(info, "version")).raw(". ");
     page.link(yaml, "The document itself").raw(".</p>");
     page.prose(word(info, "description"));
     contents(&mut page, root);
     for (path, method, operation) in operations(root) {
+        if page.is_too_long() {
+            return None;
+        }
         one(&mut page, root, path, method, operation);
-        examples(&mut page, root, path, method);
+        examples(&mut page, root, &made, path, method);
     }
     errors(&mut page, root);
     schema::all(&mut page, root);
@@ -39,7 +58,7 @@ pub fn render(root: &Value, yaml: &str) -> String {
 
 /// The page that lists APIs, each by its name and its title. Their pages are below `place`.
 pub fn list<'a>(place: &str, apis: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut page = begun("APIs");
+    let mut page = begun("APIs", BYTES_MAX);
     page.raw("<p class=\"lead\">What is served on this listener.</p>");
     page.raw("<table><thead><tr><th>API</th><th>As a document</th></tr></thead><tbody>");
     for (name, title) in apis {
@@ -50,11 +69,12 @@ pub fn list<'a>(place: &str, apis: impl Iterator<Item = (&'a str, &'a str)>) -> 
     }
     page.raw("</tbody></table></main></body></html>");
     page.done()
+        .unwrap_or_else(|| "There are too many APIs for a page.".to_owned())
 }
 
-/// The beginning of a page, with its title.
-fn begun(title: &str) -> Html {
-    let mut page = Html::default();
+/// The beginning of a page of so many bytes at most, with its title.
+fn begun(title: &str, bytes_max: usize) -> Html {
+    let mut page = Html::of_at_most(bytes_max);
     page.raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
     page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
     page.element("title", title);
@@ -184,9 +204,9 @@ fn first_of(of: &Value) -> Option<&Value> {
 }
 
 /// A request, and the answer to it.
-fn examples(page: &mut Html, root: &Value, path: &str, method: &str) {
+fn examples<'r>(page: &mut Html, root: &'r Value, made: &Examples<'r>, path: &str, method: &str) {
     let item = &root["paths"][path];
-    let request = example::request(root, path, item, method);
+    let request = made.request(path, item, method);
     let mut text = format!("{} {}\n", request.method, request.target);
     for (name, value) in &request.headers {
         text.push_str(&format!("{name}: {value}\n"));
@@ -198,8 +218,7 @@ fn examples(page: &mut Html, root: &Value, path: &str, method: &str) {
     let answers = item[method]["responses"].as_object();
     let good =
         answers.and_then(|answers| answers.iter().find(|(status, _)| status.starts_with('2')));
-    let body =
-        good.and_then(|(_, answer)| example::body_of(root, first_of(resolved(root, answer))?));
+    let body = good.and_then(|(_, answer)| made.body_of(first_of(resolved(root, answer))?));
     if let (Some((status, _)), Some(body)) = (good, body) {
         page.raw("<p>Answered with ").code(status).raw(":</p>");
         page.element("pre", &body);
@@ -314,6 +333,34 @@ components:
         ] {
             assert!(page.contains(expected), "{expected}\nis not in\n{page}");
         }
+    }
+
+    #[test]
+    fn a_document_that_would_make_a_very_long_page_has_a_short_one() {
+        let long = "z".repeat(10_000);
+        let operation = serde_json::json!({
+            "operationId": "a",
+            "parameters": [{"$ref": "#/components/parameters/P"}],
+            "responses": {"200": {"description": "Done."}},
+        });
+        let paths = (0..2_000).map(|n| (format!("/a{n}"), serde_json::json!({"get": operation})));
+        let paths: serde_json::Map<String, Value> = paths.collect();
+        let parameter = serde_json::json!({"in": "query", "name": "p", "description": long});
+        let root = serde_json::json!({
+            "info": {"title": long},
+            "paths": paths,
+            "components": {"parameters": {"P": parameter}},
+        });
+        let page = render(&root, "x.yaml");
+        assert!(page.len() < 1 << 20, "{} bytes", page.len());
+        assert!(page.contains("too long for a page"), "{page:.200}");
+        assert!(page.contains("<a href=\"x.yaml\">"), "{page:.200}");
+        // At its bound a page is whole, or there is none.
+        let small: Value = serde_saphyr::from_str(SMALL).unwrap();
+        let whole = rendered(&small, "x.yaml", BYTES_MAX).unwrap();
+        let at_bound = rendered(&small, "x.yaml", whole.len());
+        assert_eq!(at_bound.as_deref(), Some(whole.as_str()));
+        assert_eq!(rendered(&small, "x.yaml", whole.len() - 1), None);
     }
 
     #[test]

@@ -27,7 +27,7 @@ use tracing::Instrument as _;
 use crate::answer_tracking::AnswerGuard;
 use crate::api::{Api, Served};
 use crate::body::{Inbound, Memory, MemoryPermit, too_large};
-use crate::documents;
+use crate::found::FoundApis;
 use crate::pace::Pace;
 use crate::peers::{Client, PeerAddress};
 use crate::refusals::{Refusals, Refused, is_of_the_request};
@@ -114,29 +114,15 @@ impl Service {
         self
     }
 
-    /// Whether the document of an API, its page or the list of them is at this path: for anybody.
-    pub fn has_document(&self, path: &str) -> bool {
-        documents::is_at(&self.api.load(), self.own.as_deref(), path)
+    /// The APIs as they are now, for one request.
+    pub fn apis(&self) -> FoundApis {
+        FoundApis::of(&self.api, self.own.as_ref())
     }
 
-    /// Which media types the component takes that this head is meant for, if its body is said to be of
-    /// another one or of none.
-    pub fn other_media_type(&self, head: &Parts) -> Option<Vec<String>> {
-        let api = self.api.load();
-        let (_, found) = api.find(head.uri.path())?;
-        let operation = found?.operations.get(head.method.as_str())?;
-        let taken = validate::media_type(operation, &head.headers).err()?;
-        Some(taken.to_vec())
-    }
-
-    /// Whether a request to this path is for a component.
-    pub fn serves(&self, path: &str) -> bool {
-        self.api.load().serves(path)
-    }
-
-    /// Answer a request of this caller; none where nobody is asked who they are.
+    /// Answer a request that has found these APIs, of this caller; none where nobody is asked who they are.
     pub async fn answer(
         &self,
+        apis: FoundApis,
         request: http::Request<Incoming>,
         caller: Option<wit::Caller>,
     ) -> Response<Full<Bytes>> {
@@ -148,33 +134,35 @@ impl Service {
             // Without one from the client the engine draws one: its turn tells which.
             trace = (trace != 0).then(|| format!("{trace:032x}")),
         );
-        self.answered(request, caller).instrument(span).await
+        self.answered(apis, request, caller).instrument(span).await
     }
 
     async fn answered(
         &self,
+        apis: FoundApis,
         request: http::Request<Incoming>,
         caller: Option<wit::Caller>,
     ) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let PeerAddress(peer) = PeerAddress::of(&head.extensions);
         let mut body = Inbound::new(body, peer, self.limits.pace);
-        let mut response = self.response(&head, &mut body, caller).await;
+        let mut response = self.response(apis, &head, &mut body, caller).await;
         body.leave(&head.headers, &mut response).await;
         response
     }
 
     async fn response(
         &self,
+        apis: FoundApis,
         head: &Parts,
         body: &mut Inbound,
         caller: Option<wit::Caller>,
     ) -> Response<Full<Bytes>> {
         let started = Instant::now();
-        let api = self.api.load_full();
-        if let Some(document) = documents::serve(&api, self.own.as_deref(), head) {
+        if let Some(document) = apis.document(head) {
             return document;
         }
+        let api = apis.into_api();
         let Some((served, _)) = api.find(head.uri.path()) else {
             if self.runtime.current().is_none() {
                 return busy();

@@ -1,8 +1,7 @@
-//! Real threads that drive an engine: workers that run turns, a committer, and a timer. A panic on one of
-//! them, but for those of handlers, ends the engine ([`crate::fatal`]).
+//! Real threads that drive an engine: workers that run turns, a committer, a timer, and one that looks which
+//! turns are slow. A panic on one of them, but for those of handlers, ends the engine ([`crate::fatal`]).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -11,8 +10,10 @@ use parking_lot::{Condvar, Mutex};
 use crate::engine::Engine;
 
 /// The longest time between two looks at the clock, in milliseconds: reminders that are set for
-/// earlier than what the timer waits for are late by at most this. A turn that is there at two looks is slow.
+/// earlier than what the timer waits for are late by at most this.
 const TIMER_PERIOD_MS: u64 = 10;
+/// The time between two looks at the workers, in milliseconds. A turn that is there at two looks is slow.
+const LOOK_PERIOD_MS: u64 = 10;
 
 /// Stack of a thread: components that call each other are nested on it. Only what is used is taken.
 const STACK_BYTES: usize = 32 << 20;
@@ -20,7 +21,7 @@ const STACK_BYTES: usize = 32 << 20;
 /// Running threads. Dropping it stops them without waiting for work to finish.
 pub struct Threads {
     engine: Engine,
-    stopping: Arc<(AtomicBool, Mutex<()>, Condvar)>,
+    stopping: Arc<Stopping>,
     workers: Vec<JoinHandle<()>>,
     committer: Option<JoinHandle<()>>,
     others: Vec<JoinHandle<()>>,
@@ -45,7 +46,7 @@ impl Threads {
         workers: usize,
         at_once: usize,
     ) -> std::io::Result<Self> {
-        let stopping = Arc::new((AtomicBool::new(false), Mutex::new(()), Condvar::new()));
+        let stopping = Arc::new(Stopping::default());
         let mut threads = Self {
             engine: engine.clone(),
             stopping: stopping.clone(),
@@ -65,16 +66,16 @@ impl Threads {
             threads.workers.push(worker);
         }
         threads.committer = Some(spawn(engine, "commit", commit)?);
+        let until = stopping.clone();
         let timer = spawn(engine, "timer", move |engine| {
-            let (stop, lock, signal) = &*stopping;
-            let mut guard = lock.lock();
-            while !stop.load(Ordering::Acquire) {
-                engine.fire_due();
-                engine.shared.queue.look_at_workers();
-                signal.wait_for(&mut guard, Duration::from_millis(TIMER_PERIOD_MS));
-            }
+            until.repeat(TIMER_PERIOD_MS, || engine.fire_due());
         })?;
         threads.others.push(timer);
+        // Not the timer's: that reads from the disk, and who waits behind a slow turn must not wait for it.
+        let look = spawn(engine, "look", move |engine| {
+            stopping.repeat(LOOK_PERIOD_MS, || engine.shared.queue.look_at_workers());
+        })?;
+        threads.others.push(look);
         Ok(threads)
     }
 
@@ -94,8 +95,7 @@ impl Threads {
         if let Some(committer) = self.committer.take() {
             let _ = committer.join();
         }
-        self.stopping.0.store(true, Ordering::Release);
-        self.stopping.2.notify_all();
+        self.stopping.stop();
         for other in self.others.drain(..) {
             let _ = other.join();
         }
@@ -105,6 +105,36 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         self.halt();
+    }
+}
+
+/// Whether the threads that do something again and again go on.
+#[derive(Default)]
+struct Stopping {
+    stopped: Mutex<bool>,
+    signal: Condvar,
+}
+
+impl Stopping {
+    /// Do this again and again, with a pause of so many milliseconds, until it is over.
+    fn repeat(&self, period_ms: u64, mut work: impl FnMut()) {
+        let period = Duration::from_millis(period_ms);
+        loop {
+            // Without the lock, so that nobody else's work waits for this.
+            work();
+            let mut stopped = self.stopped.lock();
+            if !*stopped {
+                self.signal.wait_for(&mut stopped, period);
+            }
+            if *stopped {
+                return;
+            }
+        }
+    }
+
+    fn stop(&self) {
+        *self.stopped.lock() = true;
+        self.signal.notify_all();
     }
 }
 

@@ -1,21 +1,37 @@
 //! Examples: for each operation of a document a request that the document takes, and the body of its answer.
 //! What a document gives as an example is taken; what it does not give is made from the schemas, with members
 //! that must be there and no others.
+//!
+//! A component has written the document: whatever is in it, an example is so many bytes at most, and so is
+//! what is compiled to make one. Where that is not enough, null stands in the example, or there is none.
 
-use std::cell::Cell;
+mod size;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use regex::Regex;
+use regex::RegexBuilder;
 use serde_json::{Map, Value, json};
 
+use size::{pretty, weight};
+
+/// Bytes of one example, at most: of a request with its headers and its body, or of an answer's body.
+const BYTES_MAX: usize = 64 << 10;
 /// Schemas inside of each other, at most: one that has itself as a member that must be there has no example.
 const DEPTH_MAX: usize = 16;
 /// Values of one example, at most: types that have themselves as members several times would make very many.
 const VALUES_MAX: u32 = 1_000;
 /// Items of one list, at most.
 const ITEMS_MAX: u64 = 16;
+/// Patterns of a document that are looked at, at most.
+const PATTERNS_MAX: usize = 1_000;
+/// Bytes of a pattern that is looked at, at most.
+const PATTERN_BYTES_MAX: usize = 4 << 10;
+/// Bytes of a compiled pattern, at most, and as many for finding what fits it. There is one at a time.
+const COMPILED_BYTES_MAX: usize = 1 << 20;
 /// Texts that are tried, in this order, where a schema wants a form and gives no example.
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; 10] = [
     "1",
     "100",
     "example",
@@ -25,7 +41,10 @@ const TEXTS: [&str; 9] = [
     "b51ec534-ee48-4575-b6a9-ead2955b8069",
     "https://example.com/hook",
     "b51ec534ee484575b6a9ead2955b8069b51ec534ee484575b6a9ead2955b8069",
+    "Tue, 15 Nov 1994 08:12:31 GMT",
 ];
+/// The places among them of what is tried first where nothing but a length is asked for: words before numbers.
+const PLAIN: [usize; 2] = [2, 0];
 
 /// A request that a document takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,59 +59,99 @@ pub struct Request {
     pub body: Option<String>,
 }
 
-/// A request of an operation. `item` is the path's item, which has the operation under `method`.
-#[must_use]
-pub fn request(root: &Value, path: &str, item: &Value, method: &str) -> Request {
-    let operation = &item[method];
-    let mut target = path.to_owned();
-    let mut query = String::new();
-    let mut headers: Vec<(String, String)> = Vec::new();
-    let listed = [item, operation].map(|of| of["parameters"].as_array());
-    for parameter in listed.into_iter().flatten().flatten() {
-        let parameter = resolved(root, parameter);
-        let name = parameter["name"].as_str().unwrap_or_default();
-        let text = || text(&parameter_value(root, parameter));
-        match parameter["in"].as_str() {
-            Some("path") => target = target.replace(&format!("{{{name}}}"), &encoded(&text())),
-            Some("query") if parameter["required"] == true => {
-                let sign = if query.is_empty() { '?' } else { '&' };
-                let _ = write!(query, "{sign}{name}={}", encoded(&text()));
-            }
-            Some("header") if parameter["required"] == true => {
-                headers.push((name.to_owned(), text()));
-            }
-            _ => {}
+/// The examples of a document. What fits its patterns is found out once for all of them.
+#[derive(Debug)]
+pub struct Examples<'r> {
+    root: &'r Value,
+    patterns: Patterns<'r>,
+}
+
+impl<'r> Examples<'r> {
+    /// Of the document with this root.
+    #[must_use]
+    pub fn of(root: &'r Value) -> Self {
+        Self {
+            root,
+            patterns: Patterns::default(),
         }
     }
-    let body = resolved(root, &operation["requestBody"]);
-    let content = body["content"].as_object();
-    let media = content.and_then(|content| content.iter().next());
-    let has_type = headers
-        .iter()
-        .any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-    if let Some((media_type, _)) = media.filter(|_| !has_type) {
-        headers.push(("Content-Type".to_owned(), media_type.clone()));
+
+    /// A request of an operation. `item` is the path's item, which has the operation under `method`.
+    #[must_use]
+    pub fn request(&self, path: &str, item: &'r Value, method: &str) -> Request {
+        let operation = &item[method];
+        let maker = self.maker();
+        let mut target = path.to_owned();
+        let mut query = String::new();
+        let mut headers: Vec<(String, String)> = Vec::new();
+        let listed = [item, operation].map(|of| of["parameters"].as_array());
+        for parameter in listed.into_iter().flatten().flatten() {
+            let parameter = resolved(self.root, parameter);
+            let place = parameter["in"].as_str();
+            let must = place == Some("path") || parameter["required"] == true;
+            let name = parameter["name"].as_str().unwrap_or_default();
+            if !must || !maker.takes(name.len()) {
+                continue;
+            }
+            let text = text(&maker.parameter_value(parameter));
+            match place {
+                Some("path") => target = filled(target, name, &encoded(&text)),
+                Some("query") => {
+                    let sign = if query.is_empty() { '?' } else { '&' };
+                    let _ = write!(query, "{sign}{name}={}", encoded(&text));
+                }
+                Some("header") => headers.push((name.to_owned(), text)),
+                _ => {}
+            }
+        }
+        let body = resolved(self.root, &operation["requestBody"]);
+        let content = body["content"].as_object();
+        let media = content.and_then(|content| content.iter().next());
+        let has_type = headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        if let Some((media_type, _)) =
+            media.filter(|(name, _)| !has_type && maker.takes(name.len()))
+        {
+            headers.push(("Content-Type".to_owned(), media_type.clone()));
+        }
+        Request {
+            method: method.to_uppercase(),
+            target: target + &query,
+            headers,
+            body: media.and_then(|(_, media)| maker.body_of(media)),
+        }
     }
-    Request {
-        method: method.to_uppercase(),
-        target: target + &query,
-        headers,
-        body: media.and_then(|(_, media)| body_of(root, media)),
+
+    /// The body of an answer or a request of this media type object (`schema`, `example`); none if it has no
+    /// form that could be shown as JSON, or is too long.
+    #[must_use]
+    pub fn body_of(&self, media: &'r Value) -> Option<String> {
+        self.maker().body_of(media)
+    }
+
+    fn maker(&self) -> Maker<'r, '_> {
+        Maker {
+            root: self.root,
+            patterns: &self.patterns,
+            values: Cell::new(VALUES_MAX),
+            bytes: Cell::new(BYTES_MAX),
+        }
     }
 }
 
-/// The body of an answer or a request of this media type object (`schema`, `example`); none if it has no
-/// form that could be shown as JSON.
-#[must_use]
-pub fn body_of(root: &Value, media: &Value) -> Option<String> {
-    let schema = media.get("schema")?;
-    let is_binary = resolved(root, schema)["format"] == "binary";
-    let value = given(media).unwrap_or_else(|| Maker::of(root).value(schema, 0));
-    (!is_binary).then(|| format!("{value:#}"))
+/// A path with a parameter's value in its place; without it where that would be too long.
+fn filled(path: String, name: &str, value: &str) -> String {
+    let place = format!("{{{name}}}");
+    let longer = path.matches(&place).count().saturating_mul(value.len());
+    if path.len().saturating_add(longer) > BYTES_MAX {
+        return path;
+    }
+    path.replace(&place, value)
 }
 
 /// What a reference within the document stands for; a value that is none stands for itself.
-fn resolved<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
+fn resolved<'r>(root: &'r Value, value: &'r Value) -> &'r Value {
     let mut value = value;
     for _ in 0..DEPTH_MAX {
         let Some(pointer) = value["$ref"].as_str().and_then(|r| r.strip_prefix('#')) else {
@@ -104,53 +163,110 @@ fn resolved<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
 }
 
 /// The example that somebody wrote.
-fn given(of: &Value) -> Option<Value> {
+fn given(of: &Value) -> Option<&Value> {
     let named = of["examples"]
         .as_object()
         .and_then(|all| all.values().next());
     let first = of.get("example").or_else(|| of["examples"].get(0));
-    first.or_else(|| named?.get("value")).cloned()
+    first.or_else(|| named?.get("value"))
 }
 
-fn parameter_value(root: &Value, parameter: &Value) -> Value {
-    given(parameter).unwrap_or_else(|| Maker::of(root).value(&parameter["schema"], 0))
+/// Which texts fit a document's patterns.
+#[derive(Debug, Default)]
+struct Patterns<'r>(RefCell<HashMap<&'r str, Option<Fitting>>>);
+
+/// Of each of [`TEXTS`], whether it fits: the first is the lowest bit.
+type Fitting = u16;
+
+impl<'r> Patterns<'r> {
+    /// What fits a pattern. None if that is not known: it is no pattern, or too large a one.
+    fn fitting(&self, pattern: &'r str) -> Option<Fitting> {
+        if let Some(known) = self.0.borrow().get(pattern) {
+            return *known;
+        }
+        if self.0.borrow().len() >= PATTERNS_MAX {
+            return None;
+        }
+        let fitting = fitting(pattern);
+        self.0.borrow_mut().insert(pattern, fitting);
+        fitting
+    }
+}
+
+/// See [`Patterns::fitting`].
+fn fitting(pattern: &str) -> Option<Fitting> {
+    if pattern.len() > PATTERN_BYTES_MAX {
+        return None;
+    }
+    let compiled = RegexBuilder::new(pattern)
+        .size_limit(COMPILED_BYTES_MAX)
+        .dfa_size_limit(COMPILED_BYTES_MAX)
+        .build()
+        .ok()?;
+    let fits = |(n, text): (usize, &&str)| Fitting::from(compiled.is_match(text)) << n;
+    Some(TEXTS.iter().enumerate().map(fits).sum())
 }
 
 /// Makes one example of a document's schemas.
-struct Maker<'r> {
+struct Maker<'r, 'e> {
     root: &'r Value,
+    patterns: &'e Patterns<'r>,
     /// Values that may be made yet.
-    left: Cell<u32>,
+    values: Cell<u32>,
+    /// Bytes that it may have yet.
+    bytes: Cell<usize>,
 }
 
-impl<'r> Maker<'r> {
-    const fn of(root: &'r Value) -> Self {
-        Self {
-            root,
-            left: Cell::new(VALUES_MAX),
+impl<'r> Maker<'r, '_> {
+    /// Whether there is room for so many bytes more. Where there is not, there is none for anything else.
+    fn takes(&self, bytes: usize) -> bool {
+        let left = self.bytes.get().checked_sub(bytes);
+        self.bytes.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    /// A value that somebody wrote; null where it is too long.
+    fn copied(&self, written: &Value) -> Value {
+        if self.takes(weight(written, self.bytes.get())) {
+            written.clone()
+        } else {
+            Value::Null
         }
     }
 
+    fn body_of(&self, media: &'r Value) -> Option<String> {
+        let schema = media.get("schema")?;
+        if resolved(self.root, schema)["format"] == "binary" {
+            return None;
+        }
+        let written = given(media).map(|written| self.copied(written));
+        let value = written.unwrap_or_else(|| self.value(schema, 0));
+        pretty(&value, BYTES_MAX)
+    }
+
+    fn parameter_value(&self, parameter: &'r Value) -> Value {
+        let written = given(parameter).map(|written| self.copied(written));
+        written.unwrap_or_else(|| self.value(&parameter["schema"], 0))
+    }
+
     /// A value of a schema. Null where there is none that is small enough.
-    fn value(&self, schema: &Value, depth: usize) -> Value {
+    fn value(&self, schema: &'r Value, depth: usize) -> Value {
         let schema = resolved(self.root, schema);
-        let Some(left) = self
-            .left
-            .get()
-            .checked_sub(1)
-            .filter(|_| depth <= DEPTH_MAX)
-        else {
+        let left = self.values.get().checked_sub(1);
+        let Some(left) = left.filter(|_| depth <= DEPTH_MAX) else {
             return Value::Null;
         };
-        self.left.set(left);
+        self.values.set(left);
         let written = given(schema).or_else(|| {
             let fixed = schema.get("default").or_else(|| schema.get("const"));
-            fixed.or_else(|| schema["enum"].get(0)).cloned()
+            fixed.or_else(|| schema["enum"].get(0))
         });
         if let Some(written) = written {
-            return written;
+            return self.copied(written);
         }
-        let parts = items(&schema["allOf"]).map(|part| self.value(part, depth + 1));
+        let parts = items(&schema["allOf"])
+            .take_while(|_| self.values.get() > 0)
+            .map(|part| self.value(part, depth + 1));
         let one = items(&schema["oneOf"])
             .chain(items(&schema["anyOf"]))
             .next();
@@ -164,79 +280,81 @@ impl<'r> Maker<'r> {
             Some("object") => whole.push(self.object(schema, depth)),
             None if schema["properties"].is_object() => whole.push(self.object(schema, depth)),
             Some("array") => return self.array(schema, depth),
-            Some("string") => return string(schema).into(),
+            Some("string") => return self.copied(&self.string(schema).into()),
             Some("boolean") => return true.into(),
-            Some("integer" | "number") => return number(schema),
+            Some("integer" | "number") => return self.number(schema),
             _ => {}
         }
         let mut members = Map::new();
-        for part in &whole {
+        for part in whole {
             let Value::Object(part) = part else {
-                return part.clone();
+                return part;
             };
-            members.extend(part.clone());
+            members.extend(part);
         }
         Value::Object(members)
     }
 
     /// The members that must be there, and those for which somebody wrote an example.
-    fn object(&self, schema: &Value, depth: usize) -> Value {
-        let required: Vec<&str> = items(&schema["required"])
+    fn object(&self, schema: &'r Value, depth: usize) -> Value {
+        let required: HashSet<&str> = items(&schema["required"])
             .filter_map(Value::as_str)
             .collect();
         let mut members = Map::new();
         for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-            if required.contains(&name.as_str()) || given(member).is_some() {
+            if required.contains(name.as_str()) || given(member).is_some() {
+                if !self.takes(name.len()) {
+                    break;
+                }
                 members.insert(name.clone(), self.value(member, depth + 1));
             }
         }
         Value::Object(members)
     }
 
-    fn array(&self, schema: &Value, depth: usize) -> Value {
+    fn array(&self, schema: &'r Value, depth: usize) -> Value {
         let least = schema["minItems"]
             .as_u64()
             .unwrap_or_default()
             .clamp(1, ITEMS_MAX);
         let most = schema["maxItems"].as_u64().unwrap_or(least);
         let one = |_| self.value(&schema["items"], depth + 1);
-        let wanted = (0..least.min(most)).take_while(|_| self.left.get() > 0);
+        let wanted = (0..least.min(most)).take_while(|_| self.values.get() > 0);
         wanted.map(one).collect()
     }
-}
 
-fn number(schema: &Value) -> Value {
-    let least = schema.get("minimum").cloned();
-    let above = schema["exclusiveMinimum"]
-        .as_i64()
-        .and_then(|least| least.checked_add(1))
-        .map(|above| json!(above));
-    least.or(above).unwrap_or_else(|| json!(1))
-}
+    fn number(&self, schema: &Value) -> Value {
+        if let Some(least) = schema.get("minimum") {
+            return self.copied(least);
+        }
+        let above = schema["exclusiveMinimum"]
+            .as_i64()
+            .and_then(|least| least.checked_add(1));
+        above.map_or_else(|| json!(1), |above| json!(above))
+    }
 
-fn string(schema: &Value) -> String {
-    let format = match schema["format"].as_str() {
-        Some("uuid") => Some("b51ec534-ee48-4575-b6a9-ead2955b8069"),
-        Some("date-time") => Some("2026-01-31T09:00:00.000Z"),
-        Some("date") => Some("2026-01-31"),
-        Some("http-date") => Some("Tue, 15 Nov 1994 08:12:31 GMT"),
-        Some("uri") => Some("https://example.com/hook"),
-        _ => None,
-    };
-    let pattern = schema["pattern"].as_str();
-    let pattern = pattern.and_then(|pattern| Regex::new(pattern).ok());
-    let least = schema["minLength"].as_u64().unwrap_or_default();
-    let most = schema["maxLength"].as_u64().unwrap_or(u64::MAX);
-    let fits = |text: &&str| {
-        (least..=most).contains(&(text.chars().count() as u64))
-            && pattern
-                .as_ref()
-                .is_none_or(|pattern| pattern.is_match(text))
-    };
-    // Words before numbers where nothing but a length is asked for.
-    let plain = ["example", "1"].into_iter().filter(|_| pattern.is_none());
-    let mut all = format.into_iter().chain(plain).chain(TEXTS);
-    all.find(fits).unwrap_or("example").to_owned()
+    fn string(&self, schema: &'r Value) -> &'static str {
+        let format = match schema["format"].as_str() {
+            Some("uuid") => Some(6),
+            Some("date-time") => Some(4),
+            Some("date") => Some(5),
+            Some("http-date") => Some(9),
+            Some("uri") => Some(7),
+            _ => None,
+        };
+        let pattern = schema["pattern"].as_str();
+        let fitting = pattern.and_then(|pattern| self.patterns.fitting(pattern));
+        let least = schema["minLength"].as_u64().unwrap_or_default();
+        let most = schema["maxLength"].as_u64().unwrap_or(u64::MAX);
+        let fits = |place: &usize| {
+            let length = TEXTS[*place].chars().count() as u64;
+            (least..=most).contains(&length)
+                && fitting.is_none_or(|fitting| (fitting >> *place) & 1 == 1)
+        };
+        let plain = PLAIN.into_iter().filter(|_| fitting.is_none());
+        let mut all = format.into_iter().chain(plain).chain(0..TEXTS.len());
+        all.find(fits).map_or("example", |place| TEXTS[place])
+    }
 }
 
 /// A value as it stands in a header, a path or a query.
@@ -276,8 +394,119 @@ mod tests {
             },
         }}}});
         let media = json!({"schema": {"$ref": "#/components/schemas/A"}});
-        let body = body_of(&root, &media).unwrap_or_default();
+        let body = Examples::of(&root).body_of(&media).unwrap_or_default();
         assert!(body.contains("null"));
-        assert!(body.len() < 1 << 20, "{} bytes", body.len());
+        assert!(body.len() <= BYTES_MAX, "{} bytes", body.len());
+    }
+
+    /// A schema with ten members that must be there, each of this schema.
+    fn ten_of(schema: &Value) -> Value {
+        let names: Vec<String> = (0..10).map(|n| format!("m{n}")).collect();
+        let members = names.iter().map(|name| (name.clone(), schema.clone()));
+        let members: Map<String, Value> = members.collect();
+        json!({"type": "object", "required": names, "properties": members})
+    }
+
+    #[test]
+    fn whatever_a_document_gives_an_example_is_so_many_bytes_at_most() {
+        let long = "z".repeat(BYTES_MAX / 4);
+        let root = json!({"long": {"type": "string", "example": long}});
+        let reference = json!({"$ref": "#/long"});
+        for schema in [
+            reference.clone(),
+            json!({"type": "string", "enum": [long]}),
+            json!({"type": "string", "default": long}),
+            json!({"const": {"a": [long]}}),
+            json!({"type": "integer", "minimum": long}),
+            json!({"type": "object", "required": [long], "properties": {long.clone(): true}}),
+            json!({"type": "array", "minItems": 16, "items": reference}),
+            json!({"allOf": [{"properties": {"a": {"example": long}}}, {"properties": {"b": {"example": long}}}]}),
+        ] {
+            let media = json!({"schema": ten_of(&schema)});
+            let examples = Examples::of(&root);
+            let body = examples.body_of(&media);
+            let body = body.unwrap_or_else(|| panic!("there is room for something: {schema:.80}"));
+            assert!(body.len() <= BYTES_MAX, "{} bytes", body.len());
+            assert!(body.contains("zzz"), "{schema:.80}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_out_longer_than_it_is_is_left_out() {
+        // Each level is a line more, with two blanks more on either side.
+        let mut deep = json!(1);
+        for _ in 0..400 {
+            deep = json!([deep, 1]);
+        }
+        let media = json!({"schema": true, "example": deep});
+        assert_eq!(Examples::of(&Value::Null).body_of(&media), None);
+        // A character that is written as six.
+        let media = json!({"schema": true, "example": "\u{1}".repeat(BYTES_MAX / 2)});
+        assert_eq!(Examples::of(&Value::Null).body_of(&media), None);
+    }
+
+    #[test]
+    fn a_request_is_so_many_bytes_at_most_whatever_its_parameters_are() {
+        let long = "z".repeat(BYTES_MAX / 4);
+        for place in ["path", "query", "header"] {
+            let parameter = json!({"in": place, "name": "a", "required": true, "example": long});
+            let all: Vec<Value> = (0..1_000).map(|_| parameter.clone()).collect();
+            let item = json!({"get": {"parameters": all}});
+            let path = "/{a}".repeat(1_000);
+            let root = Value::Null;
+            let request = Examples::of(&root).request(&path, &item, "get");
+            let headers: usize = request.headers.iter().map(|(n, v)| n.len() + v.len()).sum();
+            let bytes = request.target.len() + headers;
+            assert!(bytes <= path.len() + 2 * BYTES_MAX, "{place}: {bytes}");
+        }
+        // One that fits is there.
+        let item = json!({"get": {"parameters": [{"in": "path", "name": "a", "example": "x"}]}});
+        let request = Examples::of(&Value::Null).request("/b/{a}", &item, "get");
+        assert_eq!(request.target, "/b/x");
+    }
+
+    #[test]
+    fn patterns_are_looked_at_once_and_only_small_ones() {
+        let long = "1".repeat(PATTERN_BYTES_MAX + 1);
+        let patterns = Patterns::default();
+        let place = |text: &str| TEXTS.iter().position(|t| *t == text).unwrap_or_default();
+        let uuid = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
+        assert_eq!(patterns.fitting(uuid), Some(1 << 6));
+        assert_eq!(patterns.fitting("^[A-Z]{3}$"), Some(1 << place("USD")));
+        assert_eq!(patterns.fitting("("), None);
+        // Compiled, it would have megabytes.
+        assert_eq!(patterns.fitting("^([\\p{L}\\p{N}]{1,500}){1,500}$"), None);
+        assert_eq!(patterns.fitting(&long), None);
+        let before = patterns.0.borrow().len();
+        patterns.fitting(uuid);
+        assert_eq!(patterns.0.borrow().len(), before);
+        let many: Vec<String> = (0..2 * PATTERNS_MAX).map(|n| format!("^{n}$")).collect();
+        let all = Patterns::default();
+        let known = many.iter().filter(|p| all.fitting(p).is_some());
+        assert_eq!(known.count(), PATTERNS_MAX);
+        assert_eq!(all.0.borrow().len(), PATTERNS_MAX);
+    }
+
+    #[test]
+    fn a_text_is_of_its_format_its_pattern_and_its_length() {
+        for (schema, expected) in [
+            (json!({"type": "string"}), "example"),
+            (json!({"type": "string", "maxLength": 3}), "1"),
+            (json!({"type": "string", "pattern": "^[0-9]+$"}), "1"),
+            (
+                json!({"type": "string", "pattern": "^[0-9]+$", "minLength": 3}),
+                "100",
+            ),
+            (json!({"type": "string", "pattern": "("}), "example"),
+            (json!({"type": "string", "format": "date"}), "2026-01-31"),
+            (
+                json!({"type": "string", "format": "http-date"}),
+                "Tue, 15 Nov 1994 08:12:31 GMT",
+            ),
+        ] {
+            let media = json!({"schema": schema});
+            let body = Examples::of(&Value::Null).body_of(&media);
+            assert_eq!(body, Some(format!("{expected:?}")), "{schema}");
+        }
     }
 }

@@ -84,12 +84,13 @@ impl<'a> Start<'a> {
         if archives.exists() {
             rialto_files::folder(&archives).context("the folder of archives")?;
         }
-        has_room(self.store, self.room())
+        // One that is there may have no release yet: that is known when it is open.
+        let is_there = self.store.join("rialto.db").exists();
+        has_room(self.store, self.room(!is_there))
     }
 
-    /// Bytes that this start writes at most, roughly.
-    fn room(&self) -> u64 {
-        let is_first = !self.store.join("rialto.db").exists();
+    /// Bytes that this start writes at most, roughly. The first one of all stores and compiles the components.
+    fn room(&self, is_first: bool) -> u64 {
         let components = self.manifest.map_or(&[][..], Manifest::components).iter();
         let bytes: u64 = components.map(|c| c.bytes.len() as u64).sum();
         FREE_MIN
@@ -112,18 +113,16 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Whether there is a release to start: the folder's, or one that the store has or was making current.
+    /// Whether there is a release to start: the folder's, or one that the store has or was making current. A store
+    /// that has none current was made by a first start that did not end: this one has all of that to do, and
+    /// needs the room for it.
     pub(crate) fn has_release(&self, store: &SqliteStore) -> anyhow::Result<()> {
-        let Err(problems) = self.manifest else {
-            return Ok(());
-        };
-        let reading = "reading which release is current";
-        let current = store.current_release().context(reading)?;
-        let activating = store.activating_release().context(reading)?;
-        if current == 0 && activating == 0 {
-            return Err(problems.clone().into());
+        let found = Found::of(store).context("reading which release is current")?;
+        match (found, self.manifest) {
+            (Found::Nothing, Err(problems)) => Err(problems.clone().into()),
+            (Found::Nothing | Found::Begun, _) => has_room(self.store, self.room(true)),
+            (Found::Current, _) => Ok(()),
         }
-        Ok(())
     }
 
     /// Finish what a stop interrupted. A store without a release takes the folder's; one with a release goes on
@@ -176,6 +175,29 @@ impl<'a> Start<'a> {
             first,
             "the folder cannot be used as it is; the stored release serves. `rialto check {folder}` shows what is wrong"
         );
+    }
+}
+
+/// What releases a store has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// None: a first start has made it and no more.
+    Nothing,
+    /// None that is current, and one that was to be.
+    Begun,
+    /// One that is current.
+    Current,
+}
+
+impl Found {
+    fn of(store: &SqliteStore) -> Result<Self, rialto_engine::store::StoreError> {
+        Ok(
+            match (store.current_release()?, store.activating_release()?) {
+                (0, 0) => Self::Nothing,
+                (0, _) => Self::Begun,
+                _ => Self::Current,
+            },
+        )
     }
 }
 
@@ -282,6 +304,24 @@ mod tests {
         let refused = has_room(folder.path(), u64::MAX).unwrap_err().to_string();
         assert!(refused.contains("is full: "), "{refused}");
         assert!(refused.contains("this start needs "), "{refused}");
+    }
+
+    #[test]
+    fn a_store_that_a_first_start_has_made_and_left_has_no_release() {
+        let folder = rialto_files::temporary_folder().unwrap();
+        let store = SqliteStore::open(folder.path()).unwrap();
+        assert_eq!(Found::of(&store).unwrap(), Found::Nothing);
+        // As at a start without a store: what is wrong with the folder keeps it from starting.
+        let (operator, problems) = (operator(0, 0), Diagnostics::default());
+        let start = Start {
+            scheme: folder.path(),
+            operator: &operator,
+            manifest: Err(&problems),
+            store: folder.path(),
+            stopping: Arc::default(),
+        };
+        let refused = start.has_release(&store).unwrap_err();
+        assert!(refused.is::<Diagnostics>(), "{refused:#}");
     }
 
     #[test]

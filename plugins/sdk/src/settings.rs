@@ -126,13 +126,14 @@ fn had(found: &str) -> String {
 }
 
 /// Implement the export `settings-handler` for a component whose settings have a method
-/// `judge(&self, &mut Problems)`. `$handler` is the export's module of the component's bindings.
+/// `judge(&self, &mut Problems)`, or, after `by`, by a function of settings and problems. `$handler` is the
+/// export's module of the component's bindings.
 #[macro_export]
 macro_rules! judges_settings {
-    ($handler:ident, $component:ty, $settings:ty) => {
+    ($handler:ident, $component:ty, by $judge:expr) => {
         impl $handler::Guest for $component {
             fn validate_settings(settings: String) -> Result<(), Vec<$handler::SettingsError>> {
-                let judged = $crate::settings::judge(&settings, <$settings>::judge);
+                let judged = $crate::settings::judge(&settings, $judge);
                 let told = |problem: $crate::settings::Problem| $handler::SettingsError {
                     pointer: problem.pointer,
                     message: problem.message,
@@ -140,6 +141,9 @@ macro_rules! judges_settings {
                 judged.map_err(|problems| problems.into_iter().map(told).collect())
             }
         }
+    };
+    ($handler:ident, $component:ty, $settings:ty) => {
+        $crate::judges_settings!($handler, $component, by<$settings>::judge);
     };
 }
 

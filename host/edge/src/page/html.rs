@@ -1,27 +1,50 @@
 //! Writing HTML: what is text is escaped, wherever it comes from.
 
-/// A page being written.
-#[derive(Default)]
-pub(super) struct Html(String);
+/// A page being written, of so many bytes at most.
+pub(super) struct Html {
+    written: String,
+    /// Bytes that there is room for yet; none when there was more to write.
+    left: Option<usize>,
+}
 
 impl Html {
+    /// An empty page that is given up when it has more bytes.
+    pub fn of_at_most(bytes: usize) -> Self {
+        Self {
+            written: String::new(),
+            left: Some(bytes),
+        }
+    }
+
+    /// Whether it was given up.
+    pub fn is_too_long(&self) -> bool {
+        self.left.is_none()
+    }
+
     /// Markup of this crate's own.
     pub fn raw(&mut self, markup: &str) -> &mut Self {
-        self.0.push_str(markup);
+        self.left = self.left.and_then(|left| left.checked_sub(markup.len()));
+        if self.left.is_some() {
+            self.written.push_str(markup);
+        }
         self
     }
 
     /// Text, in content or in an attribute in double quotation marks.
     pub fn text(&mut self, text: &str) -> &mut Self {
-        for c in text.chars() {
-            match c {
-                '&' => self.0.push_str("&amp;"),
-                '<' => self.0.push_str("&lt;"),
-                '>' => self.0.push_str("&gt;"),
-                '"' => self.0.push_str("&quot;"),
-                '\'' => self.0.push_str("&#39;"),
-                c => self.0.push(c),
-            }
+        let is_special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'');
+        for part in text.split_inclusive(is_special) {
+            let special = part.chars().next_back().filter(|c| is_special(*c));
+            let escaped = match special {
+                Some('&') => "&amp;",
+                Some('<') => "&lt;",
+                Some('>') => "&gt;",
+                Some('"') => "&quot;",
+                Some('\'') => "&#39;",
+                _ => "",
+            };
+            self.raw(part.strip_suffix(is_special).unwrap_or(part));
+            self.raw(escaped);
         }
         self
     }
@@ -75,8 +98,8 @@ impl Html {
         self
     }
 
-    /// The page.
-    pub fn done(self) -> String {
-        self.0
+    /// The page; none if it was given up.
+    pub fn done(self) -> Option<String> {
+        self.left.map(|_| self.written)
     }
 }

@@ -6,8 +6,11 @@
     reason = "these tests are about real threads and real time"
 )]
 
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::world::{Ask, BANK, MemoryStore, Pay, World, doing, spin};
 use rialto_engine::Limits;
@@ -106,6 +109,53 @@ fn a_slow_turn_does_not_take_the_place_of_those_that_run_at_once() {
     payments(&world, 4, 100);
     assert!(slow.lock().is_none(), "the others have waited for it");
     wait_until("the slow turn", || slow.lock().is_some());
+    threads.stop();
+}
+
+/// What waits on disk is read back by a thread of its own, however long the disk takes.
+#[test]
+fn a_slow_reading_of_what_waits_keeps_no_turn_behind_a_slow_one() {
+    let limits = Limits {
+        deliveries_waiting_in_memory_max: 0,
+        retry_initial_ms: 50,
+        ..crate::world::limits()
+    };
+    let world = World::on(Arc::default(), Arc::default(), limits).in_real_time();
+    let threads = Threads::start_with_spares(&world.engine, 2, 1).unwrap();
+    open(&world, 2);
+    let (reads, reading) = mpsc::channel();
+    let (read, may_be_read) = mpsc::channel::<()>();
+    *world.store.amid_read.lock() = Some(Box::new(move || {
+        let _ = reads.send(());
+        let _ = may_be_read.recv();
+    }));
+    world.bank.failures.store(4, Ordering::Relaxed);
+    let paid = world.ask(Ask::Pay(Pay {
+        id: "p".to_owned(),
+        from: "a0".to_owned(),
+        to: "a1".to_owned(),
+        amount: 1,
+    }));
+    reading.recv_timeout(DEADLINE).unwrap();
+
+    let (runs, running) = mpsc::channel();
+    let (end, may_end) = mpsc::channel::<()>();
+    let may_end = Mutex::new(may_end);
+    let slow = world.ask(doing(move |_| {
+        let _ = runs.send(());
+        let _ = may_end.lock().recv();
+        Ok(true)
+    }));
+    running.recv_timeout(DEADLINE).unwrap();
+    let other = world.ask(Ask::Open {
+        account: "other".to_owned(),
+        balance: 1,
+    });
+    wait_until("another turn", || other.lock().is_some());
+    assert!(slow.lock().is_none(), "it has not ended");
+    drop((read, end));
+    let both = [slow, paid];
+    wait_until("both", || both.iter().all(|a| a.lock().is_some()));
     threads.stop();
 }
 

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use rialto_openapi::document::validator;
-use rialto_openapi::{Document, example, head, validate};
+use rialto_openapi::example::{self, Examples};
+use rialto_openapi::{Document, head, validate};
 use serde_json::Value;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -79,8 +80,9 @@ fn each_operation_has_an_example_that_its_document_takes() {
         let document = Document::parse(&fs::read_to_string(&path).unwrap()).unwrap();
         let operations = operations(&document.root);
         assert!(!operations.is_empty(), "{}", path.display());
+        let examples = Examples::of(&document.root);
         for (route, item, method) in operations {
-            let example = example::request(&document.root, route, item, method);
+            let example = examples.request(route, item, method);
             if let Err(why) = judged(&document, &example) {
                 wrong.push(format!(
                     "{} {method} {route}: {why}: {example:?}",
@@ -98,6 +100,7 @@ fn the_example_of_each_answer_is_one_of_its_schema() {
     for path in documents() {
         let document = Document::parse(&fs::read_to_string(&path).unwrap()).unwrap();
         let root = &document.root;
+        let examples = Examples::of(root);
         for (route, item, method) in operations(root) {
             for (status, answer) in item[method]["responses"].as_object().unwrap() {
                 let media = answer["content"]
@@ -106,7 +109,7 @@ fn the_example_of_each_answer_is_one_of_its_schema() {
                 let Some((media_type, media)) = media else {
                     continue;
                 };
-                let Some(body) = example::body_of(root, media) else {
+                let Some(body) = examples.body_of(media) else {
                     continue;
                 };
                 let at = format!("{} {method} {route} {status}", path.display());

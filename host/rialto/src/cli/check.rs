@@ -14,6 +14,7 @@ use rialto_engine::time::SystemEntropy;
 use rialto_grpc::Calls;
 use rialto_manifest::operator::GRPC;
 use rialto_manifest::{Diagnostics, Manifest};
+use rialto_telemetry::logs::{self, Format};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -47,6 +48,8 @@ pub(super) struct Lock {
 
 impl Check {
     pub fn run(self) -> anyhow::Result<u8> {
+        // What components say of settings that can be used and may be a slip.
+        logs::start("component=warn", Format::Text)?;
         let manifest = match Manifest::load(&self.scheme) {
             Ok(manifest) => manifest,
             Err(problems) => return self.refuse(&problems),

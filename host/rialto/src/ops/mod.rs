@@ -154,10 +154,11 @@ pub async fn answer_anybody(
     request: http::Request<hyper::body::Incoming>,
 ) -> http::Response<Full<Bytes>> {
     let asks_health = request.method() == Method::GET && request.uri().path() == HEALTH;
-    if asks_health && !service.serves(HEALTH) {
+    let apis = service.apis();
+    if asks_health && !apis.serves(HEALTH) {
         return health::told(&health::Readiness::of(&shared));
     }
-    service.answer(request, None).await
+    service.answer(apis, request, None).await
 }
 
 /// Answer a request: by the routes, or by the component that serves its path, which judges the
@@ -168,24 +169,26 @@ pub async fn answer(
     shared: Arc<Shared>,
     mut request: http::Request<hyper::body::Incoming>,
 ) -> Response {
-    if service.has_document(request.uri().path()) {
-        let answer = service.answer(request, None).await;
+    let apis = service.apis();
+    if apis.has_document(request.uri().path()) {
+        let answer = service.answer(apis, request, None).await;
         return answer.map(axum::body::Body::new);
     }
     let has_body = !request.body().is_end_stream();
-    if service.serves(request.uri().path()) {
+    if apis.serves(request.uri().path()) {
         let caller = match caller_of(&shared, request.headers()) {
             Ok(caller) => caller,
             Err(refusal) => return refusal.into_response(),
         };
         let (head, body) = request.into_parts();
-        if let Some(taken) = service.other_media_type(&head).filter(|_| has_body) {
+        if let Some(taken) = apis.other_media_type(&head).filter(|_| has_body) {
             return own::another_media_type(&taken).into_response();
         }
         request = http::Request::from_parts(head, body);
         // The token is between the operator and the host: no component sees it.
         request.headers_mut().remove(header::AUTHORIZATION);
-        let answer = service.answer(request, Some(caller.to_component())).await;
+        let caller = Some(caller.to_component());
+        let answer = service.answer(apis, request, caller).await;
         return answer.map(axum::body::Body::new);
     }
     request.extensions_mut().insert(HasBody(has_body));

@@ -11,14 +11,14 @@ use crate::jws::HostKeys;
 use crate::jws::memory::Documents;
 use crate::remembered::Once;
 use crate::settings::Settings;
-use crate::{document, inbound, refusal, remembered, usual};
+use crate::{document, inbound, refusal, remembered, signers, usual};
 use rialto_sdk::bindings::rialto::host::{clock, configuration};
 use rialto_sdk::documents::HostStore;
 use rialto_sdk::headers::{first, of_list};
 use rialto_sdk::logging;
 use rialto_sdk::scheme::{scheme, settings};
 
-rialto_sdk::judges_settings!(settings_handler, Component, Settings);
+rialto_sdk::judges_settings!(settings_handler, Component, by signers::judge);
 
 /// Asks Transfers, in the same turn.
 #[derive(Debug)]

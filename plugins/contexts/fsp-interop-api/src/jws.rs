@@ -228,7 +228,7 @@ impl Judge<'_> {
     fn compare(&self, request: &Request, headers: &str) -> Result<(), String> {
         // That it is there and as it is protected was seen before.
         let uri = only(headers, URI)?.unwrap_or_default();
-        if !target::is_of(uri, request) {
+        if !target::is_of(uri, request, self.settings) {
             return Err(differs("FSPIOP-URI"));
         }
         same(

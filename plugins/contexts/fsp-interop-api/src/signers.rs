@@ -1,15 +1,25 @@
-//! Participants that have a key: what the host says about it is remembered, so that one whose key is
-//! lost is not taken for one that never had any.
+//! Who has a key: what the host says about it is remembered, so that a participant whose key is lost is not
+//! taken for one that never had any. It is remembered whoever it is: somebody may have a key before being a
+//! participant, and lose it before saying a word. And who is named in settings that is no participant.
 
 use crate::Component;
 use crate::bindings::exports::rialto::host::signers_handler;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_info::get_participant_info;
 use crate::jws::memory::{Documents, Memory};
+use crate::settings::Settings;
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::documents::HostStore;
+use rialto_sdk::scheme;
+use rialto_sdk::settings::Problems;
+use rialto_sdk::warn;
+use std::collections::BTreeSet;
 
 /// Most characters of a participant's id.
 const ID_MAX: usize = 32;
+/// Participants of the scheme's document that are asked for at once.
+const ASKED_AT_ONCE: u32 = 1_000;
+/// Names of one line of the log.
+const NAMES_TOLD: usize = 10;
 
 impl signers_handler::Guest for Component {
     fn signers_found(signers: Vec<String>) -> Vec<String> {
@@ -19,20 +29,79 @@ impl signers_handler::Guest for Component {
     }
 }
 
-/// These have a key. Those of them that are participants are remembered; the others are answered.
+/// These have a key: all whose names may be a participant's are remembered. Those of them that are no
+/// participants are answered.
 fn found(
     signers: Vec<String>,
     is_participant: impl Fn(&str) -> bool,
     memory: &impl Memory,
     now: u64,
 ) -> Vec<String> {
-    let (known, unknown): (Vec<_>, Vec<_>) = signers
-        .into_iter()
-        .partition(|signer| may_be_an_id(signer) && is_participant(signer));
-    for signer in known {
-        memory.note_key(&signer, now);
+    let is_unknown = |signer: &String| {
+        if !may_be_an_id(signer) {
+            return true;
+        }
+        memory.note_key(signer, now);
+        !is_participant(signer)
+    };
+    signers.into_iter().filter(is_unknown).collect()
+}
+
+/// Judge settings. Who is named in them and is not in the scheme's document is told in the log: perhaps the
+/// name is misspelt. It is no problem, for operators let participants in too.
+pub fn judge(settings: &Settings, problems: &mut Problems) {
+    settings.judge(problems);
+    let ids = |first| -> Vec<String> {
+        let page = scheme::participants(first, ASKED_AT_ONCE);
+        page.into_iter().map(|participant| participant.id).collect()
+    };
+    let strangers = strangers_named(settings, ids);
+    if !strangers.is_empty() {
+        warn!("{}", told(&strangers));
     }
-    unknown
+}
+
+/// Who is named in settings and is not among the participants of the scheme's document, of which `ids` has
+/// the ids from one place on; none behind the end.
+fn strangers_named<'a>(
+    settings: &'a Settings,
+    ids: impl Fn(u32) -> Vec<String>,
+) -> BTreeSet<&'a str> {
+    let named = settings.signatures.participants.keys();
+    let mut strangers: BTreeSet<&str> = named.map(String::as_str).collect();
+    let mut first = 0;
+    while !strangers.is_empty() {
+        let page = ids(first);
+        let Some(next) = u32::try_from(page.len())
+            .ok()
+            .filter(|length| *length > 0)
+            .and_then(|length| first.checked_add(length))
+        else {
+            break;
+        };
+        for id in &page {
+            strangers.remove(id.as_str());
+        }
+        first = next;
+    }
+    strangers
+}
+
+/// A line about those who are named in settings and are not in the scheme's document.
+fn told(strangers: &BTreeSet<&str>) -> String {
+    let names: Vec<String> = strangers
+        .iter()
+        .take(NAMES_TOLD)
+        .map(|name| format!("{name:?}"))
+        .collect();
+    let names = names.join(", ");
+    let more = match strangers.len().saturating_sub(NAMES_TOLD) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "signatures.participants names {names}{more}: no participant of scheme.toml is called so, and until operators let one in of that name it says nothing about anybody"
+    )
 }
 
 /// Whether a text can be a participant's id: a name of a file may be anything.
@@ -43,9 +112,10 @@ fn may_be_an_id(signer: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Required;
 
     #[test]
-    fn participants_with_a_key_are_remembered_and_others_are_told() {
+    fn whoever_has_a_key_is_remembered_and_who_is_no_participant_is_told() {
         let memory = Documents::<rialto_sdk::documents::Memory>::default();
         let long = "a".repeat(33);
         let signers = ["payerfsp", "payerfps", "payeefsp", &long, "a\nb", ""];
@@ -59,7 +129,57 @@ mod tests {
             5,
         );
         assert_eq!(unknown, ["payerfps", &long, "a\nb", ""]);
-        let remembered = ["payerfsp", "payerfps", "payeefsp"].map(|id| memory.has_had_key(id));
-        assert_eq!(remembered, [true, false, true]);
+        let remembered = signers.map(|id| memory.has_had_key(id));
+        assert_eq!(remembered, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn a_key_that_was_there_before_its_participant_and_is_gone_is_missed() {
+        let memory = Documents::<rialto_sdk::documents::Memory>::default();
+        let newfsp = || vec!["newfsp".to_owned()];
+        assert_eq!(found(newfsp(), |_| false, &memory, 5), newfsp());
+        // It is let in, and its key goes before the host asks again.
+        assert!(memory.has_had_key("newfsp"));
+        assert_eq!(found(newfsp(), |_| true, &memory, 7), [""; 0]);
+        let stored: Vec<String> = memory.0.borrow().0.values().cloned().collect();
+        assert_eq!(stored, [r#"{"since":5}"#]);
+    }
+
+    #[test]
+    fn who_is_named_in_settings_and_not_in_the_schemes_document_is_told() {
+        let named = |names: &[&str]| {
+            let mut settings = Settings::default();
+            let names = names
+                .iter()
+                .map(|name| ((*name).to_owned(), Required::None));
+            settings.signatures.participants = names.collect();
+            settings
+        };
+        let all: Vec<String> = (0..2_500).map(|n| format!("fsp{n}")).collect();
+        let ids = |first: u32| {
+            let from = usize::try_from(first).unwrap().min(all.len());
+            all[from..all.len().min(from + 1_000)].to_vec()
+        };
+        let strangers = |names: &[&str]| -> Vec<String> {
+            let settings = named(names);
+            let strangers = strangers_named(&settings, ids);
+            strangers.into_iter().map(str::to_owned).collect()
+        };
+        assert_eq!(strangers(&["fsp0", "fsp999", "fsp2499"]), [""; 0]);
+        let unknown = ["fps1", "fsp2500"];
+        assert_eq!(strangers(&["fsp1", unknown[0], unknown[1]]), unknown);
+        // Nobody is asked for when nobody is named.
+        let none = strangers_named(&Settings::default(), |_| panic!("nobody is named"));
+        assert!(none.is_empty());
+    }
+
+    #[test]
+    fn a_line_names_some_and_counts_the_others() {
+        let two = told(&BTreeSet::from(["a\nb", "fps1"]));
+        let begins = "signatures.participants names \"a\\nb\", \"fps1\": no participant";
+        assert!(two.starts_with(begins), "{two}");
+        let many: Vec<String> = (0..12).map(|n| format!("fps{n:02}")).collect();
+        let many = told(&many.iter().map(String::as_str).collect());
+        assert!(many.contains("\"fps09\" and 2 more: no"), "{many}");
     }
 }

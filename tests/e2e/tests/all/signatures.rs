@@ -39,7 +39,10 @@ struct Scene {
 
 impl Scene {
     async fn open() -> Self {
-        let mut scheme = TestScheme::demo().unwrap();
+        Self::of(TestScheme::demo().unwrap()).await
+    }
+
+    async fn of(mut scheme: TestScheme) -> Self {
         scheme.add_participant(PLAIN, "1000").unwrap();
         let payer = KeyPair::generate(KeyKind::Rsa).unwrap();
         let payee = KeyPair::generate(KeyKind::P256).unwrap();
@@ -462,7 +465,8 @@ async fn a_file_of_keys_that_is_nobodys_is_told_and_counted() {
         log.contains("plainfps") && log.contains("nobody is called so"),
         "{log}"
     );
-    assert_eq!(ids(&scene.world, "signers"), [PAYEE, PAYER]);
+    // It is remembered all the same: who is let in by that name later has had a key.
+    assert_eq!(ids(&scene.world, "signers"), [PAYEE, PAYER, "plainfps"]);
     fs::remove_file(&file).unwrap();
     counted("it is gone", 0).await;
 }
@@ -501,6 +505,37 @@ async fn a_party_is_not_taken_over_in_spite_of_signatures() {
     assert_eq!(code(&own().await.unwrap()), (400, "3105".to_owned()));
 }
 
+#[tokio::test]
+async fn a_path_with_a_slash_at_its_end_is_signed_as_it_is_sent_or_as_it_is_meant() {
+    let scheme = TestScheme::demo().unwrap();
+    scheme
+        .set("fsp-interop-api", "trailingSlash = \"accept\"")
+        .unwrap();
+    let scene = Scene::of(scheme).await;
+    let (payer, signer) = (scene.world.payer(), scene.payer());
+    let body = json!({ "fspId": PAYER }).to_string();
+    for (signed_slash, sent_slash) in [("/", "/"), ("", ""), ("", "/"), ("/", "")] {
+        let path = format!("/participants/ALIAS/{}", payer.new_id());
+        let sent = format!("{path}{sent_slash}");
+        let signed_for = |path: &str| {
+            let post = payer.raw(Method::POST, path).body(body.clone());
+            let signed = post
+                .onto(&format!("{path}{signed_slash}"))
+                .signed_by(&signer);
+            signed.onto(&sent).send()
+        };
+        let answer = signed_for(&path).await.unwrap();
+        assert_eq!(answer.status.as_u16(), 202, "{sent}: {answer:?}");
+        payer
+            .expect_callback(Method::PUT, &path, SOON)
+            .await
+            .unwrap();
+        let elsewhere = signed_for(&format!("{path}1")).await.unwrap();
+        assert_eq!(code(&elsewhere), (400, "3105".to_owned()), "{sent}");
+    }
+    scene.world.no_complaints().unwrap();
+}
+
 /// A signed association of this `Date`: with RSA, the same message has the same signature.
 fn captured<'a>(scene: &'a Scene, date: &str) -> RawRequest<'a> {
     let body = json!({ "fspId": PAYER }).to_string();
@@ -535,6 +570,50 @@ async fn what_was_captured_is_not_taken_again_whatever_its_date_and_after_a_rest
         assert_eq!(code(&fresh.send().await.unwrap()), refused, "{other}");
     }
     assert!(!ids(&scene.world, "signed-messages").is_empty());
+}
+
+#[tokio::test]
+async fn a_key_that_was_there_before_its_owner_came_in_and_is_lost_is_missed() {
+    const LATE: &str = "latefsp";
+    let scene = Scene::open().await;
+    let file = scene.world.scheme.path().join(format!("keys/{LATE}.pem"));
+    fs::write(&file, &scene.payer.public).unwrap();
+    until("it is remembered", KEYS_COUNT_WITHIN, async || {
+        let signers = ids(&scene.world, "signers");
+        let is_there = signers.iter().any(|signer| signer == LATE);
+        Ok(is_there.then_some(()).ok_or_else(|| format!("{signers:?}")))
+    })
+    .await
+    .unwrap();
+    // Its owner comes in when it is gone: the host never sees both.
+    fs::remove_file(&file).unwrap();
+    let mut twin = scene.world.scheme.twin().unwrap();
+    twin.add_participant(LATE, "1000").unwrap();
+    let folder = twin.path().to_str().unwrap().to_owned();
+    let applied = scene
+        .world
+        .host
+        .cli(&["release", "apply", &folder])
+        .unwrap();
+    applied.success().unwrap();
+    let forged = json!({ "fspId": LATE }).to_string();
+    let stranger = scene.world.fsp(PLAIN);
+    let post = stranger.raw(Method::POST, "/participants/ALIAS/late");
+    let post = post.header("FSPIOP-Source", LATE).body(forged);
+    assert_eq!(code(&post.send().await.unwrap()), (400, "3105".to_owned()));
+}
+
+#[test]
+fn who_is_named_in_settings_and_not_in_the_scheme_is_told() {
+    let scheme = TestScheme::demo().unwrap();
+    let named =
+        format!("signatures = {{ participants = {{ {PAYER} = \"all\", payerfps = \"none\" }} }}");
+    scheme.set("fsp-interop-api", &named).unwrap();
+    let output = scheme.rialto(&["check"]).unwrap();
+    assert_eq!(output.code, 0, "{output}");
+    let expected =
+        "signatures.participants names \"payerfps\": no participant of scheme.toml is called so";
+    assert!(output.said().contains(expected), "{output}");
 }
 
 #[test]

@@ -3,12 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::net::TcpListener;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rialto_store_sqlite::SqliteStore;
 use rialto_tests::{CliOutput, RunningHost, TestScheme, binaries};
 use serde_json::Value;
 
@@ -67,6 +69,29 @@ fn a_broken_folder_does_not_keep_the_stored_release_from_serving() {
     fs::write(scheme.path().join("rialto.toml"), "listeners = 1\n").unwrap();
     host.kill().unwrap();
     assert_eq!(serve(scheme.path(), &[]).code, 2);
+}
+
+/// As a first start leaves it that ends between making the store and storing the release.
+#[test]
+fn a_store_without_a_release_takes_the_folders_or_says_what_is_wrong_with_it() {
+    let scheme = TestScheme::demo().unwrap();
+    let state = scheme.state();
+    if !state.exists() {
+        DirBuilder::new().mode(0o700).create(&state).unwrap();
+    }
+    drop(SqliteStore::open(&state).unwrap());
+    assert!(has_store(&scheme));
+    let whole = fs::read_to_string(scheme.path().join("scheme.toml")).unwrap();
+    let unfinished = whole.replace("name = \"demo\"", "name = demo");
+    fs::write(scheme.path().join("scheme.toml"), unfinished).unwrap();
+    let refused = serve(scheme.path(), &[]);
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(refused.stderr.contains("scheme.toml"), "{refused}");
+    fs::write(scheme.path().join("scheme.toml"), whole).unwrap();
+    let mut host = RunningHost::start(&scheme).unwrap();
+    assert_eq!(current(&host), 1);
+    host.restart().unwrap();
+    assert_eq!(current(&host), 1);
 }
 
 #[test]

@@ -48,6 +48,9 @@ pub struct MemoryStore {
     /// Runs once, in the middle of the next write.
     #[allow(clippy::type_complexity, reason = "what a test wants to happen")]
     pub amid_write: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// Runs once, in the middle of the next reading of deliveries.
+    #[allow(clippy::type_complexity, reason = "what a test wants to happen")]
+    pub amid_read: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// So many readings of deliveries and requests fail.
     pub unreadable: AtomicU64,
     fence: AtomicU64,
@@ -175,6 +178,10 @@ impl Store for MemoryStore {
 
     fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError> {
         self.may_read()?;
+        let amid = self.amid_read.lock().take();
+        if let Some(amid) = amid {
+            amid();
+        }
         let disk = self.disk.lock();
         let mut ids = ids.to_vec();
         ids.sort_unstable();

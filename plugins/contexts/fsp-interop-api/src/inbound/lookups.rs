@@ -74,7 +74,7 @@ impl Examined<'_> {
             parties: parties.collect(),
             currency,
             requester_fsp: self.source.clone(),
-            message: self.into_message(),
+            message: self.into_answerable(),
         })
     }
 

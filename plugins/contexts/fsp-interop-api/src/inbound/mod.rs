@@ -20,6 +20,7 @@ use crate::bindings::rialto::fsp_interop_api as events;
 use crate::headers::forwardable;
 use crate::jws::memory::Memory;
 use crate::jws::{Judge, Keys, protects};
+use crate::media::{Resource, shaping};
 use crate::settings::Settings;
 use crate::usual;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
@@ -152,7 +153,7 @@ pub fn read(
     };
     // What is signed is as it was sent; what goes on has the path and the media types of the API
     // definition.
-    let path = usual::path(request.path, settings);
+    let path = usual::path(&request.path, settings).to_owned();
     let (headers, onward) = match usual::headers(&headers, settings, |_| false) {
         None => (headers, None),
         Some(usual) => {
@@ -272,6 +273,20 @@ impl<'a> Examined<'a> {
     /// The members of the body that the switch reads.
     fn members<'b, T: Deserialize<'b>>(&'b self) -> Result<T, ErrorInformation> {
         T::deserialize(&self.body).map_err(|problem| error("3101", &format!("body: {problem}")))
+    }
+
+    /// What is carried along of a request that the hub answers itself and that may be long: what shapes the
+    /// answer. What its body asks for is in the event.
+    fn into_answerable(self) -> Message {
+        let Request { method, path, .. } = self.request;
+        let resource = Resource::of_path(&path);
+        let shaping = resource.map(|resource| shaping(&self.headers, resource));
+        Message {
+            method,
+            path,
+            headers: shaping.unwrap_or_default(),
+            body: String::new(),
+        }
     }
 
     /// What is carried along so that it can be forwarded byte for byte.

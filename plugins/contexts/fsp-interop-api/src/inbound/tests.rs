@@ -455,9 +455,39 @@ fn a_request_for_many_parties_names_each_with_its_fsp_and_its_own_error() {
     assert_eq!(told, expected);
     assert_eq!(event.request_id, ID);
     assert_eq!(event.currency.as_deref(), Some("USD"));
+    assert_eq!(event.message.path, "/participants");
     let mut strange = body;
     strange["currency"] = "EUR".into();
     assert_eq!(call(&strange).code(), "3100");
+}
+
+#[test]
+fn of_a_request_for_many_parties_nothing_is_carried_along_that_its_sender_can_make_long() {
+    let list: Vec<Value> = (0..1_000)
+        .map(|n| {
+            let id = format!("{n:0128}");
+            json!({"partyIdType": "ALIAS", "partyIdentifier": id, "name": "z".repeat(1_000)})
+        })
+        .collect();
+    let body = json!({"requestId": ID, "partyList": list});
+    let item = "application/vnd.interoperability.participants+json;version=";
+    let accept = format!("{item}9.9,").repeat(1_000) + item + "1.0";
+    let (_, inbound) = Call::new("associateParties", "POST", "/participants", "payerfsp")
+        .header("accept", &accept)
+        .header("content-type", &format!("{item}1.1"))
+        .header("traceparent", "00-1-2-01")
+        .header("tracestate", &"a".repeat(60_000))
+        .body(&body)
+        .read();
+    let Ok(Inbound::AssociateParties(event)) = inbound else {
+        panic!("{inbound:?}")
+    };
+    assert_eq!(event.parties.len(), 1_000);
+    let Message { headers, body, .. } = event.message;
+    assert_eq!(body, "");
+    // The answer is in the version that was asked for, and in the trace.
+    let expected = format!("content-type: {item}1.0\ntraceparent: 00-1-2-01\n");
+    assert_eq!(headers, expected);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! messages were taken already. Each is a small document of its own, so that no two senders are in
 //! each other's way, and only messages that must not be repeated write any.
 //!
-//! - `signers`: one for each participant that had a key. It stays: a key that is lost must not open
-//!   its owner's name to everybody.
+//! - `signers`: one for each name that had a key, a participant's or not yet one's. It stays: a key that is
+//!   lost must not open its owner's name to everybody.
 //! - `signed-messages`: one for each message that no id makes idempotent. It is needed while the
 //!   message's `Date` is of now, and goes some time after that: who adds one takes out old ones.
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::fmt;
 
-/// Participants that had a key, by their ids.
+/// Who had a key, by the ids of participants, or of those who may become one.
 const SIGNERS: Collection<Signer> = Collection::new("signers");
 /// Signed messages that were taken, by [`Fingerprint`].
 const TAKEN: Collection<Taken> = Collection::new("signed-messages");
@@ -25,7 +25,7 @@ const WINDOWS_KEPT: u64 = 2;
 /// between, so that what is old does not pile up.
 const SWEPT_AT_ONCE: u32 = 32;
 
-/// A participant that had a key.
+/// Somebody who had a key.
 #[derive(Debug, Serialize, Deserialize)]
 struct Signer {
     /// When that was seen first, in milliseconds since 1970.
@@ -85,9 +85,9 @@ fn seconds(instant: u64) -> String {
 
 /// What is remembered. The component's documents have it.
 pub trait Memory: fmt::Debug {
-    /// Whether a participant is known to have had a key.
+    /// Whether somebody is known to have had a key.
     fn has_had_key(&self, signer: &str) -> bool;
-    /// A participant has a key. Answers whether that was on disk already.
+    /// Somebody has a key. Answers whether that was on disk already.
     fn note_key(&self, signer: &str, now: u64) -> bool;
     /// When this message was taken, in milliseconds since 1970; none if it never was.
     fn taken_at(&self, message: &Fingerprint) -> Option<u64>;

@@ -4,13 +4,17 @@
 //! compared parameter by parameter.
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::settings::Settings;
+use crate::usual;
 
 /// Whether a signed FSPIOP-URI names the request's path and its query, each parameter in its place.
-/// The path is compared octet by octet.
+/// The path is compared octet by octet. Where a slash at its end is none, it is none on either side: a client
+/// may sign the path that it means, to which its HTTP library adds one, or the other way round.
 #[must_use]
-pub fn is_of(uri: &str, request: &Request) -> bool {
+pub fn is_of(uri: &str, request: &Request, settings: &Settings) -> bool {
     let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
-    path == request.path && parameters(query) == request.query_parameters
+    usual::path(path, settings) == usual::path(&request.path, settings)
+        && parameters(query) == request.query_parameters
 }
 
 /// The parameters of a query, decoded.
@@ -54,6 +58,7 @@ fn hex(digit: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Deviation;
 
     fn request(path: &str, query: &[(&str, &str)]) -> Request {
         let query = query.iter();
@@ -74,6 +79,7 @@ mod tests {
     #[test]
     fn path_and_query_are_those_of_the_request() {
         let path = "/participants/MSISDN/1";
+        let is_of = |uri: &str, request: &Request| is_of(uri, request, &Settings::default());
         let bare = request(path, &[]);
         assert!(is_of(path, &bare));
         assert!(is_of("/participants/MSISDN/1?", &bare));
@@ -93,6 +99,34 @@ mod tests {
             "?currency=USD&x=a%2Bb",
         ] {
             assert!(!is_of(&format!("{path}{uri}"), &asks), "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_slash_at_the_end_is_none_on_either_side_where_the_scheme_says_so() {
+        let lenient = Settings {
+            trailing_slash: Deviation::Accept,
+            ..Settings::default()
+        };
+        let (bare, with_slash) = ("/participants/MSISDN/1", "/participants/MSISDN/1/");
+        for sent in [bare, with_slash] {
+            for signed in [bare, with_slash] {
+                let plain = request(sent, &[]);
+                let asks = request(sent, &[("currency", "USD")]);
+                let signed_query = format!("{signed}?currency=USD");
+                assert!(is_of(signed, &plain, &lenient), "{sent} {signed}");
+                assert!(is_of(&signed_query, &asks, &lenient), "{sent} {signed}");
+                assert!(!is_of(signed, &asks, &lenient), "{sent} {signed}");
+                assert!(!is_of(&signed_query, &plain, &lenient), "{sent} {signed}");
+                let strict = is_of(signed, &plain, &Settings::default());
+                assert_eq!(strict, sent == signed, "{sent} {signed}");
+            }
+            for other in ["/participants/MSISDN", "/participants/MSISDN/1//", "/", ""] {
+                assert!(
+                    !is_of(other, &request(sent, &[]), &lenient),
+                    "{sent} {other}"
+                );
+            }
         }
     }
 

@@ -31,10 +31,19 @@ impl Keys for Signs {
 /// A fulfilment with a charset and a slash at its path's end, whose signature protects this as its
 /// Content-Type, if anything.
 fn read_fulfilment(content_type: Option<&str>) -> Result<Inbound, ErrorInformation> {
-    const DATE: &str = "Thu, 01 Jan 1970 00:16:40 GMT";
     let path = format!("/transfers/{ID}/");
+    read_fulfilment_at(&path, &path, content_type)
+}
+
+/// The same, sent to this path and signed for that one.
+fn read_fulfilment_at(
+    path: &str,
+    signed: &str,
+    content_type: Option<&str>,
+) -> Result<Inbound, ErrorInformation> {
+    const DATE: &str = "Thu, 01 Jan 1970 00:16:40 GMT";
     let mut protected = json!({
-        "alg": "RS256", "FSPIOP-URI": path, "FSPIOP-HTTP-Method": "PUT",
+        "alg": "RS256", "FSPIOP-URI": signed, "FSPIOP-HTTP-Method": "PUT",
         "FSPIOP-Source": "payeefsp", "Date": DATE,
     });
     if let Some(content_type) = content_type {
@@ -43,11 +52,11 @@ fn read_fulfilment(content_type: Option<&str>) -> Result<Inbound, ErrorInformati
     let protected = encoded(protected.to_string().as_bytes());
     let signature = json!({"signature": "AA", "protectedHeader": protected}).to_string();
     let body = json!({"transferState": "COMMITTED", "fulfilment": FULFILMENT});
-    let call = Call::new("fulfilTransfer", "PUT", &path, "payeefsp")
+    let call = Call::new("fulfilTransfer", "PUT", path, "payeefsp")
         .parameter("ID", ID)
         .header("content-type", WITH_CHARSET)
         .header("date", DATE)
-        .header("fspiop-uri", &path)
+        .header("fspiop-uri", signed)
         .header("fspiop-http-method", "PUT")
         .header("fspiop-signature", &signature)
         .body(&body);
@@ -80,6 +89,28 @@ fn what_a_signature_protects_is_verified_and_goes_on_as_it_was_sent() {
         assert_eq!(first(headers, "content-type"), Some(goes_on));
         let uri = format!("/transfers/{ID}/");
         assert_eq!(first(headers, "fspiop-uri"), Some(uri.as_str()));
+    }
+}
+
+#[test]
+fn a_path_is_signed_with_a_slash_at_its_end_or_without_it() {
+    let (bare, with_slash) = (format!("/transfers/{ID}"), format!("/transfers/{ID}/"));
+    for path in [&bare, &with_slash] {
+        for signed in [&bare, &with_slash] {
+            let read = read_fulfilment_at(path, signed, None);
+            let Ok(Inbound::FulfilTransfer(event)) = read else {
+                panic!("{path} {signed} {read:?}")
+            };
+            assert_eq!(event.message.path, bare);
+            let uri = first(&event.message.headers, "fspiop-uri");
+            assert_eq!(
+                uri,
+                Some(signed.as_str()),
+                "its receiver verifies it as it was sent"
+            );
+        }
+        let other = read_fulfilment_at(path, "/transfers", None);
+        assert_eq!(other.unwrap_err().code, "3105");
     }
 }
 

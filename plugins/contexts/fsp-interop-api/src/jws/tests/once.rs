@@ -1,7 +1,7 @@
 //! What must not be taken twice, and what may.
 
 use super::*;
-use crate::settings::{Required, Unsigned};
+use crate::settings::{Deviation, Required, Unsigned};
 
 /// What no id makes idempotent.
 const ONCE: [(&str, &str); 4] = [
@@ -108,6 +108,19 @@ fn another_signature_of_a_taken_message_does_not_make_it_another() {
         seen.push(sent.judged_with(&Curve, &memory, NOW));
     }
     assert_eq!(seen, ["", WAS_TAKEN]);
+}
+
+#[test]
+fn what_was_taken_is_not_taken_with_a_slash_at_the_end_of_its_path() {
+    let memory = Remembered::default();
+    let sent_to = |path| {
+        let mut sent = sent().of("POST", "/participants/MSISDN/1");
+        sent.settings.trailing_slash = Deviation::Accept;
+        sent.on("POST", path).judged_by(&memory, NOW)
+    };
+    assert_eq!(sent_to("/participants/MSISDN/1/"), "");
+    assert_eq!(sent_to("/participants/MSISDN/1"), WAS_TAKEN);
+    assert_eq!(sent_to("/participants/MSISDN/1/"), WAS_TAKEN);
 }
 
 #[test]
