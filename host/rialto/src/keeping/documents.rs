@@ -7,7 +7,7 @@ use std::sync::mpsc;
 
 use anyhow::{Context as _, anyhow, ensure};
 use parking_lot::Mutex;
-use rialto_components::outside::{Call, Called};
+use rialto_components::external_calls::{Call, Called};
 use rialto_components::release::Release;
 use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{CollectionId, Engine, Name, Timestamp, Trace};
