@@ -75,7 +75,7 @@ struct Written {
 }
 
 impl State {
-    /// Insist that places follow one another.
+    /// Assert that places follow one another.
     fn assert_order(&self) {
         let unwritten = (self.writing.len() + self.waiting.len()) as u64;
         assert!(
@@ -283,7 +283,7 @@ impl Log {
         look(&LockedLog(&self.state.lock()))
     }
 
-    /// Somebody begins to scan: from now on what is written is remembered until `unwatch`. Answers the
+    /// Somebody begins to scan: from now on what is written is remembered until `unwatch`. Returns the
     /// last position that is taken.
     pub fn watch(&self) -> Lsn {
         let mut state = self.state.lock();
@@ -406,7 +406,7 @@ impl Log {
         self.signal.notify_all();
     }
 
-    /// Take no more turns, for those that wait will not be written either. Answers who waits for
+    /// Take no more turns, for those that wait will not be written either. Returns who waits for
     /// them.
     pub fn give_up(&self) -> Vec<Refused> {
         let mut state = self.state.lock();

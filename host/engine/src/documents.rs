@@ -167,7 +167,7 @@ impl Cell {
         next
     }
 
-    /// Make what the turn wrote the newest version. Answers the bytes of the body before.
+    /// Make what the turn wrote the newest version. Returns the bytes of the body before.
     ///
     /// # Panics
     /// When the turn does not hold the document, or saw another version of it: then two turns have

@@ -184,7 +184,7 @@ impl Engine {
 
     /// Try again or drop those of the dead letters, oldest first and at most [`DECISIONS_MAX`]. The
     /// waiter is called once, after the commit that holds the decision, and gets how many there were, a
-    /// `usize`; 0 when none is left. LetterFilter about which another decision is being written are left out.
+    /// `usize`; 0 when none is left. Letters about which another decision is being written are left out.
     pub fn decide_dead_letters(&self, which: &LetterFilter, decision: Decision, waiter: Waiter) {
         let _critical = Critical::begin();
         let shared = &self.shared;

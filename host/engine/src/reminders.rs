@@ -48,7 +48,7 @@ impl Reminders {
         self.assert_all_there();
     }
 
-    /// Insist that whatever is due is there. What has fired is there and not due.
+    /// Assert that whatever is due is there. What has fired is there and not due.
     fn assert_all_there(&self) {
         assert!(
             self.due.len() <= self.entries.len(),
@@ -58,7 +58,7 @@ impl Reminders {
         );
     }
 
-    /// Forget a reminder. Answers whether there was one: none has fired and been handled, and what
+    /// Forget a reminder. Returns whether there was one: none has fired and been handled, and what
     /// has fired and not been handled never will be.
     pub fn cancel(&mut self, component: &Name, id: &Name) -> bool {
         let Some(reminder) = self.entries.remove(&(component.clone(), id.clone())) else {

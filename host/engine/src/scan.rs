@@ -112,7 +112,7 @@ struct Filling {
 }
 
 impl Filling {
-    /// Answers whether the page is full now.
+    /// Returns whether the page is full now.
     fn add(&mut self, document: StoredDocument) -> bool {
         if let Some(last) = self.page.documents.last() {
             assert!(

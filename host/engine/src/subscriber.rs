@@ -102,7 +102,7 @@ enum State {
     Failing,
     /// Nothing but probes is tried.
     Paused(Pause),
-    /// What was kept is let go.
+    /// What was kept is released.
     Draining,
 }
 
@@ -163,7 +163,7 @@ pub(crate) struct Subscriber {
     /// When it was well last, on the monotonic clock. What failed before that and fails again says nothing
     /// of it: others succeeded between.
     well_us: u64,
-    /// Counts the pauses: what was let go before the last one is kept again.
+    /// Counts the pauses: what was released before the last one is kept again.
     pub period: u64,
     /// Deliveries that are kept, by their ids, which is the order in which they came.
     pub kept: BTreeMap<u64, Waiting>,
@@ -202,7 +202,7 @@ impl Subscriber {
         matches!(self.state, State::Draining) && !self.kept.is_empty()
     }
 
-    /// Whether a delivery is kept that comes now. `released` is the period in which it was let go.
+    /// Whether a delivery is kept that comes now. `released` is the period in which it was released.
     pub fn keeps(&self, id: u64, released: Option<u64>) -> bool {
         let released = released == Some(self.period);
         match &self.state {
@@ -291,7 +291,7 @@ impl Subscriber {
         }
     }
 
-    /// A delivery succeeded. Answers for how long the subscriber was paused, in microseconds, if this ends a
+    /// A delivery succeeded. Returns for how long the subscriber was paused, in microseconds, if this ends a
     /// pause.
     pub fn succeeded(&mut self, now_us: u64) -> Option<u64> {
         self.streak = Streak::default();

@@ -14,12 +14,12 @@ use crate::subscriber::{FailureEffect, Paused, Subscriber, Waiting};
 use crate::sync::Mutex;
 use crate::time::Timestamp;
 
-/// Deliveries that are let go at a time.
+/// Deliveries that are released at a time.
 const RELEASED_MAX: usize = 512;
 /// The pause before a store that could not be read is asked again, in microseconds.
 const READ_AGAIN_US: u64 = 1_000_000;
 
-/// Where a delivery waited that is let go.
+/// Where a delivery waited that is released.
 #[derive(Clone, Copy, Debug)]
 enum From {
     /// For another attempt.
@@ -30,7 +30,7 @@ enum From {
     Probe(u64),
 }
 
-/// A delivery that is let go.
+/// A delivery that is released.
 pub(crate) struct Released {
     pub id: u64,
     component: Name,
@@ -39,7 +39,7 @@ pub(crate) struct Released {
 }
 
 impl Released {
-    /// The period of its subscriber in which it is let go, if it was kept for that.
+    /// The period of its subscriber in which it is released, if it was kept for that.
     pub fn period(&self) -> Option<u64> {
         match self.from {
             From::Delay => None,
@@ -70,7 +70,7 @@ struct State {
 }
 
 impl State {
-    /// Keep a delivery for its subscriber: for the end of its pause, or until what was kept before is let go.
+    /// Keep a delivery for its subscriber: for the end of its pause, or until what was kept before is released.
     fn keep(&mut self, component: &Name, id: u64, waiting: Waiting, limits: &Limits) {
         self.came(&waiting);
         let subscriber = self.subscribers.entry(component.clone());
@@ -160,7 +160,7 @@ impl WaitingDeliveries {
         })
     }
 
-    /// A delivery ended that says nothing about its subscriber. Answers how that stands.
+    /// A delivery ended that says nothing about its subscriber. Returns how that stands.
     pub fn inconclusive(&self, component: &Name, id: u64, now_us: u64) -> FailureEffect {
         if self.watched.load(Ordering::Acquire) == 0 {
             return FailureEffect::None;
@@ -177,7 +177,7 @@ impl WaitingDeliveries {
         }
     }
 
-    /// A delivery succeeded. Answers for how many microseconds its subscriber was paused and how many
+    /// A delivery succeeded. Returns for how many microseconds its subscriber was paused and how many
     /// deliveries were kept, if this ends a pause.
     pub fn succeeded(&self, component: &Name, now_us: u64) -> Option<(u64, usize)> {
         if self.watched.load(Ordering::Acquire) == 0 {
