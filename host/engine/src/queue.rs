@@ -2,7 +2,7 @@
 //!
 //! There are two kinds of jobs: work that has begun (deliveries, reruns, retries), and new requests. Work
 //! goes first, so that an overloaded host ends payments instead of beginning new ones. After
-//! [`WORK_IN_A_ROW_MAX`] jobs of work a request is begun, so that endless events keep no client out.
+//! eight jobs of work in a row a request is begun, so that endless events keep no client out.
 //! Requests wait in one queue for each client (`clients.rs`).
 
 use std::collections::VecDeque;
