@@ -188,7 +188,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Write the index and the end. Answers what takes bytes, to be synced, and what was written.
+    /// Write the index and the end. Returns what takes bytes, to be synced, and what was written.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -200,7 +200,7 @@ impl Member {
         }
     }
 
-    /// Throw away the idle instances that nobody has used since this was asked before. Answers how many
+    /// Throw away the idle instances that nobody has used since this was asked before. Returns how many
     /// those were.
     pub fn give_up_unused(&self) -> usize {
         let mut state = self.pool.state.lock();

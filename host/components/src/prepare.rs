@@ -241,7 +241,7 @@ fn exports(component: &Component, shape: &Shape) -> wasmtime::Result<Vec<Export>
     Ok(exports)
 }
 
-/// Instantiate the component once and ask what it says about itself. Answers what keeps it from that.
+/// Instantiate the component once and ask what it says about itself. Returns what keeps it from that.
 fn look_inside(member: &mut Member) -> Option<Problem> {
     match ask_itself(member) {
         Ok(asked) => {

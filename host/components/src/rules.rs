@@ -130,7 +130,7 @@ pub struct Judgement {
     pub fuel: u64,
 }
 
-/// Ask all rules of a step. Answers a `verdict`.
+/// Ask all rules of a step. Returns a `verdict`.
 ///
 /// # Errors
 /// When there is no turn, or the input cannot be written down.

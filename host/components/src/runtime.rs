@@ -132,7 +132,7 @@ impl Runtime {
     }
 
     /// Throw away the instances of the current release that nobody has used since this was asked before.
-    /// Answers how many those were.
+    /// Returns how many those were.
     pub fn give_up_unused(&self) -> usize {
         let release = self.current();
         let members = release.iter().flat_map(|release| &release.members);

@@ -174,7 +174,7 @@ mod tests {
     /// Longer than what is in the pipe.
     const BODY: usize = 10 * PIPE;
 
-    /// Tells when it is let go of.
+    /// Tells when it is dropped.
     struct Signal(Option<oneshot::Sender<()>>);
 
     impl Drop for Signal {

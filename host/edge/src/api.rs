@@ -41,8 +41,7 @@ pub struct BadApi {
 }
 
 impl Served {
-    /// An API that is not a component's: somebody else routes and handles it, and its document is served
-    /// under this name.
+    /// An API that is not a component's. Other code handles it; its document is served under this name.
     ///
     /// # Errors
     /// When the document is unusable.
@@ -50,8 +49,7 @@ impl Served {
         Self::of(&name.into(), &text.into())
     }
 
-    /// A component's API. One that somebody has already is not read again: a new release mostly leaves it as
-    /// it is, and compiling its schemas takes long.
+    /// A component's API. An unchanged document is taken from a cache, because compiling its schemas takes long.
     fn of(component: &Name, text: &Arc<str>) -> Result<Arc<Self>, BadApi> {
         static KNOWN: Mutex<Vec<Weak<Served>>> = Mutex::new(Vec::new());
         let is_it = |served: &Arc<Self>| served.component == *component && served.text == *text;
@@ -111,12 +109,12 @@ impl Api {
         Ok(api)
     }
 
-    /// Whether a component serves this path, or a document is to be had there.
+    /// Whether this path is of a component or of a document.
     pub fn serves(&self, path: &str) -> bool {
         path.starts_with("/openapi/") || self.served.iter().any(|s| s.document.find(path).is_some())
     }
 
-    /// Who serves a path. Without one, the first API answers for the listener.
+    /// The API that serves a path. For an unknown path it is the first API, which words the refusal.
     pub fn find<'a>(&'a self, path: &'a str) -> Option<(&'a Served, Option<Found<'a>>)> {
         let mut served = self.served.iter();
         let found = served.find_map(|s| Some((&**s, Some(s.document.find(path)?))));

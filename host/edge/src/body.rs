@@ -23,18 +23,18 @@ use crate::pace::{Arriving, Broken, Pace};
 use crate::peers::{Share, Shares};
 use crate::violation::violation;
 
-/// The rest of an unwanted body that is read before the answer, in bytes: most bodies are shorter,
-/// and making a new connection costs both sides more.
+/// The longest rest of an unwanted body that is read before the answer, in bytes. Most bodies are shorter,
+/// and a new connection costs both sides more.
 const SHORT_REST_BYTES: u64 = 64 << 10;
-/// How long a short rest is waited for.
+/// How long the host waits for a short rest.
 const SHORT_REST_TIME: Duration = Duration::from_millis(250);
-/// The rest of an unwanted body that is read behind the answer, in bytes: three times the longest
-/// body that FSPIOP allows.
+/// The longest rest of an unwanted body that is read after the answer, in bytes: three times the longest body
+/// of FSPIOP.
 const REST_BYTES_MAX: usize = 16 << 20;
-/// How long a rest is read behind the answer.
+/// How long a rest is read after the answer.
 const REST_TIME: Duration = Duration::from_secs(5);
 
-/// Bytes of bodies that are in memory at a time, over all connections that share it, and of each peer.
+/// The memory for bodies: a bound of all connections that share it, and one of each peer.
 #[derive(Clone, Debug)]
 pub struct Memory {
     all: Arc<Semaphore>,
@@ -43,7 +43,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A bound of this many bytes, and of so many for each peer.
+    /// Bounds of `bytes` in all and `of_each_peer` for each peer.
     #[must_use]
     pub fn new(bytes: usize, of_each_peer: usize) -> Self {
         let bytes_max = bytes.min(Semaphore::MAX_PERMITS);
@@ -54,7 +54,7 @@ impl Memory {
         }
     }
 
-    /// Bytes that are in use.
+    /// Bytes that are reserved.
     #[must_use]
     pub fn used(&self) -> usize {
         self.bytes_max - self.all.available_permits()
@@ -109,7 +109,7 @@ impl ReadBody {
     }
 }
 
-/// A body on its way in.
+/// A body that is being received.
 pub struct Inbound {
     incoming: Arriving,
     peer: IpAddr,
@@ -117,7 +117,7 @@ pub struct Inbound {
 }
 
 impl Inbound {
-    /// A body of which nothing has been read, of this peer, which must send it at this pace.
+    /// A body of this peer, of which nothing has been read. The peer must send at this pace.
     #[must_use]
     pub fn new(incoming: Incoming, peer: IpAddr, pace: Pace) -> Self {
         Self {
@@ -156,14 +156,14 @@ impl Inbound {
             while let Some(frame) = self.incoming.frame().await {
                 let frame = match frame {
                     Ok(frame) => frame,
-                    // The rest may still come; nobody waits for it.
+                    // The rest may still come, but the host does not wait for it.
                     Err(slow @ Broken::Slow) => return Err(cut_off(&slow.to_string())),
                     Err(Broken::Lost(_)) => {
                         self.ended = true;
                         return Err(cut_off("ended before its announced length"));
                     }
                 };
-                // Trailers say nothing here.
+                // Trailers have no meaning here.
                 let Ok(data) = frame.into_data() else {
                     continue;
                 };
@@ -183,9 +183,9 @@ impl Inbound {
             .unwrap_or_else(|_| Err(cut_off("did not arrive in time")))
     }
 
-    /// Make sure that the client can read its answer, whatever is left of the body.
+    /// Read or drop the rest of the body so that the client can read its answer.
     pub async fn leave(mut self, headers: &HeaderMap, response: &mut Response<Full<Bytes>>) {
-        // Who waits for `100 Continue` sends nothing without it.
+        // A client that waits for `100 Continue` sends nothing without it.
         let sends = !headers.contains_key(http::header::EXPECT);
         let mut short = SHORT_REST_BYTES;
         while sends && !self.ended && self.incoming.size_hint().lower() <= short {
@@ -228,7 +228,7 @@ async fn rest(mut incoming: Arriving) {
     }
 }
 
-/// Bytes of a part of a body; none at its end, which may be a broken one.
+/// The length of a frame; none at the end of the body or after an error.
 fn length<E>(frame: Option<Result<hyper::body::Frame<Bytes>, E>>) -> Option<usize> {
     let frame = frame?.ok()?;
     Some(frame.data_ref().map_or(0, Bytes::len))

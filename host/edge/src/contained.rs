@@ -1,9 +1,8 @@
-//! Tasks that serve one connection or deliver one request: a panic in one ends that one, and is told in the
-//! log.
+//! Spawns the tasks of connections and deliveries. A panic ends only its own task and is logged.
 
 use rialto_engine::fatal::Contained;
 
-/// Runs the tasks of a connection that hyper wants run.
+/// Runs hyper's tasks of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Executor;
 
@@ -16,7 +15,7 @@ where
     }
 }
 
-/// Run a task to its end, or to its panic; `what` names it.
+/// Spawn a task; `what` names it in the log.
 pub fn spawn<F>(what: &'static str, task: F)
 where
     F: Future<Output: Send> + Send + 'static,
@@ -24,7 +23,7 @@ where
     tokio::spawn(told(what, task));
 }
 
-/// The task, which tells of its panic.
+/// Run a task, and log its panic.
 pub async fn told<F: Future>(what: &'static str, task: F) {
     if let Err(panic) = Contained::new(task).await {
         tracing::error!("{what} panicked: {panic}");

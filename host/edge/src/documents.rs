@@ -1,7 +1,10 @@
-//! What APIs say of themselves: `GET /openapi/<component>.yaml` is the document of a component that serves
-//! on this listener, `GET /openapi/<component>` the same as a page for people, and `GET /openapi` lists
-//! them. Nobody is asked who they are: a browser has no token to show, and a document says how an API is
-//! made, not what it holds.
+//! The documents of a listener's APIs.
+//!
+//! - `GET /openapi`: the list of APIs.
+//! - `GET /openapi/<component>.yaml`: a component's OpenAPI document.
+//! - `GET /openapi/<component>`: the same as a page for people.
+//!
+//! No token is needed, because a browser has none and the documents have no data.
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -13,9 +16,9 @@ use crate::api::Served;
 use crate::page;
 use crate::service::plain;
 
-/// Where documents are.
+/// The path of all documents.
 const PLACE: &str = "/openapi";
-/// The page brings its own style, and nothing else is loaded or run.
+/// The page has its style inline. The browser loads and runs nothing else.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 const HTML: &[(HeaderName, &str)] = &[
     (header::CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -23,7 +26,7 @@ const HTML: &[(HeaderName, &str)] = &[
 ];
 const YAML: &[(HeaderName, &str)] = &[(header::CONTENT_TYPE, "application/yaml")];
 
-/// What a path below `/openapi` leads to.
+/// What is at a path below `/openapi`.
 enum Shown<'a> {
     /// The list of all.
     List,
@@ -33,14 +36,13 @@ enum Shown<'a> {
     Document(&'a Served),
 }
 
-/// Documents that are to be had on a listener: the host's own API, if that is there, and those of
-/// components.
+/// All documents of a listener: the host's own API, if it is there, and the components'.
 fn all<'a>(api: &'a Api, own: Option<&'a Served>) -> impl Iterator<Item = &'a Served> {
     let components = api.served.iter().map(|served| &**served);
     own.into_iter().chain(components)
 }
 
-/// What a path leads to. A component's own path goes before the list.
+/// What is at a path. A component's own path goes before the list.
 fn find<'a>(api: &'a Api, own: Option<&'a Served>, path: &str) -> Option<Shown<'a>> {
     let rest = path.strip_prefix(PLACE)?;
     if matches!(rest, "" | "/") {

@@ -1,10 +1,12 @@
-//! Takes spans to an OpenTelemetry collector: OTLP over HTTP, in JSON.
+//! Exports spans to an OpenTelemetry collector: OTLP over HTTP, in JSON.
 //!
-//! What waits is taken in batches, twice a second. A batch that the collector cannot take now (no
-//! connection, no answer in time, 429, 502, 503, 504) is kept and tried again after a pause that doubles
-//! from one second to half a minute; meanwhile spans wait, as far as there is room for them. Any other
-//! refusal loses the batch: sent again it would be refused again. The log has a line when the trouble
-//! begins and one when it is over. Nobody waits for any of this.
+//! Spans are sent in batches, twice a second. No payment waits for the export.
+//!
+//! - No connection, no answer in time, 429, 502, 503, 504: the batch is retried after a pause, which doubles
+//!   from one second to half a minute. Spans wait meanwhile, up to a bound.
+//! - Any other refusal: the batch is dropped, because it would be refused again.
+//!
+//! The log has one line when the export begins to fail and one when it works again.
 
 use std::time::Duration;
 
@@ -24,36 +26,36 @@ use crate::outbound::chain;
 
 /// Spans of one export.
 const BATCH: usize = 512;
-/// The time between two looks at what waits.
+/// The time between two exports.
 const PERIOD: Duration = Duration::from_millis(500);
-/// How long a connection may take to be made.
+/// The timeout for making a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long the collector may take for a batch.
+/// The timeout for the collector's answer to a batch.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause after the first failure; it doubles.
 const PAUSE_INITIAL: Duration = Duration::from_secs(1);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// How long a host that stops waits for the last spans to be taken.
+/// How long a stopping host waits for the export of the last spans.
 const LAST: Duration = Duration::from_secs(2);
 /// Bytes of an answer that are read.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// See the module's documentation.
+/// Exports spans to one collector.
 pub struct Exporter {
     spans: Spans,
     resource: Resource,
     url: Uri,
     client: Client<HttpConnector, Full<Bytes>>,
-    /// A batch that is to be sent again.
+    /// A batch that is to be retried.
     kept: Vec<Span>,
-    /// Spans of the batch that is on its way.
+    /// How many spans are in the batch that is being sent.
     under_way: usize,
-    /// The pause since the last failure; none when all is well.
+    /// The pause since the last failure; none without a failure.
     pause: Option<Duration>,
 }
 
-/// Why a batch was not taken.
+/// Why a batch was not accepted.
 struct Refused {
     reason: String,
     worth_another: bool,
@@ -86,7 +88,7 @@ impl Exporter {
         })
     }
 
-    /// Export until told to stop, then what is left, if the collector takes it soon.
+    /// Export until told to stop. Then export what is left, for a short time.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         loop {
             let rest = self.pause.unwrap_or(PERIOD);
@@ -110,7 +112,7 @@ impl Exporter {
         }
     }
 
-    /// Send what waits, until nothing does or the collector cannot take more now.
+    /// Send all waiting spans, until none is left or the collector fails.
     async fn drain(&mut self) {
         loop {
             let batch = if self.kept.is_empty() {
@@ -172,7 +174,7 @@ impl Exporter {
         let answered = tokio::time::timeout(EXPORT_TIMEOUT, async {
             let answered = self.client.request(request).await;
             let (head, body) = answered.map_err(|e| again(chain(&e)))?.into_parts();
-            // Read to its end, so that the connection serves again; what it says is not needed.
+            // The body is read to its end, so that the connection can be used again.
             let _ = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
             Ok(head.status)
         });
@@ -191,7 +193,7 @@ impl Exporter {
 
 /// Wait until the host stops, and a moment longer.
 async fn soon_after(stop: &mut watch::Receiver<bool>) {
-    // Without its sender the host is gone.
+    // Without the sender of the signal the host has ended.
     let _ = stop.wait_for(|stop| *stop).await;
     tokio::time::sleep(LAST).await;
 }

@@ -1,6 +1,8 @@
-//! HTTP in and out. Inbound: requests are judged by the components' own OpenAPI documents
-//! ([`rialto_openapi`]), and what fits becomes a turn. Outbound: requests that are on disk are delivered with
-//! retries. Only the operators' own API, in `rialto`, is served elsewhere.
+//! HTTP, inbound and outbound.
+//!
+//! Inbound: requests are validated against the components' OpenAPI documents ([`rialto_openapi`]) and become
+//! turns. Outbound: requests that are on disk are delivered with retries. The operators' own API is in the
+//! crate `rialto`.
 
 mod answer_tracking;
 pub mod api;

@@ -1,6 +1,6 @@
-//! How slow a client may be. What it takes of an answer, and what it sends of a body, must go on at some
-//! rate on the average, after a while in which nothing is asked of it; else whoever sends or reads a byte
-//! now and then would hold a connection, and the memory behind it, for as long as it likes.
+//! The slowest pace of a client, against slow-read and slow-write attacks. A client must read an answer, and
+//! send a body, at a minimum average rate after a grace period. Otherwise a client that reads or sends one
+//! byte now and then would keep a connection and its memory as long as it likes.
 
 use std::io;
 use std::pin::Pin;
@@ -12,24 +12,24 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// The least that a client may send or take.
+/// The slowest pace of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Bytes a second, on the average.
+    /// The minimum average rate, in bytes per second.
     pub bytes_per_second: u64,
-    /// How long nothing is asked of it.
+    /// The grace period before the rate counts.
     pub grace: Duration,
 }
 
 impl Pace {
-    /// How long so many bytes may take.
+    /// How long this many bytes may take.
     fn time_for(self, bytes: u64) -> Duration {
         let seconds = bytes / self.bytes_per_second.max(1);
         self.grace.saturating_add(Duration::from_secs(seconds))
     }
 }
 
-/// Something that moves: what has moved of it since it was waited for.
+/// Measures a transfer: the bytes since it began to wait for the client.
 struct Moving {
     pace: Pace,
     since: Option<Instant>,
@@ -53,7 +53,7 @@ impl Moving {
         }
     }
 
-    /// Nothing moves now. Ready when that is too slow.
+    /// Note that the transfer waits for the client. Ready when the client is too slow.
     fn waits(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let since = *self.since.get_or_insert_with(Instant::now);
         let Some(until) = since.checked_add(self.pace.time_for(self.moved)) else {
@@ -65,21 +65,21 @@ impl Moving {
         self.timer.as_mut().poll(context)
     }
 
-    /// All has moved that there was.
+    /// Note that everything was transferred.
     fn done(&mut self) {
         self.since = None;
         self.moved = 0;
     }
 }
 
-/// A connection whose client must take what is written to it.
+/// A connection whose client must read at the pace.
 pub struct Paced<S> {
     stream: S,
     written: Moving,
 }
 
 impl<S> Paced<S> {
-    /// A connection at this pace.
+    /// Wrap a connection.
     #[must_use]
     pub fn new(stream: S, pace: Pace) -> Self {
         Self {
@@ -145,7 +145,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-        // Whoever flushes has nothing left to write.
+        // After a flush nothing is left to write.
         self.written.done();
         Poll::Ready(Ok(()))
     }
@@ -158,22 +158,22 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 /// Why a body ended before its end.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
-    /// Its client is too slow.
+    /// The client is too slow.
     #[error("did not arrive in time")]
     Slow,
-    /// Its connection broke, or it is none.
+    /// The connection broke, or the body is malformed.
     #[error(transparent)]
     Lost(#[from] hyper::Error),
 }
 
-/// A body whose client must send it.
+/// A body whose client must send at the pace.
 pub struct Arriving {
     incoming: Incoming,
     read: Moving,
 }
 
 impl Arriving {
-    /// A body of which nothing has been read, at this pace.
+    /// Wrap a body of which nothing has been read.
     #[must_use]
     pub fn new(incoming: Incoming, pace: Pace) -> Self {
         Self {

@@ -1,6 +1,6 @@
-//! An OpenAPI document as a page for people: operations with their parameters, bodies, answers and an
-//! example, the types that they name, and the errors that the API sends; and a page that lists such pages.
-//! Plain HTML with its own style: no script, nothing loaded from elsewhere.
+//! An OpenAPI document as an HTML page for people: operations with parameters, bodies, answers and an example,
+//! named types, and the errors of the API. Another page lists these pages. They are plain HTML with an inline
+//! style, without scripts.
 //!
 //! Extension of Rialto: `x-rialto-errors` on the document, a list of `{code, name, when}`.
 
@@ -20,8 +20,8 @@ const STYLE: &str = include_str!("page/style.css");
 /// Methods of a path item, in the order in which people look for them.
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The page of a document that was found usable. `yaml` is where the document itself is. A document of which the
-/// page would be too long has one that leads there.
+/// The page of a valid document. `yaml` is the path of the document itself. If the page would be too long, it
+/// only has a link to the document.
 pub fn render(root: &Value, yaml: &str) -> String {
     rendered(root, yaml, BYTES_MAX).unwrap_or_else(|| {
         let mut page = begun("API", BYTES_MAX);
@@ -32,7 +32,7 @@ pub fn render(root: &Value, yaml: &str) -> String {
     })
 }
 
-/// The same, in so many bytes; none where it has more.
+/// The page of a document in at most `bytes_max` bytes; none if it would be longer.
 fn rendered(root: &Value, yaml: &str, bytes_max: usize) -> Option<String> {
     let info = &root["info"];
     let title = info["title"].as_str().unwrap_or("API");
@@ -85,7 +85,7 @@ fn begun(title: &str, bytes_max: usize) -> Html {
     page
 }
 
-/// A member that is a text; nothing if it is none.
+/// A member that is a text; empty if it is not one.
 fn word<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
 }
@@ -99,9 +99,9 @@ fn operations(root: &Value) -> impl Iterator<Item = (&str, &'static str, &Value)
     })
 }
 
-/// What a reference within the document stands for; a value that is none stands for itself.
+/// The target of a reference within the document. A value that is not a reference is its own target.
 fn resolved<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
-    /// References that lead to references, at most.
+    /// The longest chain of references.
     const HOPS: usize = 8;
     let mut value = value;
     for _ in 0..HOPS {

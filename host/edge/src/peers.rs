@@ -1,5 +1,5 @@
-//! What each peer has of something that all share, so that one cannot take it all: connections, and bytes
-//! in memory.
+//! Shares of each peer (address) of something bounded: connections, and bytes in memory. One peer cannot take
+//! everything.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,16 +10,15 @@ use parking_lot::Mutex;
 use rialto_engine::Name;
 use rialto_engine::fatal::Critical;
 
-/// Bits of an IPv6 address that tell one customer's network from another's. Whoever has one address
-/// of it has them all.
+/// The bits of an IPv6 address that identify a customer's network. All addresses of it count as one peer.
 const NETWORK: u128 = !0 << 64;
 
-/// The address from which a request came: an extension of each request that a listener hands on.
+/// The address of a request's sender. The listener adds it to each request as an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PeerAddress(pub IpAddr);
 
 impl PeerAddress {
-    /// The address that a request came from; none in particular for one that no listener took.
+    /// The address of a request's sender; the unspecified address if no listener has accepted the request.
     #[must_use]
     pub fn of(extensions: &Extensions) -> Self {
         let nobody = Self(Ipv4Addr::UNSPECIFIED.into());
@@ -27,14 +26,14 @@ impl PeerAddress {
     }
 }
 
-/// What peers have, by their addresses: so much for each.
+/// The shares of all peers, with a maximum for each.
 #[derive(Clone, Debug)]
 pub struct Shares {
     counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
     each_max: usize,
 }
 
-/// What a peer has, until this is dropped.
+/// A part of a peer's share, until this is dropped.
 #[derive(Debug)]
 pub struct Share {
     address: IpAddr,
@@ -43,7 +42,7 @@ pub struct Share {
 }
 
 impl Shares {
-    /// A bound on what each peer has.
+    /// Shares with this maximum for each peer.
     #[must_use]
     pub fn new(each_max: usize) -> Self {
         Self {
@@ -52,7 +51,7 @@ impl Shares {
         }
     }
 
-    /// So much more for the peer at this address; none if that would be more than it may have.
+    /// Take `count` more for the peer at this address. None if that is more than its maximum.
     #[must_use]
     pub fn take(&self, address: IpAddr, count: usize) -> Option<Share> {
         let address = network(address);
@@ -76,19 +75,19 @@ impl Shares {
 }
 
 impl Peer {
-    /// What stands for the peer among all clients.
+    /// The peer's name among all clients.
     #[must_use]
     pub fn client(&self) -> Client {
         Client(format!("address {}", self.address()).into())
     }
 }
 
-/// Whose connection a request came on: with each request, for [`crate::Service`].
+/// The client of a request's connection. The listener adds it to each request, for [`crate::Service`].
 #[derive(Clone, Debug)]
 pub struct Client(pub Name);
 
 impl Share {
-    /// Have what another share of the same peer has, too.
+    /// Add another share of the same peer to this one.
     ///
     /// # Panics
     /// When it is another peer's.
@@ -100,7 +99,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        // What others may have depends on it.
+        // The shares of all peers depend on this count.
         let _critical = Critical::begin();
         let mut counts = self.shares.counts.lock();
         let has = counts.get(&self.address).copied().unwrap_or_default();
@@ -119,7 +118,7 @@ impl Drop for Share {
 #[derive(Clone, Debug)]
 pub struct Peers(Shares);
 
-/// One connection of a peer. It counts until it is dropped.
+/// Counts one connection of a peer until it is dropped.
 #[derive(Debug)]
 pub struct Peer(Share);
 
@@ -130,7 +129,7 @@ impl Peers {
         Self(Shares::new(each_max))
     }
 
-    /// Count a connection from this address; none if there are as many as there may be.
+    /// Count a connection from this address. None if the peer has its maximum.
     #[must_use]
     pub fn admit(&self, address: IpAddr) -> Option<Peer> {
         let Some(share) = self.0.take(address, 1) else {
@@ -153,7 +152,7 @@ impl Peer {
     }
 }
 
-/// The address that stands for a peer.
+/// The peer of an address: for IPv6 its network.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK).into(),

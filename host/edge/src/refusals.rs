@@ -1,8 +1,8 @@
-//! The last requests that were refused before a component saw them, for whoever connects a client and wants
-//! to know why. They change nothing and leave no turn, so no history of turns has them.
+//! The last requests that were refused before a turn began, for engineers who connect a client. Such requests
+//! leave no turn, so the history does not have them.
 //!
-//! They are in memory only, so many in all and so many of one client: whoever sends nonsense takes no more
-//! room, and not that of others. Texts are cut. Requests refused for load are counted, not kept.
+//! They are only in memory, with bounds for all clients and for each one. Texts are cut. Requests that were
+//! refused for load are counted, not kept.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::peers::Client;
 use crate::spans::trace_of;
 
-/// Refusals that are kept.
+/// Refusals that are kept, of all clients.
 const ALL_MAX: usize = 1_000;
 /// Those of one client.
 const EACH_MAX: usize = 100;
@@ -69,7 +69,7 @@ impl Refused {
     }
 }
 
-/// See the module's documentation.
+/// The last refusals.
 #[derive(Debug, Default)]
 pub struct Refusals(Mutex<Kept>);
 
@@ -97,7 +97,7 @@ impl Kept {
 }
 
 impl Refusals {
-    /// Keep one; the oldest of the same client makes room for it, or the oldest of all.
+    /// Keep a refusal. It replaces the client's oldest one, or the oldest of all, if there are too many.
     pub(crate) fn keep(&self, refused: Refused) {
         let mut kept = self.0.lock();
         let of_client = kept.of_each.get(refused.client.as_str());
@@ -112,7 +112,7 @@ impl Refusals {
         kept.all.push_back(refused);
     }
 
-    /// The last ones, at most so many, the oldest first.
+    /// The last refusals, at most `most`, the oldest first.
     #[must_use]
     pub fn last(&self, most: usize) -> Vec<Refused> {
         let kept = self.0.lock();
@@ -121,8 +121,8 @@ impl Refusals {
     }
 }
 
-/// The beginning of a text, with a sign where it is cut. What a stranger has written must not steer the
-/// terminal of who reads it, nor look like another's line.
+/// The beginning of a text, with a mark where it is cut. Control characters are replaced, because a client's
+/// text must not control an operator's terminal or fake another line.
 fn cut(text: &str) -> String {
     let end = text.floor_char_boundary(TEXT_BYTES_MAX);
     let mut shown = text[..end].replace(char::is_control, " ");
@@ -148,7 +148,7 @@ fn kind_of(kind: ViolationKind) -> &'static str {
     }
 }
 
-/// Whether a refusal says something about the request, and not about the host.
+/// Whether a refusal is about the request, not about the host's load.
 pub(crate) fn is_of_the_request(kind: ViolationKind) -> bool {
     !matches!(kind, ViolationKind::Overloaded | ViolationKind::Internal)
 }

@@ -1,4 +1,4 @@
-//! Listeners: accepting connections within limits, serving HTTP/1.1, stopping gracefully.
+//! Listeners: they accept connections within limits, serve HTTP/1.1, and stop gracefully.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -20,12 +20,12 @@ use crate::contained;
 use crate::pace::{Pace, Paced};
 use crate::peers::{Client, Peer, PeerAddress, Peers};
 
-/// How many times the longest header section hyper buffers before it gives up by itself, with 431:
-/// what is just too long is refused by the API, in its own words.
+/// Hyper's buffer for a head, in multiples of the longest header section. A head that is slightly too long is
+/// refused by the API in its own words; a longer one by hyper with 431.
 const HEAD_BUFFERS: usize = 4;
-/// The least that hyper buffers, in bytes; it takes no less than 8 KiB.
+/// The smallest buffer for a head, in bytes. Hyper needs at least 8 KiB.
 const HEAD_BYTES_LEAST: usize = 16 << 10;
-/// Headers of one request; beyond, hyper gives up with 431.
+/// The most headers of one request. Hyper refuses more with 431.
 const HEADERS_MAX: usize = 256;
 /// How long a stopping listener waits for requests under way.
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -66,12 +66,12 @@ impl Listener {
         })
     }
 
-    /// Where it listens.
+    /// The bound address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serve until told to stop, then finish what is under way.
+    /// Serve until told to stop, then finish the requests under way.
     pub async fn serve<S, F, B>(self, answer: S, mut stop: watch::Receiver<bool>)
     where
         S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
@@ -87,8 +87,8 @@ impl Listener {
             .header_read_timeout(self.limits.head_timeout)
             .max_buf_size(head_bytes_max(self.limits.header_bytes_max))
             .max_headers(HEADERS_MAX)
-            // No `pipeline_flush`: with it, the answer to a request whose body is not read to its
-            // end is never written.
+            // No `pipeline_flush`: with it, the answer to a request whose body is not read to its end
+            // is never written.
             .half_close(false);
         let mut accepting = self.accepting();
         while let Some((stream, admitted)) = accepting.next(&mut stop).await {
@@ -115,7 +115,7 @@ impl Listener {
         let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
     }
 
-    /// Take connections within the limits, whatever is spoken on them.
+    /// Accept connections within the limits, for any protocol.
     #[must_use]
     pub fn accepting(self) -> Accepting {
         Accepting {
@@ -127,7 +127,7 @@ impl Listener {
     }
 }
 
-/// The connections of a listener, one after the other.
+/// Accepts the connections of a listener.
 pub struct Accepting {
     listener: TcpListener,
     slots: Arc<Semaphore>,
@@ -135,7 +135,7 @@ pub struct Accepting {
     pace: Pace,
 }
 
-/// A connection's place among those that there may be, until it is dropped.
+/// Counts an accepted connection until it is dropped.
 #[derive(Debug)]
 pub struct Admitted {
     _slot: OwnedSemaphorePermit,
@@ -143,7 +143,7 @@ pub struct Admitted {
 }
 
 impl Admitted {
-    /// What stands for who is at its other end.
+    /// The client at its other end.
     #[must_use]
     pub fn client(&self) -> Client {
         self.peer.client()
@@ -157,7 +157,7 @@ impl Admitted {
 }
 
 impl Accepting {
-    /// The next connection. None when it is told to stop.
+    /// The next connection. None after the stop signal.
     pub async fn next(
         &mut self,
         stop: &mut watch::Receiver<bool>,
@@ -175,13 +175,13 @@ impl Accepting {
             let (stream, peer) = match accepted {
                 Ok((stream, peer)) => (stream, self.peers.admit(peer.ip())),
                 Err(error) => {
-                    // Out of file descriptors, most likely: others must be closed first.
+                    // Probably out of file descriptors: other connections must be closed first.
                     tracing::warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     continue;
                 }
             };
-            // Beyond its bound a peer's connection is closed at once: an answer would cost more.
+            // A connection beyond its peer's bound is closed at once; an answer would cost more.
             let Some(peer) = peer else { continue };
             let _ = stream.set_nodelay(true);
             let admitted = Admitted { _slot: slot, peer };
@@ -190,7 +190,7 @@ impl Accepting {
     }
 }
 
-/// What hyper may buffer of a head, for the longest header section that is taken.
+/// Hyper's buffer for a head, in bytes, for this longest header section.
 fn head_bytes_max(header_bytes_max: usize) -> usize {
     header_bytes_max
         .saturating_mul(HEAD_BUFFERS)

@@ -1,6 +1,9 @@
-//! From an HTTP request to a turn and back: the head is judged by the API's document before a byte of
-//! the body is read, then the body; what fits is handed to the engine, and the answer waits for the
-//! commit.
+//! Serves HTTP requests as turns.
+//!
+//! 1. The head is validated against the API's document, before a byte of the body is read.
+//! 2. The body is read and validated.
+//! 3. The engine runs the request's turn.
+//! 4. The answer is sent after the commit of the turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,19 +37,18 @@ use crate::refusals::{Refusals, Refused, is_of_the_request};
 use crate::spans::{Open, trace_of};
 use crate::violation::{found, violation};
 
-/// Refusals that components word at a time: each takes an instance and a thread, which turns need
-/// more.
+/// How many refusals components word at a time. Each takes an instance and a thread, which turns need more.
 const WORDED_AT_A_TIME: usize = 8;
-/// How long a refusal waits until it can be worded.
+/// How long a refusal waits for its wording.
 const WORDED_WITHIN: Duration = Duration::from_secs(2);
-/// How long a request whose time is over waits until it is known what became of its turn: one that has not
-/// begun by then never does, and one that runs is ended.
+/// How long a request whose time is over waits for the outcome of its turn. The turn does not begin after
+/// its time; a running one is ended.
 const END_WITHIN: Duration = Duration::from_secs(1);
-/// Releases that may become current while one request waits for its turn.
+/// How many releases may become current while one request waits for its turn.
 const RELEASES_MET_MAX: u32 = 4;
-/// How long a release and its documents may come one after the other.
+/// How long the documents of a release may be current before the release, or after it.
 const RELEASE_WITHIN: Duration = Duration::from_secs(2);
-/// How often it is looked whether both are there.
+/// The pause between two checks whether both are current.
 const RELEASE_LOOK: Duration = Duration::from_millis(2);
 /// Seconds after which a client may try again, where the host itself words the refusal.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
@@ -56,24 +58,24 @@ const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
 pub struct ServiceLimits {
     /// How long a body may take to arrive, and how long a request waits for its turn's commit.
     pub timeout: Duration,
-    /// Body bytes that are taken, whatever a document says.
+    /// The longest body, in bytes, whatever a document says.
     pub body_bytes_max: usize,
-    /// Header bytes that are taken, whatever a document says.
+    /// The longest header section, in bytes, whatever a document says.
     pub header_bytes_max: usize,
     /// The memory for all bodies that are being read or handled.
     pub bodies: Memory,
-    /// How slowly a client may send a body.
+    /// The slowest pace at which a client may send a body.
     pub pace: Pace,
-    /// Whether there is so little disk space that requests which begin something are refused.
+    /// Whether the disk is so full that requests which begin something are refused.
     pub is_full: Arc<AtomicBool>,
 }
 
-/// What answers requests on a listener.
+/// Answers the requests of a listener.
 pub struct Service {
     engine: Engine,
     runtime: Arc<Runtime>,
     api: Arc<ArcSwap<Api>>,
-    /// An API that somebody else handles on the same listener, whose document is served here.
+    /// An API that other code handles on the same listener. Its document is served here.
     own: Option<Arc<Served>>,
     metrics: Arc<Metrics>,
     spans: Option<Spans>,
@@ -83,8 +85,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service over the APIs in `api`, which may be replaced at any time, with a span for each
-    /// request where there are spans. What is refused is kept in `refusals`.
+    /// A service over the APIs in `api`, which may be replaced at any time. With `spans`, each request has a
+    /// span. Refusals are kept in `refusals`.
     pub fn new(
         engine: Engine,
         runtime: Arc<Runtime>,
@@ -107,7 +109,7 @@ impl Service {
         }
     }
 
-    /// With the document of an API that somebody else handles on the same listener.
+    /// Serve also the document of an API that other code handles on the same listener.
     #[must_use]
     pub fn with_own(mut self, own: Arc<Served>) -> Self {
         self.own = Some(own);
@@ -119,7 +121,8 @@ impl Service {
         FoundApis::of(&self.api, self.own.as_ref())
     }
 
-    /// Answer a request that has found these APIs, of this caller; none where nobody is asked who they are.
+    /// Answer a request of this caller, for which `apis` were found. The caller is none on a listener without
+    /// authentication.
     pub async fn answer(
         &self,
         apis: FoundApis,
@@ -131,7 +134,7 @@ impl Service {
             "request",
             method = %request.method(),
             path = request.uri().path(),
-            // Without one from the client the engine draws one: its turn tells which.
+            // Without a trace of the client, the engine makes one.
             trace = (trace != 0).then(|| format!("{trace:032x}")),
         );
         self.answered(apis, request, caller).instrument(span).await
@@ -199,7 +202,7 @@ impl Service {
         response
     }
 
-    /// Judge a request, or say the first thing that is wrong with it.
+    /// Validate a request. An error is the first violation.
     async fn request(
         &self,
         api: &Api,
@@ -241,7 +244,8 @@ impl Service {
         head::judge(leads_to, parts, header_bytes_max).map_err(found)
     }
 
-    /// What has begun goes on although there is too little disk space; nothing else begins.
+    /// Refuse a request that begins something while the disk is nearly full. Requests that continue something
+    /// are accepted.
     fn may_begin(&self, judged: &Head) -> Result<(), wit::Violation> {
         if !judged.operation.begins || !self.limits.is_full.load(Ordering::Relaxed) {
             return Ok(());
@@ -250,8 +254,8 @@ impl Service {
         Err(violation(ViolationKind::Overloaded, "", detail))
     }
 
-    /// Run a request's turn. If another release becomes current before it begins, the request is judged
-    /// again by that one's document.
+    /// Run a request's turn. If another release becomes current before the turn begins, the request is validated
+    /// again against that release's document.
     async fn turn(
         &self,
         api: &Arc<Api>,
@@ -287,7 +291,7 @@ impl Service {
         busy()
     }
 
-    /// The API of the release that is current: its documents come just before it.
+    /// The API of the current release. Its documents become current just before the release.
     async fn api_of_current(&self) -> Arc<Api> {
         let until = Instant::now() + RELEASE_WITHIN;
         loop {
@@ -300,7 +304,7 @@ impl Service {
         }
     }
 
-    /// A request that another release's document let through.
+    /// Validate again a request that another release's document accepted.
     fn judged_again(
         &self,
         api: &Api,
@@ -345,7 +349,7 @@ impl Service {
             }),
             trace,
             Box::new(move |outcome| {
-                // The turn has held the body, also when nobody waited for its answer any more.
+                // The body's memory is reserved until the turn has ended, also when the client is gone.
                 let _ = sender.send((outcome, permit));
             }),
         );
@@ -373,7 +377,7 @@ impl Service {
             Ok(Ok((Err(Failure::Store(_)), _))) | Err(_) => self.unknown(served, head).await,
             Ok(Ok((Err(Failure::Handler { .. }), _)) | Err(_)) => self.internal(served, head).await,
         };
-        // What the request causes to be sent leaves after this answer.
+        // Outbound requests of this request's chain wait until the guard is dropped.
         response
             .extensions_mut()
             .insert(AnswerGuard::new(answering));
@@ -386,7 +390,7 @@ impl Service {
         self.refuse(served, head, violation).await
     }
 
-    /// The write failed or goes on, and nobody can say whether the request will be on disk.
+    /// The answer when it is not known whether the turn is or will be on disk.
     async fn unknown(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
         let detail = "the host could not make sure that the request is kept; it may or may not \
                       have taken effect: ask how it stands before you send it again"
@@ -401,7 +405,7 @@ impl Service {
         self.refuse(served, head, violation).await
     }
 
-    /// Refuse a request, and keep why.
+    /// Refuse a request, and keep the refusal.
     async fn refuse(
         &self,
         served: &Served,
@@ -417,7 +421,7 @@ impl Service {
         response
     }
 
-    /// Have the component word a refusal; away from the threads that serve, since it is its code.
+    /// Let the component word a refusal. It runs component code, so it runs on a blocking thread.
     async fn worded(
         &self,
         served: &Served,
@@ -432,7 +436,7 @@ impl Service {
             headers: head::texts(&head.headers),
         };
         let kind = violation.kind;
-        // Who is refused for load must not make more of it.
+        // A refusal for load must not cause more load.
         let patience = if kind == ViolationKind::Overloaded {
             Duration::ZERO
         } else {
@@ -464,7 +468,7 @@ impl Service {
     }
 }
 
-/// Who asks: who they proved to be, or else where they are.
+/// The client: its proven name, else its address.
 fn asker(head: &Parts, request: &wit::Request, within: Duration) -> Asker {
     let proven = request.caller.as_ref();
     let proven = proven.map(|caller| format!("operator {}", caller.name).into());
@@ -479,22 +483,23 @@ fn asker(head: &Parts, request: &wit::Request, within: Duration) -> Asker {
     }
 }
 
-/// What came of a request's turn.
+/// The outcome of a request's turn.
 enum TurnResult {
     /// An answer.
     Answered(Response<Full<Bytes>>),
-    /// Nothing: another release is current than the one that judged it. Its body keeps its permit.
+    /// The turn had no effect: another release is current than the one that validated the request. The body
+    /// keeps its reservation.
     ReleaseChanged(MemoryPermit),
 }
 
-/// The operation that a refused request is of; empty if it is of none.
+/// The operation of a refused request; empty if it has none.
 fn operation_meant(api: &Api, head: &Parts) -> String {
     let found = api.find(head.uri.path()).and_then(|(_, found)| found);
     let operation = found.and_then(|found| found.operations.get(head.method.as_str()));
     operation.map_or_else(String::new, |operation| operation.id.clone())
 }
 
-/// A component's answer as HTTP. Headers that cannot be sent are left out, with a word to the log.
+/// A component's answer as HTTP. Headers that cannot be sent are left out and logged.
 fn answered(response: wit::Response) -> Response<Full<Bytes>> {
     let body = Bytes::from(response.body.unwrap_or_default());
     let mut answer = Response::new(Full::new(body));

@@ -1,5 +1,5 @@
-//! The spans of requests: one for each request and each external call, one for each
-//! outbound request with all its attempts. Where no spans are exported, nothing of this is made.
+//! The spans of HTTP: one for each request, each external call, and each outbound request with all its
+//! attempts. Without an exporter, no span is made.
 
 use std::time::{Instant, SystemTime};
 
@@ -11,7 +11,7 @@ use rialto_telemetry::spans::{Kind, Span, Value};
 
 use crate::outbound::destination;
 
-/// The trace context of a request: none that can be read is a trace without an id.
+/// The trace context of a request. Without a readable one, the id is 0.
 pub fn trace_of(headers: &HeaderMap) -> Trace {
     headers
         .get("traceparent")
@@ -19,7 +19,7 @@ pub fn trace_of(headers: &HeaderMap) -> Trace {
         .unwrap_or_default()
 }
 
-/// As [`trace_of`], but with an id of its own where there is none.
+/// As [`trace_of`], but with a new id where there is none.
 pub fn begun_by(headers: &HeaderMap) -> Trace {
     let mut trace = trace_of(headers);
     if trace.id == 0 {
@@ -28,27 +28,27 @@ pub fn begun_by(headers: &HeaderMap) -> Trace {
     trace
 }
 
-/// A request that is under way, and how it looks in its trace.
+/// The span of a request that is under way.
 pub struct Open<'s> {
     spans: &'s Spans,
-    /// What caused it; 0 for nothing known.
+    /// The parent span; 0 for none.
     parent: u64,
     began: SystemTime,
     started: Instant,
-    /// For what it causes: its trace, with it as the parent.
+    /// The trace context for its effects: the trace, with this span as the parent.
     pub trace: Trace,
 }
 
 impl<'s> Open<'s> {
-    /// A request of a client: in the sender's trace, or in one of its own.
+    /// Begin the span of a client's request: in the client's trace, or in a new one.
     pub fn inbound(spans: &'s Spans, headers: &HeaderMap) -> Self {
         let mut cause = begun_by(headers);
-        // The sender's flag says what the sender records.
+        // The client's flag only says what the client records.
         cause.sampled = spans.records(cause.id);
         Self::begin(spans, cause)
     }
 
-    /// An outbound request, if its trace is recorded.
+    /// Begin the span of an outbound request, if its trace is recorded.
     pub(crate) fn outbound(spans: &'s Spans, request: &OutboundRequest) -> Option<Self> {
         let cause = Trace::parse(&request.traceparent).filter(|trace| trace.sampled)?;
         Some(Self::begin(spans, cause))
@@ -87,7 +87,7 @@ impl<'s> Open<'s> {
         });
     }
 
-    /// The answer to a request of a client. `route` is its path as the API has it.
+    /// End the span of a client's request. `route` is the path template of the API.
     pub(crate) fn answered(self, head: &http::request::Parts, route: Option<&str>, status: u16) {
         if !self.trace.sampled {
             return;
@@ -104,7 +104,7 @@ impl<'s> Open<'s> {
         self.end(name, Kind::Server, attributes, error);
     }
 
-    /// The end of an external call: the service and the method of it, and gRPC's status.
+    /// End the span of an external call, with its service, its method and its gRPC status.
     pub fn called(self, service: &str, method: &str, status: i32) {
         if !self.trace.sampled {
             return;
@@ -118,13 +118,13 @@ impl<'s> Open<'s> {
                 u64::from(status.unsigned_abs()).into(),
             ),
         ];
-        // What OpenTelemetry calls errors of a server; all else is between the client and the scheme.
+        // The statuses that OpenTelemetry counts as errors of a server.
         let error = matches!(status, 2 | 4 | 12..=15).then(|| format!("answered {status}"));
         let name = format!("{service}/{method}");
         self.end(name, Kind::Server, attributes, error);
     }
 
-    /// The end of an outbound request.
+    /// End the span of an outbound request.
     pub(crate) fn reported(self, request: &OutboundRequest, report: &Report) {
         let server = destination(&request.url);
         let (address, port) = address_and_port(server, &request.url);
@@ -151,8 +151,8 @@ impl<'s> Open<'s> {
     }
 }
 
-/// The host of a destination, without the brackets of an IPv6 address, and its port: the scheme's own if it
-/// names none.
+/// The host of a destination, without the brackets of an IPv6 address, and its port or the URL scheme's
+/// default port.
 fn address_and_port<'a>(destination: &'a str, url: &str) -> (&'a str, Option<u16>) {
     let bare = |host: &'a str| {
         let inside = host

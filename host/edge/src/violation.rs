@@ -1,9 +1,9 @@
-//! What is wrong with a request, as components word it.
+//! Violations of requests, in the type that components use.
 
 use rialto_components::http::{Violation, ViolationKind};
 use rialto_openapi::Kind;
 
-/// What the edge itself finds wrong.
+/// A violation that the edge itself has found.
 pub(crate) fn violation(kind: ViolationKind, location: &str, detail: String) -> Violation {
     Violation {
         kind,
@@ -13,7 +13,7 @@ pub(crate) fn violation(kind: ViolationKind, location: &str, detail: String) -> 
     }
 }
 
-/// What was found by a document.
+/// A violation of an OpenAPI document.
 pub(crate) fn found(violation: rialto_openapi::Violation) -> Violation {
     let kind = match violation.kind {
         Kind::HeadersTooLarge => ViolationKind::HeadersTooLarge,

@@ -1,11 +1,10 @@
-//! Answers before what their requests cause to be sent.
+//! Sends an answer before the outbound requests that its request causes.
 //!
-//! A client that is sent something about its request before it has the answer may not know what that is
-//! about. The engine does not know whose client is at which destination. So where the answer's leaving is
-//! told ([`Engine::submit_answered`](crate::Engine::submit_answered)), whatever the request's turn causes to
-//! be sent, by itself or by events in a row, waits for it: until the answer was handed over or nobody is there
-//! to take it, and no longer than [`ANSWER_LEAVES_MS_MAX`]. In that time nothing waits but what this very
-//! request has caused.
+//! A client that gets a callback before the answer to its request may not know what the callback is about.
+//! The engine does not know which client is at which destination. So all outbound requests of the chain
+//! that began with a request wait for its answer ([`Engine::submit_answered`](crate::Engine::submit_answered)).
+//! They wait until the answer was written, the connection is gone, or [`ANSWER_LEAVES_MS_MAX`] is over.
+//! Nothing else waits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,15 +16,15 @@ use crate::limits::ANSWER_LEAVES_MS_MAX;
 use crate::network::OutboundRequest;
 use crate::sync::{AtomicUsize, Mutex};
 
-/// A request whose answer has not left.
+/// A request whose answer is not written yet.
 #[derive(Default)]
 pub(crate) struct Unanswered(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The answer has left, or nobody waits for that any more.
+    /// Whether the answer was written, or nothing waits for it any more.
     left: bool,
-    /// What waits for it, on disk, in the order in which it came there.
+    /// The outbound requests that wait for it, in the order of their commit. All are on disk.
     waiting: Vec<Arc<OutboundRequest>>,
 }
 
@@ -35,8 +34,8 @@ impl std::fmt::Debug for Unanswered {
     }
 }
 
-/// An answer that is on its way. Dropped when it has been handed over to whoever asked, or never will be:
-/// from then on what the request has caused to be sent leaves.
+/// An answer that is being written. Its drop says that it was written, or never will be. Then the outbound
+/// requests that waited for it are sent.
 #[must_use = "what waits for the answer leaves when this is dropped"]
 pub struct Answering {
     engine: WeakEngine,
@@ -51,7 +50,7 @@ impl Answering {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        // What is on disk is to be sent, whatever else becomes of the thread that drops this.
+        // The requests are on disk and must be sent, whatever happens to the thread that drops this.
         let _critical = Critical::begin();
         if let Some(engine) = self.engine.get() {
             for request in engine.shared.answers.left(&self.request) {
@@ -61,18 +60,17 @@ impl Drop for Answering {
     }
 }
 
-/// What waits for all answers.
+/// The outbound requests that wait, for all answers.
 pub(crate) struct Answers {
-    /// Requests for whose answers something waits, with the instant at which it waits no longer, the next
-    /// first.
+    /// The requests for whose answers something waits, with the instant at which the wait ends, the next first.
     until: Mutex<VecDeque<(u64, Arc<Unanswered>)>>,
-    /// How much waits in all.
+    /// How many outbound requests wait in all.
     waiting: AtomicUsize,
     waiting_max: usize,
 }
 
 impl Answers {
-    /// Nothing waits; beyond this bound nothing more does.
+    /// None that wait. Beyond `waiting_max`, outbound requests do not wait.
     pub fn new(waiting_max: usize) -> Self {
         Self {
             until: Mutex::default(),
@@ -81,7 +79,7 @@ impl Answers {
         }
     }
 
-    /// Whether something that is to be sent waits for this request's answer. Else it may leave now.
+    /// Whether an outbound request waits for this answer. Otherwise it may be sent now.
     pub fn keeps(
         &self,
         request: &Arc<Unanswered>,
@@ -103,7 +101,7 @@ impl Answers {
         true
     }
 
-    /// The answer has left: what waited for it.
+    /// Note that the answer was written. Returns the outbound requests that waited for it.
     pub fn left(&self, request: &Unanswered) -> Vec<Arc<OutboundRequest>> {
         let mut state = request.0.lock();
         state.left = true;
@@ -118,7 +116,7 @@ impl Answers {
         waiting
     }
 
-    /// What has waited long enough for an answer that has not left.
+    /// The outbound requests whose wait is over although the answer was not written.
     pub fn overdue(&self, now_us: u64) -> Vec<Arc<OutboundRequest>> {
         let mut overdue = Vec::new();
         while let Some(request) = self.next_overdue(now_us) {
@@ -127,7 +125,7 @@ impl Answers {
         overdue
     }
 
-    /// The next request whose time is over. Those that were answered meanwhile are forgotten.
+    /// The next request whose wait is over. Drops requests that were answered meanwhile.
     fn next_overdue(&self, now_us: u64) -> Option<Arc<Unanswered>> {
         let mut until = self.until.lock();
         let (until_us, request) = until.front()?;
@@ -135,14 +133,14 @@ impl Answers {
         over.then(|| until.pop_front()).flatten().map(|(_, r)| r)
     }
 
-    /// When something has waited long enough next, on the monotonic clock.
+    /// When the next wait is over, on the monotonic clock.
     pub fn next_due_us(&self) -> Option<u64> {
         let until = self.until.lock();
         let unanswered = until.iter().find(|(_, request)| !is_answered(request));
         unanswered.map(|(until_us, _)| *until_us)
     }
 
-    /// How much waits for answers to leave.
+    /// How many outbound requests wait for answers.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }

@@ -1,10 +1,10 @@
-//! What one turn may use: bytes in all, counts of each kind, and what names and bodies look like.
+//! The budget of one turn: its bytes in all, its counts of each kind, and the form of names and bodies.
 
 use crate::history::Step;
 use crate::limits;
 use crate::turn::Interrupt;
 
-/// Bytes that a staged thing takes beside its texts, roughly.
+/// Bytes that a staged item takes beside its texts, roughly.
 const OVERHEAD: usize = 128;
 
 /// What a turn has used.
@@ -17,7 +17,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Use bytes up.
+    /// Charge bytes.
     pub fn charge(&mut self, bytes: usize) -> Result<(), Interrupt> {
         self.bytes = self.bytes.saturating_add(bytes);
         (self.bytes <= limits::TURN_BYTES_MAX)
@@ -30,7 +30,7 @@ impl Budget {
             })
     }
 
-    /// Use up what something staged takes that has these texts.
+    /// Charge a staged item with these texts.
     pub fn charge_staged<'t>(
         &mut self,
         texts: impl IntoIterator<Item = &'t str>,
@@ -39,7 +39,7 @@ impl Budget {
         self.charge(bytes.saturating_add(OVERHEAD))
     }
 
-    /// Use up a step of the history.
+    /// Charge a step of the history.
     pub fn charge_step(&mut self, step: &Step) -> Result<(), Interrupt> {
         match step {
             Step::Called {
@@ -121,7 +121,7 @@ pub(crate) fn check_body(body: &str) -> Result<(), Interrupt> {
         .map_err(|e| Interrupt::Misuse(format!("a document's body must be JSON: {e}")))
 }
 
-/// Whether one more of something fits beside `count` others.
+/// Check that `count` can grow by one.
 pub(crate) fn check_count(what: &str, count: usize, max: usize) -> Result<(), Interrupt> {
     assert!(
         count <= max,

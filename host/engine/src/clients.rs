@@ -1,9 +1,8 @@
-//! Requests that nobody has begun, in a queue for each client, so that one who asks for much waits
-//! behind himself and not before others (weighted fair queueing).
+//! Weighted fair queueing of requests that have not begun: one queue for each client.
 //!
-//! Clients take turns; in its turn a client gets as many requests begun as its weight says. Each has a
-//! share: so many of its requests may be there, waiting or begun. When there is no room for anybody,
-//! a request of a client with a short queue takes the place of the newest one of the longest queue.
+//! Clients are served round robin. In each round a client gets as many requests begun as its weight says.
+//! Each client has a share: the number of its requests that may be waiting or begun. When the host has no
+//! room left, a request of a client with a short queue displaces the newest request of the longest queue.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,10 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::ids::Name;
 use crate::queue::Job;
 
-/// So many clients are remembered before those that have no request are forgotten.
+/// How many clients are remembered before those without a request are forgotten.
 const IDLE_CLIENTS_MAX: usize = 1_024;
 
-/// One request of a client, waiting or begun, for as long as it is there.
+/// Counts one request of a client, waiting or begun, until it is dropped.
 pub(crate) struct ClientSlot(Arc<AtomicUsize>);
 
 impl Drop for ClientSlot {
@@ -27,21 +26,21 @@ impl Drop for ClientSlot {
 #[derive(Default)]
 struct Client {
     waiting: VecDeque<Box<Job>>,
-    /// Requests that are there, waiting or begun.
+    /// The client's requests that are waiting or begun.
     there: Arc<AtomicUsize>,
     weight: usize,
-    /// Requests that may still be begun in this turn of the client.
+    /// Requests that may still begin in the client's current round.
     left: usize,
 }
 
-/// See the module's documentation.
+/// The queues of all clients.
 #[derive(Default)]
 pub(crate) struct Clients {
     all: HashMap<Name, Client>,
-    /// Those with waiting requests, in the order of their turns.
+    /// Clients with waiting requests, in the order in which they are served.
     turns: VecDeque<Name>,
     waiting: usize,
-    /// Clients that have more turns than one, and how many.
+    /// The weights of clients; 1 for those not listed.
     weights: HashMap<Name, usize>,
 }
 
@@ -64,7 +63,7 @@ impl Clients {
         Some(ClientSlot(there.clone()))
     }
 
-    /// A request waits.
+    /// Add a request to its client's queue.
     pub fn push(&mut self, name: &Name, job: Box<Job>) {
         let client = self.client(name);
         client.waiting.push_back(job);
@@ -76,7 +75,7 @@ impl Clients {
         self.assert_turns();
     }
 
-    /// Insist that clients have turns just as long as requests wait.
+    /// Assert that the clients in the round are those with waiting requests.
     fn assert_turns(&self) {
         assert!(
             self.turns.len() <= self.waiting && self.turns.is_empty() == (self.waiting == 0),
@@ -86,7 +85,7 @@ impl Clients {
         );
     }
 
-    /// The next request, of the client whose turn it is.
+    /// The next request, of the client that is served now.
     pub fn pop(&mut self) -> Option<Box<Job>> {
         let name = self.turns.front()?.clone();
         let client = self.all.get_mut(&name);
@@ -112,8 +111,8 @@ impl Clients {
         job
     }
 
-    /// Take the newest request of the longest queue, if that is longer than this client's would be with
-    /// one more. Lengths count for their weight.
+    /// Take the newest request of the longest queue, if that is longer than this client's queue would be with
+    /// one more. Lengths are divided by the weights.
     pub fn displace(&mut self, for_name: &Name) -> Option<Box<Job>> {
         let own = self.client(for_name);
         let (own_next, own_weight) = (own.waiting.len() + 1, own.weight);
@@ -123,7 +122,7 @@ impl Clients {
                 let client = self.all.get(name)?;
                 Some((name, client.waiting.len(), client.weight))
             })
-            // a/b > c/d, without fractions.
+            // a/b > c/d, without division.
             .max_by(|(_, a, b), (_, c, d)| (a * d).cmp(&(c * b)))?;
         let (name, length, weight) = longest;
         if length * own_weight <= own_next * weight {

@@ -1,8 +1,5 @@
-//! The numbers of collections: given when a component first names one, kept once something was
-//! written to it.
-//!
-//! A number that was given and never written to is forgotten with the process; there is nothing in
-//! the store that has it.
+//! The numbers of collections. A collection gets a number when a component first names it. The number is
+//! stored with the first write to the collection; without a write it ends with the process.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -15,9 +12,9 @@ use crate::turn::Interrupt;
 
 struct Entry {
     collection: Collection,
-    /// Whether an executed turn has written to it.
+    /// Whether an executed turn has written to the collection.
     written: AtomicBool,
-    /// Whether the store knows it.
+    /// Whether the number is stored.
     stored: AtomicBool,
 }
 
@@ -71,11 +68,11 @@ impl Numbers {
     }
 }
 
-/// See the module's documentation.
+/// All collections.
 #[derive(Default)]
 pub(crate) struct Collections {
     numbers: RwLock<Numbers>,
-    /// Collections that were written to and that the store does not know.
+    /// How many collections were written to and are not stored yet.
     unstored: AtomicUsize,
 }
 
@@ -145,7 +142,7 @@ impl Collections {
         names.collect()
     }
 
-    /// A turn that writes to the collection is about to get its position in the log.
+    /// Note that a turn which writes to the collection is about to get its position in the log.
     pub fn written(&self, id: CollectionId) {
         let numbers = self.numbers.read();
         let Some(entry) = numbers.entry(id) else {
@@ -155,7 +152,7 @@ impl Collections {
             );
         };
         if !entry.written.load(Ordering::Acquire) {
-            // Counted first: whoever sees that it was written to must find it counted.
+            // Counted first: a thread that sees `written` must find the collection counted.
             self.unstored.fetch_add(1, Ordering::AcqRel);
             if entry.written.swap(true, Ordering::AcqRel) {
                 self.unstored.fetch_sub(1, Ordering::AcqRel);
@@ -176,7 +173,7 @@ impl Collections {
         unstored.map(|entry| entry.collection.clone()).collect()
     }
 
-    /// The store knows these now.
+    /// Note that these are stored.
     pub fn stored(&self, collections: &[Collection]) {
         let numbers = self.numbers.read();
         for entry in collections.iter().filter_map(|c| numbers.entry(c.id)) {

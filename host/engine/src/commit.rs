@@ -1,10 +1,11 @@
-//! How executed turns reach the disk: the log of turns that wait, and the groups made of them.
+//! Group commit: the log of executed turns that wait for the disk, and the groups made of them.
 //!
-//! A committer takes all turns that wait, in log order, merges them into one [`Group`] (the last
-//! write of each document, the deliveries that are still pending), writes it in one transaction,
-//! and only then lets the turns' outputs go: answers to requests, outbound requests. The next
-//! group forms meanwhile. A group is written when no turn is running that could still join it, or
-//! when its first turn has waited for `commit_linger_us`.
+//! The committer takes all waiting turns, in log order, and merges them into one [`Group`]: the last write of
+//! each document, and the deliveries that are still pending. It writes the group in one transaction. After
+//! that it releases the turns' outputs: answers and outbound requests. The next group forms meanwhile.
+//!
+//! A group is written when no running turn could still join it, or when its first turn has waited for
+//! `commit_linger_us`.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use crate::store::{DeadLetter, DocumentWrite, Group, Receipt};
 use crate::sync::{Condvar, Mutex};
 use crate::validate::Conflict;
 
-/// What one executed turn leaves to be written and let go.
+/// The effects of one executed turn, to be written and then released.
 #[derive(Default)]
 pub(crate) struct Executed {
     pub writes: Vec<DocumentWrite>,
@@ -32,17 +33,17 @@ pub(crate) struct Executed {
     pub deliveries: Vec<Arc<Delivery>>,
     pub reminders: Vec<ReminderChange>,
     pub outbound: Vec<Arc<OutboundRequest>>,
-    /// The answer for which `outbound` waits, if it does.
+    /// The answer for which `outbound` waits, if it waits for one.
     pub answer: Option<Arc<Unanswered>>,
     pub receipts: Vec<Receipt>,
     pub dead_letters: Vec<DeadLetter>,
     pub dead_letters_removed: Vec<u64>,
     pub history: Option<Arc<Record>>,
-    /// For the tracing system, if it wants the turn.
+    /// The span, if the tracing system records the turn.
     pub span: Option<TurnSpan>,
 }
 
-/// Who waits for a turn, and what to say.
+/// The waiter for a turn, and its answer.
 pub(crate) type Answer = (Waiter, Reply);
 
 #[derive(Default)]
@@ -51,23 +52,23 @@ struct State {
     last: Lsn,
     waiting: Vec<Executed>,
     answers: Vec<Answer>,
-    /// When the first that waits began to, on the monotonic clock.
+    /// When the first waiting turn was appended, on the monotonic clock.
     since_us: u64,
-    /// What is being written now.
+    /// The turns that are being written now.
     writing: Arc<Vec<Executed>>,
-    /// When the first of those began to wait.
+    /// When the first of those was appended.
     writing_since_us: u64,
     committed: Lsn,
     closed: bool,
-    /// Who scans: since which places, and how many since each.
+    /// The open scans: the positions at which they began, and how many began at each.
     watches: BTreeMap<Lsn, usize>,
-    /// What turns that are on disk have written since the oldest of these.
+    /// The writes of committed turns since the oldest open scan.
     remembered: VecDeque<Written>,
-    /// The last position of which something should be remembered and is not.
+    /// The last position whose writes are no longer all remembered.
     forgotten: Lsn,
 }
 
-/// That a turn has written a document.
+/// A write of a committed turn.
 struct Written {
     lsn: Lsn,
     collection: CollectionId,
@@ -75,7 +76,7 @@ struct Written {
 }
 
 impl State {
-    /// Insist that places follow one another.
+    /// Assert that positions are consecutive.
     fn assert_order(&self) {
         let unwritten = (self.writing.len() + self.waiting.len()) as u64;
         assert!(
@@ -116,7 +117,7 @@ impl State {
         (found, oldest < self.forgotten)
     }
 
-    /// The group that was being written is on disk: remember of it what somebody who scans has to know.
+    /// Remember the writes of the group that is on disk now, for the validation of open scans.
     fn remember(&mut self) {
         let Some((oldest, _)) = self.watches.first_key_value() else {
             return;
@@ -154,7 +155,7 @@ impl State {
         }
     }
 
-    /// Forget what nobody has to know any more.
+    /// Forget writes that no open scan needs.
     fn forget(&mut self) {
         let Some((oldest, _)) = self.watches.first_key_value() else {
             self.remembered = VecDeque::new();
@@ -166,7 +167,7 @@ impl State {
     }
 }
 
-/// What is in the log while it takes no other turn.
+/// The log under its lock: no turn can be appended meanwhile.
 pub(crate) struct LockedLog<'a>(&'a State);
 
 impl LockedLog<'_> {
@@ -177,20 +178,20 @@ impl LockedLog<'_> {
     }
 }
 
-/// Why the log did not take a turn.
+/// Why a turn was not appended.
 pub(crate) enum AppendError {
-    /// It takes no more.
+    /// The log is closed.
     Closed(Refused),
-    /// What the turn saw is no longer so: it must run again. Who waits for it goes on waiting.
+    /// The turn has a conflict and must run again. Its waiter still waits.
     Outdated(Conflict, Option<Answer>),
 }
 
-/// The log takes no more turns. Nothing of this one is or will be on disk.
+/// A turn that the closed log has refused. It is not on disk and never will be.
 #[must_use = "somebody may wait for it"]
 pub(crate) struct Refused(Option<Answer>);
 
 impl Refused {
-    /// Tell who waits for it. Not to be called with a lock in hand.
+    /// Tell the waiter. Call it without a lock.
     pub fn tell(self) {
         if let Some((waiter, _)) = self.0 {
             waiter(Err(Failure::Shutdown));
@@ -205,7 +206,7 @@ pub(crate) struct Log {
     signal: Condvar,
 }
 
-/// Turns to be written together.
+/// Turns that are written together.
 pub(crate) struct Batch {
     pub lsn: Lsn,
     pub turns: Arc<Vec<Executed>>,
@@ -223,7 +224,7 @@ impl Log {
         log
     }
 
-    /// Give a turn its position that saw no documents: its failure, or an operator's decision.
+    /// Append a turn that needs no validation: a failure, or an operator's decision.
     pub fn append(
         &self,
         turn: Executed,
@@ -237,11 +238,11 @@ impl Log {
         }
     }
 
-    /// Give an executed turn its position, unless something is in its way.
+    /// Append an executed turn, unless it has a conflict.
     ///
-    /// `in_the_way` looks while the log takes no other turn: this makes the log's order the one in which
-    /// turns happened. What a turn writes it holds from before it comes here until it has written it, so
-    /// whoever looks sees either that it is held or that it is written.
+    /// `in_the_way` validates the turn under the log's lock, so the order of the log is the order in which turns
+    /// happened. A turn has the locks of its writes before it is appended and until they are visible. So the
+    /// validation of another turn sees either the lock or the write.
     pub fn append_if(
         &self,
         turn: Executed,
@@ -278,13 +279,12 @@ impl Log {
         Ok(lsn)
     }
 
-    /// Look at the log while it takes no turn.
+    /// Look at the log under its lock.
     pub fn look<T>(&self, look: impl FnOnce(&LockedLog<'_>) -> T) -> T {
         look(&LockedLog(&self.state.lock()))
     }
 
-    /// Somebody begins to scan: from now on what is written is remembered until `unwatch`. Answers the
-    /// last position that is taken.
+    /// Begin a scan: writes are remembered until `unwatch`. Returns the last position of the log.
     pub fn watch(&self) -> Lsn {
         let mut state = self.state.lock();
         let last = state.last;
@@ -292,7 +292,7 @@ impl Log {
         last
     }
 
-    /// Somebody who began to scan at this position has ended.
+    /// End a scan that began at this position.
     pub fn unwatch(&self, since: Lsn) {
         let mut state = self.state.lock();
         let Some(count) = state.watches.get_mut(&since) else {
@@ -305,7 +305,7 @@ impl Log {
         }
     }
 
-    /// For how long the oldest turn that is not on disk has waited.
+    /// How long the oldest uncommitted turn has waited.
     pub fn oldest_waits(&self, now_us: u64) -> Option<Duration> {
         let state = self.state.lock();
         let since_us = match (state.writing.is_empty(), state.waiting.is_empty()) {
@@ -316,14 +316,14 @@ impl Log {
         Some(Duration::from_micros(now_us.saturating_sub(since_us)))
     }
 
-    /// Nothing is running any more: a committer that lingers need not.
+    /// Note that no turn is running. A committer that waits for more turns writes now.
     pub fn idle(&self) {
-        // Under the lock, so that it cannot fall between a committer's look and its sleep.
+        // Under the lock, so that the signal cannot come between a committer's look and its wait.
         let _state = self.state.lock();
         self.signal.notify_all();
     }
 
-    /// How many turns wait for the disk, those being written included.
+    /// How many turns are uncommitted, those being written included.
     pub fn uncommitted(&self) -> usize {
         let state = self.state.lock();
         state.waiting.len() + state.writing.len()
@@ -338,7 +338,7 @@ impl Log {
         self.state.lock().committed
     }
 
-    /// All that wait, if any do.
+    /// Take all waiting turns, if there are any.
     pub fn take(&self) -> Option<Batch> {
         let mut state = self.state.lock();
         if state.waiting.is_empty() {
@@ -380,7 +380,7 @@ impl Log {
         }
     }
 
-    /// The batch is on disk. The caller still holds its turns.
+    /// Note that the batch is on disk.
     pub fn written(&self, lsn: Lsn) {
         let mut state = self.state.lock();
         let last = state.committed.0 + state.writing.len() as u64;
@@ -400,14 +400,13 @@ impl Log {
         state.writing = Arc::default();
     }
 
-    /// Take no more turns; those that wait are still to be written.
+    /// Append no more turns. Those that wait are still written.
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.signal.notify_all();
     }
 
-    /// Take no more turns, for those that wait will not be written either. Answers who waits for
-    /// them.
+    /// Append no more turns, and drop those that wait. Returns their waiters.
     pub fn give_up(&self) -> Vec<Refused> {
         let mut state = self.state.lock();
         state.closed = true;
@@ -418,8 +417,7 @@ impl Log {
         answers.into_iter().map(|a| Refused(Some(a))).collect()
     }
 
-    /// The last position that is taken, and the newest write that is not on disk of each document that
-    /// `pick` picks.
+    /// The last position of the log, and the newest uncommitted write of each document that `pick` selects.
     pub fn uncommitted_writes(
         &self,
         pick: impl Fn(&DocumentWrite) -> bool,
@@ -437,7 +435,7 @@ impl Log {
     }
 }
 
-/// Merge turns into what must be written.
+/// Merge turns into one group.
 pub(crate) fn group(batch: &Batch) -> Group {
     let mut group = Group {
         lsn: batch.lsn,

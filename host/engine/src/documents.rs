@@ -1,18 +1,20 @@
-//! The executed state of documents: what turns read and lock, ahead of the disk.
+//! The executed state of documents and their locks. It is ahead of the disk.
 //!
-//! Each document that is touched has a *cell*: its newest executed version, the turn that holds it,
-//! and the turns that queue for it. How turns are ordered:
-//! - A turn holds a document from its first write (or `read_for_update`) until it has been executed.
-//! - A plain read holds nothing; it notes the version, and the turn is executed only if that is
-//!   still the newest version and no other turn holds the document. This is looked at while the log
-//!   gives the turn its position and nobody else one ([`Log::append_if`](crate::commit)): so each turn
-//!   has seen just what the turns before it in the log have left.
-//! - A turn that meets a held document looks again for some microseconds, then ends, leaving
-//!   nothing. It runs again once it holds every document that it is known to have wanted, taken in
-//!   key order by queueing. A running turn never waits for a document, and queueing is in one global
-//!   order, so there is no deadlock; the known set only grows, so every turn gets through.
+//! Each document in use has a *cell*: its newest executed version, the turn that holds its lock, and the
+//! jobs that queue for the lock. The rules of ordering:
 //!
-//! Cells are a cache: one that nobody uses and whose last write is on disk may be forgotten.
+//! - **Write**: a turn locks a document from its first write (or `read_for_update`) until it is executed.
+//! - **Read**: a turn notes the version and takes no lock. It is executed only if the version is still the
+//!   newest and no other turn has the lock. The log checks this in the same step in which it gives the turn
+//!   its position ([`Log::append_if`](crate::commit)). So each turn has seen exactly what the turns before
+//!   it in the log have left.
+//! - **Conflict**: a turn that needs a locked document looks again for some microseconds. Then it ends
+//!   without effect. Its job queues for its lock set (all documents that it is known to need), in key order,
+//!   and runs again when it has all locks.
+//! - **No deadlock**: a running turn never waits for a lock, and jobs queue in one global order. The lock
+//!   set only grows, so every turn is executed in the end.
+//!
+//! Cells are a cache: a cell that is not in use and whose last write is on disk may be dropped.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -25,17 +27,17 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 
 const SHARDS: usize = 64;
 
-/// What is known of a document.
+/// The state of a document.
 struct CellState {
-    /// Whether `version` and `body` say what the store says.
+    /// Whether `version` and `body` were read from the store.
     loaded: bool,
     /// How often it has been written; 0 if it never was.
     version: u64,
     /// Its body; none if there is no such document.
     body: Option<Name>,
-    /// The turn that holds it.
+    /// The turn that holds the lock.
     owner: Option<TurnId>,
-    /// Turns that queue for it.
+    /// Jobs that queue for the lock.
     waiters: VecDeque<Box<Job>>,
     /// The last turn that wrote it.
     lsn: Lsn,
@@ -47,7 +49,7 @@ pub(crate) struct DocumentView {
     pub version: u64,
     /// Its body; none if there is no such document.
     pub body: Option<Name>,
-    /// Whether the turn holds it.
+    /// Whether the turn holds its lock.
     pub held: bool,
 }
 
@@ -55,10 +57,10 @@ pub(crate) struct DocumentView {
 pub(crate) struct Cell {
     pub key: DocumentKey,
     state: Mutex<CellState>,
-    /// The version, and in its lowest bit whether a turn holds the document: for a look without the
-    /// lock. Changes with `state`, under its lock.
+    /// The version, shifted left by one; the lowest bit says whether the document is locked. It changes only
+    /// under the lock of `state` and is read without it.
     stamp: AtomicU64,
-    /// Whether it was used since the cache last looked for what to forget.
+    /// Whether it was used since the cache last looked for cells to drop.
     used: AtomicBool,
 }
 
@@ -90,16 +92,15 @@ impl Cell {
         self.stamp.store(stamp, Ordering::Release);
     }
 
-    /// Whether this version is still the newest, and no turn holds the document.
+    /// Whether this version is still the newest, and the document is not locked.
     ///
-    /// A turn that is before the asking one in the log has held the documents that it wrote from before
-    /// it got its position. So whoever asks while the log is locked sees that it holds them still, or
-    /// what it has written.
+    /// A turn has locked the documents that it writes before it gets its position in the log. So a caller that
+    /// has locked the log sees, of each turn before it, either the lock or the write.
     pub fn is_still(&self, version: u64) -> bool {
         self.stamp.load(Ordering::Acquire) == version << 1
     }
 
-    /// The document, unless another turn holds it. The turn holds it from now on if it wants to.
+    /// The document, unless another turn has locked it. With `hold`, this turn locks it.
     pub fn look(&self, turn: TurnId, hold: bool) -> Option<DocumentView> {
         let mut state = self.state.lock();
         assert!(
@@ -129,8 +130,8 @@ impl Cell {
         })
     }
 
-    /// Have the job's turn hold the document. If another one holds it, the job queues for it and is
-    /// gone from here.
+    /// Lock the document for the job's turn. If another turn has locked it, the job is queued and none is
+    /// returned.
     pub fn take_for(&self, job: Box<Job>) -> Option<Box<Job>> {
         let mut state = self.state.lock();
         match state.owner {
@@ -146,7 +147,7 @@ impl Cell {
         }
     }
 
-    /// The turn lets go; the first in the queue takes over and is given back to be run.
+    /// Release the turn's lock. The first job in the queue gets the lock and is returned, to be run.
     pub fn release(&self, turn: TurnId) -> Option<Box<Job>> {
         let mut state = self.state.lock();
         if state.owner != Some(turn) {
@@ -167,11 +168,11 @@ impl Cell {
         next
     }
 
-    /// Make what the turn wrote the newest version. Answers the bytes of the body before.
+    /// Make the turn's write the newest version. Returns the length of the body before, in bytes.
     ///
     /// # Panics
-    /// When the turn does not hold the document, or saw another version of it: then two turns have
-    /// written it at once.
+    /// When the turn does not hold the lock, or saw another version: two turns have then written the document
+    /// at once.
     pub fn install(&self, turn: TurnId, seen: u64, body: Option<Name>, lsn: Lsn) -> usize {
         let mut state = self.state.lock();
         assert!(
@@ -214,7 +215,7 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    /// None in memory.
+    /// An empty cache.
     pub fn new(bytes_max: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -275,7 +276,7 @@ impl Documents {
         Ok(cell)
     }
 
-    /// Account for a body that replaces another.
+    /// Count the bytes of a body that replaces another.
     pub fn replaced(&self, old: usize, new: usize) {
         if new >= old {
             self.bytes.fetch_add(new - old, Ordering::Relaxed);
@@ -289,8 +290,8 @@ impl Documents {
         }
     }
 
-    /// Forget cells that nobody uses and that are on disk, while there are too many bytes. What was
-    /// used since the last look gets a second chance.
+    /// Drop cells that are not in use and are on disk, while there are too many bytes (clock algorithm: a cell
+    /// that was used since the last look gets a second chance).
     pub fn trim(&self, committed: Lsn) {
         for _ in 0..2 * SHARDS {
             let over = self
@@ -303,7 +304,7 @@ impl Documents {
             let hand = self.hand.fetch_add(1, Ordering::Relaxed) % SHARDS;
             let mut freed = 0;
             self.shards[hand].lock().retain(|key, cell| {
-                // Only this map holds the cell, and it gives cells out only under this lock.
+                // Only this map has the cell, and it gives cells out only under this lock.
                 if freed >= over || Arc::strong_count(cell) > 1 {
                     return true;
                 }

@@ -1,8 +1,8 @@
-//! The engine: takes stimuli, runs their turns through the handler, executes, commits, recovers.
+//! The engine: it takes stimuli, runs their turns through the handler, commits them, and recovers.
 //!
-//! The engine itself has no threads. [`crate::threads`] drives it with real ones; a test drives it
-//! step by step with `run`, `commit` and `fire_due`, in any order that it likes. This file holds what
-//! goes in; `run` runs it, `outputs` lets go what came of it.
+//! The engine has no threads. [`crate::threads`] drives it with real ones. A test drives it step by step
+//! with `run`, `commit` and `fire_due`, in any order. This file has the inputs: requests, reminders that are
+//! due, and recovery. `run` runs turns; `outputs` commits them and releases their outputs.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -34,13 +34,13 @@ use crate::time::{Clock, Entropy, Timestamp};
 use crate::turn::Turn;
 use crate::waiting::WaitingDeliveries;
 
-/// Ids are below this: a store may keep them as signed numbers.
+/// All ids are below this, because a store may keep them as signed numbers.
 const IDS_END: u64 = i64::MAX as u64;
 
-/// The component that is asked, what to call it in the history, and what only the handler knows.
+/// A request: the component, the name of the function for the history, and the handler's own argument.
 type Asked = (Name, Name, Arc<dyn std::any::Any + Send + Sync>);
 
-/// What the engine stands on.
+/// What the engine is given: its store, network, clock and randomness.
 #[derive(Clone)]
 pub struct Environment {
     /// Where turns become durable.
@@ -51,19 +51,19 @@ pub struct Environment {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// What is told about turns that are on disk, if anything is.
+    /// The tracing system that gets the spans of committed turns, if there is one.
     pub spans: Option<Arc<dyn Spans>>,
 }
 
-/// What came of a handler's run.
+/// The result of a handler's run.
 pub struct Handled {
-    /// The turn, given back. None if it was lost, which counts as a failure.
+    /// The turn, returned to the engine. None if it was lost, which counts as a failure.
     pub turn: Option<Turn>,
     /// The answer, or why there is none.
     pub outcome: Result<Reply, Failure>,
 }
 
-/// What runs turns: the components, in a host; anything, in a test.
+/// Runs turns. In a host these are the components.
 pub trait Handler: Send + Sync + 'static {
     /// Run a turn. Must not block on other turns.
     fn handle(&self, stimulus: &Stimulus, turn: Turn) -> Handled;
@@ -78,37 +78,37 @@ pub trait Handler: Send + Sync + 'static {
 #[error("the host has more work than it can take")]
 pub struct Busy;
 
-/// What turns, threads and the engine's users share.
+/// The state that turns, threads and the engine's users share.
 pub(crate) struct Shared {
     pub environment: Environment,
     pub limits: Limits,
     pub documents: Documents,
     pub collections: Collections,
     pub reminders: Mutex<Reminders>,
-    /// What reminders wait for.
+    /// Pending deliveries, which reminders wait for.
     pub pending: Pending,
     pub queue: Queue,
-    /// Deliveries that wait.
+    /// Deliveries that wait for a retry or for a paused subscriber.
     pub waiting: WaitingDeliveries,
     pub log: Log,
     pub next_id: AtomicU64,
-    /// Ids below this one are from before this start.
+    /// The first id of this start; lower ids are from before.
     pub first_id: u64,
     pub outbound_queues: OutboundQueues,
-    /// What waits for answers to leave.
+    /// Outbound requests that wait for answers to be written.
     pub answers: Answers,
     pub counters: Counters,
     /// Dead letters about which a decision is being written, by the delivery's id.
     pub deciding: Mutex<HashSet<u64>>,
     pub poison_candidates: Mutex<PoisonCandidates>,
     pub failed: OnceLock<StoreError>,
-    /// What is done when a thread has panicked; without it the process ends.
+    /// Called when a thread has panicked. Without it the process ends.
     pub on_fatal: OnceLock<OnFatal>,
     pub handler: Arc<dyn Handler>,
 }
 
 impl Shared {
-    /// An id that was never used.
+    /// A new id.
     pub fn fresh_id(&self) -> u64 {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         assert!(
@@ -119,7 +119,7 @@ impl Shared {
         id
     }
 
-    /// Run what must not panic. If it does, the engine stops, and so does the process.
+    /// Run code that must not panic. If it panics, the engine and the process end.
     pub fn guarded(&self, what: &str, body: impl FnOnce()) {
         let on_fatal = |reason: &str| {
             let _ = self.failed.set(StoreError::Failed(reason.to_owned()));
@@ -132,17 +132,17 @@ impl Shared {
     }
 }
 
-/// See the module's documentation. Cloning gives another handle to the same engine.
+/// A handle to an engine. A clone is another handle to the same engine.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// An engine, for what the engine itself keeps: what would hold it there would keep it from ending.
+/// A weak handle, for closures that the engine itself keeps: a strong one would keep the engine alive.
 pub(crate) struct WeakEngine(Weak<Shared>);
 
 impl WeakEngine {
-    /// The engine, if it is still there.
+    /// The engine, unless it has ended.
     pub fn get(&self) -> Option<Engine> {
         let shared = self.0.upgrade()?;
         Some(Engine { shared })
@@ -154,7 +154,7 @@ impl Engine {
         WeakEngine(Arc::downgrade(&self.shared))
     }
 
-    /// Open the store and read back what must go on. Nothing runs yet.
+    /// Open the store and read back what must continue. No turn runs yet.
     pub fn open(
         environment: Environment,
         handler: Arc<dyn Handler>,
@@ -214,14 +214,14 @@ impl Engine {
         Ok((Self { shared }, recovery))
     }
 
-    /// Do this when a thread of the engine has panicked, instead of ending the process. For tests, and
-    /// for whoever has more in the process than a host.
+    /// Call this when a thread of the engine has panicked, instead of ending the process. For tests, and for
+    /// processes that are more than a host.
     pub fn on_fatal(&self, on_fatal: OnFatal) {
         let _ = self.shared.on_fatal.set(on_fatal);
     }
 
-    /// Go on with what the store gave back: pending deliveries and unanswered requests. Overdue
-    /// reminders fire with the next `fire_due`.
+    /// Continue with what the store returned: pending deliveries and outbound requests without a report.
+    /// Reminders that are due fire with the next `fire_due`.
     pub fn resume(&self, recovery: Recovery) {
         let mut deliveries = recovery.deliveries;
         let redeliveries_max = self.shared.limits.redeliveries_max;
@@ -257,12 +257,12 @@ impl Engine {
         self.submit_for(asker, component, function, argument, trace, waiter)
     }
 
-    /// As [`Engine::submit`], for a client among others: each has a share of what may wait, and clients
-    /// take turns.
+    /// As [`Engine::submit`], for one of many clients. Each client has a share of the requests that may wait,
+    /// and clients are served round robin.
     ///
-    /// Where the client waits no longer than some time: a turn that has not begun by then
-    /// does not; one that runs by then is ended if its handler sees it ([`Turn::left_us`]). What is executed
-    /// stays, whoever waits. The waiter may be told [`Failure::Refused`]: others who asked for less came first.
+    /// If the client waits for a limited time ([`Asker::within`]): a turn that has not begun by then does not
+    /// begin, and a handler that runs by then can stop ([`Turn::left_us`]). An executed turn stays executed.
+    /// The waiter gets [`Failure::Refused`] if requests of clients with shorter queues displaced this one.
     pub fn submit_for(
         &self,
         asker: Asker,
@@ -275,8 +275,9 @@ impl Engine {
         self.offer(asker, None, (component, function, argument), trace, waiter)
     }
 
-    /// As [`Engine::submit_for`], where the answer's leaving is told: by dropping what this gives. Until then
-    /// what the request causes to be sent waits, but no longer than [`crate::limits::ANSWER_LEAVES_MS_MAX`].
+    /// As [`Engine::submit_for`]. The caller drops the returned value when the answer was written. Until then
+    /// the outbound requests that this request causes wait, at most for
+    /// [`crate::limits::ANSWER_LEAVES_MS_MAX`].
     pub fn submit_answered(
         &self,
         asker: Asker,
@@ -352,7 +353,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Start the turn that makes a release current for a component. Never refused for load.
+    /// Start the turn in which a component activates a release. It is never refused for load.
     pub fn submit_activation(
         &self,
         component: Name,
@@ -381,13 +382,13 @@ impl Engine {
         }
     }
 
-    /// Run one ready turn, the `nth` in the order in which they became ready. Answers whether there
+    /// Run one ready turn, the `nth` in the order in which they became ready. Returns whether there
     /// was one.
     pub fn run(&self, nth: usize) -> bool {
         self.run_taken(self.shared.queue.take(nth))
     }
 
-    /// Run the ready turn that a worker would. Answers whether there was one.
+    /// Run the ready turn that a worker would. Returns whether there was one.
     pub fn run_next(&self) -> bool {
         self.run_taken(self.shared.queue.pop())
     }
@@ -418,7 +419,7 @@ impl Engine {
         self.shared.queue.job(turn, stimulus, None)
     }
 
-    /// Start the turns of reminders and of deliveries that waited, as far as they are due and there is room.
+    /// Start the turns of reminders and of waiting deliveries that are due, as far as the queue has room.
     pub fn fire_due(&self) {
         let shared = &self.shared;
         let clock = &*shared.environment.clock;
@@ -439,7 +440,7 @@ impl Engine {
         }
     }
 
-    /// When `fire_due` has something to do next.
+    /// When `fire_due` next has something to do.
     pub fn next_due(&self) -> Option<Timestamp> {
         let shared = &self.shared;
         let clock = &shared.environment.clock;
@@ -456,7 +457,7 @@ impl Engine {
         [reminder, waiting].into_iter().flatten().min()
     }
 
-    /// Make jobs of deliveries that have waited long enough. Those that are on disk alone are read back.
+    /// Make jobs of deliveries that have waited long enough. Read back those that are not in memory.
     fn release_waiting(&self) {
         let shared = &self.shared;
         let now_us = shared.environment.clock.monotonic_us();
@@ -502,8 +503,8 @@ impl Engine {
         );
     }
 
-    /// Take no more jobs, and tell those who wait for one that has not run. Deliveries are on disk,
-    /// or their cause is not.
+    /// Accept no more jobs, and fail the requests that have not run. No delivery is lost: it is on disk, or
+    /// its cause is not on disk either.
     pub(crate) fn abandon(&self) {
         loop {
             let jobs = self.shared.queue.close();
@@ -511,13 +512,13 @@ impl Engine {
                 return;
             }
             for job in jobs {
-                // Whoever queued for its documents comes back with the next look.
+                // A job that queued for its documents is in the queue again at the next look.
                 self.turn_away(job);
             }
         }
     }
 
-    /// Do not run a job, and tell who waits for it.
+    /// Drop a job without running it, and tell its waiter.
     pub(crate) fn turn_away(&self, mut job: Box<Job>) {
         release_all(&self.shared, &mut job);
         if let Some(waiter) = job.waiter.take() {
@@ -526,17 +527,16 @@ impl Engine {
     }
 }
 
-/// Who asks for a turn.
+/// The client that asks for a turn.
 #[derive(Clone, Debug, Default)]
 pub struct Asker {
-    /// Stands for the client among all others: a proven name, or else an address. Clients with the same name
-    /// share one share.
+    /// The client's proven name, or else its address. Clients with the same name have one share together.
     pub name: Name,
-    /// How long the client waits; none for as long as it takes.
+    /// How long the client waits; none for no limit.
     pub within: Option<Duration>,
 }
 
-/// What the store gave back and `Engine::resume` goes on with.
+/// What the store returned, for `Engine::resume` to continue with.
 #[derive(Debug, Default)]
 pub struct Recovery {
     deliveries: Vec<Delivery>,
@@ -548,7 +548,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// How many deliveries and requests go on.
+    /// How many deliveries and outbound requests continue.
     pub fn counts(&self) -> (usize, usize) {
         (self.deliveries.len(), self.outbound.len())
     }

@@ -1,9 +1,13 @@
-//! Turns that fail: tried again after a pause, or parked as dead letters. Nothing of them remains but
-//! a line in the history.
+//! Failed turns. A failed turn leaves only a record in the history.
 //!
-//! A delivery is parked when it has failed too often or for too long, and without being tried when it comes
-//! too far down a chain of events, or when it seems to end the process (see `poison`). While its
-//! subscriber as a whole is paused (see `subscriber`) it is not parked: it waits.
+//! | The turn | What happens |
+//! | --- | --- |
+//! | of a request | the client gets the failure |
+//! | of a delivery that failed | it is retried after a pause (`waiting`) |
+//! | of a delivery that failed too often or for too long | it is parked as a dead letter |
+//! | of a delivery whose subscriber is paused | it is kept, not parked (`subscriber`) |
+//! | of a delivery too far down a chain of events | it is parked untried |
+//! | of a poison message | it is parked untried (`poison`) |
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,7 +27,7 @@ use crate::time::Timestamp;
 use crate::turn::Turn;
 
 impl Engine {
-    /// The handler failed. Tell who waits, or try again, or park.
+    /// Handle a failure of the handler: tell the waiter, retry, or park.
     pub(crate) fn fail(
         &self,
         turn: Option<Turn>,
@@ -52,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// Whether a delivery that failed is not tried again. Notes for its subscriber that it failed.
+    /// Whether a failed delivery is parked instead of retried. Notes the failure for its subscriber.
     fn is_last(&self, delivery: &Delivery, job: &Job, failure: &Failure, now_us: u64) -> bool {
         let shared = &self.shared;
         let limits = &shared.limits;
@@ -89,7 +93,7 @@ impl Engine {
         }
     }
 
-    /// A delivery has had its effect: its component is well.
+    /// Note a delivery that was executed: its component is well.
     pub(crate) fn succeeded(&self, delivery: &Delivery) {
         let now_us = self.shared.environment.clock.monotonic_us();
         let ended = self.shared.waiting.succeeded(&delivery.component, now_us);
@@ -101,14 +105,14 @@ impl Engine {
         }
     }
 
-    /// A delivery is over and says nothing of its subscriber.
+    /// Note the end of a delivery that says nothing about its subscriber.
     pub(crate) fn inconclusive(&self, delivery: &Delivery) {
         let now_us = self.shared.environment.clock.monotonic_us();
         let waiting = &self.shared.waiting;
         waiting.inconclusive(&delivery.component, delivery.id, now_us);
     }
 
-    /// Have a delivery wait until its subscriber is well, if it is to. Else the job is given back.
+    /// Keep a delivery if its subscriber is paused or draining. Otherwise the job is returned.
     pub(crate) fn kept(&self, job: Box<Job>) -> Option<Box<Job>> {
         let shared = &self.shared;
         let Stimulus::Delivery(delivery) = &job.stimulus else {
@@ -145,7 +149,7 @@ impl Engine {
         None
     }
 
-    /// Put a delivery where it waits: for its subscriber, or for another attempt at this instant.
+    /// Keep a delivery for its subscriber, or delay it until this instant.
     fn wait(&self, mut job: Box<Job>, delivery: Arc<Delivery>, lsn: Lsn, due_us: Option<u64>) {
         let shared = &self.shared;
         assert!(
@@ -182,8 +186,8 @@ impl Engine {
         }
     }
 
-    /// Nothing of the turn remains but its line in the history. A delivery is tried again later, or
-    /// parked if this was the last time.
+    /// Undo the turn, except for its record in the history. Its delivery is retried, or parked if this was the
+    /// last attempt.
     fn leave_nothing(
         &self,
         turn: Option<Turn>,
@@ -226,7 +230,7 @@ impl Engine {
         let record = self.record(&probe, &job.stimulus, &mut staged, took_us, ended);
         let record = Arc::new(record);
         if let Some(delivery) = &parked {
-            // It is wanted, so its reminder, if it is of one, is the current one.
+            // The job is still wanted: if it is of a reminder, that reminder is current.
             executed.reminders.extend(handled_reminder(&job.stimulus));
             if let Some(reminders) = &mut reminders {
                 reminders.apply(&executed.reminders);
@@ -276,8 +280,8 @@ impl Engine {
         });
     }
 
-    /// The pause before the next attempt, in milliseconds: it doubles up to its longest, and half of
-    /// it is left to chance, so that what failed together does not come back together.
+    /// The pause before the next attempt, in milliseconds. It doubles up to a maximum. Half of it is random, so
+    /// that deliveries that failed together do not return together.
     fn pause_ms(&self, attempts: u32) -> u64 {
         let limits = &self.shared.limits;
         let doublings = attempts.saturating_sub(1).min(32);
@@ -298,8 +302,8 @@ impl Engine {
     }
 }
 
-/// A delivery that waits longer, as it is on disk. What an outbound request came to is only in memory:
-/// from now on its report is a delivery that stands for itself, and the request is over.
+/// The stored form of a delivery that waits. A report is only in memory; from now on it is a delivery of
+/// its own, and its outbound request is over.
 pub(crate) fn durable(
     delivery: &Arc<Delivery>,
     now: Timestamp,
@@ -328,7 +332,7 @@ pub(crate) fn durable(
     kept
 }
 
-/// Why a delivery is parked without being tried, if it is.
+/// The reason to park a delivery untried, if there is one.
 pub(crate) fn hopeless(shared: &Shared, job: &Job) -> Option<String> {
     let Stimulus::Delivery(delivery) = &job.stimulus else {
         return None;

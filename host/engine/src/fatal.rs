@@ -1,10 +1,15 @@
-//! Panics after which nothing may go on.
+//! Panics, and which of them end the process.
 //!
-//! A panic inside a handler fails its turn, one that serves a connection ends the connection, and one that
-//! delivers a request fails the delivery ([`contained`], [`Contained`]). Anywhere else nobody can say what is
-//! left half done, or what no longer works: the process ends, and the next start goes on from what is on
-//! disk. In a host it ends before the panicking thread unwinds, so that nothing of what is half done can
-//! reach the disk ([`end_process_on_panic`]).
+//! | A panic in | has the effect | by |
+//! | --- | --- | --- |
+//! | a handler | its turn fails | [`contained`] |
+//! | the task of a connection | the connection ends | [`Contained`] |
+//! | the task of an outbound delivery | the delivery fails | [`Contained`] |
+//! | anything else, or inside [`Critical`] | the process ends | [`end_process_on_panic`] |
+//!
+//! After any other panic the state in memory may be inconsistent, so the process ends and the next start
+//! continues from the disk. It ends before the panicking thread unwinds, so that no inconsistent state can
+//! reach the disk.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -14,15 +19,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What is done when nothing may go on, with the reason in words. In a host it does not return.
+/// Called with the reason when the process must end. In a host it does not return.
 pub type OnFatal = Box<dyn Fn(&str) + Send + Sync>;
 
-/// What a panic on this thread means now.
+/// The effect of a panic on this thread now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Panics {
     /// The process ends.
     End,
-    /// Somebody takes care of it.
+    /// The caller handles it.
     Contained,
 }
 
@@ -30,7 +35,7 @@ thread_local! {
     static PANICS: Cell<Panics> = const { Cell::new(Panics::End) };
 }
 
-/// Puts back what a panic meant before.
+/// Restores the effect from before when it is dropped.
 struct Before(Panics);
 
 impl Drop for Before {
@@ -39,7 +44,7 @@ impl Drop for Before {
     }
 }
 
-/// What a panic said.
+/// A panic's message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Panic(String);
 
@@ -64,7 +69,7 @@ fn run<T>(panics: Panics, run: impl FnOnce() -> T) -> Result<T, Panic> {
     ran.map_err(|panic| Panic::of(&*panic))
 }
 
-/// Run what may panic without harm to anything else.
+/// Run code whose panic harms nothing else.
 ///
 /// # Errors
 /// When it panics.
@@ -72,11 +77,11 @@ pub fn contained<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
     run(Panics::Contained, body)
 }
 
-/// Work on which nothing else depends: if it panics, also while it is dropped, it ends, and nothing else does.
+/// A future on which nothing else depends. A panic ends only the future, also while it is dropped.
 pub struct Contained<F>(Option<Pin<Box<F>>>);
 
 impl<F: Future> Contained<F> {
-    /// This work.
+    /// Wrap a future.
     pub fn new(work: F) -> Self {
         Self(Some(Box::pin(work)))
     }
@@ -85,7 +90,7 @@ impl<F: Future> Contained<F> {
 impl<F> Contained<F> {
     fn end(&mut self) {
         let work = self.0.take();
-        // What it had is nobody's by now.
+        // Nothing else uses what the future had.
         let _ = contained(|| drop(work));
     }
 }
@@ -113,25 +118,25 @@ impl<F: Future> Future for Contained<F> {
     }
 }
 
-/// Until this is dropped, a panic of this thread ends the process, also within what is contained: what is
-/// done now is everybody's.
+/// Until this is dropped, a panic of this thread ends the process, also inside [`contained`], because the
+/// code changes shared state.
 ///
-/// It is this thread's: no task may hold it while it waits.
+/// It belongs to the thread: no task may keep it across an await.
 pub struct Critical(
     #[allow(dead_code, reason = "it is put back when this is dropped")] Before,
     PhantomData<*const ()>,
 );
 
 impl Critical {
-    /// From now on.
+    /// Begin now.
     #[must_use]
     pub fn begin() -> Self {
         Self(Before(PANICS.replace(Panics::End)), PhantomData)
     }
 }
 
-/// Run what must not panic; `what` names it. If it does all the same, the process ends, or in a process
-/// without [`end_process_on_panic`] what `on_fatal` does happens.
+/// Run code that must not panic; `what` names it. If it panics, the process ends. In a process without
+/// [`end_process_on_panic`], `on_fatal` is called instead.
 pub fn guarded<T>(what: &str, on_fatal: impl FnOnce(&str), body: impl FnOnce() -> T) -> Option<T> {
     match run(Panics::End, body) {
         Ok(value) => Some(value),

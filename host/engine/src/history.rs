@@ -1,5 +1,5 @@
-//! What happened, turn by turn: the record from which `rialto events` tells the story of a
-//! payment. Written with the group that holds the turn, so the story and the state agree.
+//! The history: a record of each turn. `rialto events` shows the records of a payment. A record is written
+//! in the same group as its turn, so history and state agree.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ pub enum Step {
         /// The subscribers.
         to: Vec<Name>,
     },
-    /// Asked for a verdict.
+    /// Asked a rule for a verdict.
     Judged {
         /// The step of the scheme.
         step: Name,
@@ -94,9 +94,9 @@ pub enum Step {
 pub enum Ended {
     /// Executed.
     Executed,
-    /// Failed for this reason; nothing of it remains, it will be tried again.
+    /// Failed for this reason, without effect; it is retried.
     Failed(String),
-    /// Failed for the last time; parked as a dead letter.
+    /// Failed for the last time; it is a dead letter.
     Parked(String),
 }
 
@@ -105,7 +105,7 @@ pub enum Ended {
 pub struct Record {
     /// The turn.
     pub turn: TurnId,
-    /// The turn that caused it; none for what came from outside.
+    /// The turn that caused it; none for a client's request.
     pub cause: Option<TurnId>,
     /// When it began.
     pub at: Timestamp,
@@ -130,8 +130,8 @@ pub struct Record {
     pub ended: Ended,
 }
 
-/// A trace id: its 32 hexadecimal digits where people read, since JSON values have no room for 128
-/// bits; the number elsewhere.
+/// A trace id: 32 hexadecimal digits in readable formats, because JSON numbers do not have 128 bits; the
+/// number in binary ones.
 mod trace_id {
     use serde::de::{Deserialize, Deserializer, Error, Unexpected};
     use serde::ser::Serializer;

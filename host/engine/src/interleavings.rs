@@ -1,9 +1,8 @@
-//! The interleavings of the engine's threads, tried by shuttle: whatever the order in which they come
-//! to locks and atomics, each executed turn has seen what the turns before it in the log had left, and
-//! no turn fails because of what it saw half of.
+//! Tests the engine under many interleavings of its threads, which the library shuttle chooses.
 //!
-//! Programs are lists of reads, writes, scans and reminders. Worker threads run them while another one
-//! commits. Then the log is done again, turn by turn, beside what each turn said that it saw.
+//! Programs are lists of reads, writes, scans and reminders. Worker threads run them as turns while another
+//! thread commits. Then the test replays the log in order and compares: each turn must have seen exactly
+//! what the turns before it in the log have left, and no turn may fail because it read a mix of states.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -30,7 +29,7 @@ const OWNER: &str = "tried";
 const DOCUMENTS: &str = "documents";
 /// How many interleavings of each set of programs are tried.
 const TRIES: usize = 2_000;
-/// Changes of thread in an interleaving with few of them.
+/// Changes of thread in an interleaving of the PCT scheduler.
 const CHANGES: usize = 3;
 /// Stack of a thread that shuttle runs.
 const STACK_BYTES: usize = 1 << 18;
@@ -40,19 +39,19 @@ const STACK_BYTES: usize = 1 << 18;
 enum Step {
     /// Read a document.
     Read(&'static str),
-    /// Read a document and hold it.
+    /// Read a document and lock it.
     Hold(&'static str),
     /// Write the program's name into a document.
     Write(&'static str),
     /// Remove a document.
     Remove(&'static str),
-    /// Read all documents whose ids begin so.
+    /// Scan all documents whose ids begin with this.
     Scan(&'static str),
     /// Set a reminder.
     Remind(&'static str),
     /// Cancel a reminder.
     Cancel(&'static str),
-    /// Fail if the last two things that were seen differ.
+    /// Fail if the results of the last two steps differ.
     FailUnlessSame,
 }
 
@@ -153,7 +152,7 @@ impl Handler for Programs {
     }
 }
 
-/// A store in memory that keeps in which order turns came.
+/// A store in memory that keeps the order of turns.
 #[derive(Default)]
 struct Disk {
     documents: Mutex<BTreeMap<(CollectionId, Name), StoredDocument>>,
@@ -172,7 +171,7 @@ impl Store for Disk {
     }
 
     fn read(&self, c: CollectionId, id: &str) -> Result<Option<StoredDocument>, StoreError> {
-        // The store takes its time: others go on meanwhile.
+        // The store is slow: other threads run meanwhile.
         thread::yield_now();
         let documents = self.documents.lock().unwrap();
         Ok(documents.get(&(c, id.into())).cloned())
@@ -250,7 +249,7 @@ impl Store for Disk {
     }
 }
 
-/// Nothing outside, a clock that stands still, and no chance.
+/// A network without destinations, a clock that stands still, and no randomness.
 struct Nothing;
 
 impl Network for Nothing {
@@ -272,7 +271,7 @@ impl Entropy for Nothing {
     }
 }
 
-/// What the log, done again turn by turn, leaves.
+/// The state while the log is replayed.
 #[derive(Default)]
 struct Again {
     documents: BTreeMap<String, String>,
@@ -280,7 +279,7 @@ struct Again {
 }
 
 impl Again {
-    /// What a program sees that runs now.
+    /// Replay a program. Returns what it must have seen.
     fn run(&mut self, (name, steps): Program) -> Vec<Seen> {
         let mut seen = Vec::new();
         for step in steps {
@@ -311,8 +310,8 @@ impl Again {
     }
 }
 
-/// Run the first programs one after the other, then the others at once on so many workers, and look at
-/// what came of it.
+/// Run the first programs one after the other, then the others at once on this many workers. Compare the
+/// results with the replay.
 fn tried(first: &[Program], at_once: &[Program], workers: usize) {
     let store = Arc::new(Disk::default());
     let handler = Arc::new(Programs::default());
@@ -404,7 +403,7 @@ fn interleaved(run: impl Fn() + Clone + std::marker::Send + Sync + 'static) {
     let mut config = Config::new();
     config.stack_size = STACK_BYTES;
     Runner::new(RandomScheduler::new(TRIES), config.clone()).run(run.clone());
-    // Few changes of thread, each at any place: what needs a thread to stand still for long.
+    // Few changes of thread, at random points: finds errors that need one thread to stand still for long.
     Runner::new(PctScheduler::new(CHANGES, TRIES), config).run(run);
 }
 
@@ -522,8 +521,8 @@ fn a_turn_that_failed_on_a_scan_and_what_changed_after_it_runs_again() {
     );
 }
 
-/// Jobs come while workers wait, and nobody looks at the workers. A signal that is lost leaves all threads waiting,
-/// which shuttle takes for a failure.
+/// Jobs arrive while workers wait, and no timer looks at the workers. A lost signal leaves all threads
+/// waiting, which shuttle reports as a deadlock.
 #[test]
 fn each_job_is_taken_by_a_worker_that_waits() {
     const JOBS: u64 = 4;

@@ -5,55 +5,53 @@ use crate::ids::Name;
 /// Bounds that an operator may set; [`Limits::default`] gives the documented values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Turns that may be waiting or running before new requests are refused with `Busy`.
-    /// Beyond this a client waits longer than it gains. Deliveries that wait for another attempt or for
-    /// a paused component do not count.
+    /// Turns that may wait or run before new requests are refused with `Busy`. Deliveries that wait for a
+    /// retry or for a paused component do not count.
     pub turns_waiting_max: usize,
-    /// Requests of one client that may be waiting or running before more of its are refused with `Busy`.
+    /// Requests of one client that may wait or run before its next one is refused with `Busy`.
     pub turns_waiting_per_client_max: usize,
-    /// Clients that get more requests begun in their turn than one, and how many: those not named get one.
+    /// The weights of clients: requests that begin in one round. Clients not listed have 1.
     pub client_weights: Vec<(Name, u32)>,
     /// Executed turns that may wait for the disk before new requests are refused.
     pub uncommitted_turns_max: usize,
-    /// Outbound requests that may be in memory, to all destinations; those beyond wait on disk.
-    /// Each is a few kilobytes.
+    /// Outbound requests in memory, to all destinations. Those beyond wait on disk. Each has a few kilobytes.
     pub requests_waiting_max: usize,
-    /// Requests to one destination that may be in memory; those beyond wait on disk. Each destination has
-    /// at most as much as is left for all others, too, so that dead ones leave room.
+    /// Outbound requests in memory to one destination. Those beyond wait on disk. A destination also gets at
+    /// most as much as is left for all others.
     pub requests_waiting_per_destination_max: usize,
-    /// Deliveries that wait for another attempt or for a paused component and are in memory; those
-    /// beyond are on disk alone until their time comes.
+    /// Waiting deliveries in memory (for a retry or a paused component). Those beyond are only on disk until
+    /// they are released.
     pub deliveries_waiting_in_memory_max: usize,
     /// How often a delivery is tried before it becomes a dead letter.
     pub attempts_max: u32,
     /// For how long a delivery is tried before it becomes a dead letter, in milliseconds.
     pub retry_for_ms: u64,
-    /// A component is paused when deliveries about so many subjects have failed since the last success,
+    /// A component is paused when deliveries about this many subjects have failed since the last success,
     pub pause_subjects: usize,
-    /// and from so many senders.
+    /// and from this many senders.
     pub pause_senders: usize,
-    /// The time from the pause of a component to its first probe, in milliseconds; doubles after each
-    /// that fails.
+    /// The time from the pause of a component to its first probe, in milliseconds. It doubles after each failed
+    /// probe.
     pub probe_initial_ms: u64,
     /// The longest time between two probes, in milliseconds.
     pub probe_max_ms: u64,
-    /// The pause after a delivery's first failure, in milliseconds; doubles after each more.
+    /// The pause after a delivery's first failure, in milliseconds. It doubles after each further one.
     pub retry_initial_ms: u64,
     /// The longest pause between a delivery's attempts, in milliseconds.
     pub retry_max_ms: u64,
-    /// How long an executed turn waits for company before its group is written, in microseconds,
-    /// while other turns are running. With nothing running a group is written at once.
+    /// How long an executed turn waits for others to join its group, in microseconds. When no turn is running,
+    /// the group is written at once.
     pub commit_linger_us: u64,
-    /// Bytes of document bodies kept in memory beside those that are not yet on disk.
+    /// Bytes of document bodies in the cache, beside those that are not on disk yet.
     pub cache_bytes_max: usize,
-    /// How often a worker looks again at a document that another turn holds before it ends its
-    /// own turn and queues for the document. Holders are usually done within microseconds.
+    /// How often a worker looks again at a locked document before its turn ends and its job queues for the
+    /// document. Most locks are released within microseconds.
     pub lock_looks_max: u32,
-    /// Reruns of one turn because of other turns, before it counts as failed.
+    /// Reruns of one turn because of conflicts, before it counts as failed.
     pub conflicts_max: u32,
-    /// Events that may follow one upon another from one request, reminder or report: a delivery
-    /// further away is parked. A payment's longest chain is some ten; components that publish to
-    /// each other without end get here within a second.
+    /// The length of a chain of events from one request, reminder or report. A delivery beyond it is parked. A
+    /// payment's longest chain has about ten events. Components that publish to each other without end get here
+    /// within a second.
     pub hops_max: u32,
     /// The highest redelivery count (starts of the host while the delivery was pending) with which a
     /// delivery is not a poison candidate.
@@ -88,8 +86,8 @@ impl Default for Limits {
     }
 }
 
-/// How long what a request causes to be sent waits for the request's answer to leave, in milliseconds, from
-/// the commit of the first of it.
+/// How long the outbound requests that a request causes wait for its answer, in milliseconds from the commit
+/// of the first of them.
 pub const ANSWER_LEAVES_MS_MAX: u64 = 1_000;
 /// The longest document body, in bytes.
 pub const BODY_BYTES_MAX: usize = 1 << 20;
@@ -109,26 +107,25 @@ pub const SUBJECTS_PER_TURN_MAX: usize = 8;
 pub const STEPS_PER_TURN_MAX: usize = 4_096;
 /// Receipts that one turn may leave.
 pub const RECEIPTS_PER_TURN_MAX: usize = 256;
-/// Log lines that are kept of one turn. Beyond them an operator reads nothing new.
+/// Log lines that are kept of one turn.
 pub const LINES_PER_TURN_MAX: u32 = 256;
-/// Bytes that one turn may read, scan, write and stage in all. Executed turns wait for the disk in
-/// memory, and counts alone would let one of them hold gigabytes.
+/// Bytes that one turn may read, scan, write and stage in all. Executed turns wait for the disk in memory,
+/// and with limits of counts alone one of them could take gigabytes.
 pub const TURN_BYTES_MAX: usize = 16 << 20;
-/// Bytes of a scan's page; it ends with the document that reaches this, and the next page goes on.
+/// Bytes of a scan's page. The page ends with the document that reaches this.
 pub const SCAN_BYTES_MAX: usize = 4 << 20;
-/// Ranges that one turn may scan; pages that follow one another are one. Each is compared with what other
-/// turns write until the turn has its position in the log.
+/// Ranges that one turn may scan; consecutive pages are one range. Each is compared with the writes of other
+/// turns.
 pub const SCANS_PER_TURN_MAX: usize = 1_024;
-/// Writes that the log remembers for scans beyond those that wait for the disk. A turn that has scanned
-/// before more of them than this runs again.
+/// Committed writes that the log remembers for the validation of scans. A turn whose scan is older than the
+/// remembered writes runs again.
 pub const WRITES_REMEMBERED_MAX: usize = 65_536;
-/// Documents that a scan asks the store for at once: so many at their longest are in memory for one
-/// page.
+/// Documents that a scan reads from the store at a time, which bounds its memory.
 pub const SCAN_STEP: u32 = 64;
-/// Collections that one component may have. They are numbered for good.
+/// Collections that one component may have. Their numbers are permanent.
 pub const COLLECTIONS_PER_COMPONENT_MAX: usize = 256;
-/// Turns that a worker runs one after the other because each is the first event of the one before.
-/// Then the next goes to the end of the queue, so that a chain without end leaves room for others.
+/// Turns of one chain that a worker runs in a row, each the first event of the one before. The next goes to
+/// the end of the queue, so that an endless chain does not block others.
 pub const CONTINUED_MAX: u32 = 16;
 
 // How these bounds must fit each other.

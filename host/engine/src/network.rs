@@ -1,5 +1,5 @@
-//! What leaves the host over HTTP, as the engine sees it: requests that are durable before they
-//! are sent, and reports of how they ended.
+//! Outbound HTTP as the engine sees it: requests that are durable before they are sent, and the reports of
+//! their outcomes.
 
 use std::any::Any;
 
@@ -9,7 +9,7 @@ use crate::ids::Name;
 use crate::stimulus::LivePayload;
 use crate::time::Timestamp;
 
-/// How hard to try to deliver a request.
+/// How a request is retried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeliveryPolicy {
     /// Attempts in all; [`Self::NOT_ALLOWED`] if the sender may not send there.
@@ -22,24 +22,23 @@ pub struct DeliveryPolicy {
     pub backoff_initial_ms: u32,
     /// The longest pause, in milliseconds.
     pub backoff_max_ms: u32,
-    /// What to do while nobody is at the destination.
+    /// What to do while the circuit to the destination is open.
     #[serde(default)]
     pub while_away: WhileAway,
 }
 
 impl DeliveryPolicy {
-    /// The attempts at a destination that the sender is not granted: none, and a report that says so.
+    /// The value of `attempts_max` for a destination that the sender is not granted. The report says so.
     pub const NOT_ALLOWED: u32 = 0;
 }
 
-/// What becomes of a request while nobody is at its destination: it was tried a moment ago, and
-/// several attempts in a row met nobody.
+/// What happens to a request while the circuit to its destination is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WhileAway {
-    /// It waits until somebody is there again, or until its deadline. Waiting is no attempt.
+    /// It waits until the circuit closes, or until its deadline. Waiting is not an attempt.
     #[default]
     Wait,
-    /// It is given up at once: somebody waits for the report.
+    /// It fails at once, because the report is waited for.
     GiveUp,
 }
 
@@ -68,7 +67,7 @@ pub struct OutboundRequest {
     pub subjects: Vec<Name>,
 }
 
-/// What the other side answered.
+/// The answer of a destination.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutboundResponse {
     /// HTTP status.
@@ -110,7 +109,7 @@ pub enum Outcome {
     },
 }
 
-/// The end of a request.
+/// The outcome of a request, for the component that staged it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The request's id.
@@ -121,7 +120,7 @@ pub struct Report {
     pub attempts: u32,
     /// How it ended.
     pub outcome: Outcome,
-    /// The request's own span, if it has one: what caused the report.
+    /// The request's own span, if it has one: the parent of the report's turn.
     #[serde(skip)]
     pub span: Option<u64>,
 }
@@ -151,9 +150,9 @@ impl LivePayload for Report {
     }
 }
 
-/// What carries outbound requests.
+/// Sends outbound requests.
 pub trait Network: Send + Sync + 'static {
-    /// Take a request that is on disk; call `done` once, from any thread, when it has ended.
-    /// Must not block.
+    /// Send a request that is on disk. Calls `done` once, from any thread, when the request has ended. Must
+    /// not block.
     fn send(&self, request: std::sync::Arc<OutboundRequest>, done: Box<dyn FnOnce(Report) + Send>);
 }

@@ -1,4 +1,4 @@
-//! What operators see and decide: load, counters, dead letters.
+//! The engine's interface for operators: load, counters, and decisions about dead letters.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Counters {
     pub failed: AtomicU64,
     /// Runs that were interrupted by other turns.
     pub conflicts: AtomicU64,
-    /// Deliveries given up.
+    /// Deliveries that became dead letters.
     pub dead_letters: AtomicU64,
     /// Groups written.
     pub commits: AtomicU64,
@@ -47,14 +47,14 @@ pub struct Counters {
 pub struct Load {
     /// Turns ready or running.
     pub turns_active: usize,
-    /// Turns that are not done: also those that queue for a document, wait for another attempt, or for a
-    /// component that is paused.
+    /// Turns that are not done: ready, running, queued for a document, or waiting for a retry or for a paused
+    /// component.
     pub turns_alive: usize,
-    /// Deliveries that wait for another attempt.
+    /// Deliveries that wait for a retry.
     pub turns_delayed: usize,
-    /// Deliveries that wait for a component that is paused or was until a moment ago.
+    /// Deliveries that are kept for a component that is paused or draining.
     pub turns_kept: usize,
-    /// Those of both that wait on disk alone.
+    /// Those of both that are only on disk.
     pub turns_on_disk: usize,
     /// Components that are paused.
     pub components_paused: usize,
@@ -62,13 +62,13 @@ pub struct Load {
     pub turns_uncommitted: usize,
     /// Reminders that wait.
     pub reminders: usize,
-    /// Reminders that are due and wait for deliveries about the same that came before them.
+    /// Reminders that are due and wait for earlier deliveries about the same subject.
     pub reminders_blocked: usize,
     /// Those that wait for a dead letter.
     pub reminders_blocked_by_letters: usize,
     /// Outbound requests, in memory.
     pub outbound: usize,
-    /// Those of them that wait for the answer to what caused them to leave.
+    /// Those of them that wait for the answer to the request that caused them.
     pub outbound_behind_answers: usize,
     /// Outbound requests that wait on disk, each for room at its destination.
     pub outbound_on_disk: usize,
@@ -81,7 +81,7 @@ pub struct Load {
 pub enum Decision {
     /// Try it again.
     Retry,
-    /// Forget it.
+    /// Remove it.
     Drop,
 }
 
@@ -99,10 +99,10 @@ pub enum DecisionOutcome {
 /// Dead letters that one decision may be about: each is written once more in one group.
 pub const DECISIONS_MAX: usize = 1_000;
 
-/// Some of the dead letters.
+/// Selects dead letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LetterFilter {
-    /// Those to this component; to all unless said.
+    /// Those to this component; none for all.
     pub component: Option<Name>,
     /// Those given up at this instant or later.
     pub since: Option<Timestamp>,
@@ -182,9 +182,9 @@ impl Engine {
         }
     }
 
-    /// Try again or drop those of the dead letters, oldest first and at most [`DECISIONS_MAX`]. The
-    /// waiter is called once, after the commit that holds the decision, and gets how many there were, a
-    /// `usize`; 0 when none is left. LetterFilter about which another decision is being written are left out.
+    /// Retry or drop the selected dead letters, oldest first and at most [`DECISIONS_MAX`]. Letters about which
+    /// another decision is under way are left out. The waiter is called once, after the commit of the decision.
+    /// It gets the number of letters, a `usize`; 0 when none is left.
     pub fn decide_dead_letters(&self, which: &LetterFilter, decision: Decision, waiter: Waiter) {
         let _critical = Critical::begin();
         let shared = &self.shared;
@@ -235,7 +235,7 @@ impl Engine {
         let now_us = shared.environment.clock.monotonic_us();
         let reply = Box::new(count);
         match shared.log.append(executed, Some((told, reply)), now_us) {
-            // Let go in order, as there is room.
+            // Released in order, as the queue has room.
             Ok(lsn) => {
                 shared.logged(&deliveries);
                 for letter in &letters {
@@ -252,8 +252,8 @@ impl Engine {
         }
     }
 
-    /// A dead letter's delivery, to be tried again. From now on it stands for itself: what it was the end of is
-    /// gone from the store.
+    /// A dead letter's delivery, to be retried. It is an event from now on: the reminder or outbound request
+    /// that caused it is no longer in the store.
     fn revived(&self, letter: &DeadLetter) -> Arc<Delivery> {
         Arc::new(Delivery {
             id: self.shared.fresh_id(),
@@ -264,7 +264,8 @@ impl Engine {
         })
     }
 
-    /// How many outbound requests wait on disk, by destination (host and port), where any do.
+    /// How many outbound requests wait on disk, by destination (host and port). Destinations without any are left
+    /// out.
     pub fn outbound_on_disk(&self) -> HashMap<Name, usize> {
         self.shared.outbound_queues.on_disk_by_destination()
     }

@@ -1,5 +1,5 @@
-//! What a turn belongs to: who asked, when it came in, and which answer has to leave first. It goes along
-//! with the events that the turn publishes, and is in memory only: after a restart nobody knows.
+//! The origin of a chain of turns: its sender, its first instant, and the answer that must be written before
+//! its outbound requests are sent. Events carry it along. It is only in memory and is lost at a restart.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use crate::answers::Unanswered;
 use crate::ids::Name;
 use crate::time::Timestamp;
 
-/// See the module's documentation.
+/// The origin of a chain of turns.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// Who asked, if that is known.
+    /// The sender, if known.
     pub sender: Option<Name>,
-    /// The instant of the turn with which it began: the request's, the reminder's or the report's. None for
-    /// what has not begun, and for a delivery from before a restart.
+    /// The instant of the chain's first turn: a request, a reminder or a report. None before the first turn, and
+    /// for a delivery from before a restart.
     pub since: Option<Timestamp>,
-    /// The request's answer, if what it causes to be sent waits for that.
+    /// The answer for which the chain's outbound requests wait, if they do.
     pub(crate) answer: Option<Arc<Unanswered>>,
 }
 
 impl Origin {
-    /// What somebody asks.
+    /// The origin of a request of this sender.
     #[must_use]
     pub fn of(sender: Name) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Origin {
         }
     }
 
-    /// Since when a delivery is in the log, or what caused it: always, if nobody knows.
+    /// When the chain began; the beginning of time if not known.
     pub(crate) fn logged(&self) -> Timestamp {
         self.since.unwrap_or(Timestamp(0))
     }

@@ -1,9 +1,9 @@
-//! Jobs that are ready to run: work that was begun before (deliveries, reruns, retries), and requests
-//! that nobody has begun.
+//! The queue of jobs that are ready to run, and admission control.
 //!
-//! What was begun goes first, so that a host with more than it can do ends payments instead of
-//! beginning them; but after so much of it a request is begun all the same, so that events without end
-//! keep nobody out. Requests wait in a queue for each client (`clients.rs`).
+//! There are two kinds of jobs: work that has begun (deliveries, reruns, retries), and new requests. Work
+//! goes first, so that an overloaded host ends payments instead of beginning new ones. After
+//! eight jobs of work in a row a request is begun, so that endless events keep no client out.
+//! Requests wait in one queue for each client (`clients.rs`).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use crate::stimulus::{Stimulus, Waiter};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard};
 use crate::workers::{Worker, Workers};
 
-/// Jobs of work begun before that are taken one after the other while requests wait.
+/// How many jobs of work are taken in a row while requests wait.
 const WORK_IN_A_ROW_MAX: u32 = 8;
 
-/// A turn that is to be run, perhaps not for the first time.
+/// A turn that is to run, perhaps again.
 pub(crate) struct Job {
     pub turn: TurnId,
     pub stimulus: Stimulus,
     pub waiter: Option<Waiter>,
-    /// What this turn belongs to, as far as that is known.
+    /// The origin of the turn, as far as known.
     pub origin: Origin,
-    /// When nobody waits any more, on the engine's monotonic clock.
+    /// When the client stops waiting, on the engine's monotonic clock.
     pub expires_us: Option<u64>,
     /// Failures so far.
     pub attempts: u32,
-    /// When the first of them was, on the engine's monotonic clock.
+    /// When the first failure was, on the engine's monotonic clock.
     pub failing_since_us: u64,
-    /// A delivery that waited for its subscriber and was let go, in this period of the subscriber.
+    /// The period of its subscriber in which the delivery was released, if it was kept.
     pub released: Option<u64>,
-    /// Reruns because of other turns so far.
+    /// Reruns because of conflicts so far.
     pub conflicts: u32,
     /// Documents that the job must lock before its next run, in key order.
     pub lock_set: Vec<Arc<Cell>>,
@@ -43,13 +43,13 @@ pub(crate) struct Job {
     pub locks_held: usize,
     /// Its number in the order in which jobs became ready.
     pub arrival: i64,
-    /// Counts the job among its client's for as long as it is there.
+    /// Counts the job for its client until it is dropped.
     slot: Option<ClientSlot>,
-    /// Counts the job for as long as it is there.
+    /// Counts the job until it is dropped.
     _alive: Alive,
 }
 
-/// One job of those that are not done, wherever it waits.
+/// Counts one job that is not done, wherever it waits.
 struct Alive(Arc<AtomicUsize>);
 
 impl Drop for Alive {
@@ -62,7 +62,7 @@ impl Drop for Alive {
 struct Ready {
     work: VecDeque<Box<Job>>,
     clients: Clients,
-    /// Jobs of `work` that were taken since the last request was.
+    /// Jobs of `work` that were taken since the last request.
     in_a_row: u32,
     /// The number of the next job that comes.
     next_arrival: i64,
@@ -77,7 +77,7 @@ impl Ready {
         self.work.len() + self.clients.waiting()
     }
 
-    /// The next job. While `full`, nothing is begun as long as there is anything else to do.
+    /// The next job. While `full`, a request is begun only if no work is ready.
     fn next(&mut self, full: bool) -> Option<Box<Job>> {
         let requests = self.clients.waiting() > 0;
         let begin = self.work.is_empty() || (self.in_a_row >= WORK_IN_A_ROW_MAX && !full);
@@ -96,7 +96,7 @@ impl Ready {
     }
 }
 
-/// How much may wait.
+/// The bounds of admission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Jobs that are not done, in all.
@@ -105,15 +105,15 @@ pub(crate) struct Bounds {
     pub each_max: usize,
 }
 
-/// What became of a request that was offered.
+/// The outcome of an offered request.
 pub(crate) enum Offered {
-    /// It waits.
+    /// It waits in the queue.
     Taken,
-    /// It waits, and this one, of a client that has more waiting, does no longer.
+    /// It waits, and it has displaced this request of a client with a longer queue.
     Displaced(Box<Job>),
-    /// There is no room for it.
+    /// There is no room for it: the client has its share, or the queue is full.
     Full,
-    /// The queue takes nothing any more.
+    /// The queue is closed.
     Closed(Waiter),
 }
 
@@ -121,13 +121,13 @@ pub(crate) enum Offered {
 #[derive(Default)]
 pub(crate) struct Queue {
     ready: Mutex<Ready>,
-    /// Jobs that are ready or running: while it is 0 nothing more is coming for the next group.
+    /// Jobs that are ready or running. While it is 0, no more turns can join the next group.
     active: AtomicUsize,
-    /// Jobs that are not done: also those that queue for a document.
+    /// Jobs that are not done, those that queue for a document included.
     alive: Arc<AtomicUsize>,
-    /// As in `ready`, for a look without the lock.
+    /// A copy of `closed` in `ready`, to be read without the lock.
     closed: AtomicBool,
-    /// While so many jobs that were begun are not done, others are not begun if there is a choice.
+    /// How many begun jobs that are not done make the queue full: then no request is begun while work is ready.
     begun_max: usize,
 }
 
@@ -146,7 +146,7 @@ impl Queue {
         }
     }
 
-    /// A job, not yet in the queue.
+    /// Make a job. It is not in the queue yet.
     pub fn job(&self, turn: TurnId, stimulus: Stimulus, waiter: Option<Waiter>) -> Box<Job> {
         self.alive.fetch_add(1, Ordering::AcqRel);
         let origin = match &stimulus {
@@ -171,14 +171,14 @@ impl Queue {
         })
     }
 
-    /// A job that is new to the queue.
+    /// Add a job behind all others.
     pub fn push(&self, job: Box<Job>) {
         let mut ready = self.ready.lock();
         self.ready_now(&mut ready, job);
         call(ready);
     }
 
-    /// A job from outside: given back when the queue is closed, for nobody would take it.
+    /// Add a job behind all others. Returns the job if the queue is closed.
     pub fn push_if_open(&self, job: Box<Job>) -> Result<(), Box<Job>> {
         let mut ready = self.ready.lock();
         if ready.closed {
@@ -196,7 +196,7 @@ impl Queue {
         ready.work.push_back(job);
     }
 
-    /// A request of a client, if there is room for it.
+    /// Add a request of a client, if there is room for it.
     pub fn offer(
         &self,
         origin: Origin,
@@ -235,7 +235,7 @@ impl Queue {
         instead.map_or(Offered::Taken, Offered::Displaced)
     }
 
-    /// A job that has waited before: it goes first.
+    /// Add a job that has waited before, in front of all others.
     pub fn push_first(&self, mut job: Box<Job>) {
         self.active.fetch_add(1, Ordering::AcqRel);
         let mut ready = self.ready.lock();
@@ -251,25 +251,24 @@ impl Queue {
         call(ready);
     }
 
-    /// A job that was taken is done, or waits somewhere else now. Answers whether all are.
+    /// Note that a job which was taken is done, or waits somewhere else now. Returns whether all are.
     pub fn done(&self) -> bool {
         let before = self.active.fetch_sub(1, Ordering::AcqRel);
         assert!(before > 0, "a job is done that was never ready");
         before == 1
     }
 
-    /// So many workers run jobs at once as long as none of them is slow.
+    /// Set how many workers run jobs at once while none of them is slow.
     pub fn set_at_once(&self, at_once: usize) {
         self.ready.lock().workers.set_at_once(at_once);
     }
 
-    /// A thread that is to take jobs.
+    /// Register a worker thread.
     pub fn worker(&self) -> Worker {
         self.ready.lock().workers.join()
     }
 
-    /// The next job for a worker, which is through with whatever it had; waits for one. None when the queue
-    /// is closed.
+    /// Wait for the next job of a worker whose last job is done. None when the queue is closed.
     pub fn pop_wait(&self, worker: &Worker) -> Option<Box<Job>> {
         let mut ready = self.ready.lock();
         ready.workers.returned(worker);
@@ -290,7 +289,7 @@ impl Queue {
         }
     }
 
-    /// Look which workers are slow, and have others take the jobs that wait behind them.
+    /// Find the workers that are slow, and wake others for the jobs that wait behind them.
     pub fn look_at_workers(&self) {
         let mut ready = self.ready.lock();
         ready.workers.look();
@@ -310,9 +309,9 @@ impl Queue {
         ready.next(full)
     }
 
-    /// Whether so much was begun that nothing else should be.
+    /// Whether so many jobs have begun that no request should begin.
     fn is_full(&self, ready: &Ready) -> bool {
-        // Each request that waits is counted from before it was put here.
+        // A request is counted as alive before it is added to its client's queue.
         let (alive, waiting) = (self.alive(), ready.clients.waiting());
         assert!(
             alive >= waiting,
@@ -350,7 +349,7 @@ impl Queue {
         self.alive.load(Ordering::Acquire)
     }
 
-    /// How many more jobs may be begun before no more should be.
+    /// How many more jobs may begin before the queue is full.
     pub fn room(&self) -> usize {
         let waiting = self.ready.lock().clients.waiting();
         let begun = self.alive().saturating_sub(waiting);
@@ -361,7 +360,7 @@ impl Queue {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Wake all that wait and give out no more; what was waiting is handed back.
+    /// Close the queue and wake all workers. Returns the jobs that were waiting.
     pub fn close(&self) -> VecDeque<Box<Job>> {
         let mut ready = self.ready.lock();
         ready.closed = true;
@@ -373,7 +372,7 @@ impl Queue {
     }
 }
 
-/// Call a worker for a job that is ready, if one waits and may run.
+/// Wake a worker for a job that is ready, if one waits and may run.
 fn call(mut ready: MutexGuard<'_, Ready>) {
     let signal = ready.workers.call();
     drop(ready);

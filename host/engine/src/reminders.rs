@@ -1,4 +1,16 @@
-//! Reminders that wait, and those that have fired but have not been handled yet.
+//! The reminders of the executed state.
+//!
+//! | State | What happens | Next state |
+//! | --- | --- | --- |
+//! | (none) | a turn sets it | waiting |
+//! | waiting | it is due and fires | fired: its turn is ready or running |
+//! | fired | an earlier delivery blocks it (`pending`), and ends | waiting, due at once |
+//! | fired | its turn is executed | (none) |
+//! | waiting, fired | a turn sets it again | waiting, with a new generation |
+//! | waiting, fired | a turn cancels it | (none) |
+//!
+//! The delivery of a fired reminder names its generation. It has no effect if the reminder was set again or
+//! cancelled meanwhile.
 
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
@@ -48,7 +60,7 @@ impl Reminders {
         self.assert_all_there();
     }
 
-    /// Insist that whatever is due is there. What has fired is there and not due.
+    /// Assert that each entry of the due times has its reminder.
     fn assert_all_there(&self) {
         assert!(
             self.due.len() <= self.entries.len(),
@@ -58,8 +70,7 @@ impl Reminders {
         );
     }
 
-    /// Forget a reminder. Answers whether there was one: none has fired and been handled, and what
-    /// has fired and not been handled never will be.
+    /// Remove a reminder. Returns whether there was one. A fired one that is not handled yet never will be.
     pub fn cancel(&mut self, component: &Name, id: &Name) -> bool {
         let Some(reminder) = self.entries.remove(&(component.clone(), id.clone())) else {
             return false;
@@ -70,15 +81,15 @@ impl Reminders {
         true
     }
 
-    /// Whether a turn that cancels the reminder now keeps it from being handled. `own` is the
-    /// generation of the reminder that the turn itself handles, if it does.
+    /// Whether a turn that cancels the reminder now prevents its turn. `own` is the generation of the reminder
+    /// that the cancelling turn itself handles, if it does.
     pub fn waits(&self, component: &Name, id: &Name, own: Option<u64>) -> bool {
         self.entries
             .get(&(component.clone(), id.clone()))
             .is_some_and(|reminder| Some(reminder.generation) != own)
     }
 
-    /// Make a turn's changes.
+    /// Apply a turn's changes.
     pub fn apply(&mut self, changes: &[ReminderChange]) {
         for change in changes {
             match change {
@@ -97,7 +108,7 @@ impl Reminders {
             .is_some_and(|reminder| reminder.generation == generation)
     }
 
-    /// Take what is due, at most so many.
+    /// Fire reminders that are due, at most `most`.
     pub fn fire(&mut self, now: Timestamp, most: usize) -> Vec<Arc<StoredReminder>> {
         let mut fired = Vec::new();
         while fired.len() < most
@@ -124,7 +135,7 @@ impl Reminders {
         fired
     }
 
-    /// Take this one as if it had come due.
+    /// Fire this one, due or not.
     pub fn take(&mut self, component: &Name, id: &Name) -> Option<Arc<StoredReminder>> {
         let key = (component.clone(), id.clone());
         let reminder = self.entries.get(&key)?.clone();
@@ -132,7 +143,7 @@ impl Reminders {
         Some(reminder)
     }
 
-    /// One that has fired and was not handled is due again, if it is still wanted.
+    /// Make a fired reminder due again, if it is still current.
     pub fn again(&mut self, component: &Name, id: &Name, generation: u64) {
         let key = (component.clone(), id.clone());
         let wanted = self.entries.get(&key);

@@ -1,4 +1,4 @@
-//! Running a job: through the handler, into the log, or back into the queue.
+//! Runs a job: the handler runs its turn, and the turn goes into the log or back into the queue.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,8 +21,8 @@ use crate::turn::{Staged, Turn};
 use crate::validate::{Conflict, conflict, conflict_now, conflict_of_failed};
 
 impl Engine {
-    /// Run a job that was taken from the queue, and go on with what it causes for a while: not
-    /// without end, for others wait in the queue, and not while the engine closes.
+    /// Run a job that was taken from the queue, then the jobs that it causes, up to a limit, because others
+    /// wait in the queue. Stops when the engine closes.
     pub(crate) fn run_on(&self, job: Box<Job>) {
         let queue = &self.shared.queue;
         let mut next = self.run_job(job);
@@ -38,8 +38,8 @@ impl Engine {
         self.job_done();
     }
 
-    /// Run a job. Answers the first of the jobs that it caused, if it caused any: whoever runs this
-    /// one does best to go on with it, while what it needs is at hand.
+    /// Run a job. Returns the first of the jobs that it caused, if there are any. The same worker runs that job
+    /// next, because its data is in the worker's cache.
     pub(crate) fn run_job(&self, mut job: Box<Job>) -> Option<Box<Job>> {
         let shared = &self.shared;
         if shared.failed.get().is_some() {
@@ -61,7 +61,7 @@ impl Engine {
             return None;
         }
         let job = self.kept(job)?;
-        // Without all of its documents it queues for one; whoever lets go of that puts it back.
+        // A job without its whole lock set queues for a document; the release of that puts it back.
         let mut job = acquire_lock_set(job)?;
         let span = tracing::debug_span!(
             "turn",
@@ -146,14 +146,14 @@ impl Engine {
         }
     }
 
-    /// A job that was taken from the queue, and all that was run right after it, is done.
+    /// Note that a job from the queue, and all jobs that were run right after it, are done.
     pub(crate) fn job_done(&self) {
         if self.shared.queue.done() {
             self.shared.log.idle();
         }
     }
 
-    /// The handler is through: validate, give the turn its position in the log, make it visible.
+    /// Execute a turn whose handler has returned: validate it, append it to the log, make its writes visible.
     fn execute(
         &self,
         mut turn: Turn,
@@ -167,12 +167,12 @@ impl Engine {
             "turn {} is to be executed, and another one is in its way",
             turn.id
         );
-        // Mostly what is in the way is so by now, and nothing is made for the log in vain.
+        // Most conflicts exist by now. This check saves the work of preparing the turn for the log.
         if let Some(conflict) = conflict_now(shared, &turn) {
             self.interrupted(turn, job, conflict);
             return None;
         }
-        // Held until the turn has its position in the log, so that reminders change in its order.
+        // Locked until the turn has its position in the log, so that reminders change in the log's order.
         let mut reminders =
             concerns_reminders(&turn.staged, &job.stimulus).then(|| shared.reminders.lock());
         match reminders
@@ -242,7 +242,7 @@ impl Engine {
             }
         };
         install(shared, &mut turn, lsn);
-        // What it has left is known before it is over itself, and before what it has handled is.
+        // Its deliveries are noted before the turn, and the delivery that it handled, are noted as over.
         shared.logged(&deliveries);
         drop(turn);
         shared.counters.executed.fetch_add(1, Ordering::Relaxed);
@@ -258,7 +258,7 @@ impl Engine {
         first.map(|delivery| self.delivery_job(delivery))
     }
 
-    /// Another turn was in the way: run again, holding what is known to be wanted.
+    /// Run a turn again after a conflict, with a lock set of all documents that it is known to need.
     fn interrupted(&self, mut turn: Turn, mut job: Box<Job>, conflict: Conflict) {
         let shared = &self.shared;
         shared.counters.conflicts.fetch_add(1, Ordering::Relaxed);
@@ -273,7 +273,7 @@ impl Engine {
             .chain(std::mem::take(&mut job.lock_set))
             .collect();
         drop(turn);
-        // One that cannot be read now is not held; whoever reads it then is told.
+        // A document that cannot be read now is left out; the turn fails when it reads it.
         let scanned = conflict.scanned.iter().filter_map(|key| {
             let store = &*shared.environment.store;
             shared.documents.cell(key, store).ok()
@@ -291,7 +291,7 @@ impl Engine {
         shared.queue.push_first(job);
     }
 
-    /// The history's record of a turn that has ended; what it takes, `staged` has no more.
+    /// The history's record of a turn that has ended. Moves what it needs out of `staged`.
     pub(crate) fn record(
         &self,
         turn: &Turn,
@@ -329,7 +329,7 @@ impl Engine {
     }
 }
 
-/// Whether nobody waits for it any more.
+/// Whether the client of the job has stopped waiting.
 fn expired(shared: &Shared, job: &Job) -> bool {
     let now_us = shared.environment.clock.monotonic_us();
     job.expires_us
@@ -354,7 +354,7 @@ fn writes(turn: &Turn) -> Vec<DocumentWrite> {
     written.collect()
 }
 
-/// Make the turn's writes visible to later turns. The turn still holds its documents.
+/// Make the turn's writes visible to later turns. The turn still has its locks.
 fn install(shared: &Shared, turn: &mut Turn, lsn: Lsn) {
     for touch in turn.touched.values_mut() {
         let Some(body) = touch.write.take() else {

@@ -1,12 +1,12 @@
-//! Scans: what is on disk, what is executed, and a turn's own writes, merged page by page.
+//! Scans: pages of documents, merged from the disk, from executed turns, and from the turn's own writes.
 //!
-//! A page ends with its number of documents or with its number of bytes, whatever comes first. The
-//! store is asked for a few documents at a time, so that no more are in memory than that.
+//! A page ends at its limit of documents or of bytes. The store is read a few documents at a time, so that
+//! few are in memory.
 //!
-//! A turn notes what it has scanned and which turn was the last in the log then. It is executed only if
-//! no turn since has written there: while anybody scans, the log remembers what is written. The documents
-//! that were in the way are held when the turn runs again, so what others change keeps it from its end
-//! only once each.
+//! Validation: a turn notes each scanned range and the last position of the log at that time. It is executed
+//! only if no turn has written there since. While a scan is open, the log remembers writes for this check.
+//! Before the turn runs again, it locks the documents of the conflict. So each document can interrupt it
+//! only once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,15 +28,15 @@ pub struct Page {
     pub more: bool,
 }
 
-/// A part of a collection that a turn has seen.
+/// A range of a collection that a turn has scanned.
 pub(crate) struct Scanned {
     pub collection: CollectionId,
     pub range: ScanRange,
-    /// The last turn in the log when it was seen.
+    /// The last position of the log when it was scanned.
     pub since: Lsn,
 }
 
-/// What a turn has scanned. While it is there, the log remembers what is written.
+/// The ranges that a turn has scanned. Until this is dropped, the log remembers writes.
 pub(crate) struct Scans {
     shared: Arc<Shared>,
     watching: Lsn,
@@ -44,7 +44,7 @@ pub(crate) struct Scans {
 }
 
 impl Scans {
-    /// Nothing yet.
+    /// No range yet.
     pub fn begun(shared: &Arc<Shared>) -> Self {
         Self {
             shared: shared.clone(),
@@ -53,7 +53,7 @@ impl Scans {
         }
     }
 
-    /// What was scanned: pages that follow one another are one part.
+    /// The ranges. Consecutive pages are one range.
     pub fn ranges(&self) -> &[Scanned] {
         &self.ranges
     }
@@ -74,7 +74,7 @@ impl Scans {
             self.watching.0
         );
         let to = match page.documents.last() {
-            // The least id after the last one that was seen.
+            // The least id after the last one of the page.
             Some(last) if page.more => Some(format!("{}\0", last.id)),
             _ => range.to.clone(),
         };
@@ -112,7 +112,7 @@ struct Filling {
 }
 
 impl Filling {
-    /// Answers whether the page is full now.
+    /// Returns whether the page is full now.
     fn add(&mut self, document: StoredDocument) -> bool {
         if let Some(last) = self.page.documents.last() {
             assert!(
@@ -137,9 +137,9 @@ impl Filling {
 }
 
 impl Shared {
-    /// A page over the executed state and a turn's own writes (id, version, body), and the last turn in
-    /// the log of which it surely has everything. Of later ones it may have something: then a turn that
-    /// believes it finds so when it is to be executed.
+    /// A page over the executed state and a turn's own writes (id, version, body). Also returns the last
+    /// position of the log whose writes are all in the page. It may have some later writes; the turn's
+    /// validation finds these.
     fn scan(
         &self,
         collection: CollectionId,
@@ -147,8 +147,8 @@ impl Shared {
         limit: u32,
         own: Vec<(Name, u64, Option<Name>)>,
     ) -> Result<(Page, Lsn), StoreError> {
-        // What is not on disk is looked at first: what gets there meanwhile is then seen twice,
-        // never missed.
+        // Uncommitted writes are read first. A write that is committed meanwhile is then seen twice, never
+        // missed.
         let (since, newer) = self
             .log
             .uncommitted_writes(|w| w.collection == collection && range.contains(&w.id));
@@ -222,7 +222,7 @@ impl Shared {
     }
 }
 
-/// Whether a page may hold so many documents.
+/// Check the limit of a page.
 pub(crate) fn check_limit(limit: u32) -> Result<(), Interrupt> {
     if (1..=limits::SCAN_LIMIT_MAX).contains(&limit) {
         return Ok(());
@@ -239,7 +239,7 @@ impl Engine {
         self.shared.collections.all_written()
     }
 
-    /// Documents of a component as executed, for operators: no turn, no effect.
+    /// Executed documents of a component, for operators. Makes no turn and has no effect.
     ///
     /// # Errors
     /// When the names are none, or the store cannot be read.

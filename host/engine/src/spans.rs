@@ -1,9 +1,8 @@
-//! What a tracing system is told about turns, if there is one.
+//! Spans of turns for a tracing system.
 //!
-//! A turn's span is made from the record that the turn leaves anyway, when that is on disk: so a trace
-//! shows what became true, and nothing is measured twice. Runs that other turns interrupted leave no
-//! record and no span. Without a tracing system, and for traces that it does not record, nothing is
-//! made at all.
+//! A turn's span is made from its record in the history, after the commit. So a trace shows only committed
+//! turns, and nothing is measured twice. Interrupted runs have no record and no span. Without a tracing
+//! system, and for traces that it does not record, no span is made.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use crate::stimulus::Trace;
 pub struct TurnSpan {
     /// The trace that it belongs to, and the span that caused it.
     pub cause: Trace,
-    /// When it had run, on the engine's monotonic clock; the record says how long it took.
+    /// When it ended, on the engine's monotonic clock. The record has its duration.
     pub ended_us: u64,
     /// What happened.
     pub record: Arc<Record>,
@@ -27,21 +26,22 @@ pub struct TurnSpan {
 pub trait Spans: Send + Sync + 'static {
     /// Whether a trace that begins in the engine is recorded.
     fn records(&self, trace: u128) -> bool;
-    /// The id of a turn's span: never 0, and the same each time, for what a turn causes names it
-    /// before the turn has ended.
+    /// The id of a turn's span: never 0, and always the same, because the turn's effects name it before the turn
+    /// has ended.
     fn id(&self, turn: TurnId) -> u64;
-    /// A run is on disk. Called by the committer when everything else has left; must not block.
+    /// Take the span of a committed run. The committer calls it after it has released all outputs; it must not
+    /// block.
     fn ended(&self, span: &TurnSpan);
 }
 
 impl Shared {
-    /// The id under which what a turn causes knows it.
+    /// The span id that the turn's effects have as their parent.
     pub fn span_id(&self, turn: TurnId) -> u64 {
         let spans = self.environment.spans.as_ref();
         spans.map_or(turn.0, |spans| spans.id(turn)).max(1)
     }
 
-    /// The span of a run, if somebody wants it.
+    /// The span of a run, if its trace is recorded.
     pub fn span(&self, cause: Trace, record: &Arc<Record>, ended_us: u64) -> Option<TurnSpan> {
         let wanted = cause.sampled && self.environment.spans.is_some();
         wanted.then(|| TurnSpan {
@@ -51,7 +51,7 @@ impl Shared {
         })
     }
 
-    /// A trace that came from outside, or a fresh one.
+    /// The trace that a client sent, or a new one.
     pub fn begun(&self, trace: Trace) -> Trace {
         if trace.id != 0 {
             return trace;

@@ -1,4 +1,4 @@
-//! What starts a turn, and how a turn ends for whoever waits for it.
+//! Stimuli, which start turns, and the outcomes that their waiters get.
 
 use std::any::Any;
 use std::fmt;
@@ -13,11 +13,11 @@ use crate::origin::Origin;
 /// W3C trace context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// The trace that everything caused by one request shares; never 0 once begun.
+    /// The id that all effects of one request share; never 0 once begun.
     pub id: u128,
-    /// The span that caused this.
+    /// The parent span.
     pub parent: u64,
-    /// Whether whoever began the trace wants it recorded.
+    /// Whether the trace's first sender wants it recorded.
     pub sampled: bool,
 }
 
@@ -52,26 +52,25 @@ impl fmt::Display for Trace {
     }
 }
 
-/// A value that only the handler understands, and that can be written down when it must outlive
-/// the process.
+/// A value that only the handler understands. It can be encoded, to be stored.
 pub trait LivePayload: Send + Sync + 'static {
     /// The value's stored form; the handler must be able to read it back.
     fn encode(&self) -> Vec<u8>;
-    /// For the handler to find its own type again.
+    /// For the handler's downcast to its own type.
     fn as_any(&self) -> &dyn Any;
-    /// Roughly the bytes of the stored form, for the budget of the turn that leaves it. To be
-    /// overridden where that is known for less than the form itself costs.
+    /// Roughly the bytes of the stored form, for the turn's budget. Override it where the size is known without
+    /// encoding.
     fn bytes(&self) -> usize {
         self.encode().len()
     }
 }
 
-/// What a delivery carries.
+/// The argument of a delivery.
 #[derive(Clone)]
 pub enum Payload {
-    /// As the publisher left it.
+    /// The publisher's value.
     Live(Arc<dyn LivePayload>),
-    /// As the store gave it back.
+    /// The stored form, as read back.
     Stored(Arc<[u8]>),
 }
 
@@ -102,7 +101,7 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// What a delivery is the end of.
+/// What caused a delivery. It is over when the delivery has been executed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Cause {
     /// An event.
@@ -121,12 +120,12 @@ pub enum Cause {
     },
 }
 
-/// A turn that must happen: kept until it has been executed, across restarts.
+/// A turn that must happen: it is kept until it has been executed, across restarts.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// Unique in the life of a store.
     pub id: u64,
-    /// What it is the end of.
+    /// What caused it.
     pub cause: Cause,
     /// The component that runs it.
     pub component: Name,
@@ -142,24 +141,24 @@ pub struct Delivery {
     pub trace: Trace,
     /// What the causing turn was about.
     pub subjects: Vec<Name>,
-    /// Events in a row that led here from a request, a reminder or a report.
+    /// The number of events in the chain from a request, a reminder or a report.
     pub hops: u32,
     /// The redelivery count: how often a store has given it back after a restart. The store counts.
     pub redeliveries: u32,
-    /// What it belongs to. Only in memory: after a restart nobody knows.
+    /// The origin of its chain. It is only in memory and is lost at a restart.
     pub origin: Origin,
 }
 
 /// What a handler answers to a request.
 pub type Reply = Box<dyn Any + Send>;
 
-/// Who waits for a request's turn. Called once, after the commit that holds the turn.
+/// The waiter for a request's turn. Called once, after the commit of the turn.
 pub type Waiter = Box<dyn FnOnce(Result<Reply, Failure>) + Send>;
 
 /// What starts a turn.
 #[derive(Clone)]
 pub enum Stimulus {
-    /// Somebody waits for the answer; nothing remains if there is none.
+    /// A request: a client waits for the answer. A failed one has no effect and is not retried.
     Request {
         /// `Request` or `Activation`.
         kind: Kind,
@@ -224,19 +223,19 @@ pub enum Failure {
         /// What happened.
         reason: String,
     },
-    /// Other turns got in the way too often.
+    /// It had too many conflicts with other turns.
     #[error("the turn was interrupted by others {0} times")]
     Contention(u32),
     /// The store cannot be written or read; the host is going down.
     #[error("the store failed: {0}")]
     Store(String),
-    /// There was no room for it any more: others, who had asked for less, came before it. It has not begun.
+    /// A request of a client with a shorter queue displaced it. It has not begun.
     #[error("the host has more work than it can take")]
     Refused,
     /// The host is shutting down.
     #[error("the host is shutting down")]
     Shutdown,
-    /// Whoever waits for it has said how long, and that is over. Nothing of the turn remains.
+    /// The client's time was over. The turn had no effect.
     #[error("the time that its caller gave it is over")]
     Expired,
 }

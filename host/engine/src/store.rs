@@ -1,5 +1,5 @@
-//! The store, as the engine sees it: one atomic group of changes at a time, and what must be read
-//! back after a restart. Every call blocks; the engine calls from threads of its own.
+//! The store as the engine sees it: it writes one atomic group at a time, and reads back what must continue
+//! after a restart. Every call blocks; the engine calls it from its own threads.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::network::OutboundRequest;
 use crate::stimulus::{Delivery, Trace};
 use crate::time::Timestamp;
 
-/// Why the store could not do what was asked.
+/// Why a call of the store failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StoreError {
-    /// Another process writes to the store now; this one must stop.
+    /// Another process is the writer now; this one must stop.
     #[error("another host has taken over the store (its fencing token is newer)")]
     Fenced,
     /// Anything else, in the store's words.
@@ -22,7 +22,7 @@ pub enum StoreError {
     Failed(String),
 }
 
-/// A collection that got a number.
+/// A collection and its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collection {
     /// Its number.
@@ -47,7 +47,7 @@ pub struct StoredDocument {
 /// The last state of one document in a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentWrite {
-    /// Whose and which collection.
+    /// The collection, which also says whose it is.
     pub collection: CollectionId,
     /// The document's id.
     pub id: Name,
@@ -77,7 +77,7 @@ pub struct StoredReminder {
     pub trace: Trace,
 }
 
-/// A delivery that has been given up until an operator decides.
+/// A delivery that is not retried until an operator decides.
 #[derive(Clone, Debug)]
 pub struct DeadLetter {
     /// The delivery.
@@ -90,7 +90,7 @@ pub struct DeadLetter {
     pub at: Timestamp,
 }
 
-/// A rule's verdict, kept for good.
+/// A rule's verdict, kept permanently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     /// Unique in the life of a store.
@@ -103,30 +103,30 @@ pub struct Receipt {
     pub body: Arc<str>,
 }
 
-/// Everything that becomes true together with one commit.
+/// The changes of one commit.
 #[derive(Debug, Default)]
 pub struct Group {
     /// The last turn of the group.
     pub lsn: Lsn,
     /// No id at or above this one has been used.
     pub next_id: u64,
-    /// Collections that the store has not seen.
+    /// Collections that are not stored yet.
     pub collections: Vec<Collection>,
     /// The last state of each document that changed.
     pub documents: Vec<DocumentWrite>,
-    /// Deliveries that are still to be made.
+    /// Deliveries that are still pending.
     pub deliveries_added: Vec<Arc<Delivery>>,
-    /// Deliveries from earlier groups that have been made.
+    /// Deliveries from earlier groups that are over.
     pub deliveries_removed: Vec<u64>,
-    /// Reminders that wait now.
+    /// Reminders that were set.
     pub reminders_set: Vec<StoredReminder>,
-    /// Reminders from earlier groups that wait no more, by component and id.
+    /// Reminders from earlier groups that were handled or cancelled, by component and id.
     pub reminders_removed: Vec<(Name, Name)>,
-    /// Requests that are to be sent.
+    /// Outbound requests that are to be sent.
     pub outbound_added: Vec<Arc<OutboundRequest>>,
-    /// Requests from earlier groups whose report has been handled.
+    /// Outbound requests from earlier groups whose report has been handled.
     pub outbound_removed: Vec<u64>,
-    /// Deliveries given up.
+    /// Deliveries that became dead letters.
     pub dead_letters_added: Vec<DeadLetter>,
     /// Dead letters that were retried or dropped, by the delivery's id.
     pub dead_letters_removed: Vec<u64>,
@@ -134,11 +134,11 @@ pub struct Group {
     pub receipts: Vec<Receipt>,
     /// What happened, for the history.
     pub history: Vec<Arc<Record>>,
-    /// How many turns the group holds.
+    /// How many turns the group has.
     pub turns: usize,
 }
 
-/// What a store gives back when it is opened.
+/// What a store returns when it is opened.
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// The last turn that is on disk.
@@ -147,12 +147,12 @@ pub struct Recovered {
     pub next_id: u64,
     /// All collections.
     pub collections: Vec<Collection>,
-    /// Deliveries still to be made, in the order of their ids, each with how often it has been given
-    /// back: this time is counted, and on disk.
+    /// Pending deliveries, in the order of their ids. Their redelivery counts include this start and are on
+    /// disk.
     pub deliveries: Vec<Delivery>,
     /// Reminders that wait.
     pub reminders: Vec<StoredReminder>,
-    /// Requests without a report.
+    /// Outbound requests without a report.
     pub outbound: Vec<OutboundRequest>,
 }
 
@@ -211,7 +211,7 @@ fn next_char(c: char) -> Option<char> {
 
 /// Where turns become durable.
 pub trait Store: Send + Sync + 'static {
-    /// Read back what must go on after a restart, and fence off any earlier writer.
+    /// Read back what must continue after a restart, and fence off any earlier writer.
     fn recover(&self) -> Result<Recovered, StoreError>;
     /// Add one to the redelivery count of each reminder that is due by now, durably. Returns each one's
     /// component, id and count. The host calls it when it starts, before any turn runs. A reminder that is
@@ -221,8 +221,7 @@ pub trait Store: Send + Sync + 'static {
     fn note_poison_candidate(&self, candidate: Option<&str>) -> Result<(), StoreError>;
     /// The name that was stored last.
     fn poison_candidate(&self) -> Result<Option<String>, StoreError>;
-    /// One document, as committed. Most that are asked for are not there: a payment's ids are new. So
-    /// that has to be cheap.
+    /// One document, as committed. A miss must be cheap: a payment's ids are new, so most reads miss.
     fn read(
         &self,
         collection: CollectionId,
@@ -235,9 +234,9 @@ pub trait Store: Send + Sync + 'static {
         range: &ScanRange,
         limit: u32,
     ) -> Result<Vec<StoredDocument>, StoreError>;
-    /// Make the group durable: all of it or nothing.
+    /// Make the group durable, all of it or nothing.
     fn write(&self, group: &Group) -> Result<(), StoreError>;
-    /// Those of these deliveries that are still to be made, in the order of their ids.
+    /// Those of these deliveries that are still pending, in the order of their ids.
     fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError>;
     /// Those of these outbound requests that have no report yet, in the order of their ids.
     fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError>;

@@ -27,20 +27,20 @@ use crate::origin::Origin;
 use crate::stimulus::{Cause, Delivery};
 use crate::time::Timestamp;
 
-/// A delivery that waits.
+/// A delivery that waits for a retry, or for its subscriber.
 pub(crate) struct Waiting {
     pub turn: TurnId,
     /// Failures so far.
     pub attempts: u32,
-    /// When the first of them was, on the monotonic clock.
+    /// When the first failure was, on the monotonic clock.
     pub failing_since_us: u64,
-    /// When the log is committed up to here, the delivery is on disk.
+    /// The delivery is on disk when the log is committed up to this position.
     pub lsn: Lsn,
-    /// What it belongs to, as far as that is known.
+    /// Its origin, as far as known.
     pub origin: Origin,
     from: u64,
     about: u64,
-    /// None if it is read back from the store when its time comes.
+    /// None if it left the memory; it is read back from the store when it is released.
     pub delivery: Option<Arc<Delivery>>,
 }
 
@@ -58,8 +58,7 @@ impl Waiting {
         }
     }
 
-    /// Whether it may leave the memory: a reminder is there anyway, and what is not on disk cannot be read
-    /// back.
+    /// Whether it may leave the memory: only an event that is on disk may. Reminders are in memory anyway.
     pub fn may_leave(&self, committed: Lsn) -> bool {
         let event = |delivery: &Arc<Delivery>| delivery.cause == Cause::Event;
         self.delivery.as_ref().is_some_and(event) && self.lsn <= committed
@@ -72,7 +71,7 @@ fn hash(value: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Stands for whoever caused a delivery: the client, or else the trace.
+/// A hash of the sender that caused a delivery: the client, or else the trace.
 fn from(delivery: &Delivery) -> u64 {
     match &delivery.origin.sender {
         Some(sender) => hash(sender),
@@ -80,7 +79,7 @@ fn from(delivery: &Delivery) -> u64 {
     }
 }
 
-/// Stands for what a delivery is about: its first subject, or else itself.
+/// A hash of what a delivery is about: its first subject, or else itself.
 fn about(delivery: &Delivery) -> u64 {
     match delivery.subjects.first() {
         Some(subject) => hash(subject),
@@ -100,26 +99,26 @@ struct Streak {
 enum State {
     /// Some deliveries failed since the last success.
     Failing,
-    /// Nothing but probes is tried.
+    /// Only probes are tried.
     Paused(Pause),
-    /// What was kept is let go.
+    /// Kept deliveries are released.
     Draining,
 }
 
 struct Pause {
     since: Timestamp,
     since_us: u64,
-    /// The delivery that is being tried.
+    /// The delivery that is being tried, by its id.
     probing: Option<u64>,
-    /// When the next one is.
+    /// When the next probe is due.
     next_us: u64,
-    /// How long after the last one.
+    /// The pause between two probes.
     pause_us: u64,
     last_us: u64,
     probes: u32,
-    /// How often somebody's delivery was the probe.
+    /// Probes by the hash of their sender.
     probed: HashMap<u64, u32>,
-    /// How often a delivery was, by its id: one that fails comes back as another [`Waiting`].
+    /// Probes by delivery id. A delivery that fails comes back as another [`Waiting`].
     tried: HashMap<u64, u32>,
 }
 
@@ -128,44 +127,44 @@ struct Pause {
 pub struct Paused {
     /// The component.
     pub component: Name,
-    /// Since when.
+    /// When the pause began.
     pub since: Timestamp,
     /// Deliveries that are kept, in memory or on disk.
     pub kept: usize,
-    /// Deliveries that were tried since.
+    /// Probes since then.
     pub probes: u32,
-    /// Milliseconds until the next is tried; none while one is.
+    /// Milliseconds until the next probe; none while one runs.
     pub next_probe_ms: Option<u64>,
     /// The last failure, in words.
     pub error: String,
 }
 
-/// What becomes of a subscriber by a failure.
+/// The effect of a failure on a subscriber.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FailureEffect {
-    /// It goes on.
+    /// Its state stays.
     None,
     /// It is paused from now on.
     Paused {
-        /// What failed was about so many subjects.
+        /// The number of subjects of the failures.
         subjects: usize,
-        /// And came from so many senders.
+        /// The number of senders of the failures.
         senders: usize,
     },
     /// It was paused before.
     AlreadyPaused,
 }
 
-/// See the module's documentation.
+/// A subscriber that is not well, or has deliveries kept for it.
 pub(crate) struct Subscriber {
     state: State,
     streak: Streak,
-    /// When it was well last, on the monotonic clock. What failed before that and fails again says nothing
-    /// of it: others succeeded between.
+    /// The last success, on the monotonic clock. A delivery that failed before it and fails again does not
+    /// count: others succeeded between.
     well_us: u64,
-    /// Counts the pauses: what was let go before the last one is kept again.
+    /// Counts the pauses. A delivery that was released before the last pause is kept again.
     pub period: u64,
-    /// Deliveries that are kept, by their ids, which is the order in which they came.
+    /// Deliveries that are kept, by their ids, in the order in which they came.
     pub kept: BTreeMap<u64, Waiting>,
 }
 
@@ -180,7 +179,7 @@ impl Subscriber {
         }
     }
 
-    /// One that only has deliveries to make up for.
+    /// A subscriber without failures, with deliveries kept for it.
     pub fn draining() -> Self {
         Self {
             state: State::Draining,
@@ -188,7 +187,7 @@ impl Subscriber {
         }
     }
 
-    /// Whether nothing is to be remembered of it.
+    /// Whether there is nothing to remember of it: no pause, no failure, nothing kept.
     pub fn is_well(&self) -> bool {
         let quiet = self.kept.is_empty() && self.streak.subjects.is_empty();
         quiet && !matches!(self.state, State::Paused(_))
@@ -202,7 +201,8 @@ impl Subscriber {
         matches!(self.state, State::Draining) && !self.kept.is_empty()
     }
 
-    /// Whether a delivery is kept that comes now. `released` is the period in which it was let go.
+    /// Whether a delivery that is to run now must be kept. `released` is the period in which it was released
+    /// before.
     pub fn keeps(&self, id: u64, released: Option<u64>) -> bool {
         let released = released == Some(self.period);
         match &self.state {
@@ -223,7 +223,7 @@ impl Subscriber {
         if let State::Paused(pause) = &mut self.state
             && !pause.probed.contains_key(&waiting.from)
         {
-            // Somebody whose deliveries were not tried yet: they may be well.
+            // A sender without a probe yet: its deliveries may succeed.
             let soon = pause.last_us + limits.probe_initial_ms.saturating_mul(1_000);
             pause.next_us = pause.next_us.min(soon);
         }
@@ -234,7 +234,7 @@ impl Subscriber {
         assert!(before.is_none(), "the delivery {id} is kept twice");
     }
 
-    /// A delivery failed, for the first time at this instant.
+    /// Note a failed delivery. `first_us` is its first failure.
     pub fn failed(
         &mut self,
         delivery: &Delivery,
@@ -243,7 +243,7 @@ impl Subscriber {
         now: (Timestamp, u64),
         limits: &Limits,
     ) -> FailureEffect {
-        /// More are not counted.
+        /// Subjects beyond this are not counted.
         const COUNTED_MAX: usize = 1_024;
         reason.clone_into(&mut self.streak.error);
         if self.streak.subjects.len() < COUNTED_MAX && first_us >= self.well_us {
@@ -252,7 +252,7 @@ impl Subscriber {
         }
         if let State::Paused(pause) = &mut self.state {
             if pause.probing == Some(delivery.id) {
-                // Pauses grow when a delivery of everybody was tried.
+                // The pause between probes grows when each sender had a probe.
                 let untried = |waiting: &Waiting| !pause.probed.contains_key(&waiting.from);
                 if !self.kept.values().any(untried) {
                     let longest = limits.probe_max_ms.saturating_mul(1_000);
@@ -282,7 +282,7 @@ impl Subscriber {
         FailureEffect::Paused { subjects, senders }
     }
 
-    /// A probe ended and told nothing: other turns were in its way, or nobody wanted it any more.
+    /// Note a probe without a result: it had a conflict, or its reminder no longer exists.
     pub fn inconclusive(&mut self, id: u64, now_us: u64) {
         if let State::Paused(pause) = &mut self.state
             && pause.probing == Some(id)
@@ -291,8 +291,7 @@ impl Subscriber {
         }
     }
 
-    /// A delivery succeeded. Answers for how long the subscriber was paused, in microseconds, if this ends a
-    /// pause.
+    /// Note a success. Returns the length of the pause in microseconds, if this ends one.
     pub fn succeeded(&mut self, now_us: u64) -> Option<u64> {
         self.streak = Streak::default();
         self.well_us = now_us;
@@ -314,9 +313,8 @@ impl Subscriber {
         }
     }
 
-    /// Take the delivery that is the next probe. It is the oldest about its subject, so that what is about
-    /// one subject stays in order, and of a sender who had the fewest probes, so that one sender's
-    /// bad messages do not keep the subscriber paused.
+    /// Take the next probe. It is the oldest delivery about its subject, so that each subject stays in order.
+    /// Its sender had the fewest probes, so that one sender's bad messages do not keep the subscriber paused.
     pub fn probe(&mut self) -> Option<(u64, Waiting)> {
         let State::Paused(pause) = &mut self.state else {
             return None;

@@ -1,6 +1,5 @@
-//! The locks and atomic counters that order turns: parking_lot's and the standard library's. In this
-//! crate's unit tests they are shuttle's, so that a test can try the interleavings of its threads
-//! (`interleavings.rs`).
+//! The locks and atomics that order turns. They are parking_lot's and the standard library's. In this crate's
+//! unit tests they are shuttle's, so that a test can try the interleavings of threads (`interleavings.rs`).
 
 #[cfg(not(test))]
 pub(crate) use self::real::*;

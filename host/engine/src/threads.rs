@@ -1,5 +1,5 @@
-//! Real threads that drive an engine: workers that run turns, a committer, a timer, and one that looks which
-//! turns are slow. A panic on one of them, but for those of handlers, ends the engine ([`crate::fatal`]).
+//! The threads that drive an engine: workers that run turns, a committer, a timer, and a thread that looks for
+//! slow turns. A panic on one of them ends the engine, except a panic inside a handler ([`crate::fatal`]).
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -9,16 +9,17 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::engine::Engine;
 
-/// The longest time between two looks at the clock, in milliseconds: reminders that are set for
-/// earlier than what the timer waits for are late by at most this.
+/// The longest time between two looks of the timer, in milliseconds. A new reminder that is due before the
+/// timer wakes is late by at most this.
 const TIMER_PERIOD_MS: u64 = 10;
-/// The time between two looks at the workers, in milliseconds. A turn that is there at two looks is slow.
+/// The time between two looks at the workers, in milliseconds. A turn that runs at two looks is slow.
 const LOOK_PERIOD_MS: u64 = 10;
 
-/// Stack of a thread: components that call each other are nested on it. Only what is used is taken.
+/// The stack of a thread, in bytes. Components that call each other are nested on it. Only used pages take
+/// memory.
 const STACK_BYTES: usize = 32 << 20;
 
-/// Running threads. Dropping it stops them without waiting for work to finish.
+/// The running threads. Dropping it stops them without waiting for work to finish.
 pub struct Threads {
     engine: Engine,
     stopping: Arc<Stopping>,
@@ -28,7 +29,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Start them: so many workers, all of which may run turns at once.
+    /// Start the threads with this many workers, which may all run turns at once.
     ///
     /// # Errors
     /// When the operating system gives no more threads.
@@ -36,8 +37,8 @@ impl Threads {
         Self::start_with_spares(engine, workers, workers)
     }
 
-    /// Start them: so many workers, of which so many run turns at once, and one more for each turn that takes
-    /// longer than 10 ms.
+    /// Start the threads with `workers` workers. `at_once` of them run turns at once, and one more for each turn
+    /// that takes longer than 10 ms.
     ///
     /// # Errors
     /// When the operating system gives no more threads.
@@ -79,7 +80,7 @@ impl Threads {
         Ok(threads)
     }
 
-    /// Run no more turns, write what has been executed, and stop.
+    /// Run no more turns, write all executed turns, and stop.
     pub fn stop(mut self) {
         self.halt();
     }
@@ -89,7 +90,7 @@ impl Threads {
         for worker in self.workers.drain(..) {
             let _ = worker.join();
         }
-        // What the last runs have put back.
+        // Jobs that the last runs have put back.
         self.engine.abandon();
         self.engine.shared.log.close();
         if let Some(committer) = self.committer.take() {

@@ -1,4 +1,4 @@
-//! Time and chance, as the engine sees them.
+//! Time and randomness as the engine sees them.
 
 use std::fmt;
 use std::ops::Add;
@@ -24,7 +24,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Where the engine takes the time from.
+/// The engine's source of time.
 pub trait Clock: Send + Sync + 'static {
     /// Now, in UTC.
     fn now(&self) -> Timestamp;
@@ -32,7 +32,7 @@ pub trait Clock: Send + Sync + 'static {
     fn monotonic_us(&self) -> u64;
 }
 
-/// Where the engine takes randomness from.
+/// The engine's source of randomness.
 pub trait Entropy: Send + Sync + 'static {
     /// Fill with random bytes.
     fn fill(&self, bytes: &mut [u8]);

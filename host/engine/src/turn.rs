@@ -1,5 +1,5 @@
-//! What a handler may do: read and write documents, stage events, reminders and requests. All of
-//! it is kept in the turn until the engine has executed it.
+//! The interface of a turn for its handler: read and write documents, stage events, reminders and outbound
+//! requests. The turn keeps all changes until the engine executes it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,11 +19,10 @@ use crate::stimulus::{Cause, Delivery, Payload, Stimulus, Trace};
 use crate::store::{Receipt, ScanRange, StoredReminder};
 use crate::time::Timestamp;
 
-/// Why a turn cannot go on. The handler must return at once; the engine knows what to do.
+/// Why a turn cannot continue. The handler must return at once; the engine decides what happens.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Interrupt {
-    /// Another turn holds a document, or has written one that this turn read. The turn will run
-    /// again.
+    /// Another turn holds a document, or has written one that this turn read. The engine runs the turn again.
     #[error("interrupted by another turn")]
     Conflict,
     /// The store failed.
@@ -34,7 +33,7 @@ pub enum Interrupt {
     Misuse(String),
 }
 
-/// How this turn touched a document.
+/// A document that this turn has read or written.
 pub(crate) struct Touch {
     pub cell: Arc<Cell>,
     /// The version that was seen.
@@ -53,12 +52,12 @@ impl Touch {
     }
 }
 
-/// What a turn has staged beside documents.
+/// What a turn has staged, except documents.
 #[derive(Default)]
 pub(crate) struct Staged {
     pub deliveries: Vec<Arc<Delivery>>,
     pub reminders: Vec<ReminderChange>,
-    /// Whether these reminders waited, as the turn was told: component, id, answer.
+    /// The reminders that the turn has asked about: component, id, and whether the reminder waited.
     pub reminders_seen: Vec<(Name, Name, bool)>,
     pub outbound: Vec<Arc<OutboundRequest>>,
     pub receipts: Vec<Receipt>,
@@ -67,7 +66,7 @@ pub(crate) struct Staged {
     pub release: u64,
 }
 
-/// A request to send, as a handler gives it.
+/// An outbound request as a handler stages it.
 #[derive(Clone, Debug)]
 pub struct Send {
     /// An upper-case HTTP method.
@@ -78,27 +77,27 @@ pub struct Send {
     pub headers: Vec<(String, String)>,
     /// UTF-8.
     pub body: Option<String>,
-    /// How hard to try.
+    /// How it is retried.
     pub policy: DeliveryPolicy,
     /// Opaque; comes back with the report.
     pub correlation: String,
 }
 
-/// One run of a handler. Dropping it leaves nothing behind.
+/// One run of a handler. Dropping it undoes everything.
 pub struct Turn {
     pub(crate) id: TurnId,
     pub(crate) shared: Arc<Shared>,
     pub(crate) now: Timestamp,
     pub(crate) trace: Trace,
     pub(crate) touched: HashMap<DocumentKey, Touch>,
-    /// What was scanned, if anything was.
+    /// The ranges that were scanned, if there are any.
     pub(crate) scans: Option<Scans>,
     pub(crate) staged: Staged,
-    /// The document that another turn was in the way of.
+    /// The document that another turn holds and this one needs.
     pub(crate) blocked: Option<Arc<Cell>>,
-    /// What the turn belongs to, as far as that is known.
+    /// The sender, the first instant and the answer of the chain that this turn belongs to, as far as known.
     pub(crate) origin: Origin,
-    /// Whether the turn is counted among those that begin something.
+    /// Whether the turn begins a chain, and `Pending` counts it.
     begins: bool,
     /// Events in a row that led to this turn.
     pub(crate) hops: u32,
@@ -106,7 +105,7 @@ pub struct Turn {
     pub(crate) reminder: Option<u64>,
     /// The delivery that this turn handles, if it handles one.
     delivery: Option<u64>,
-    /// When nobody waits any more, on the engine's monotonic clock.
+    /// When the client stops waiting, on the engine's monotonic clock.
     pub(crate) expires_us: Option<u64>,
     budget: Budget,
 }
@@ -133,8 +132,8 @@ impl Turn {
         }
     }
 
-    /// Take over from what the turn belongs to, and say when that began: what is in the log already
-    /// is as old as it is there, anything else begins with this turn.
+    /// Set the turn's origin. A stimulus that is in the log keeps the instant that it has there; any other
+    /// begins with this turn.
     pub(crate) fn belongs(&mut self, origin: &Origin, stimulus: &Stimulus) {
         assert!(!self.begins, "turn {} begins once", self.id);
         self.origin.clone_from(origin);
@@ -153,7 +152,7 @@ impl Turn {
         self.origin.since = Some(since);
     }
 
-    /// Take over from the delivery that the turn handles what it goes on with.
+    /// Set the fields that come from the delivery that the turn handles.
     pub(crate) fn handles(&mut self, delivery: &Delivery) {
         self.staged.subjects.clone_from(&delivery.subjects);
         self.hops = delivery.hops;
@@ -181,7 +180,7 @@ impl Turn {
         }
     }
 
-    /// Microseconds for which somebody still waits; none for as long as it takes.
+    /// Microseconds for which the client still waits; none for no limit.
     pub fn left_us(&self) -> Option<u64> {
         let expires_us = self.expires_us?;
         Some(expires_us.saturating_sub(self.monotonic_us()))
@@ -210,7 +209,7 @@ impl Turn {
         Ok(())
     }
 
-    /// File the turn's history under a subject. Beyond the allowed number it is not noted.
+    /// Add a subject to the turn's history. Subjects beyond the limit are ignored.
     pub fn subject(&mut self, subject: &str) -> Result<(), Interrupt> {
         let subjects = &mut self.staged.subjects;
         if subjects.len() < limits::SUBJECTS_PER_TURN_MAX
@@ -222,8 +221,8 @@ impl Turn {
         Ok(())
     }
 
-    /// Whether one more line that the handler logs is kept. How many were not is logged when the
-    /// turn ends.
+    /// Whether one more log line of the handler is kept. The number of dropped lines is logged when the turn
+    /// ends.
     pub fn may_log(&mut self) -> bool {
         self.budget.line()
     }
@@ -239,7 +238,7 @@ impl Turn {
         Ok(self.touch(key, false)?.body())
     }
 
-    /// The document's body, or none; no other turn touches it until this one has been executed.
+    /// The document's body, or none. The turn locks the document until it has been executed.
     pub fn read_for_update(
         &mut self,
         component: &str,
@@ -265,7 +264,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Write the document if it does not exist. Answers whether it was written.
+    /// Write the document if it does not exist. Returns whether it was written.
     pub fn insert_if_absent(
         &mut self,
         component: &str,
@@ -284,7 +283,7 @@ impl Turn {
         Ok(absent)
     }
 
-    /// Remove the document. Answers whether it existed.
+    /// Remove the document. Returns whether it existed.
     pub fn delete(
         &mut self,
         component: &str,
@@ -300,10 +299,11 @@ impl Turn {
         Ok(existed)
     }
 
-    /// Documents of a range in the byte order of their ids, at most `limit` and at most as many as
-    /// make a page's bytes full: what is committed, what is executed, and the turn's own writes. The
-    /// turn is executed only if until then no other has written, inserted or removed a document between
-    /// the beginning of the range and the page's last document, or the range's end on the last page.
+    /// Documents of a range in the byte order of their ids: committed ones, executed ones, and the turn's own
+    /// writes. Returns at most `limit` documents and at most one page of bytes.
+    ///
+    /// The turn is executed only if no other turn has changed the scanned range by then. The scanned range
+    /// ends with the page's last document, or with the range on the last page.
     pub fn scan(
         &mut self,
         component: &str,
@@ -313,7 +313,7 @@ impl Turn {
     ) -> Result<Page, Interrupt> {
         check_limit(limit)?;
         check_collection(collection)?;
-        // Also one in which there is nothing has a number: others may write to it meanwhile.
+        // An empty collection gets a number too, because other turns may write to it meanwhile.
         let collection = self.shared.collections.id(component, collection)?;
         let own = self
             .touched
@@ -375,8 +375,7 @@ impl Turn {
         check_count("reminders", count, limits::STAGED_PER_TURN_MAX)
     }
 
-    /// Cancel a reminder. Answers whether it was still waiting: if so, no turn of it will have been
-    /// executed before this one, nor ever will be.
+    /// Cancel a reminder. Returns whether it was still waiting. If so, no turn of it is ever executed.
     pub fn cancel_reminder(&mut self, component: &Name, id: &str) -> Result<bool, Interrupt> {
         check_id(id)?;
         self.reminder_fits()?;
@@ -403,16 +402,18 @@ impl Turn {
         Ok(waited)
     }
 
-    /// What a reminder about a subject, due at an instant, would have to wait for by now, if there is anything:
-    /// as it does, for deliveries that were logged before, but for a dead letter from whenever it is. The
-    /// delivery that this turn handles does not count. Where nothing is in the way of an instant that is
-    /// past, nothing will be. Where something is, it may be over at once; a turn is not run again for that.
+    /// The earlier delivery that a reminder about `subject`, due at `due`, would have to wait for; none if there
+    /// is none. Dead letters count whenever they were parked. The delivery that this turn handles does not
+    /// count.
+    ///
+    /// None for a `due` in the past stays none. An answer may be outdated at once; the turn is not run again
+    /// for that.
     pub fn waits_for(&self, subject: &str, due: Timestamp) -> Option<Earlier> {
         let asks = (self.id, self.delivery);
         self.shared.pending.earlier((subject, due), asks)
     }
 
-    /// Stage an outbound request. Answers its id.
+    /// Stage an outbound request. Returns its id.
     pub fn send(&mut self, component: &Name, send: Send) -> Result<u64, Interrupt> {
         check_count(
             "requests",
@@ -478,7 +479,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Keep a receipt. Answers its id.
+    /// Keep a receipt. Returns its id.
     pub fn receipt(&mut self, subject: &str, body: String) -> Result<u64, Interrupt> {
         check_count(
             "receipts",
@@ -519,7 +520,7 @@ impl Turn {
                 .cell(&key, &*self.shared.environment.store)
                 .map_err(|e| Interrupt::Store(e.to_string()))?;
             let touch = self.look(cell, hold)?;
-            // What a turn has seen stays in memory until it ends.
+            // The bodies that a turn has read stay in memory until it ends.
             let seen = touch.seen.as_ref().map_or(0, |body| body.len());
             self.touched.insert(key.clone(), touch);
             self.budget.charge(seen)?;
@@ -532,7 +533,7 @@ impl Turn {
             .ok_or_else(|| Interrupt::Misuse("a touched document is gone".into()))
     }
 
-    /// See the document, waiting some microseconds for a turn that holds it.
+    /// Read a document. Waits some microseconds if another turn holds it.
     fn look(&mut self, cell: Arc<Cell>, hold: bool) -> Result<Touch, Interrupt> {
         for look in 0..=self.shared.limits.lock_looks_max {
             if let Some(sight) = cell.look(self.id, hold) {
@@ -554,7 +555,7 @@ impl Turn {
         Err(Interrupt::Conflict)
     }
 
-    /// Hold a document that was only read so far.
+    /// Lock a document that was only read so far.
     fn hold(&mut self, key: &DocumentKey) -> Result<(), Interrupt> {
         let Some(touch) = self.touched.get(key) else {
             return Ok(());

@@ -1,7 +1,8 @@
-//! Whether what a turn has seen still holds, when it is to get its position in the log or is to fail.
+//! Validation of a turn's reads (optimistic concurrency control): before it gets its position in the log,
+//! and before a failure is reported.
 //!
-//! Both are asked: what a turn computed from old and new documents together may be any nonsense, a trap
-//! too, and nobody may be told of it.
+//! Failures are validated too. A turn that has read a mix of old and new documents may compute anything,
+//! also a trap. Such a failure counts as a conflict, and the turn runs again.
 
 use std::sync::Arc;
 
@@ -13,16 +14,16 @@ use crate::reminder_check::{ReminderCheck, check_reminders};
 use crate::stimulus::Stimulus;
 use crate::turn::Turn;
 
-/// What is in a turn's way: when it runs again it holds all of this.
+/// The documents of a conflict. The turn locks all of them before it runs again.
 #[derive(Default)]
 pub(crate) struct Conflict {
-    /// Documents that it read and others have written since, or hold.
+    /// Documents that the turn has read and others have written since, or have locked.
     pub read: Vec<Arc<Cell>>,
-    /// Documents that others have written since, where it has scanned.
+    /// Documents that others have written since, in ranges that the turn has scanned.
     pub scanned: Vec<DocumentKey>,
 }
 
-/// What is in the way of a turn that is to get its position in the log, if anything is.
+/// The conflict of a turn that is to get its position in the log, if there is one.
 pub(crate) fn conflict(turn: &Turn, log: &LockedLog<'_>) -> Option<Conflict> {
     let read = outdated_reads(turn);
     let (scanned, more) = match &turn.scans {
@@ -33,13 +34,12 @@ pub(crate) fn conflict(turn: &Turn, log: &LockedLog<'_>) -> Option<Conflict> {
     (!none).then_some(Conflict { read, scanned })
 }
 
-/// The same for a turn that is not to get its position, or not yet: what it has seen was so at one moment
-/// if nothing is in its way.
+/// The same outside the log's lock. Without a conflict, all that the turn has read was true at one moment.
 pub(crate) fn conflict_now(shared: &Shared, turn: &Turn) -> Option<Conflict> {
     if turn.scans.is_some() {
         return shared.log.look(|log| conflict(turn, log));
     }
-    // Each version is still the newest when it is looked at, so all were when the first was.
+    // Each version is the newest when it is checked, so all were the newest when the first was checked.
     let read = outdated_reads(turn);
     let none = read.is_empty();
     (!none).then_some(Conflict {
@@ -48,7 +48,7 @@ pub(crate) fn conflict_now(shared: &Shared, turn: &Turn) -> Option<Conflict> {
     })
 }
 
-/// The same for a turn that failed, with the reminders that it was told of.
+/// The same for a turn that failed, with the reminders that it has asked about.
 pub(crate) fn conflict_of_failed(
     shared: &Shared,
     turn: &Turn,

@@ -1,8 +1,13 @@
-//! Deliveries that wait: for another attempt, or for a subscriber that is paused. They have a room of
-//! their own, so that what waits keeps no request out.
+//! Deliveries that wait for a retry, or for a subscriber that is paused.
 //!
-//! What waits is on disk. Beyond a bound it leaves the memory, and is read back from the store when its time
-//! comes. Times are on the monotonic clock: one that jumps neither stalls nor hurries a retry.
+//! | A delivery | waits | until |
+//! | --- | --- | --- |
+//! | failed, its subscriber is not paused | delayed | its next attempt is due |
+//! | arrives or failed, its subscriber is paused or draining | kept | it is released as a probe, or in order |
+//!
+//! They are apart from the queue of ready jobs, so that they keep no request out. They are on disk. Beyond a
+//! bound they leave the memory and are read back when they are released. All times are on the monotonic
+//! clock, so that a jump of the wall clock neither stalls nor hurries a retry.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,23 +19,23 @@ use crate::subscriber::{FailureEffect, Paused, Subscriber, Waiting};
 use crate::sync::Mutex;
 use crate::time::Timestamp;
 
-/// Deliveries that are let go at a time.
+/// How many deliveries are released at a time.
 const RELEASED_MAX: usize = 512;
-/// The pause before a store that could not be read is asked again, in microseconds.
+/// The pause after a failed read of the store, in microseconds.
 const READ_AGAIN_US: u64 = 1_000_000;
 
-/// Where a delivery waited that is let go.
+/// Why a released delivery waited.
 #[derive(Clone, Copy, Debug)]
 enum From {
-    /// For another attempt.
+    /// It was delayed.
     Delay,
-    /// For its subscriber, in this period.
+    /// It was kept; the subscriber's period.
     Kept(u64),
-    /// As its subscriber's probe, in this period.
+    /// It was kept and is the probe; the subscriber's period.
     Probe(u64),
 }
 
-/// A delivery that is let go.
+/// A delivery that is released, to be run.
 pub(crate) struct Released {
     pub id: u64,
     component: Name,
@@ -39,7 +44,7 @@ pub(crate) struct Released {
 }
 
 impl Released {
-    /// The period of its subscriber in which it is let go, if it was kept for that.
+    /// The period of its subscriber in which it is released, if it was kept.
     pub fn period(&self) -> Option<u64> {
         match self.from {
             From::Delay => None,
@@ -59,18 +64,18 @@ pub(crate) struct Counts {
 
 #[derive(Default)]
 struct State {
-    /// Those that are not well, or have something kept.
+    /// The subscribers that are not well, or have deliveries kept.
     subscribers: BTreeMap<Name, Subscriber>,
-    /// By the instant of the next attempt, and the delivery's id.
+    /// Delayed deliveries, by the instant of the next attempt and the delivery's id.
     delayed: BTreeMap<(u64, u64), (Name, Waiting)>,
-    /// Those of all that wait whose delivery is in memory.
+    /// Waiting deliveries that are in memory.
     in_memory: usize,
-    /// The store could not be read; not before this instant again.
+    /// When the store may be read again after a failed read; 0 for at once.
     read_again_us: u64,
 }
 
 impl State {
-    /// Keep a delivery for its subscriber: for the end of its pause, or until what was kept before is let go.
+    /// Keep a delivery until its subscriber's pause ends and earlier kept deliveries are released.
     fn keep(&mut self, component: &Name, id: u64, waiting: Waiting, limits: &Limits) {
         self.came(&waiting);
         let subscriber = self.subscribers.entry(component.clone());
@@ -101,16 +106,16 @@ impl State {
     }
 }
 
-/// See the module's documentation.
+/// All deliveries that wait.
 #[derive(Default)]
 pub(crate) struct WaitingDeliveries {
     state: Mutex<State>,
-    /// How many `subscribers` there are, for a look without the lock.
+    /// The number of `subscribers`, to be read without the lock.
     watched: AtomicUsize,
 }
 
 impl WaitingDeliveries {
-    /// Whether a delivery that is to run waits for its subscriber instead.
+    /// Whether a delivery that is to run must be kept for its subscriber.
     pub fn keeps(&self, component: &Name, id: u64, released: Option<u64>) -> bool {
         if self.watched.load(Ordering::Acquire) == 0 {
             return false;
@@ -120,12 +125,12 @@ impl WaitingDeliveries {
         subscriber.is_some_and(|subscriber| subscriber.keeps(id, released))
     }
 
-    /// Keep a delivery until its subscriber is well; let it go at once if it is by now.
+    /// Keep a delivery for its subscriber. It is released at the next look if the subscriber is well by now.
     pub fn keep(&self, component: &Name, id: u64, waiting: Waiting, limits: &Limits) {
         self.with(|state| state.keep(component, id, waiting, limits));
     }
 
-    /// A delivery failed, for the first time at this instant.
+    /// Note a failed delivery. `first_us` is its first failure.
     pub fn failed(
         &self,
         delivery: &Delivery,
@@ -137,7 +142,7 @@ impl WaitingDeliveries {
         self.with(|state| {
             let component = &delivery.component;
             let subscriber = state.subscribers.entry(component.clone());
-            // One that is not known was well a moment ago: only what fails for the first time counts.
+            // A subscriber that is not known was well until now: only first failures count.
             let subscriber = subscriber.or_insert_with(|| Subscriber::failing(now.1));
             let effect = subscriber.failed(delivery, first_us, reason, now, limits);
             assert!(
@@ -146,7 +151,7 @@ impl WaitingDeliveries {
                 subscriber.is_paused()
             );
             if matches!(effect, FailureEffect::Paused { .. }) {
-                // What waits for another attempt waits for the subscriber now.
+                // Its delayed deliveries are kept from now on.
                 let due = std::mem::take(&mut state.delayed);
                 for ((due_us, id), (of, waiting)) in due {
                     if of == *component {
@@ -160,7 +165,7 @@ impl WaitingDeliveries {
         })
     }
 
-    /// A delivery ended that says nothing about its subscriber. Answers how that stands.
+    /// Note the end of a delivery that says nothing about its subscriber. Returns whether that is paused.
     pub fn inconclusive(&self, component: &Name, id: u64, now_us: u64) -> FailureEffect {
         if self.watched.load(Ordering::Acquire) == 0 {
             return FailureEffect::None;
@@ -177,8 +182,8 @@ impl WaitingDeliveries {
         }
     }
 
-    /// A delivery succeeded. Answers for how many microseconds its subscriber was paused and how many
-    /// deliveries were kept, if this ends a pause.
+    /// Note a success. If it ends a pause, returns its length in microseconds and the number of kept
+    /// deliveries.
     pub fn succeeded(&self, component: &Name, now_us: u64) -> Option<(u64, usize)> {
         if self.watched.load(Ordering::Acquire) == 0 {
             return None;
@@ -198,8 +203,7 @@ impl WaitingDeliveries {
         })
     }
 
-    /// A delivery that failed waits for another attempt at this instant, or for its subscriber if that is
-    /// paused.
+    /// Delay a failed delivery until this instant, or keep it if its subscriber is paused.
     pub fn delay(&self, component: &Name, id: u64, waiting: Waiting, due_us: u64, limits: &Limits) {
         self.with(|state| {
             let subscriber = state.subscribers.get(component);
@@ -211,8 +215,8 @@ impl WaitingDeliveries {
         });
     }
 
-    /// Take what is to run now: the probes that are due, and as far as there is `room` what is due for
-    /// another attempt and what is kept for subscribers that are well again.
+    /// Take the deliveries that are to run now: probes that are due, and, as far as there is `room`, delayed
+    /// deliveries that are due and kept ones of draining subscribers.
     pub fn release(&self, now_us: u64, room: usize) -> Vec<Released> {
         self.with(|state| {
             let mut released = Vec::new();
@@ -263,7 +267,7 @@ impl WaitingDeliveries {
         })
     }
 
-    /// The store could not be read: put back what was to be let go.
+    /// Put released deliveries back because the store could not be read.
     pub fn put_back(&self, released: Vec<Released>, now_us: u64, limits: &Limits) {
         self.with(|state| {
             state.read_again_us = now_us + READ_AGAIN_US;
@@ -282,7 +286,7 @@ impl WaitingDeliveries {
         });
     }
 
-    /// Have deliveries leave the memory beyond this bound, those first whose time comes last.
+    /// Remove deliveries beyond this bound from memory, those that are released last first.
     pub fn trim(&self, max: usize, committed: Lsn) {
         let mut state = self.state.lock();
         let state = &mut *state;
@@ -310,7 +314,7 @@ impl WaitingDeliveries {
         }
     }
 
-    /// When `release` has something to do next, on the monotonic clock.
+    /// When `release` next has something to do, on the monotonic clock.
     pub fn next_due_us(&self) -> Option<u64> {
         let state = self.state.lock();
         let delayed = state.delayed.first_key_value().map(|((due, _), _)| *due);

@@ -1,9 +1,16 @@
-//! Which workers run jobs: as many at once as is good for the machine's caches, one more for each that is slow,
-//! and of those that wait the last one first, whose memory is warm.
+//! Which worker threads run jobs.
 //!
-//! A turn that reads from the disk or calls a slow component holds its thread meanwhile, so there are more
-//! threads than cores. If all of them ran jobs whenever there are enough, each core would go round among
-//! several stacks and heaps, which costs more than a tenth of its time.
+//! | A worker is | until |
+//! | --- | --- |
+//! | idle: waits for its signal | it is called, and wakes up |
+//! | called: its signal was sent | it has woken up |
+//! | running: has a job | the job is done |
+//! | slow: runs a job that it had at the last look | the job is done |
+//!
+//! There are more threads than cores, because a turn that reads from the disk or calls a slow component
+//! blocks its thread. At most `at_once` workers run jobs, and one more for each slow one. With more, each
+//! core would change between several stacks and heaps, which costs more than a tenth of its time. The worker
+//! that became idle last is called first, because its memory is still in the caches.
 
 use std::sync::Arc;
 
@@ -12,36 +19,36 @@ use crate::sync::Condvar;
 /// A thread that takes jobs.
 pub(crate) struct Worker {
     number: usize,
-    /// Where it waits for a job.
+    /// The signal that it waits for when it is idle.
     pub signal: Arc<Condvar>,
 }
 
-/// All workers of an engine. Before any has come, none is called.
+/// All workers of an engine.
 #[derive(Default)]
 pub(crate) struct Workers {
-    /// So many run jobs at once, as long as none of them is slow.
+    /// How many run jobs at once while none of them is slow.
     at_once: usize,
-    /// Of each worker, the look before which it took the job that it runs.
+    /// For each worker, the number of the look before which it took its current job.
     took: Vec<Option<u64>>,
-    /// Those that run a job.
+    /// How many run a job.
     running: usize,
-    /// Those that were called and have not woken up.
+    /// How many were called and have not woken up.
     called: usize,
-    /// Of those that ran a job at the last look, so many had it at the look before.
+    /// How many were slow at the last look: they had the same job at the look before.
     slow: usize,
     /// Looks so far.
     looks: u64,
-    /// Those that wait for a job, in the order in which they began to.
+    /// The idle workers, in the order in which they became idle.
     idle: Vec<(usize, Arc<Condvar>)>,
 }
 
 impl Workers {
-    /// How many run jobs at once.
+    /// Set how many run jobs at once.
     pub fn set_at_once(&mut self, at_once: usize) {
         self.at_once = at_once.max(1);
     }
 
-    /// One more.
+    /// Add a worker.
     pub fn join(&mut self) -> Worker {
         self.took.push(None);
         Worker {
@@ -50,12 +57,12 @@ impl Workers {
         }
     }
 
-    /// Whether one more may run a job.
+    /// Whether another worker may run a job.
     fn has_room(&self) -> bool {
         self.running + self.called < self.at_once + self.slow
     }
 
-    /// The worker asks for a job. Whatever it ran is done.
+    /// Note that the worker asks for a job; its last job is done.
     pub fn returned(&mut self, worker: &Worker) {
         if self.took[worker.number].take().is_some() {
             let before = self.running;
@@ -64,12 +71,12 @@ impl Workers {
         }
     }
 
-    /// Whether the worker may take a job. It has one when it says that it [`took`](Self::took) it.
+    /// Whether a worker may take a job. It must then call [`took`](Self::took).
     pub fn may_take(&self) -> bool {
         self.has_room()
     }
 
-    /// The worker has taken a job.
+    /// Note that the worker has taken a job.
     pub fn took(&mut self, worker: &Worker) {
         let before = self.took[worker.number].replace(self.looks);
         assert!(
@@ -80,12 +87,12 @@ impl Workers {
         self.running += 1;
     }
 
-    /// The worker begins to wait for its signal.
+    /// Note that the worker is idle from now on.
     pub fn waits(&mut self, worker: &Worker) {
         self.idle.push((worker.number, worker.signal.clone()));
     }
 
-    /// The worker has woken up, whether it was called or not.
+    /// Note that the worker has woken up, whether it was called or not.
     pub fn woke(&mut self, worker: &Worker) {
         let waiting = self.idle.iter().position(|(n, _)| *n == worker.number);
         match waiting {
@@ -103,7 +110,7 @@ impl Workers {
         }
     }
 
-    /// The worker to call for a job that is ready now, if one waits and may run.
+    /// The idle worker to call for a job that is ready, if there is one and another may run.
     pub fn call(&mut self) -> Option<Arc<Condvar>> {
         if !self.has_room() {
             return None;
@@ -113,7 +120,7 @@ impl Workers {
         Some(signal)
     }
 
-    /// Look who has been slow: who runs the job that it ran at the last look.
+    /// Count the slow workers: those that still run the job that they ran at the last look.
     pub fn look(&mut self) {
         let last = self.looks;
         let slow = |took: &&Option<u64>| took.is_some_and(|took| took < last);
@@ -127,7 +134,7 @@ impl Workers {
         );
     }
 
-    /// Call all, for there will be no more jobs.
+    /// Wake all workers, because there will be no more jobs.
     pub fn dismiss(&mut self) {
         self.called += self.idle.len();
         for (_, signal) in self.idle.drain(..) {
@@ -140,7 +147,7 @@ impl Workers {
 mod tests {
     use super::*;
 
-    /// These of so many workers wait; the others run a job.
+    /// A number of workers, all idle.
     fn crew(at_once: usize, all: usize) -> (Workers, Vec<Worker>) {
         let mut workers = Workers::default();
         workers.set_at_once(at_once);
@@ -156,7 +163,7 @@ mod tests {
         at.expect("it is the signal of one of them")
     }
 
-    /// Call one for a job that is ready, and have it take that.
+    /// Call one worker for a job that is ready; it takes the job.
     fn begin(workers: &mut Workers, crew: &[Worker]) -> Option<usize> {
         let called = number(crew, &workers.call()?);
         workers.woke(&crew[called]);

@@ -180,7 +180,7 @@ impl Ledger {
         Ok(followed)
     }
 
-    /// The entries of a page. Answers whether more are wanted.
+    /// The entries of a page. Returns whether more are wanted.
     fn follow(
         &mut self,
         account: &Account,

@@ -125,7 +125,7 @@ pub fn query(operation: &Operation, query: Option<&str>) -> Result<Pairs, Violat
     Ok(decoded)
 }
 
-/// Judge the body. Answers it as text, or none if there is none and none is needed.
+/// Judge the body. Returns it as text, or none if there is none and none is needed.
 ///
 /// # Errors
 /// The first violation.

@@ -180,7 +180,7 @@ pub fn token_path(store: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Remove a file. Answers whether it was there.
+/// Remove a file. Returns whether it was there.
 fn remove(path: &Path) -> anyhow::Result<bool> {
     match std::fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -190,7 +190,7 @@ fn remove(path: &Path) -> anyhow::Result<bool> {
 }
 
 /// The token in a file of this owner's, drawn when there is none: once, for the host's user alone, and on the
-/// disk before anybody can show it. Answers whether it was drawn.
+/// disk before anybody can show it. Returns whether it was drawn.
 fn token(path: &Path, owner: Owner, entropy: &dyn Entropy) -> anyhow::Result<(String, bool)> {
     let mut drawn = false;
     if !rialto_files::accept_if_there(path, owner)? {

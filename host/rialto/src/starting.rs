@@ -293,7 +293,7 @@ mod tests {
         assert!(format!("{refused:#}").contains(&words), "{refused:#}");
         drop(taken);
         addresses_are_free(&operator(port, 0)).unwrap();
-        // They are let go.
+        // They are released.
         addresses_are_free(&operator(port, 0)).unwrap();
     }
 

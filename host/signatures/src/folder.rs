@@ -112,7 +112,7 @@ impl KeyFolder {
         }
     }
 
-    /// Look again. Answers what is not as it was at the last look.
+    /// Look again. Returns what is not as it was at the last look.
     pub fn look(&mut self) -> Vec<Change> {
         let names = match names(&self.path) {
             Ok(names) => names,
@@ -169,7 +169,7 @@ impl File {
         }
     }
 
-    /// Read it, unless it is what it was. Answers whether it was read.
+    /// Read it, unless it is what it was. Returns whether it was read.
     fn read(&mut self, path: &Path) -> Result<bool, String> {
         let words = |error: io::Error| error.to_string();
         let stamp = Stamp::of(path).map_err(words)?;

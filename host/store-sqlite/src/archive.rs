@@ -434,7 +434,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Change what is kept, durably; as with groups, only the newest writer's token may. Answers how many
+    /// Change what is kept, durably; as with groups, only the newest writer's token may. Returns how many
     /// rows have changed.
     pub(crate) fn change(&self, text: &str, bound: Bound) -> Result<u64, StoreError> {
         let mut slices = self.slices();

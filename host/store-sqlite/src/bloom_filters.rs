@@ -119,7 +119,7 @@ impl BloomFilters {
         image
     }
 
-    /// Put in what `image` gave for this segment. Answers whether it is that, with the same key; if not,
+    /// Put in what `image` gave for this segment. Returns whether it is that, with the same key; if not,
     /// nothing has changed.
     #[must_use]
     pub fn put(&mut self, segment: u32, image: &[u8]) -> bool {

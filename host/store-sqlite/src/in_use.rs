@@ -48,7 +48,7 @@ pub fn is_open(folder: &Path) -> io::Result<bool> {
         Err(error) => return Err(error),
     };
     match lock.try_lock_shared() {
-        // It is let go with the file.
+        // It is released with the file.
         Ok(()) => Ok(false),
         Err(std::fs::TryLockError::WouldBlock) => Ok(true),
         Err(std::fs::TryLockError::Error(error)) => Err(error),

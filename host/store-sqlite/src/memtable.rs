@@ -114,7 +114,7 @@ impl State {
         self.assert_in_row();
     }
 
-    /// Insist that the entries have the last sequence numbers, without a gap.
+    /// Assert that the entries have the last sequence numbers, without a gap.
     fn assert_in_row(&self) {
         let first = self.entries.front().map(|first| first.entry.seq);
         let waiting = self.entries.len() as u64;
@@ -125,7 +125,7 @@ impl State {
         );
     }
 
-    /// Insist that where no entry waits, nothing else does.
+    /// Assert that where no entry waits, nothing else does.
     fn assert_nothing_left(&self) {
         if !self.entries.is_empty() {
             return;
@@ -311,7 +311,7 @@ impl Memtable {
         self.changed.notify_all();
     }
 
-    /// Wait for a moment, or until the store closes. Answers whether it does.
+    /// Wait for a moment, or until the store closes. Returns whether it does.
     pub fn pause(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         let mut state = self.state.lock();

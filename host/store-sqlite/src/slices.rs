@@ -76,7 +76,7 @@ impl<'s> Slices<'s> {
         self.count_rows(head, row, tail, all, bind).map(|_| ())
     }
 
-    /// The same. Answers how many rows it changed.
+    /// The same. Returns how many rows it changed.
     pub fn count_rows<T>(
         &mut self,
         head: &str,
@@ -134,7 +134,7 @@ impl<'s> Slices<'s> {
     }
 
     /// Run a statement in the open slice, or in a new one. With no rows it does not end the slice.
-    /// Answers how many rows it changed.
+    /// Returns how many rows it changed.
     pub fn statement(&mut self, text: &str, bound: Bound, rows: usize) -> Result<u64, StoreError> {
         if self.rows >= SLICE_ROWS {
             self.finish()?;

@@ -323,7 +323,7 @@ pub(crate) fn newest_layout() -> i64 {
     versions.iter().map(|one| one.version).max().unwrap_or(0)
 }
 
-/// Begin the one transaction. Answers the number of the store's layout.
+/// Begin the one transaction. Returns the number of the store's layout.
 async fn begin(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
     connection.execute("BEGIN DEFERRED").await?;
     // The first read is what fixes the snapshot.

@@ -1,14 +1,14 @@
-//! Writing HTML: what is text is escaped, wherever it comes from.
+//! Writes HTML. All text is escaped.
 
-/// A page being written, of so many bytes at most.
+/// A page that is being written, with a bound of its length.
 pub(super) struct Html {
     written: String,
-    /// Bytes that there is room for yet; none when there was more to write.
+    /// Bytes that are left of the bound; none when the page is too long.
     left: Option<usize>,
 }
 
 impl Html {
-    /// An empty page that is given up when it has more bytes.
+    /// An empty page, with a bound of its length in bytes.
     pub fn of_at_most(bytes: usize) -> Self {
         Self {
             written: String::new(),
@@ -16,12 +16,12 @@ impl Html {
         }
     }
 
-    /// Whether it was given up.
+    /// Whether it was longer than its bound.
     pub fn is_too_long(&self) -> bool {
         self.left.is_none()
     }
 
-    /// Markup of this crate's own.
+    /// Add markup of this crate's own, unescaped.
     pub fn raw(&mut self, markup: &str) -> &mut Self {
         self.left = self.left.and_then(|left| left.checked_sub(markup.len()));
         if self.left.is_some() {
@@ -66,14 +66,13 @@ impl Html {
         self.element("code", text)
     }
 
-    /// A link. `target` is a path or an anchor of this host, never what somebody else wrote with a
-    /// scheme of its own.
+    /// A link. `target` is a path or an anchor of this host, never a URL from a document.
     pub fn link(&mut self, target: &str, text: &str) -> &mut Self {
         self.raw("<a href=\"").text(target).raw("\">");
         self.text(text).raw("</a>")
     }
 
-    /// The mark of what must be there.
+    /// The mark of a required member.
     pub fn required(&mut self, required: bool) -> &mut Self {
         self.raw(if required { " <b>required</b>" } else { "" })
     }

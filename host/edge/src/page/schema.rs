@@ -1,12 +1,12 @@
-//! Types: in a word or two where they are used, and as tables of their members, at the end where they have
-//! a name.
+//! Types on a page: in one or two words where they are used, and as tables of their members. Tables of named
+//! types are at the end of the page.
 
 use serde_json::Value;
 
 use super::html::Html;
 use super::{items, word};
 
-/// Where references to types point.
+/// The path that references to types begin with.
 const SCHEMAS: &str = "#/components/schemas/";
 
 /// All types that have a name.
@@ -29,7 +29,7 @@ pub(super) fn all(page: &mut Html, root: &Value) {
     }
 }
 
-/// Whether a type has members of its own, at any depth: not only those of types that have a name.
+/// Whether a type has members, at any depth, that do not belong to a named type.
 pub(super) fn has_members(schema: &Value) -> bool {
     let inner = |name: &str| schema.get(name).is_some_and(has_members);
     schema["properties"].is_object()
@@ -38,8 +38,8 @@ pub(super) fn has_members(schema: &Value) -> bool {
         || combined(schema).any(has_members)
 }
 
-/// The members of a type as a table; those of objects without a name below theirs, with all names on the
-/// way: `a.b`, `a[].b` in a list, `a.*.b` where every member is such an object. Nothing if there are none.
+/// The members of a type as a table. Members of unnamed objects have the full path: `a.b`, `a[].b` in a list,
+/// `a.*.b` in a map. Nothing if there are none.
 pub(super) fn members(page: &mut Html, schema: &Value) {
     if !has_members(schema) {
         return;
@@ -83,13 +83,13 @@ fn rows(page: &mut Html, before: &str, schema: &Value) {
     }
 }
 
-/// The types that a type is combined of.
+/// The types of which a type is combined (`allOf`, `anyOf`, `oneOf`).
 fn combined(schema: &Value) -> impl Iterator<Item = &Value> {
     let hows = ["oneOf", "anyOf", "allOf"].into_iter();
     hows.flat_map(|how| items(&schema[how]))
 }
 
-/// A type in a word or two.
+/// A type in one or two words.
 pub(super) fn inline(page: &mut Html, schema: &Value) {
     if let Some(name) = schema["$ref"]
         .as_str()

@@ -252,7 +252,7 @@ impl Run {
     }
 }
 
-/// Run until the mine goes off. Answers the reason that was given.
+/// Run until the mine goes off. Returns the reason that was given.
 fn until_it_ends(run: &Run) -> String {
     let (sender, ended) = mpsc::channel();
     let sender = Mutex::new(sender);

@@ -105,7 +105,7 @@ impl Accounts {
         }
     }
 
-    /// Take an entry into account. Answers its accounts, as far as there are.
+    /// Take an entry into account. Returns its accounts, as far as there are.
     pub fn post(&mut self, entry: &Entry, report: &mut Report) -> Vec<(u32, Side)> {
         report.looked_at(Check::Entries);
         report.looked_at(Check::DebitsAreCredits);

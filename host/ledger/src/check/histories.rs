@@ -235,7 +235,7 @@ impl Histories {
     }
 
     /// As many entries and pages are missing as are in archives. Forgets the listings of the missing
-    /// entries. Answers the accounts of which entries are in archives that no page would list: those from
+    /// entries. Returns the accounts of which entries are in archives that no page would list: those from
     /// before the account kept a history.
     fn archived(
         &mut self,

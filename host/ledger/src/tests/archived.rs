@@ -125,7 +125,7 @@ impl Kept {
         archive.file
     }
 
-    /// Take transfers out to an archive. Answers its file.
+    /// Take transfers out to an archive. Returns its file.
     fn archive(&mut self, ids: &[String]) -> String {
         let file = self.copy(ids);
         self.change(|scene| scene.archive(ids.iter().cloned()));

@@ -123,7 +123,7 @@ enum Command {
     Version,
 }
 
-/// Run the command line. Answers the exit code.
+/// Run the command line. Returns the exit code.
 ///
 /// # Errors
 /// The failure that the user is told, with its causes.

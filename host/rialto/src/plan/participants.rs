@@ -88,7 +88,7 @@ struct Many {
 }
 
 impl Many {
-    /// Count one more. Answers whether it is told by itself.
+    /// Count one more. Returns whether it is told by itself.
     fn add(&mut self, participant: &Value) -> bool {
         self.count += 1;
         if self.count <= TOLD {

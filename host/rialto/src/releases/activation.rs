@@ -50,7 +50,7 @@ impl Releases {
         Ok(())
     }
 
-    /// Activate the release whose activation the host's end interrupted. Answers its number; none
+    /// Activate the release whose activation the host's end interrupted. Returns its number; none
     /// if there was none, or if it had to be given up.
     pub fn finish(&self, engine: &Engine) -> Result<Option<u64>, Refused> {
         let number = self.activating()?;

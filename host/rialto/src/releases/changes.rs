@@ -76,7 +76,7 @@ impl Releases {
         Ok(applied)
     }
 
-    /// Store a release that fits. Answers it, and why it needs the approval of a second person if it does.
+    /// Store a release that fits. Returns it, and why it needs the approval of a second person if it does.
     fn keep(
         &self,
         by: &Who,

@@ -14,7 +14,7 @@ pub(super) const FOLDER: &str = "archives";
 /// How the name of a file ends that is being written.
 const PARTIAL: &str = ".partial";
 
-/// Copy the archives that a database names and that are there. Answers them, and the names of the others.
+/// Copy the archives that a database names and that are there. Returns them, and the names of the others.
 pub(super) fn take(
     named: &[Archive],
     from: Option<&Path>,

@@ -150,7 +150,7 @@ impl RetentionError {
 
 impl SqliteStore {
     /// End the newest segment if it is old, and archive every segment whose period is over at `now`, oldest first.
-    /// Ends early when `is_enough`, which is asked between steps. Answers what was archived.
+    /// Ends early when `is_enough`, which is asked between steps. Returns what was archived.
     ///
     /// # Errors
     /// When the store or the folder of archives cannot be used: what is in the tables stays there.

@@ -135,7 +135,7 @@ pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64),
 }
 
 /// Write all that a segment has of a class. Reads a little at a time: what is in a full segment does not change.
-/// Answers whether it is all; else it was enough.
+/// Returns whether it is all; else it was enough.
 pub(super) fn write<W: Write>(
     store: &Inner,
     of: &Contents,
@@ -209,7 +209,7 @@ fn write_receipts<W: Write>(
     Ok(true)
 }
 
-/// Remove what a segment has of a class. Answers whether all is gone; else it was enough.
+/// Remove what a segment has of a class. Returns whether all is gone; else it was enough.
 pub(super) fn remove(
     store: &Inner,
     class: Class,

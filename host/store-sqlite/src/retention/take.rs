@@ -117,7 +117,7 @@ fn name(of: &Head, n: u32) -> String {
 }
 
 impl Inner {
-    /// Archive what a segment has of a class. Answers none when it was enough before there was a file.
+    /// Archive what a segment has of a class. Returns none when it was enough before there was a file.
     pub(super) fn take(
         &self,
         of: &Contents,
@@ -206,7 +206,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Remove what an archive has from the tables, then write down that it is done. Answers whether it is.
+    /// Remove what an archive has from the tables, then write down that it is done. Returns whether it is.
     fn finish_archive(
         &self,
         archive: &Archive,

@@ -96,7 +96,7 @@ fn run(folder: &Path) {
     });
 }
 
-/// Start one and kill it. Answers the last position that it said, if it said one.
+/// Start one and kill it. Returns the last position that it said, if it said one.
 fn last_said(folder: &Path) -> Option<u64> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", NAME, "--nocapture", "--test-threads", "1"])

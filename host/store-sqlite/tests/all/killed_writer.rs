@@ -37,7 +37,7 @@ impl Killed {
     }
 }
 
-/// Start a writer and kill it. Answers the last position that it said, if it said one.
+/// Start a writer and kill it. Returns the last position that it said, if it said one.
 fn last_said(folder: &Path, killed: Killed) -> Option<u64> {
     let mut writer = written::start(NAME, FOLDER, folder);
     let out = writer.stdout.take().unwrap();

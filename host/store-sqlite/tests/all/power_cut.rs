@@ -40,7 +40,7 @@ fn seed() -> u64 {
     seed
 }
 
-/// Write until the power goes. Answers the last position that the writer said, if it said one.
+/// Write until the power goes. Returns the last position that the writer said, if it said one.
 fn last_said(test: &str, disk: &PowerCut, folder: &Path, how: &str, life: u64) -> Option<u64> {
     disk.die_after(life);
     let told = format!("{how} {}", folder.display());

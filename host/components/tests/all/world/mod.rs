@@ -367,7 +367,7 @@ impl World {
         Ok(Some(response.body.unwrap_or_default()))
     }
 
-    /// Run the activation of the release that is current. Answers how many turns that took.
+    /// Run the activation of the release that is current. Returns how many turns that took.
     pub fn activate(&self) -> Result<u32, Failure> {
         let mut next = Activation::first(self.runtime.current().unwrap());
         let mut turns = 0;

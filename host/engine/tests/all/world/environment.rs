@@ -25,7 +25,7 @@ impl Network for Wire {
 }
 
 impl Wire {
-    /// Answer the nth request, from 0. Answers whether there was one.
+    /// Answer the nth request, from 0. Returns whether there was one.
     pub fn answer(&self, nth: usize) -> bool {
         self.answer_in(nth, None)
     }
