@@ -119,7 +119,7 @@ fn fulfil(body: &Value) -> Call {
 }
 
 #[test]
-fn a_request_for_a_transfer_becomes_an_event_with_its_bytes() {
+fn transfer_request_becomes_an_event_with_its_bytes() {
     let call = transfer(|_| ()).header("host", "hub").header("accept", "x");
     let sent = call.0.body.clone().unwrap();
     let (subject, inbound) = call.read();
@@ -144,7 +144,7 @@ fn a_request_for_a_transfer_becomes_an_event_with_its_bytes() {
 }
 
 #[test]
-fn an_event_says_in_which_version_its_sender_wants_to_be_answered() {
+fn event_has_the_answer_version_of_its_sender() {
     let media = |version: &str| {
         format!("application/vnd.interoperability.transfers+json;version={version}")
     };
@@ -167,7 +167,7 @@ fn an_event_says_in_which_version_its_sender_wants_to_be_answered() {
 }
 
 #[test]
-fn the_hash_of_a_request_does_not_depend_on_the_order_of_members() {
+fn request_hash_ignores_the_order_of_members() {
     let hash = |text: &str| {
         let mut call = transfer(|_| ());
         call.0.body = Some(text.to_owned());
@@ -191,7 +191,7 @@ fn the_hash_of_a_request_does_not_depend_on_the_order_of_members() {
 }
 
 #[test]
-fn what_two_values_show_to_be_wrong_is_refused_at_once() {
+fn contradicting_values_are_refused_at_once() {
     for (what, call, code) in [
         (
             "sender",
@@ -280,7 +280,7 @@ fn a_fulfilment_says_how_the_payee_commits() {
 }
 
 #[test]
-fn a_commitment_without_a_fulfilment_is_the_payees_word_and_goes_on() {
+fn commitment_without_fulfilment_is_passed_on() {
     for state in ["COMMITTED", "RESERVED"] {
         let Ok(Inbound::FulfilTransfer(event)) =
             fulfil(&json!({ "transferState": state })).read().1
@@ -292,7 +292,7 @@ fn a_commitment_without_a_fulfilment_is_the_payees_word_and_goes_on() {
 }
 
 #[test]
-fn a_time_of_completion_is_believed_as_far_as_clocks_differ() {
+fn completion_time_may_differ_by_the_clock_tolerance() {
     let at = |completed: u64| {
         fulfil(&json!({
             "transferState": "COMMITTED", "fulfilment": FULFILMENT,
@@ -308,7 +308,7 @@ fn a_time_of_completion_is_believed_as_far_as_clocks_differ() {
 }
 
 #[test]
-fn a_repeat_of_what_was_taken_is_taken_however_old_its_time_of_completion_is() {
+fn repeated_commitment_is_taken_with_an_old_completion_time() {
     let body = json!({
         "transferState": "COMMITTED", "fulfilment": FULFILMENT,
         "completedTimestamp": rialto_sdk::time::format_date_time(NOW - 300_001)
@@ -355,7 +355,7 @@ fn a_fulfilment_that_cannot_be_one_is_refused_at_once() {
 }
 
 #[test]
-fn a_refusal_by_an_fsp_carries_a_code_of_the_api() {
+fn fsp_refusal_has_a_code_of_the_api() {
     let refuse = |operation: &str, path: &str, code: &str| {
         let error = json!({"errorInformation": {"errorCode": code, "errorDescription": "no"}});
         Call::new(operation, "PUT", path, "payeefsp")
@@ -419,7 +419,7 @@ fn a_party_is_named_by_its_path() {
 }
 
 #[test]
-fn a_request_for_many_parties_names_each_with_its_fsp_and_its_own_error() {
+fn request_for_many_parties_has_an_error_per_party() {
     let body = json!({"requestId": ID, "currency": "USD", "partyList": [
         {"partyIdType": "MSISDN", "partyIdentifier": "123"},
         {"partyIdType": "MSISDN", "partyIdentifier": "abc", "fspId": "payerfsp"},
@@ -491,7 +491,7 @@ fn of_a_request_for_many_parties_nothing_is_carried_along_that_its_sender_can_ma
 }
 
 #[test]
-fn the_answer_for_a_party_names_its_sender_or_no_fsp() {
+fn party_answer_names_its_sender_or_no_fsp() {
     let answer = |fsp: Option<&str>| {
         let mut id = json!({"partyIdType": "MSISDN", "partyIdentifier": "123"});
         if let Some(fsp) = fsp {
@@ -522,7 +522,7 @@ fn the_answer_for_a_party_names_its_sender_or_no_fsp() {
 }
 
 #[test]
-fn the_answer_for_a_party_is_of_the_party_of_its_path() {
+fn party_answer_matches_the_party_of_its_path() {
     let answer = |id_type: &str, identifier: &str, sub_id: Option<&str>, told: Value| {
         let call = Call::new("answerParty", "PUT", "/parties/x/y", "payerfsp")
             .header("fspiop-destination", "otherfsp")
@@ -738,7 +738,7 @@ fn every_operation_of_the_openapi_document_is_handled() {
 }
 
 #[test]
-fn who_is_no_participant_is_refused_at_once_by_its_name() {
+fn unknown_sender_is_refused_at_once() {
     let said_by = |source: &str| {
         let query = Call::new("queryTransfer", "GET", &format!("/transfers/{ID}"), source);
         let (_, inbound) = query.parameter("ID", ID).read();

@@ -78,7 +78,7 @@ fn read_fulfilment_at(
 }
 
 #[test]
-fn what_a_signature_protects_is_verified_and_goes_on_as_it_was_sent() {
+fn protected_headers_are_verified_and_forwarded_unchanged() {
     for (protected, goes_on) in [(None, MEDIA), (Some(WITH_CHARSET), WITH_CHARSET)] {
         let read = read_fulfilment(protected);
         let Ok(Inbound::FulfilTransfer(event)) = read else {
