@@ -506,7 +506,7 @@ async fn a_party_is_not_taken_over_in_spite_of_signatures() {
 }
 
 #[tokio::test]
-async fn a_path_with_a_slash_at_its_end_is_signed_as_it_is_sent_or_as_it_is_meant() {
+async fn path_with_trailing_slash_is_signed_either_way() {
     let scheme = TestScheme::demo().unwrap();
     scheme
         .set("fsp-interop-api", "trailingSlash = \"accept\"")
@@ -573,7 +573,7 @@ async fn captured_message_is_refused_again_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_there_before_its_owner_came_in_and_is_lost_is_missed() {
+async fn lost_key_from_before_its_owner_is_missed() {
     const LATE: &str = "latefsp";
     let scene = Scene::open().await;
     let file = scene.world.scheme.path().join(format!("keys/{LATE}.pem"));
@@ -604,7 +604,7 @@ async fn a_key_that_was_there_before_its_owner_came_in_and_is_lost_is_missed() {
 }
 
 #[test]
-fn who_is_named_in_settings_and_not_in_the_scheme_is_told() {
+fn unknown_fsp_in_signature_settings_is_reported() {
     let scheme = TestScheme::demo().unwrap();
     let named =
         format!("signatures = {{ participants = {{ {PAYER} = \"all\", payerfps = \"none\" }} }}");

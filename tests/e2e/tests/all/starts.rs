@@ -73,7 +73,7 @@ fn broken_folder_lets_the_stored_release_serve() {
 
 /// As a first start leaves it that ends between making the store and storing the release.
 #[test]
-fn a_store_without_a_release_takes_the_folders_or_says_what_is_wrong_with_it() {
+fn store_without_release_takes_the_folders_release() {
     let scheme = TestScheme::demo().unwrap();
     let state = scheme.state();
     if !state.exists() {

@@ -93,7 +93,7 @@ fn protected_headers_are_verified_and_forwarded_unchanged() {
 }
 
 #[test]
-fn a_path_is_signed_with_a_slash_at_its_end_or_without_it() {
+fn path_is_signed_with_or_without_trailing_slash() {
     let (bare, with_slash) = (format!("/transfers/{ID}"), format!("/transfers/{ID}/"));
     for path in [&bare, &with_slash] {
         for signed in [&bare, &with_slash] {

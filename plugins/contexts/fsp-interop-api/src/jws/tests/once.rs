@@ -111,7 +111,7 @@ fn second_signature_of_a_taken_message_is_a_repeat() {
 }
 
 #[test]
-fn what_was_taken_is_not_taken_with_a_slash_at_the_end_of_its_path() {
+fn trailing_slash_does_not_hide_a_repeat() {
     let memory = Remembered::default();
     let sent_to = |path| {
         let mut sent = sent().of("POST", "/participants/MSISDN/1");
