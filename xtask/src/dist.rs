@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_archive_has_all_that_an_operator_needs_and_its_checksum_fits() {
+    fn archive_is_complete_and_matches_its_checksum() {
         let folder = tempfile::tempdir().unwrap();
         let binary = folder.path().join("built");
         fs::write(&binary, "binary").unwrap();

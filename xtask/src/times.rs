@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_has_a_line_and_the_last_is_the_sum() {
+    fn each_part_has_a_line_with_a_final_sum() {
         let times = Times(vec![
             ("build".into(), Duration::from_secs(725)),
             ("tests".into(), Duration::from_millis(9_999)),

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_members_and_white_space_do_not_change_the_hash() {
+    fn hash_ignores_member_order_and_white_space() {
         let one = serde_json::from_str(r#"{"a":{"x":1,"y":[1,2]},"b":"ü"}"#).unwrap();
         let two =
             serde_json::from_str("{\"b\" : \"\\u00fc\",\n\"a\":{\"y\":[1, 2],\"x\":1}}").unwrap();

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_it_to_the_hub_is_spoken_to_in_the_newest_version() {
+    fn unspecified_version_gets_the_newest() {
         for resource in [Resource::Parties, Resource::Transfers] {
             assert_eq!(resource.versions().last(), Some(&resource.newest()));
             let open = format!("application/vnd.interoperability.{}+json", resource.name());
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_any_minor_version_is_spoken_to_in_its_own() {
+    fn any_minor_version_gets_the_senders_own() {
         let item =
             |version: &str| format!("application/vnd.interoperability.transfers+json{version}");
         for own in ["1.0", "1.1", "1.2"] {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_request_the_version_and_the_trace_are_kept_however_long_its_headers_are() {
+    fn version_and_trace_are_kept_of_long_headers() {
         let parties = Resource::Parties;
         let item =
             |version: &str| format!("application/vnd.interoperability.parties+json{version}");

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_party_is_itself_however_it_is_spelt_and_no_other() {
+    fn spellings_of_a_party_are_one_party() {
         let party = |id_type: &str, identifier: &str, sub_id: Option<&str>| PartyId {
             id_type: id_type.to_owned(),
             identifier: identifier.to_owned(),

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_parser_says_of_types_is_put_in_plain_words() {
+    fn parser_errors_are_put_in_plain_words() {
         let of = |text: &str| judged(text)[0].1.clone();
         let whole = "must be a whole number from 0 on, not";
         assert_eq!(of(r#"{"firstMs":-1}"#), format!("{whole} the number -1"));

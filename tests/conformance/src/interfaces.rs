@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_row_of_section_a_is_the_row_of_a_message() {
+    fn each_row_of_section_a_has_a_message() {
         let messages = [
             (Method::POST, "/participants/MSISDN/1"),
             (Method::DELETE, "/participants/MSISDN/1?currency=USD"),

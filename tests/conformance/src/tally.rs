@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_is_seen_to_work_when_what_came_of_it_was_compared() {
+    fn interface_counts_as_seen_when_its_result_was_compared() {
         let mut tally = Tally::default();
         tally.took(&Method::GET, "/transfers/t");
         assert!(tally.rows.is_empty(), "an answer of 202 shows nothing");

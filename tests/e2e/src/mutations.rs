@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_the_same_messages_again_and_another_one_others() {
+    fn a_seed_reproduces_its_messages() {
         let some = |seed| -> Vec<Message> {
             let mut mutations = Mutations::of(seed).unwrap();
             (0..200).map(|_| mutations.draw()).collect()

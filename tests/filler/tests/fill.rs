@@ -12,7 +12,7 @@ const OTHERS: usize = 12;
 const TRANSFERS: u64 = 1_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_filled_store_is_whole_and_a_host_goes_on_with_it() {
+async fn filled_store_is_valid_and_a_host_serves_it() {
     let mut scheme = TestScheme::demo().unwrap();
     for n in 0..OTHERS {
         scheme

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn books_that_add_up_have_no_problem_and_each_kind_of_damage_is_seen() {
+    fn audit_accepts_good_books_and_finds_each_damage() {
         assert_eq!(rules(&accounts(), &reservations("open")), [""; 0]);
         assert_eq!(rules(&accounts(), &reservations("released")), [MONEY]);
         let with = |changes: &[(&str, &str, &str)]| {

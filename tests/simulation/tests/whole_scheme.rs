@@ -112,7 +112,7 @@ fn run(stage: &Stage, seed: u64) -> Evidence {
 }
 
 #[test]
-fn whatever_happens_when_the_invariants_hold_and_each_fsp_is_told_what_the_state_says() {
+fn whatever_happens_invariants_hold_and_fsps_learn_the_state() {
     let stage = stage();
     if let Some(seed) = number("RIALTO_SEED") {
         println!("{:#?}", run(&stage, seed).outcomes());
@@ -158,7 +158,7 @@ fn whatever_happens_when_the_invariants_hold_and_each_fsp_is_told_what_the_state
 }
 
 #[test]
-fn an_answer_is_tried_as_long_however_often_the_host_ends_before_it_leaves() {
+fn answer_has_full_time_despite_restarts() {
     let stage = stage();
     for seed in FAILED_ONCE {
         run(&stage, seed);
@@ -166,7 +166,7 @@ fn an_answer_is_tried_as_long_however_often_the_host_ends_before_it_leaves() {
 }
 
 #[test]
-fn a_seed_gives_the_same_run_again_and_what_is_wrong_with_a_run_is_seen() {
+fn a_seed_reproduces_its_run_and_faults_are_found() {
     let stage = stage();
     let evidence = run(&stage, DAMAGED);
     let again = run(&stage, DAMAGED).events();

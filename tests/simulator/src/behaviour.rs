@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn chances_follow_from_seed_and_id_and_come_as_often_as_asked() {
+    fn chances_follow_from_seed_and_id_at_their_rate() {
         let hits = |seed: u64, purpose: &str| -> Vec<bool> {
             (0..10_000)
                 .map(|n| Dice::of(seed, &format!("id-{n}")).hits(purpose, Share::percent(10)))

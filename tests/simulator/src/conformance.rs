@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_the_hub_has_its_members_in_order_at_every_level() {
+    fn hub_body_members_are_ordered_at_every_level() {
         let (fsp, headers) = sound();
         let complaints = |source: &'static str, body: &str| {
             let mut headers = headers.clone();

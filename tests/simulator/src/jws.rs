@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_signed_is_verified_and_what_is_changed_is_not() {
+    fn signature_verifies_only_the_unchanged_message() {
         for kind in [KeyKind::Rsa, KeyKind::P256] {
             let pair = KeyPair::generate(kind).expect("a key");
             let signer = Signer::of_pem(&pair.private).expect("a signer");

@@ -283,7 +283,7 @@ mod tests {
     const AT_ONCE: Duration = Duration::from_millis(1);
 
     #[tokio::test]
-    async fn an_expectation_is_met_by_a_message_before_or_after_it() {
+    async fn expectation_is_met_by_earlier_or_later_message() {
         let recorder = Recorder::new(true);
         recorder.record(message(Direction::In, "/quotes/1"));
         let first = recorder
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_written_as_json_with_its_body_in_place() {
+    fn message_is_written_as_json_with_its_body() {
         let json = serde_json::to_value(message(Direction::In, "/quotes/1")).expect("JSON");
         assert_eq!(json["body"]["a"], 1);
         assert_eq!(json["direction"], "in");

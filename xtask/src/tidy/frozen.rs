@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_a_new_package_and_a_lost_one_are_found() {
+    fn changed_new_and_lost_packages_are_found() {
         let found = with_accepted(vec![one("b")], &[one("a")]);
         assert_eq!(found.len(), 1);
         assert!(

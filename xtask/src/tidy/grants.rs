@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_grant_too_many_and_a_grant_too_few_are_found() {
+    fn extra_and_missing_grants_are_found() {
         let world = "world a {\n    import rialto:host/clock@0.1.0;\n    import rialto:b/x@0.1.0;\n    export rialto:b/y@0.1.0;\n}\n";
         let imports = imports(world);
         assert_eq!(imports, [("host", "clock"), ("b", "x")]);

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_or_a_case_that_is_named_and_not_there_is_found() {
+    fn missing_named_test_or_case_is_found() {
         let source = "#[test]\nfn what_is_there_is_found() {}";
         let cases = "case!(\"parties/blocked\", blocked)";
         let found = |line: &str| {

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fsp_of_a_currency_goes_before_the_fsp_of_none() {
+    fn fsp_of_a_currency_precedes_fsp_without_currency() {
         let mut document = PartyAssociations::new(&party("a", None));
         assert_eq!(document.fsp_for(None), None);
         document.associate(association("one", Some("USD")));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_fsps_the_oldest_answers_for_no_currency_and_stays_so() {
+    fn oldest_fsp_answers_queries_without_currency() {
         let mut document = PartyAssociations::new(&party("a", None));
         document.associate(association("one", Some("USD")));
         document.associate(association("two", Some("EUR")));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_association_without_currency_takes_the_place_of_all_of_others() {
+    fn association_without_currency_replaces_all_others() {
         let mut document = PartyAssociations::new(&party("a", None));
         document.associate(association("one", Some("USD")));
         document.associate(association("one", None));

@@ -10,13 +10,13 @@ const TEXT: &str = r#"{"party":{"idType":"BUSINESS","identifier":"acme","subIdOr
     "parts":[{"fsp":"one","currency":"USD","count":1},{"fsp":"one","count":2},{"fsp":"two","count":3}]}"#;
 
 #[test]
-fn associations_are_read_and_keep_what_a_newer_release_has_added() {
+fn associations_keep_unknown_members_of_a_newer_release() {
     let document: PartyAssociations = serde_json::from_str(TEXT).unwrap();
     survives_a_rollback(&ASSOCIATIONS, &document, &[]);
 }
 
 #[test]
-fn a_part_keeps_what_was_added_and_a_party_that_moves_does_not_take_it_along() {
+fn part_keeps_unknown_members_but_a_moved_party_does_not() {
     let newer = of_a_newer_release(&serde_json::from_str(TEXT).unwrap(), &[]);
     let mut store = Memory::default();
     store.put("associations", "it", &newer.to_string());

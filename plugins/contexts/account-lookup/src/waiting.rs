@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn each_party_requester_and_responder_has_a_place_of_its_own() {
+    fn waiting_key_is_unique_per_party_requester_and_responder() {
         let long = "ü".repeat(128);
         let parties = [
             party("a", None),

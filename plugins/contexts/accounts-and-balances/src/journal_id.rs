@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_of_version_5_and_depend_on_cause_and_step() {
+    fn ids_are_version_5_of_cause_and_step() {
         let url = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"urn:rialto:ledger");
         assert_eq!(url, CAUSES, "{url}");
         let transfer = "11436b17-c690-4a30-8505-42a2c4eafb9d";

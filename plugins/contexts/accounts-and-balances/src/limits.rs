@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_received_more_than_it_paid_has_a_net_credit() {
+    fn net_receiver_has_a_net_credit() {
         let mut liquidity = Account::new("a", AccountType::Liquidity, "USD", 2, 0);
         let position = Account::new("a", AccountType::Position, "USD", 2, 0);
         liquidity.add_unsettled(Units(20)).unwrap();

@@ -52,7 +52,7 @@ fn codes(source: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn the_document_lists_each_error_that_the_switch_sends_and_no_other() {
+fn document_lists_exactly_the_errors_that_are_sent() {
     let listed = listed();
     let sources = sources();
     let sent: BTreeSet<&str> = sources.iter().flat_map(|source| codes(source)).collect();

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn each_media_type_may_have_a_charset_when_that_is_set() {
+    fn media_types_may_have_a_charset_if_set() {
         let document = of(&Settings {
             charset_parameter: Deviation::Accept,
             ..Settings::default()
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_at_the_end_is_allowed_when_that_is_set() {
+    fn trailing_slash_is_allowed_if_set() {
         let document = of(&Settings {
             trailing_slash: Deviation::Accept,
             ..Settings::default()

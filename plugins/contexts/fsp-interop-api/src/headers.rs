@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_forwarded_message_keeps_the_headers_of_the_api_and_no_others() {
+    fn forwarded_message_keeps_only_headers_of_the_api() {
         let received = "host: hub\n\
             content-length: 2\n\
             authorization: Bearer secret\n\
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_destination_is_filled_in_and_a_named_one_is_kept() {
+    fn missing_destination_is_added_and_a_given_one_kept() {
         for open in [
             "",
             "fspiop-destination: \n",
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_the_hub_says_so_and_goes_on_with_the_trace() {
+    fn hub_message_names_the_hub_and_continues_the_trace() {
         let cause = "traceparent: 00-1-2-01\nfspiop-signature: {}\ndate: x\n";
         let sent = originated(
             Resource::Quotes,

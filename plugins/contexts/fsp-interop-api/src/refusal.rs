@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_of_the_definition_that_is_not_offered_is_not_implemented() {
+    fn defined_service_that_is_not_offered_is_501() {
         let refused = |path: &str| {
             let head = RequestHead {
                 method: "POST".to_owned(),

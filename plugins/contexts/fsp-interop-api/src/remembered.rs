@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_noted_until_it_is_on_disk_and_not_again() {
+    fn key_is_noted_once_until_it_is_on_disk() {
         type Stored = Documents<rialto_sdk::documents::Memory>;
         let memory = Once(Stored::default());
         // The turn that writes it is run again, say, and what it wrote is gone.

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_of_a_participant_goes_before_what_is_of_all() {
+    fn participants_signature_setting_overrides_the_general_one() {
         let text = r#"{"required":"all","participants":{"a":"none","b":"with-key"}}"#;
         let signatures: Signatures = serde_json::from_str(text).unwrap();
         assert_eq!(signatures.of("a"), Required::None);

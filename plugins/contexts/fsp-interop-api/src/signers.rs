@@ -115,7 +115,7 @@ mod tests {
     use crate::settings::Required;
 
     #[test]
-    fn whoever_has_a_key_is_remembered_and_who_is_no_participant_is_told() {
+    fn key_owners_are_remembered_and_unknown_ones_reported() {
         let memory = Documents::<rialto_sdk::documents::Memory>::default();
         let long = "a".repeat(33);
         let signers = ["payerfsp", "payerfps", "payeefsp", &long, "a\nb", ""];
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_there_before_its_participant_and_is_gone_is_missed() {
+    fn lost_key_of_a_later_participant_is_missed() {
         let memory = Documents::<rialto_sdk::documents::Memory>::default();
         let newfsp = || vec!["newfsp".to_owned()];
         assert_eq!(found(newfsp(), |_| false, &memory, 5), newfsp());
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_named_in_settings_and_not_in_the_schemes_document_is_told() {
+    fn unknown_participant_in_signature_settings_is_reported() {
         let named = |names: &[&str]| {
             let mut settings = Settings::default();
             let names = names

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_charset_is_taken_out_of_media_types_and_of_nothing_else() {
+    fn charset_is_removed_from_media_types_only() {
         let usual = |value: &str| {
             let section = format!("date: a;charset=utf-8\naccept: {value}\n");
             headers(&section, &lenient(), |_| false)

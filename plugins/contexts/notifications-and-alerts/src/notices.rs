@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn notices_of_one_audience_lie_beside_each_other_in_the_order_of_time() {
+    fn notices_of_an_audience_are_ordered_by_time() {
         let id = |audience| NoticeDocument::of_request(event(audience)).id();
         assert_eq!(id(Audience::Checkers), "checkers/0000000000007/r/PENDING");
         let anna = id(Audience::Operator("anna".to_owned()));

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_what_a_newer_release_has_sent_is_understood() {
+    fn report_of_a_newer_releases_message_is_read() {
         let correlation = outbound(requested(), policy()).correlation;
         let newer: serde_json::Value = serde_json::from_str(&correlation).unwrap();
         let newer = of_a_newer_release(&newer, &[]);

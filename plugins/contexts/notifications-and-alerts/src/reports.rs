@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_read_and_keep_what_a_newer_release_has_added() {
+    fn documents_keep_unknown_members_of_a_newer_release() {
         let mut full = report(false, 2, "no");
         full.reason = Some("r".to_owned());
         survives_a_rollback(&REPORTS, &full, &[]);

@@ -98,7 +98,7 @@ mod tests {
     use rialto_sdk::settings::judge;
 
     #[test]
-    fn an_answer_is_tried_as_long_however_late_it_leaves_and_a_request_until_it_expires() {
+    fn answers_have_full_time_and_requests_until_expiration() {
         let deadline = |worth, now| {
             let policy = Settings::default().policy(worth, now, WhileAway::Wait);
             policy.deadline

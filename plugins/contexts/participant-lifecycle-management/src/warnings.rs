@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_is_armed_again_when_what_was_reserved_is_back() {
+    fn warning_rearms_when_reserved_funds_return() {
         let mut world = Fake::new();
         let account = |currency: &str, scale, threshold: Option<u128>| AccountWithLimit {
             currency: currency.to_owned(),

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_stands_on_the_same_side_of_money_in_every_scale() {
+    fn number_compares_alike_in_every_scale() {
         let mut dice = Dice::new(11);
         for _ in 0..20_000 {
             let (one, other) = (dice.below(100_000), dice.below(100_000));

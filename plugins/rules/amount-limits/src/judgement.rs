@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_at_a_limit_is_allowed_and_one_beyond_is_refused() {
+    fn amount_at_a_limit_is_allowed_beyond_is_refused() {
         let settings = settings(SETTINGS);
         let judged = |units, scenario| refusal(judge(&settings, &money("USD", 2, units), scenario));
         let transfer = Some(Scenario::Transfer);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_the_scenario_counts_before_the_one_for_every_scenario() {
+    fn scenario_limit_precedes_the_general_limit() {
         let settings = settings(SETTINGS);
         let payment = Some(Scenario::Payment);
         let judged = |units, scenario| refusal(judge(&settings, &money("USD", 2, units), scenario));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_never_too_long_and_its_code_is_declared() {
+    fn message_length_and_code_are_valid() {
         let settings = settings(SETTINGS);
         for scale in [0, 2, 255] {
             let amount = money("USD", scale, u128::MAX);

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_that_is_what_was_agreed_is_allowed_until_the_quote_expires() {
+    fn agreed_transfer_is_allowed_until_the_quote_expires() {
         let agreement = agreement();
         assert_eq!(judged(EXPIRATION - 1, &transfer(), Some(&agreement)).0, "");
         let (code, message) = judged(EXPIRATION, &transfer(), Some(&agreement));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_without_quote_is_refused_unless_the_scheme_allows_it() {
+    fn transfer_without_quote_needs_the_setting() {
         assert_eq!(judged(0, &transfer(), None).0, "3205");
         let lenient = Settings {
             require_quote: false,

@@ -137,7 +137,7 @@ fn what_changes_beside_it_takes_nothing_away() {
 }
 
 #[test]
-fn elements_keep_theirs_wherever_they_move_and_however_they_change_under_their_names() {
+fn named_elements_keep_unknown_members_when_moved_or_changed() {
     let (newer, stored) = done(&BOOKS, |book| {
         book.chapters.rotate_left(1);
         book.chapters.insert(1, chapter("new", 4));
@@ -196,7 +196,7 @@ fn what_goes_takes_along_what_is_in_it() {
 }
 
 #[test]
-fn a_document_that_is_removed_leaves_nothing_to_the_next_one() {
+fn removed_document_leaves_no_unknown_members() {
     let (mut store, _) = newer();
     BOOKS.within(&mut store).delete("it");
     assert!(BOOKS.within(&mut store).insert_if_absent("it", &book()));
@@ -238,7 +238,7 @@ fn a_type_that_cannot_refuse_members_is_compared() {
 
 #[test]
 #[should_panic(expected = "document \"it\" of collection \"books\" cannot be read")]
-fn a_value_of_a_kind_that_this_release_does_not_know_is_refused() {
+fn value_of_an_unknown_kind_is_refused() {
     let mut newer = serde_json::to_value(book()).unwrap();
     newer["state"] = json!("burnt");
     let mut store = Memory::default();
@@ -247,7 +247,7 @@ fn a_value_of_a_kind_that_this_release_does_not_know_is_refused() {
 }
 
 #[test]
-fn the_host_is_asked_once_for_what_was_read_and_is_known() {
+fn read_document_is_fetched_once() {
     /// A store that counts what it is asked for, and notes as the host's does.
     #[derive(Default)]
     struct Counting(Memory, u32);

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_is_done_once_and_answered_the_same() {
+    fn repeated_request_is_done_once_with_the_same_answer() {
         let mut world = World {
             store: Memory::default(),
             done: 0,

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_keeps_little_gives_short_pages_and_loses_nothing() {
+    fn selective_filter_gives_short_pages_and_loses_nothing() {
         for limit in [1, 3, 1000] {
             let (found, _) = all(limit, |n| n % 700 == 699);
             assert_eq!(found, [699, 1399, 2099], "{limit}");

@@ -270,7 +270,7 @@ async fn nothing_is_kept_for_who_takes_no_part() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn receipts_of_a_quote_and_of_a_transfer_with_one_id_are_told_apart() {
+async fn receipts_of_quote_and_transfer_with_one_id_differ() {
     let world = world().await;
     let payer = world.payer();
     let (found, _) = payer.lookup(world.party(PAYEE)).await.unwrap();

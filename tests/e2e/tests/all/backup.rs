@@ -43,7 +43,7 @@ fn json(text: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_that_was_taken_under_load_is_restored_and_payments_go_on() {
+async fn backup_under_load_is_restored_and_payments_continue() {
     let options = WorldOptions {
         parties_each: IN_FLIGHT,
         // What was under way at the backup ends by then.
@@ -133,7 +133,7 @@ async fn a_backup_that_was_taken_under_load_is_restored_and_payments_go_on() {
 }
 
 #[test]
-fn a_backup_that_is_damaged_or_not_whole_is_not_restored() {
+fn damaged_or_incomplete_backup_is_not_restored() {
     let scheme = TestScheme::demo().unwrap();
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();

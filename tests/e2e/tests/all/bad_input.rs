@@ -120,7 +120,7 @@ fn remove(member: &'static str) -> impl FnOnce(&mut Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn headers_are_refused_with_the_code_of_what_is_wrong_with_them() {
+async fn bad_headers_are_refused_with_their_code() {
     let mut scene = Scene::open().await;
     for name in ["accept", "date", "content-type", "fspiop-source"] {
         let what = format!("no {name}");
@@ -168,7 +168,7 @@ async fn headers_are_refused_with_the_code_of_what_is_wrong_with_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_version_that_is_not_supported_is_answered_with_those_that_are() {
+async fn unsupported_version_is_answered_with_the_supported_ones() {
     let mut scene = Scene::open().await;
     for (name, version) in [("accept", "9"), ("accept", "9.1"), ("content-type", "9.0")] {
         let value = format!("application/vnd.interoperability.transfers+json;version={version}");
@@ -279,7 +279,7 @@ async fn bodies_that_cannot_be_read_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_too_large_is_refused_and_what_is_just_not_is_read() {
+async fn too_large_is_refused_and_largest_is_read() {
     let mut scene = Scene::open().await;
     let request = scene
         .payer(Method::POST, "/transfers")
@@ -297,7 +297,7 @@ async fn what_is_too_large_is_refused_and_what_is_just_not_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn members_are_refused_with_the_code_of_what_is_wrong_with_them() {
+async fn bad_members_are_refused_with_their_code() {
     let mut scene = Scene::open().await;
     for member in [
         "transferId",
@@ -469,7 +469,7 @@ async fn what_needs_the_schemes_state_is_refused_by_a_callback() {
 
 /// A request that waits for an FSP that takes no callbacks ends soon, and its sender is told why.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_an_fsp_without_a_callback_endpoint_is_told_that_it_cannot_be_reached() {
+async fn request_to_an_fsp_without_endpoint_is_answered_unreachable() {
     let scene = Scene::open().await;
     let payer = scene.world.payer();
     scene.world.payee().stop().await;

@@ -121,7 +121,7 @@ fn prepares_by_one_payer_and_by_several_are_measured() {
 }
 
 #[test]
-fn each_payment_is_accounted_for_while_a_rule_is_swapped_and_the_host_is_killed() {
+fn bench_accounts_for_payments_during_swaps_and_kills() {
     let scheme = TestScheme::demo().unwrap();
     let options = [
         "--account=300",

@@ -94,7 +94,7 @@ fn a_step_that_no_component_asks_is_refused() {
 }
 
 #[test]
-fn a_rule_is_not_bound_to_a_step_that_it_does_not_serve() {
+fn rule_cannot_be_bound_to_an_unserved_step() {
     let text = refusal(|scheme| {
         let binding = "[[steps.quote-response-check]]\nrule = \"transfer-matches-quote\"\n\n";
         let before = "[[steps.transfer-prepare-check]]\nrule = \"amount-limits\"";
@@ -127,7 +127,7 @@ fn a_participant_without_a_callback_address_is_refused() {
 }
 
 #[test]
-fn settings_that_the_rule_does_not_take_are_shown_with_their_place() {
+fn bad_rule_settings_are_shown_with_their_place() {
     let text = refusal(|scheme| {
         scheme
             .edit("otherwise = \"refuse\"", "otherwise = \"refused\"")
@@ -137,7 +137,7 @@ fn settings_that_the_rule_does_not_take_are_shown_with_their_place() {
 }
 
 #[test]
-fn settings_that_a_context_does_not_take_are_shown_with_their_place() {
+fn bad_context_settings_are_shown_with_their_place() {
     let text = refusal(|scheme| {
         for (context, settings) in [
             (
@@ -169,13 +169,13 @@ fn a_code_that_a_rule_may_return_must_be_declared() {
 }
 
 #[test]
-fn a_misspelt_key_is_shown_with_the_one_that_was_meant() {
+fn misspelt_key_is_shown_with_the_right_one() {
     let text = refusal(|scheme| scheme.edit("hub = \"Hub\"", "hubb = \"Hub\"").unwrap());
     insta::assert_snapshot!(text);
 }
 
 #[test]
-fn a_component_that_was_changed_after_it_was_pinned_is_refused() {
+fn component_changed_after_pinning_is_refused() {
     let text = refusal(|scheme| {
         let path = scheme.component("amount-limits");
         let mut bytes = std::fs::read(&path).unwrap();
@@ -200,7 +200,7 @@ fn a_component_that_was_changed_after_it_was_pinned_is_refused() {
 }
 
 #[test]
-fn a_refusal_is_json_too_where_a_script_asks_for_it() {
+fn refusal_is_json_on_request() {
     let scheme = TestScheme::demo().unwrap();
     let of = || {
         let output = scheme.rialto(&["check", "--json"]).unwrap();
@@ -269,7 +269,7 @@ fn the_verdict_is_the_first_and_the_last_line() {
 }
 
 #[test]
-fn a_rule_that_stands_at_a_step_twice_is_refused_unless_its_settings_differ() {
+fn rule_twice_at_a_step_needs_different_settings() {
     let (step, rule) = ("transfer-prepare-check", "amount-limits");
     let limit = |maximum: &str| {
         format!(
@@ -290,7 +290,7 @@ fn a_rule_that_stands_at_a_step_twice_is_refused_unless_its_settings_differ() {
 }
 
 #[test]
-fn a_key_that_is_not_there_is_named_with_its_setting() {
+fn missing_key_file_is_named_with_its_setting() {
     let keys = "[signatures]\nhub-key = \"keys/hub.pem\"\n\n[store]";
     let told = problems(|scheme| scheme.replace("rialto.toml", "[store]", keys).unwrap());
     assert_eq!(told.len(), 1, "{told:?}");
@@ -303,7 +303,7 @@ fn a_key_that_is_not_there_is_named_with_its_setting() {
 }
 
 #[test]
-fn what_is_offered_by_grpc_and_matches_nothing_is_refused_with_its_place() {
+fn grpc_entry_that_matches_nothing_is_refused() {
     let listener = "[listeners.grpc]\naddress = \"127.0.0.1:0\"\n\
                     serve = [\"scheduling/create-schedule-remainder\", \"quoting/*\"]\n\
                     events = [\"nobody/has-this\"]\n\n[store]";
@@ -316,7 +316,7 @@ fn what_is_offered_by_grpc_and_matches_nothing_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_file_that_is_no_webassembly_is_said_to_be_none() {
+fn file_without_webassembly_is_refused_as_such() {
     let text = refusal(|scheme| {
         std::fs::write(scheme.component("amount-limits"), "not a component").unwrap();
         scheme.lock().unwrap();
@@ -325,7 +325,7 @@ fn a_file_that_is_no_webassembly_is_said_to_be_none() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_named_once_by_every_command_that_takes_one() {
+fn missing_folder_is_named_once_by_every_command() {
     for command in ["check", "bench", "simulate", "serve", "lock"] {
         let output = CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |c| {
             c.args([command, "not/there"]);

@@ -146,7 +146,7 @@ async fn what_happened_is_shown_to_people_and_to_scripts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_are_told_as_json_where_a_script_asks_for_it() {
+async fn changes_are_json_on_request() {
     let world = World::demo().await.unwrap();
     let host = &world.host;
     let one = |command: &[&str]| -> Value {

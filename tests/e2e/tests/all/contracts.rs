@@ -87,7 +87,7 @@ pub fn get(url: &str, path: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_api_is_served_with_its_document_and_a_page_to_read() {
+async fn api_is_served_with_document_and_page() {
     let world = World::demo().await.unwrap();
     let fsps = world.host.url("fsps").unwrap();
     let document = get(fsps, "/openapi/fsp-interop-api.yaml");
@@ -144,7 +144,7 @@ async fn the_metrics_have_the_names_that_they_had() {
 
 /// Readers that know no OpenMetrics ask for plain text, and stop at what is not of it.
 #[test]
-fn metrics_are_in_the_text_format_for_who_asks_for_it() {
+fn metrics_are_in_text_format_on_request() {
     let scheme = TestScheme::demo().unwrap();
     let host = RunningHost::start(&scheme).unwrap();
     let asked = |accept: &str| {

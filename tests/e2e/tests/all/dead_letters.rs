@@ -104,7 +104,7 @@ fn liquidity(world: &World) -> i128 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_event_that_a_component_cannot_handle_waits_until_it_is_cured() {
+async fn failing_event_waits_until_its_component_is_cured() {
     let mut world = world().await;
     let before = liquidity(&world);
     let payment = paying(&world);
@@ -219,7 +219,7 @@ async fn an_event_that_is_dropped_never_happens() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_component_with_which_everything_fails_is_paused_and_goes_on_when_it_is_cured() {
+async fn failing_component_is_paused_until_cured() {
     // All FSPs of this test come from one address. Unless its component is paused, a delivery that fails
     // is tried again after half a minute at the earliest, and is a dead letter after three attempts.
     let engine = format!(

@@ -32,7 +32,7 @@ fn asked(world: &World, command: &[&str]) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_message_about_a_transfer_is_told_with_what_became_of_it() {
+async fn each_message_about_a_transfer_has_its_outcome() {
     let world = World::demo().await.unwrap();
     let outcome = world.pay("5", "USD").await;
     committed(&outcome).unwrap();
@@ -80,7 +80,7 @@ async fn each_message_about_a_transfer_is_told_with_what_became_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_fsp_that_is_away_is_left_alone_and_whoever_asks_for_it_is_told_at_once() {
+async fn open_circuit_spares_an_fsp_and_refuses_at_once() {
     let scheme = TestScheme::demo().unwrap();
     scheme
         .replace("rialto.toml", "[ceilings]", BREAKER)
@@ -153,7 +153,7 @@ async fn an_fsp_that_is_away_is_left_alone_and_whoever_asks_for_it_is_told_at_on
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_to_an_fsp_that_is_away_wait_for_it_also_over_a_restart() {
+async fn answers_wait_for_an_absent_fsp_across_restarts() {
     let scheme = TestScheme::demo().unwrap();
     scheme
         .replace("rialto.toml", "[ceilings]", BREAKER)

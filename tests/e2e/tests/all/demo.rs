@@ -62,7 +62,7 @@ fn the_demonstration_as_json_ends_with_a_committed_transfer() {
 }
 
 #[test]
-fn the_demonstration_tells_people_of_every_context_and_of_the_ledger() {
+fn demonstration_shows_every_context_and_the_ledger() {
     let text = demo(&[]).stdout;
     for context in CONTEXTS {
         assert!(
@@ -107,7 +107,7 @@ fn a_story_fits_into_80_and_into_120_columns() {
 }
 
 #[test]
-fn a_story_that_is_told_again_as_json_is_what_was_recorded() {
+fn recorded_story_is_the_same_json_again() {
     let again = CliOutput::of(rialto_demo().unwrap(), |command| {
         command.args(["schemes/demo", "--json", "--again", RECORDED]);
     });
@@ -235,7 +235,7 @@ fn answers(url: &str) -> bool {
 }
 
 #[test]
-fn a_kept_demonstration_names_its_host_and_both_fsps_and_they_answer() {
+fn kept_demonstration_names_host_and_fsps_which_answer() {
     let (_running, scheme, lines) = kept(&[], |line| line == "stop with Ctrl-C");
     for name in ["fsps", "operators", "payerfsp", "payeefsp"] {
         let prefix = format!("{name:<12} http://");
@@ -250,7 +250,7 @@ fn a_kept_demonstration_names_its_host_and_both_fsps_and_they_answer() {
 }
 
 #[test]
-fn a_kept_demonstration_as_json_is_an_object_a_line_and_its_last_has_the_outcome() {
+fn kept_demonstration_as_json_ends_with_the_outcome() {
     let (mut running, _scheme, lines) = kept(&["--json"], |line| {
         let line: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
         assert!(line.is_object(), "{line}");

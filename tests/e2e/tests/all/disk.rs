@@ -47,7 +47,7 @@ fn ran(world: &World, id: &str, function: &str) -> Option<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_begins_on_a_disk_that_is_nearly_full_and_what_has_begun_ends() {
+async fn nearly_full_disk_refuses_new_payments_and_ends_old() {
     let options = WorldOptions {
         // The payee FSP tries until the host is there again.
         callback_attempts: 100,

@@ -70,7 +70,7 @@ fn in_a_clone() -> (Terminal, TestScheme) {
 }
 
 #[test]
-fn the_commands_of_the_readme_run_as_they_stand() {
+fn readme_commands_run_as_they_stand() {
     let (terminal, _scheme) = in_a_clone();
     let said = terminal.run("README.md").unwrap();
     for words in [
@@ -83,7 +83,7 @@ fn the_commands_of_the_readme_run_as_they_stand() {
 }
 
 #[test]
-fn the_commands_of_the_operators_page_run_as_they_stand() {
+fn operators_page_commands_run_as_they_stand() {
     let terminal = Terminal::open().unwrap();
     let said = terminal.run("docs/operators.md").unwrap();
     // A third participant is in, limits are set, a settlement is completed.
@@ -94,7 +94,7 @@ fn the_commands_of_the_operators_page_run_as_they_stand() {
 }
 
 #[test]
-fn the_commands_of_the_plugin_authors_page_run_as_they_stand() {
+fn plugin_authors_page_commands_run_as_they_stand() {
     let (terminal, _scheme) = in_a_clone();
     let said = terminal.run("docs/plugin-authors.md").unwrap();
     assert!(said.stdout.contains("components fit together"), "{said}");
@@ -161,7 +161,7 @@ fn settings_in_documents_are_taken_by_check() {
 }
 
 #[test]
-fn a_setting_that_nobody_knows_is_refused_in_the_same_way() {
+fn unknown_setting_is_refused_in_the_same_way() {
     let scheme = TestScheme::demo().unwrap();
     let path = scheme.path().join("rialto.toml");
     let mut all: Table = fs::read_to_string(&path).unwrap().parse().unwrap();

@@ -152,7 +152,7 @@ async fn world() -> World {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_asks_for_what_there_is_not_is_told_by_the_hub_and_nobody_else_is() {
+async fn query_for_the_unknown_is_answered_by_the_hub_alone() {
     let world = world().await;
     let payer = world.payer();
     let case = |what, request, path, code, says| Case {
@@ -366,7 +366,7 @@ fn turns(world: &World, id: &str) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_transfer_to_an_fsp_that_is_gone_ends_when_it_expires_and_its_story_says_why() {
+async fn transfer_to_an_absent_fsp_expires_with_its_reason() {
     let options = WorldOptions {
         expires_in: Duration::from_secs(3),
         ..WorldOptions::default()

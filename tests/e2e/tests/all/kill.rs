@@ -15,7 +15,7 @@ const STILLBORN_EVERY: u32 = 4;
 const STILLBORN_MS: std::ops::Range<u64> = 1..250;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_that_is_killed_under_load_keeps_what_it_promised() {
+async fn host_killed_under_load_keeps_what_it_acknowledged() {
     let started = Instant::now();
     let mut moments = torment::moments();
     let mut world = torment::world(torment::scheme()).await;

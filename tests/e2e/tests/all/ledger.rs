@@ -63,7 +63,7 @@ async fn copied(state: &Path, to: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_said_of_a_running_host_is_what_the_host_says() {
+async fn ledger_commands_agree_with_the_running_host() {
     let (world, transfer) = paid().await;
     let books = world.settled_books().await.unwrap();
     let host = &world.host;

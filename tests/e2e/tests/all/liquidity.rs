@@ -109,7 +109,7 @@ async fn operators_are_warned_once_until_the_liquidity_has_recovered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_warning_is_armed_again_when_a_declined_transfer_gives_the_funds_back() {
+async fn warning_rearms_when_a_declined_transfer_returns_funds() {
     let world = world().await;
     world
         .payee_behaves(r#"{"transfer":{"refuse":"100%:5104"}}"#)

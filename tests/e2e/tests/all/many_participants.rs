@@ -58,7 +58,7 @@ async fn count(state: &Path, name: &'static str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_come_in_and_a_host_that_is_killed_meanwhile_goes_on() {
+async fn ten_thousand_participants_are_added_despite_a_kill() {
     let scheme = with_many();
     let state = scheme.path().join("state");
     let mut host = Command::new(binaries::rialto().unwrap())

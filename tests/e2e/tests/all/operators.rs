@@ -65,7 +65,7 @@ fn send_to(
 }
 
 #[test]
-fn what_does_not_fit_in_a_request_is_a_problem_document() {
+fn bad_operator_request_is_a_problem_document() {
     let scheme = TestScheme::demo().unwrap();
     let host = RunningHost::start(&scheme).unwrap();
     let token = std::fs::read_to_string(scheme.path().join("state/operator.token")).unwrap();
@@ -223,7 +223,7 @@ fn where_a_host_listens_is_known_only_while_it_runs() {
 }
 
 #[test]
-fn only_who_shows_the_token_may_look_and_change_and_everyone_may_ask_for_health() {
+fn operators_api_needs_a_token_and_health_does_not() {
     let scheme = TestScheme::demo().unwrap();
     let host = RunningHost::start(&scheme).unwrap();
     let token = std::fs::read_to_string(scheme.path().join("state/operator.token")).unwrap();
@@ -307,7 +307,7 @@ fn bearer(scheme: &TestScheme, operator: &str) -> String {
 }
 
 #[test]
-fn each_operator_may_do_what_its_roles_say_and_is_told_which_one_is_missing() {
+fn operator_needs_the_role_and_learns_the_missing_one() {
     let scheme = three_operators();
     let host = RunningHost::start(&scheme).unwrap();
     // (operator, whether it may look, whether it may change)
@@ -346,7 +346,7 @@ fn each_operator_may_do_what_its_roles_say_and_is_told_which_one_is_missing() {
 }
 
 #[test]
-fn a_component_is_told_by_the_host_who_asks_whatever_the_request_says_and_sees_no_token() {
+fn component_gets_the_caller_from_the_host_without_token() {
     for listener in ["operators", "fsps"] {
         let scheme = three_operators();
         for guest in ["hostile-context", "hostile-friend"] {
@@ -393,7 +393,7 @@ fn a_component_is_told_by_the_host_who_asks_whatever_the_request_says_and_sees_n
 }
 
 #[test]
-fn what_was_refused_to_a_client_is_told_with_its_reason() {
+fn refused_requests_are_listed_with_reasons() {
     let scheme = TestScheme::demo().unwrap();
     let host = RunningHost::start(&scheme).unwrap();
     let told = || {

@@ -26,7 +26,7 @@ async fn accepted(fsp: &Fsp, order: &QuoteOrder) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_too_much_to_deliver_nobody_is_refused_and_all_of_it_goes_out() {
+async fn outbound_backlog_refuses_no_request_and_is_delivered() {
     let scheme = TestScheme::demo().unwrap();
     let bounds = format!(
         "[outbound]\nrequests-waiting-max = {WAITING_MAX}\n\

@@ -74,7 +74,7 @@ fn whatever_the_umask_the_store_is_open_to_nobody_else() {
 }
 
 #[test]
-fn what_others_could_have_read_or_changed_is_refused_with_what_to_do() {
+fn files_open_to_others_are_refused_with_the_remedy() {
     let scheme = with_another_operator();
     RunningHost::start(&scheme).unwrap().kill().unwrap();
     let state = scheme.path().join("state");

@@ -79,7 +79,7 @@ async fn transferred(payer: &Fsp, orders: Vec<TransferOrder>) -> Vec<bool> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_disabled_trades_no_more_however_late_others_hear_of_it() {
+async fn disabled_participant_trades_no_more_at_once() {
     let (world, office) = world().await;
     let account = |id: &str| format!("/participants/{id}/accounts/USD/status-updates");
     let state = |id: &str| format!("/participants/{id}/state-updates");

@@ -77,7 +77,7 @@ async fn what_the_payee_refuses_reaches_the_payer_and_moves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_amount_outside_the_rules_limits_is_refused_before_the_payee_is_asked() {
+async fn amount_outside_limits_is_refused_before_asking_the_payee() {
     let world = World::demo().await.unwrap();
     refused(&world.pay("10000.01", "USD").await, Step::Quote, "4200").unwrap();
     refused(&world.pay("10000001", "RWF").await, Step::Quote, "4200").unwrap();
@@ -124,7 +124,7 @@ async fn a_payer_without_liquidity_is_refused_to_the_cent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_transfer_that_the_payee_never_answers_expires_and_the_money_comes_back() {
+async fn unanswered_transfer_expires_and_returns_the_money() {
     let options = WorldOptions {
         expires_in: Duration::from_secs(2),
         ..WorldOptions::default()
@@ -151,7 +151,7 @@ async fn a_transfer_that_the_payee_never_answers_expires_and_the_money_comes_bac
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fulfilment_that_does_not_fit_ends_the_transfer_and_the_money_comes_back() {
+async fn wrong_fulfilment_ends_the_transfer_and_returns_the_money() {
     let world = World::demo().await.unwrap();
     let before = liquidity(&world, "USD");
     world
@@ -168,7 +168,7 @@ async fn a_fulfilment_that_does_not_fit_ends_the_transfer_and_the_money_comes_ba
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payee_that_reserves_is_told_that_the_transfer_is_committed() {
+async fn reserving_payee_is_told_of_the_commit() {
     let world = World::demo().await.unwrap();
     world.payee_behaves(r#"{"reserve":true}"#).unwrap();
     let outcome = world.pay("4", "USD").await;
@@ -184,7 +184,7 @@ async fn a_payee_that_reserves_is_told_that_the_transfer_is_committed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_its_parties_are_told_of_a_transfer_and_of_a_quote() {
+async fn only_its_fsps_are_told_of_a_transfer_or_quote() {
     let mut scheme = TestScheme::demo().unwrap();
     scheme.add_participant("strangerfsp", "10").unwrap();
     let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
@@ -218,7 +218,7 @@ async fn only_its_parties_are_told_of_a_transfer_and_of_a_quote() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lookups_of_one_party_at_the_same_time_are_all_answered() {
+async fn concurrent_lookups_of_one_party_are_all_answered() {
     let options = WorldOptions {
         callback_timeout: Duration::from_secs(3),
         ..WorldOptions::default()

@@ -54,7 +54,7 @@ fn cut(world: &mut World, disk: &mut PowerCut, moments: &mut StdRng) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_whose_power_is_cut_under_load_keeps_what_it_promised() {
+async fn power_cut_under_load_keeps_what_was_acknowledged() {
     let started = Instant::now();
     let mut moments = torment::moments();
     let mut disk = PowerCut::mount().unwrap();
@@ -71,7 +71,7 @@ async fn a_host_whose_power_is_cut_under_load_keeps_what_it_promised() {
 }
 
 #[test]
-fn a_host_whose_power_is_cut_at_its_first_start_comes_up_by_itself() {
+fn host_recovers_from_a_power_cut_at_first_start() {
     let mut moments = torment::moments();
     for start in 0..FIRST_STARTS {
         let mut disk = PowerCut::mount().unwrap();

@@ -392,7 +392,7 @@ fn check_receipt(filed: &Value, rule: &str, digest: &str, verdict: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_of_a_setting_is_planned_applied_and_rolled_back() {
+async fn setting_change_is_planned_applied_and_rolled_back() {
     let mut world = World::demo().await.unwrap();
     let twin = world.scheme.twin().unwrap();
     twin.edit("maximum = \"10000\"", "maximum = \"50\"")
@@ -455,7 +455,7 @@ async fn a_change_of_a_setting_is_planned_applied_and_rolled_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_folder_that_does_not_fit_is_refused_and_the_old_release_serves_on() {
+async fn unfit_folder_is_refused_and_the_release_serves_on() {
     let world = World::demo().await.unwrap();
     let twin = world.scheme.twin().unwrap();
     let grants =
@@ -527,7 +527,7 @@ async fn swaps_of_two_rules_at_once_are_both_there_afterwards() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_that_is_meant_for_another_release_is_refused_with_both_numbers() {
+async fn change_for_another_release_is_refused_with_both_numbers() {
     let world = World::demo().await.unwrap();
     swap_from(&world, RULE, "a", "1").success().unwrap();
     let before = releases(&world.host);

@@ -32,7 +32,7 @@ fn turns(world: &World, id: &str) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_transfer_that_expired_while_the_host_was_away_expires_once_and_at_the_first_attempt() {
+async fn transfer_expired_during_downtime_times_out_once() {
     let options = WorldOptions {
         expires_in: EXPIRES_IN,
         ..WorldOptions::default()
@@ -92,7 +92,7 @@ fn current(world: &World) -> (u64, usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_release_that_was_being_made_current_when_the_host_ended_is_current_after_its_start() {
+async fn interrupted_activation_ends_after_the_restart() {
     let mut world = World::demo().await.unwrap();
     let twin = world.scheme.twin().unwrap();
     twin.edit("maximum = \"10000\"", "maximum = \"50\"")
@@ -143,7 +143,7 @@ async fn asked_at_once(payer: Fsp, path: String) -> Recorded {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_query_after_a_restart_does_not_overtake_what_was_accepted_before() {
+async fn query_after_restart_follows_earlier_requests() {
     let scheme = TestScheme::demo().unwrap();
     // A rule that uses up its fuel: that takes long, and means that it allows.
     let ceilings = format!("deadline = \"20 s\"\nfuel = {FUEL}");

@@ -50,7 +50,7 @@ fn file(world: &World, archive: &Value) -> PathBuf {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_archived_is_told_checked_and_missed_when_it_is_away() {
+async fn archives_are_read_verified_and_missed_if_absent() {
     let scheme = TestScheme::demo().unwrap();
     let kept = "path = \"state\"\nkeep = { history = \"1 s\", receipts = \"1 s\" }";
     scheme
@@ -209,7 +209,7 @@ async fn is_told_and_never_again_accepted(world: &World, transfer: &Prepared) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn transfers_that_are_over_leave_their_sums_and_defend_their_ids() {
+async fn archived_transfers_leave_sums_and_protect_their_ids() {
     let scheme = TestScheme::demo().unwrap();
     scheme.add_operators(&SETTLING).unwrap();
     scheme

@@ -98,7 +98,7 @@ async fn with_the_member(state: &Path) -> BTreeSet<(String, String, String, &'st
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_of_a_newer_release_are_read_and_keep_what_it_has_added() {
+async fn rollback_keeps_unknown_members_of_a_newer_release() {
     let options = WorldOptions {
         expires_in: EXPIRES_IN,
         ..WorldOptions::default()

@@ -66,7 +66,7 @@ fn liquidity(world: &World) -> i128 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rule_that_fails_refuses_or_allows_or_flags_as_the_scheme_says() {
+async fn failing_rule_refuses_allows_or_flags_as_set() {
     let scheme = scheme("trap", "on-failure = \"refuse\"");
     let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
     let before = liquidity(&world);
@@ -107,7 +107,7 @@ async fn a_rule_that_fails_refuses_or_allows_or_flags_as_the_scheme_says() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rule_that_never_answers_is_ended_by_its_fuel_and_refuses_with_the_schemes_code() {
+async fn endless_rule_runs_out_of_fuel_and_refuses() {
     let scheme = TestScheme::demo().unwrap();
     let more = "on-failure = \"refuse\"\nfailure-code = \"5100\"";
     with_rule(&scheme, "quote-request-check", "loop", more);

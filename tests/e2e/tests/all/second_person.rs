@@ -76,7 +76,7 @@ fn ready(host: &RunningHost) -> String {
 }
 
 #[test]
-fn what_brings_in_money_waits_for_a_second_person_and_who_did_what_is_kept() {
+fn release_with_money_waits_for_a_second_person() {
     let scheme = scheme(ALWAYS);
     // The first start takes the folder's release, which has liquidity: whoever started the host made it.
     let mut host = RunningHost::start(&scheme).unwrap();
@@ -198,7 +198,7 @@ fn what_brings_in_money_waits_for_a_second_person_and_who_did_what_is_kept() {
 }
 
 #[test]
-fn in_a_sandbox_one_person_is_enough_and_what_they_did_is_kept_all_the_same() {
+fn sandbox_needs_one_person_and_keeps_the_audit_log() {
     let scheme = scheme("");
     let host = RunningHost::start(&scheme).unwrap();
     assert!(ready(&host).contains("release 1 is current"));
@@ -228,7 +228,7 @@ fn in_a_sandbox_one_person_is_enough_and_what_they_did_is_kept_all_the_same() {
 }
 
 #[test]
-fn metrics_name_no_destination_without_a_token_unless_the_operator_says_so() {
+fn metrics_name_destinations_only_with_token_or_setting() {
     for (setting, named) in [("", false), ("destinations = \"open\"\n", true)] {
         let scheme = TestScheme::demo().unwrap();
         let table = format!("[listeners.operators]\n{setting}");

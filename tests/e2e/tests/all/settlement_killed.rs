@@ -260,7 +260,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_settlement_of_a_thousand_goes_on_wherever_its_host_is_killed() {
+async fn settlement_of_a_thousand_survives_kills_anywhere() {
     let (tell, prepared) = mpsc::unbounded_channel();
     let ended: Arc<Mutex<BTreeSet<String>>> = Arc::default();
     let ending = Arc::clone(&ended);

@@ -78,7 +78,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_flows_into_a_batch_while_it_is_settled_is_settled_once() {
+async fn transfers_during_a_settlement_are_settled_once() {
     let scheme = TestScheme::demo().unwrap();
     scheme.add_operators(&PEOPLE).unwrap();
     scheme.edit(MANUAL, AUTOMATIC).unwrap();

@@ -151,7 +151,7 @@ fn code(answer: &Answer) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn who_has_a_key_signs_and_everybody_can_verify_who_has_none_goes_on() {
+async fn signed_and_unsigned_fsps_pay_each_other() {
     let scene = Scene::open().await;
     let world = &scene.world;
     committed(&world.pay("10", "USD").await).unwrap();
@@ -178,7 +178,7 @@ async fn who_has_a_key_signs_and_everybody_can_verify_who_has_none_goes_on() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_not_signed_well_is_refused_at_once_and_nothing_happens() {
+async fn badly_signed_message_is_refused_without_effect() {
     let scene = Scene::open().await;
     let world = &scene.world;
     let books = || -> BTreeMap<String, Value> {
@@ -290,7 +290,7 @@ async fn a_message_that_is_not_signed_well_is_refused_at_once_and_nothing_happen
 }
 
 #[tokio::test]
-async fn a_fulfilment_that_is_not_signed_well_leaves_the_transfer_reserved() {
+async fn badly_signed_fulfilment_leaves_the_transfer_reserved() {
     let scene = Scene::open().await;
     let world = &scene.world;
     world
@@ -345,7 +345,7 @@ async fn a_fulfilment_that_is_not_signed_well_leaves_the_transfer_reserved() {
 
 // A thread of its own sees that the connections to the killed host are gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn keys_change_while_the_host_runs_and_a_broken_file_changes_nothing() {
+async fn keys_change_at_runtime_and_broken_files_are_ignored() {
     let mut scene = Scene::open().await;
     let file = scene.key_file();
     let old = scene.payer();
@@ -398,7 +398,7 @@ fn ids(world: &World, collection: &str) -> Vec<String> {
 
 // A thread of its own sees that the connections to the killed host are gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_that_is_lost_before_its_owner_said_a_word_is_missed() {
+async fn owner_of_an_unused_lost_key_is_refused() {
     let mut scene = Scene::open().await;
     let keys = scene.world.scheme.path().join("keys");
     let pair = KeyPair::generate(KeyKind::P256).unwrap();
@@ -438,7 +438,7 @@ async fn a_key_that_is_lost_before_its_owner_said_a_word_is_missed() {
 }
 
 #[tokio::test]
-async fn a_file_of_keys_that_is_nobodys_is_told_and_counted() {
+async fn unknown_key_file_is_logged_and_counted() {
     let scene = Scene::open().await;
     let unknown = async || {
         let metrics = Metrics::of(&scene.world.host).await.unwrap();
@@ -506,7 +506,7 @@ async fn a_party_is_not_taken_over_in_spite_of_signatures() {
 }
 
 #[tokio::test]
-async fn a_path_with_a_slash_at_its_end_is_signed_as_it_is_sent_or_as_it_is_meant() {
+async fn path_with_trailing_slash_is_signed_either_way() {
     let scheme = TestScheme::demo().unwrap();
     scheme
         .set("fsp-interop-api", "trailingSlash = \"accept\"")
@@ -548,7 +548,7 @@ fn captured<'a>(scene: &'a Scene, date: &str) -> RawRequest<'a> {
 
 // A thread of its own sees that the connections to the killed host are gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_captured_is_not_taken_again_whatever_its_date_and_after_a_restart() {
+async fn captured_message_is_refused_again_after_a_restart() {
     let mut scene = Scene::open().await;
     let date = scene.world.payer().date();
     let refused = (400, "3105".to_owned());
@@ -573,7 +573,7 @@ async fn what_was_captured_is_not_taken_again_whatever_its_date_and_after_a_rest
 }
 
 #[tokio::test]
-async fn a_key_that_was_there_before_its_owner_came_in_and_is_lost_is_missed() {
+async fn lost_key_from_before_its_owner_is_missed() {
     const LATE: &str = "latefsp";
     let scene = Scene::open().await;
     let file = scene.world.scheme.path().join(format!("keys/{LATE}.pem"));
@@ -604,7 +604,7 @@ async fn a_key_that_was_there_before_its_owner_came_in_and_is_lost_is_missed() {
 }
 
 #[test]
-fn who_is_named_in_settings_and_not_in_the_scheme_is_told() {
+fn unknown_fsp_in_signature_settings_is_reported() {
     let scheme = TestScheme::demo().unwrap();
     let named =
         format!("signatures = {{ participants = {{ {PAYER} = \"all\", payerfps = \"none\" }} }}");

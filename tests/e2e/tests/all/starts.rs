@@ -36,7 +36,7 @@ fn current(host: &RunningHost) -> u64 {
 }
 
 #[test]
-fn a_broken_folder_does_not_keep_the_stored_release_from_serving() {
+fn broken_folder_lets_the_stored_release_serve() {
     let scheme = TestScheme::demo().unwrap();
     let whole = fs::read_to_string(scheme.path().join("scheme.toml")).unwrap();
     let unfinished = |text: &str| text.replace("name = \"demo\"", "name = demo");
@@ -73,7 +73,7 @@ fn a_broken_folder_does_not_keep_the_stored_release_from_serving() {
 
 /// As a first start leaves it that ends between making the store and storing the release.
 #[test]
-fn a_store_without_a_release_takes_the_folders_or_says_what_is_wrong_with_it() {
+fn store_without_release_takes_the_folders_release() {
     let scheme = TestScheme::demo().unwrap();
     let state = scheme.state();
     if !state.exists() {
@@ -95,7 +95,7 @@ fn a_store_without_a_release_takes_the_folders_or_says_what_is_wrong_with_it() {
 }
 
 #[test]
-fn what_keeps_a_host_from_starting_is_found_before_anything_is_stored() {
+fn start_problems_are_found_before_anything_is_stored() {
     let scheme = TestScheme::demo().unwrap();
     // An address that is taken.
     let text = fs::read_to_string(scheme.path().join("rialto.toml")).unwrap();
@@ -149,7 +149,7 @@ fn terminate(child: &mut Child) -> Option<i32> {
 }
 
 #[test]
-fn a_host_that_is_told_to_stop_while_it_starts_ends_well_and_the_next_one_comes_up() {
+fn host_stopped_during_its_start_ends_cleanly() {
     let scheme = TestScheme::demo().unwrap();
     // Everything must be compiled: that takes its time.
     let _ = fs::remove_dir_all(scheme.state().join("compiled"));
@@ -175,7 +175,7 @@ fn a_host_that_is_told_to_stop_while_it_starts_ends_well_and_the_next_one_comes_
 }
 
 #[test]
-fn start_resume_recovery_and_stop_have_a_line_each_with_the_version() {
+fn start_resume_recovery_and_stop_are_logged_with_version() {
     let scheme = TestScheme::demo().unwrap();
     let mut host = RunningHost::start(&scheme).unwrap();
     host.restart().unwrap();

@@ -66,7 +66,7 @@ async fn by_default_what_the_definition_has_otherwise_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_scheme_may_let_in_what_stock_clients_do_and_others_see_nothing_of_it() {
+async fn settings_admit_stock_clients_without_effect_on_others() {
     let scheme = TestScheme::demo().unwrap();
     scheme.set("fsp-interop-api", SETTINGS).unwrap();
     let world = World::of(scheme, &WorldOptions::default()).await.unwrap();

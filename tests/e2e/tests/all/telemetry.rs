@@ -178,7 +178,7 @@ fn orphans(spans: &[Span]) -> Vec<&Span> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payment_is_one_trace_from_its_first_request_to_its_last_report() {
+async fn payment_is_one_trace_from_request_to_report() {
     let (collector, address) = Collector::start().await;
     let world = world(address).await;
     let outcome = world.pay("12.5", "USD").await;
@@ -248,7 +248,7 @@ async fn a_payment_is_one_trace_from_its_first_request_to_its_last_report() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_collector_that_is_away_or_does_not_answer_slows_no_payment() {
+async fn absent_or_silent_collector_slows_no_payment() {
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let silent_at = silent.local_addr().unwrap();
     // It takes each connection, and says nothing.

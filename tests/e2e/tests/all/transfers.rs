@@ -193,7 +193,7 @@ async fn only_the_payee_fsp_ends_a_transfer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_repeated_counts_once_and_what_is_changed_is_refused() {
+async fn repeats_count_once_and_changed_messages_are_refused() {
     let world = world(Duration::from_secs(120)).await;
     let (payer, payee, stranger) = (world.payer(), world.payee(), world.fsp(STRANGER));
     let opening = balances(&world);
@@ -279,7 +279,7 @@ async fn a_refusal_releases_once_however_often_it_comes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_fulfilment_ends_the_transfer_for_both_and_the_right_one_is_too_late() {
+async fn right_fulfilment_after_a_wrong_one_is_too_late() {
     let world = world(Duration::from_secs(120)).await;
     let before = balances(&world);
     let transfer = prepared(&world, "5").await;

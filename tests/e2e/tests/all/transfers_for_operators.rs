@@ -24,7 +24,7 @@ fn ids(page: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn transfers_are_found_and_none_is_ended_that_may_be_committed() {
+async fn transfers_are_found_and_committable_ones_not_ended() {
     let scheme = TestScheme::demo().unwrap();
     scheme
         .add_operators(&[("anna", READER), ("ben", CHECKER)])
@@ -86,7 +86,7 @@ async fn transfers_are_found_and_none_is_ended_that_may_be_committed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_end_waits_for_a_commitment_that_came_in_time_and_is_parked() {
+async fn end_waits_for_a_parked_commitment() {
     let scheme = TestScheme::demo().unwrap();
     let engine = "[engine]\nturn-attempts-max = 3\nretry-initial = \"10 ms\"\n\n[store]";
     scheme.replace("rialto.toml", "[store]", engine).unwrap();

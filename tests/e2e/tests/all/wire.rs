@@ -163,7 +163,7 @@ fn in_chunks(length: usize) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_sends_too_long_a_body_to_its_end_can_read_why_it_is_refused() {
+async fn too_long_body_gets_a_readable_refusal() {
     let (host, _scheme) = host("");
     let too_long = Said::refused(400, "3104", true);
     let body = spaces(FAR_TOO_LONG);
@@ -258,7 +258,7 @@ async fn a_usual_client_reads_why_its_body_is_too_long() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_head_is_judged_before_the_body_and_a_short_rest_keeps_the_connection() {
+async fn head_is_judged_before_body_and_connection_survives() {
     let (host, _scheme) = host("");
     // The bodies are announced and never sent.
     let unknown = of_length("/nothing", 1 << 20);
@@ -278,7 +278,7 @@ async fn the_head_is_judged_before_the_body_and_a_short_rest_keeps_the_connectio
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_operators_limits_count_where_they_are_smaller_than_the_apis() {
+async fn smaller_of_operators_and_apis_limits_counts() {
     let limits = "[http]\nbody-max = \"48 KiB\"\nheaders-max = \"16 KiB\"";
     let (host, _scheme) = host(limits);
     for (length, code) in [(48 << 10, "3102"), ((48 << 10) + 1, "3104")] {
@@ -357,7 +357,7 @@ const LONG_ANSWER: &str = "/openapi/fsp-interop-api";
 const FAST: &str = "rate-min = \"1 GiB\"\nrate-grace = \"300 ms\"";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_read_its_answers_is_cut_off_and_others_are_served() {
+async fn client_that_reads_no_answers_is_disconnected() {
     let (host, _scheme) = host(&format!("[http]\nconnections-per-peer-max = 1\n{FAST}"));
     let connection = TcpStream::connect(address(&host)).await.unwrap();
     let (_unread, mut to) = connection.into_split();
@@ -375,7 +375,7 @@ async fn who_does_not_read_its_answers_is_cut_off_and_others_are_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_sends_a_body_byte_by_byte_is_refused_long_before_its_request_s_time_is_over() {
+async fn slow_body_is_refused_long_before_the_request_timeout() {
     let limits = "[http]\nrequest-timeout = \"1 h\"\nrate-min = \"1 MiB\"\nrate-grace = \"300 ms\"";
     let (host, scheme) = host(limits);
     let connection = TcpStream::connect(address(&host)).await.unwrap();
@@ -407,7 +407,7 @@ async fn who_sends_a_body_byte_by_byte_is_refused_long_before_its_request_s_time
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_address_has_a_part_of_the_room_for_bodies_and_others_have_theirs() {
+async fn one_address_cannot_use_all_room_for_bodies() {
     let limits =
         "[http]\nbody-max = \"48 KiB\"\nbodies-max = \"1 MiB\"\nbodies-per-peer-max = \"64 KiB\"";
     let (host, _scheme) = host(limits);
@@ -446,7 +446,7 @@ async fn one_address_has_a_part_of_the_room_for_bodies_and_others_have_theirs() 
 /// Both leave after the same commit; a client that correlates what it is sent with what it was answered
 /// must have the answer first.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_is_there_before_the_callback_that_its_request_causes() {
+async fn answer_precedes_the_callback_of_its_request() {
     let (host, scheme) = host("");
     let port = scheme.callbacks()["payerfsp"];
     let callbacks = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;

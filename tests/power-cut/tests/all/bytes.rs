@@ -50,7 +50,7 @@ fn a_killed_process_loses_nothing() {
 }
 
 #[test]
-fn of_each_sector_something_survives_that_it_has_been_and_writes_are_torn_and_out_of_order() {
+fn unsynced_writes_are_torn_and_reordered_by_sector() {
     const SECTORS: usize = 64;
     let mut seen = BTreeSet::new();
     let mut out_of_order = false;
@@ -87,7 +87,7 @@ fn of_each_sector_something_survives_that_it_has_been_and_writes_are_torn_and_ou
 }
 
 #[test]
-fn a_length_that_was_not_synced_may_go_back_and_bytes_beyond_it_are_not_there() {
+fn unsynced_length_may_revert_and_lose_bytes() {
     let mut lengths = BTreeSet::new();
     for seed in 0..40 {
         let (mut disk, path) = with("a", &[1; 3 * SECTOR]);

@@ -21,7 +21,7 @@ fn sync(path: &Path) {
 }
 
 #[test]
-fn a_file_whose_directory_was_not_synced_is_gone_whatever_was_synced_of_it() {
+fn file_in_an_unsynced_directory_is_lost() {
     let mut disk = PowerCut::mount().unwrap();
     let path = disk.path().join("a");
     let mut file = File::create(&path).unwrap();

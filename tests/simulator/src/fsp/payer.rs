@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_reads_from_the_json_that_a_person_would_write() {
+    fn request_is_read_from_handwritten_json() {
         let json = r#"{"to":"MSISDN/27713803912","amount":"100","currency":"USD"}"#;
         let read: PaymentRequest = serde_json::from_str(json).expect("a request");
         let to = "MSISDN/27713803912".parse().expect("a party");

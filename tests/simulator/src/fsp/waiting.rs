@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_longest_waiting_gets_the_callback_and_nothing_is_left_behind() {
+    async fn longest_waiting_gets_the_callback() {
         let room = WaitingRoom::default();
         let mut first = room.enter("parties/MSISDN/1".to_owned());
         let mut second = room.enter("parties/MSISDN/1".to_owned());

@@ -177,7 +177,7 @@ async fn a_closed_loop_counts_what_ends_in_its_window() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_open_loop_counts_the_wait_of_payments_that_could_not_begin() {
+async fn open_loop_counts_the_wait_before_the_begin() {
     let (_switch, payer, payee) = world(false).await;
     payee.set_behaviour(
         serde_json::from_value(json!({ "quote": { "delay": "150ms" } })).expect("a behaviour"),

@@ -10,7 +10,7 @@ use rialto_simulator::{Behaviour, Fsp, PaymentRequest, ilp};
 use crate::world::{behaviour, failure, party, pay_to, payee, payer, ten_dollars, world};
 
 #[tokio::test]
-async fn a_payee_refuses_at_each_step_by_chance_or_by_amount() {
+async fn payee_refuses_at_each_step_by_chance_or_amount() {
     use FailureKind::ErrorCallback;
     let outcome = pay_to(r#"{"lookup":{"refuse":"100%"}}"#).await;
     assert_eq!(failure(&outcome), (Step::Lookup, ErrorCallback, "3204"));
@@ -112,7 +112,7 @@ async fn a_transfer_whose_callback_is_lost_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_payment_whose_result_is_lost_finds_it_out_by_asking() {
+async fn payment_with_a_lost_result_asks_for_it() {
     let mut asking = payer();
     asking.callback_timeout_ms = 300;
     let (switch, asking, _payee) = world(asking, payee()).await;
@@ -191,7 +191,7 @@ async fn fsps_refuse_what_is_not_for_them() {
 }
 
 #[tokio::test]
-async fn a_reset_is_seen_as_a_broken_connection_and_a_retry_gets_through() {
+async fn reset_breaks_a_connection_and_retry_succeeds() {
     let (_switch, payer, payee) = world(payer(), payee()).await;
     payee.set_behaviour(behaviour(r#"{"callbacks":{"reset":"100%"}}"#));
     payer.set_hub(&payee.url()).expect("an address");
@@ -211,7 +211,7 @@ async fn a_reset_is_seen_as_a_broken_connection_and_a_retry_gets_through() {
 }
 
 #[tokio::test]
-async fn a_stopped_fsp_frees_its_address_and_can_be_started_again() {
+async fn stopped_fsp_frees_its_address_for_a_restart() {
     let (_switch, payer, payee) = world(payer(), payee()).await;
     let address = payee.address();
     assert!(payer.pay(&ten_dollars()).await.is_committed());

@@ -37,7 +37,7 @@ async fn a_payment_goes_from_lookup_to_committed() {
 }
 
 #[tokio::test]
-async fn each_ilp_layout_can_be_paid_on_and_names_the_amount() {
+async fn each_ilp_layout_is_payable_and_has_the_amount() {
     for layout in [Layout::Specification, Layout::Deployed, Layout::Version4] {
         let mut payee = payee();
         payee.ilp_layout = layout;
@@ -170,7 +170,7 @@ async fn a_party_that_is_announced_can_be_paid() {
 }
 
 #[tokio::test]
-async fn the_story_of_a_payment_reads_the_same_in_each_run() {
+async fn payment_story_is_the_same_in_each_run() {
     let tell = async || {
         let (_switch, payer, payee) = world(payer(), payee()).await;
         let outcome = payer.pay(&ten_dollars()).await;

@@ -4,7 +4,7 @@ use super::*;
 use rialto_sdk::testing::Dice;
 
 #[test]
-fn a_query_for_a_party_is_passed_on_and_its_answer_back() {
+fn party_query_and_answer_are_forwarded() {
     let mut world = World::new();
     world.associate("payeefsp", "payeefsp", None);
     assert_eq!(world.ask("payerfsp", None), "payerfsp asks payeefsp");
@@ -30,7 +30,7 @@ fn a_query_without_an_fsp_to_ask_fails() {
 }
 
 #[test]
-fn an_answer_that_names_another_fsp_ends_the_query_and_both_are_told() {
+fn answer_that_names_another_fsp_ends_the_query() {
     let mut world = World::new();
     let refused = |responder: &str, requester: Option<&str>| asked::party_info_refused::Event {
         requester_fsp: responder.to_owned(),
@@ -67,7 +67,7 @@ fn an_answer_that_names_another_fsp_ends_the_query_and_both_are_told() {
 }
 
 #[test]
-fn an_answer_that_nobody_waits_for_is_dropped_with_a_note() {
+fn unexpected_answer_is_dropped_with_a_note() {
     let mut world = World::new();
     assert_eq!(world.answer("payeefsp", Some("payerfsp")), None);
     world.ask("payerfsp", Some("payeefsp"));
@@ -79,7 +79,7 @@ fn an_answer_that_nobody_waits_for_is_dropped_with_a_note() {
 }
 
 #[test]
-fn the_first_of_several_requesters_gets_an_answer_that_names_none() {
+fn longest_waiting_requester_gets_an_unaddressed_answer() {
     let mut world = World::new();
     world.ask("payerfsp", Some("payeefsp"));
     world.pass(1);
@@ -114,7 +114,7 @@ fn a_query_that_nobody_answers_ends() {
 }
 
 #[test]
-fn every_query_of_a_requester_gets_an_answer_of_its_own() {
+fn each_query_of_a_requester_gets_an_answer() {
     let mut world = World::new();
     for _ in 0..3 {
         world.ask("payerfsp", Some("payeefsp"));
@@ -130,7 +130,7 @@ fn every_query_of_a_requester_gets_an_answer_of_its_own() {
 }
 
 #[test]
-fn a_query_asked_again_takes_the_place_of_the_one_before() {
+fn repeated_query_replaces_the_earlier_one() {
     let mut world = World::new();
     let version = |version: &str| {
         format!("accept: application/vnd.interoperability.parties+json;version={version}\n")
@@ -160,7 +160,7 @@ fn a_query_asked_again_takes_the_place_of_the_one_before() {
 
 /// A query is not signed: anybody can ask in another FSP's name.
 #[test]
-fn who_asks_another_fsp_in_a_requesters_name_takes_no_answer_from_it() {
+fn query_in_another_requesters_name_takes_no_answer_away() {
     let mut world = World::new();
     world.ask("payerfsp", Some("payeefsp"));
     world.ask("payerfsp", Some("otherfsp"));
@@ -174,7 +174,7 @@ fn who_asks_another_fsp_in_a_requesters_name_takes_no_answer_from_it() {
 }
 
 #[test]
-fn nobodys_queries_however_many_and_long_block_a_lookup_of_others() {
+fn many_long_queries_do_not_block_other_lookups() {
     let mut world = World::new();
     let item = "application/vnd.interoperability.parties+json;version=9.9,";
     let headers = format!(
@@ -197,7 +197,7 @@ fn nobodys_queries_however_many_and_long_block_a_lookup_of_others() {
 }
 
 #[test]
-fn what_waited_before_each_query_had_a_document_of_its_own_still_ends() {
+fn queries_of_the_older_layout_still_end() {
     let stored = r#"{"party":{"idType":"MSISDN","identifier":"123"},"queries":[
         {"requester":"payerfsp","responder":"payeefsp","due":31000,"message":
             {"method":"GET","path":"/parties/MSISDN/123","headers":"accept: a\n","body":""}},
@@ -232,7 +232,7 @@ fn what_waited_before_each_query_had_a_document_of_its_own_still_ends() {
 }
 
 #[test]
-fn every_requester_that_waits_is_told_and_nobody_is_told_too_much() {
+fn each_waiting_requester_is_told_once() {
     for seed in 0..200 {
         let mut dice = Dice::new(seed);
         let mut world = World::new();

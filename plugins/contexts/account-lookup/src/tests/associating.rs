@@ -26,7 +26,7 @@ fn an_fsp_associates_a_party_with_itself_only() {
 }
 
 #[test]
-fn a_party_of_another_fsp_is_taken_over_only_where_the_scheme_allows_it() {
+fn party_takeover_needs_the_setting() {
     let mut world = World::new();
     world.associate("payeefsp", "payeefsp", None);
     assert_eq!(
@@ -105,7 +105,7 @@ fn of_many_parties_each_is_associated_or_has_its_error() {
 }
 
 #[test]
-fn a_party_of_another_fsp_is_not_taken_by_naming_a_currency_or_none() {
+fn party_takeover_by_currency_is_refused() {
     for (theirs, ours, outcome, answers) in [
         (None, None, "3003 for otherfsp", "payeefsp"),
         (None, Some("USD"), "3003 for otherfsp", "payeefsp"),
@@ -129,7 +129,7 @@ fn a_party_of_another_fsp_is_not_taken_by_naming_a_currency_or_none() {
 }
 
 #[test]
-fn a_party_of_another_fsp_is_not_taken_by_another_spelling() {
+fn party_takeover_by_another_spelling_is_refused() {
     let mut world = World::new();
     world.associate("payeefsp", "payeefsp", None);
     let spelt = |id_type: &str, identifier: &str| PartyId {
@@ -148,7 +148,7 @@ fn a_party_of_another_fsp_is_not_taken_by_another_spelling() {
 }
 
 #[test]
-fn a_part_of_a_business_goes_with_the_business_and_a_personal_id_has_no_parts() {
+fn business_part_belongs_to_the_business_personal_id_has_none() {
     for (id_type, outcome) in [
         ("BUSINESS", "3003 for otherfsp"),
         ("PERSONAL_ID", "otherfsp associated"),
@@ -176,7 +176,7 @@ fn business(sub_id: Option<&str>) -> PartyId {
 }
 
 #[test]
-fn who_has_a_part_of_a_business_and_who_wants_the_whole_are_one_fsp() {
+fn parts_and_whole_of_a_business_have_one_fsp() {
     let mut world = World::new();
     let shop = business(Some("shop-7"));
     let tries = |world: &mut World, party: &PartyId, fsp: &str, currency: Option<&str>| {
@@ -228,7 +228,7 @@ fn who_has_a_part_of_a_business_and_who_wants_the_whole_are_one_fsp() {
 }
 
 #[test]
-fn the_payee_of_a_quote_that_is_a_part_which_nobody_has_is_with_who_has_the_whole() {
+fn unassociated_part_as_payee_belongs_to_fsp_of_the_whole() {
     let mut world = World::new();
     let shop = business(Some("shop-7"));
     let find = |world: &World, party: &PartyId, currency: &str| {
@@ -262,7 +262,7 @@ fn the_payee_of_a_quote_that_is_a_part_which_nobody_has_is_with_who_has_the_whol
 }
 
 #[test]
-fn a_business_is_free_when_the_last_of_its_parts_is() {
+fn business_is_free_after_its_last_part() {
     let mut world = World::new();
     // The first one twice, which counts once.
     for shop in ["1", "1", "2"] {
@@ -285,7 +285,7 @@ fn a_business_is_free_when_the_last_of_its_parts_is() {
 }
 
 #[test]
-fn where_takeover_is_allowed_parts_and_whole_are_parties_of_their_own() {
+fn takeover_setting_makes_parts_and_whole_separate_parties() {
     let mut world = World::new();
     world.settings.takeover = Takeover::Allow;
     for (sub_id, fsp) in [

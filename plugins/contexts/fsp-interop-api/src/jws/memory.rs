@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn who_had_a_key_is_remembered_from_the_first_time_on() {
+    fn key_owner_is_remembered_from_the_first_key_on() {
         let memory = memory();
         assert!(!memory.has_had_key("payerfsp"));
         assert!(!memory.note_key("payerfsp", 5));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_known_by_its_header_its_body_and_its_date() {
+    fn signed_message_is_identified_by_header_body_and_date() {
         let memory = memory();
         let first = Fingerprint::of("AAAA", "{}", 1_000);
         memory.take(&first, "payerfsp", 1_500, WINDOW);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_leaves_when_its_date_is_over_and_not_before() {
+    fn remembered_message_is_removed_only_after_its_date() {
         let memory = memory();
         let start = 1_795_305_600_000;
         let kept = WINDOW * WINDOWS_KEPT;

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_at_the_end_is_none_on_either_side_where_the_scheme_says_so() {
+    fn trailing_slash_setting_ignores_it_on_both_sides() {
         let lenient = Settings {
             trailing_slash: Deviation::Accept,
             ..Settings::default()

@@ -264,7 +264,7 @@ fn only_algorithms_of_the_list_are_taken() {
 }
 
 #[test]
-fn the_signature_is_of_this_sender_this_body_and_this_request() {
+fn signature_binds_sender_body_and_request() {
     let wrong = "no key of payeefsp has signed this body so";
     let mut changed = sent();
     let header = encoded(changed.protected.as_bytes());
@@ -475,7 +475,7 @@ fn any_changed_octet_of_a_signed_message_is_refused() {
 }
 
 #[test]
-fn the_hub_signs_its_own_messages_if_it_has_a_key() {
+fn hub_with_a_key_signs_its_own_messages() {
     let headers = format!("date: {DATE}\nfspiop-source: Hub\nfspiop-destination: payerfsp\n");
     let unsigned = signed(&NoKeys, headers.clone(), "PUT", "/transfers/1/error", "{}");
     assert_eq!(unsigned, headers);

@@ -127,7 +127,7 @@ fn fulfiled(mode: FulfilMode) -> Vec<Notice> {
 }
 
 #[test]
-fn the_hub_signs_what_it_makes_and_not_what_it_forwards() {
+fn hub_signs_own_messages_and_not_forwarded_ones() {
     let frame = Frame {
         keys: &HubKey,
         ..FRAME
@@ -150,7 +150,7 @@ fn written_again(body: &str) -> String {
 }
 
 #[test]
-fn bodies_of_the_hub_are_as_a_validator_writes_them_again() {
+fn hub_bodies_equal_a_validators_serialization() {
     let extensions = r#"{"transferState":"ABORTED","extensionList":{"extension":[]}}"#;
     assert_ne!(written_again(extensions), extensions);
     for body in [
@@ -204,7 +204,7 @@ fn a_committed_transfer_is_told_in_the_payees_own_words() {
 }
 
 #[test]
-fn in_reserved_mode_the_hub_tells_both_that_it_is_committed() {
+fn reserved_mode_tells_both_fsps_of_the_commit() {
     let notices = fulfiled(FulfilMode::Reserved);
     assert_eq!(
         notices.iter().map(line).collect::<Vec<_>>(),
@@ -223,7 +223,7 @@ fn in_reserved_mode_the_hub_tells_both_that_it_is_committed() {
 }
 
 #[test]
-fn a_rejection_is_forwarded_and_a_refused_fulfilment_is_told_by_the_hub() {
+fn rejection_is_forwarded_and_refused_fulfilment_is_the_hubs_error() {
     let notices = |rejection| {
         transfers::reject_processed(
             &FRAME,
@@ -269,7 +269,7 @@ fn a_rejection_is_forwarded_and_a_refused_fulfilment_is_told_by_the_hub() {
 }
 
 #[test]
-fn a_rejection_for_another_fsp_is_not_forwarded_and_both_are_told_by_the_hub() {
+fn misaddressed_rejection_becomes_the_hubs_error_to_both() {
     let mut refusal = message("PUT", "/transfers/t/error", "payeefsp", "{}");
     push(&mut refusal.headers, "fspiop-destination", "otherfsp");
     let notices = transfers::reject_processed(
@@ -299,7 +299,7 @@ fn a_rejection_for_another_fsp_is_not_forwarded_and_both_are_told_by_the_hub() {
 }
 
 #[test]
-fn a_transfer_whose_request_never_left_is_told_to_the_payer_alone() {
+fn unsent_transfer_is_told_to_the_payer_only() {
     let notices = transfers::reject_processed(
         &FRAME,
         transfer_events::transfer_reject_request_processed::Event {
@@ -364,7 +364,7 @@ fn an_expired_transfer_is_told_to_those_named() {
 }
 
 #[test]
-fn who_asked_for_a_version_is_told_of_a_timeout_in_it() {
+fn timeout_is_told_in_the_requested_version() {
     for version in ["1.0", "1.1", "1.2"] {
         let event = transfer_events::transfer_fulfil_comit_request_timedout::Event {
             transfer_id: "t".to_owned(),
@@ -390,7 +390,7 @@ fn who_asked_for_a_version_is_told_of_a_timeout_in_it() {
 }
 
 #[test]
-fn the_hubs_words_about_the_payees_message_are_in_the_payers_version() {
+fn hub_error_to_payer_has_the_payers_version() {
     let of_payee = message("PUT", "/transfers/t", "payeefsp", "{}");
     let substitute_of = |event_version: Option<&str>| {
         let cause = shaping_in(&of_payee.headers, event_version);
@@ -412,7 +412,7 @@ fn the_hubs_words_about_the_payees_message_are_in_the_payers_version() {
 }
 
 #[test]
-fn an_aborted_transfer_is_told_with_its_cause_and_the_same_instant_by_put_and_patch() {
+fn aborted_transfer_has_the_same_cause_by_put_and_patch() {
     let told = |answer| {
         let status = TransferStatus {
             state: TransferState::Aborted,
@@ -517,7 +517,7 @@ fn lookups_are_answered_on_the_path_that_was_asked() {
 }
 
 #[test]
-fn a_request_for_many_parties_is_answered_on_the_path_of_its_id() {
+fn request_for_many_parties_is_answered_on_its_id() {
     use lookup::participants_association_processed::{Event, ProcessedParty};
     let cause = message("POST", "/participants", "payeefsp", "{}");
     let processed = Event {

@@ -67,7 +67,7 @@ fn numbered(count: usize) -> Vec<scheme::Participant> {
 }
 
 #[test]
-fn many_come_in_steps_and_none_trades_before_all_are_in() {
+fn participants_of_a_release_trade_after_its_last_step() {
     let mut world = Fake::new();
     let all = numbered(2 * STEP as usize + 1);
     let facts = facts();
@@ -118,7 +118,7 @@ fn payer(world: &mut Fake) -> Participant {
 }
 
 #[test]
-fn a_new_participant_gets_accounts_liquidity_an_event_and_a_history() {
+fn new_participant_gets_accounts_liquidity_event_and_history() {
     let mut world = Fake::new();
     let changes = bring_in(&mut world, &scheme(USD, "http://127.0.0.1:4101/"), 3);
     assert_eq!(changes, ["participant payerfsp created, accounts in USD"]);
@@ -177,7 +177,7 @@ fn a_participant_that_is_stored_and_unchanged_is_left_alone() {
 }
 
 #[test]
-fn a_changed_endpoint_is_taken_over_and_no_liquidity_is_deposited_again() {
+fn changed_endpoint_is_taken_without_another_deposit() {
     let mut world = Fake::new();
     bring_in(&mut world, &scheme(USD, "http://127.0.0.1:4101"), 1);
     let raised = USD.replace("1000.00", "2000");
@@ -196,7 +196,7 @@ fn a_changed_endpoint_is_taken_over_and_no_liquidity_is_deposited_again() {
 }
 
 #[test]
-fn what_operators_have_changed_stays_until_a_release_says_something_new() {
+fn operators_changes_stay_until_a_release_differs() {
     let mut world = Fake::new();
     bring_in(&mut world, &scheme(USD, "http://first"), 1);
     let mut participant = payer(&mut world);
@@ -212,7 +212,7 @@ fn what_operators_have_changed_stays_until_a_release_says_something_new() {
 }
 
 #[test]
-fn a_new_currency_gets_accounts_and_an_event_of_its_own() {
+fn new_currency_gets_accounts_and_an_event() {
     let mut world = Fake::new();
     bring_in(&mut world, &scheme(USD, "http://h"), 1);
     let changes = bring_in(&mut world, &scheme(&format!("{TZS},{USD}"), "http://h"), 2);
@@ -286,7 +286,7 @@ fn with_pisp(id: &str) -> Fake {
 
 #[test]
 #[should_panic(expected = "participant \"fsp00150\" is of type PISP, which has no accounts")]
-fn a_release_gives_no_account_to_a_pisp_and_is_refused_before_anybody_comes_in() {
+fn release_with_accounts_for_a_pisp_is_refused_first() {
     let mut world = with_pisp("fsp00150");
     let (all, facts) = (numbered(2 * STEP as usize), facts());
     activation::step(&mut world, (&facts, &listed(&all)), 2, 0);
@@ -301,7 +301,7 @@ fn a_pisp_of_an_older_store_gets_no_accounts_either() {
 }
 
 #[test]
-fn a_release_may_name_a_pisp_without_accounts_and_leaves_one_that_waits() {
+fn release_may_name_a_pisp_without_accounts() {
     let mut world = with_pisp("payerfsp");
     let changes = bring_in(&mut world, &scheme("", "http://other"), 2);
     assert_eq!(changes, ["participant payerfsp: name or endpoint updated"]);

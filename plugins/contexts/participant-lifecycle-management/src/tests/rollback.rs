@@ -37,7 +37,7 @@ fn participant() -> String {
 }
 
 #[test]
-fn every_document_of_participants_is_read_and_keeps_what_a_newer_release_has_added() {
+fn participants_documents_keep_unknown_members_of_a_newer_release() {
     survives(&PARTICIPANTS, &participant());
     survives(
         &CHANGES,
@@ -57,7 +57,7 @@ fn every_document_of_participants_is_read_and_keeps_what_a_newer_release_has_add
 }
 
 #[test]
-fn requests_of_every_kind_keep_what_a_newer_release_has_added() {
+fn requests_keep_unknown_members_of_a_newer_release() {
     let amount = r#"{"amount":"1","currency":"USD"}"#;
     let limit = format!(r#"{{"type":"NET_DEBIT_CAP","value":{amount}}}"#);
     let terms = format!(r#"{{"currency":"USD","name":"n","limit":{limit},"threshold":{amount}}}"#);
@@ -107,7 +107,7 @@ fn requests_of_every_kind_keep_what_a_newer_release_has_added() {
 }
 
 #[test]
-fn a_history_tells_all_that_a_request_of_a_newer_release_has_asked_for() {
+fn history_has_unknown_members_of_requests() {
     let request = json!({
         "id": "r", "kind": "funds", "participant": "p", "target": "t", "basedOn": null,
         "payload": { "type": "DEPOSIT", "accountId": "USD", "amount": { "amount": "1", "currency": "USD" } },
@@ -133,7 +133,7 @@ fn a_history_tells_all_that_a_request_of_a_newer_release_has_asked_for() {
 }
 
 #[test]
-fn a_change_of_one_account_leaves_what_a_newer_release_has_added_to_all_of_them() {
+fn account_change_keeps_unknown_members_of_all_accounts() {
     let of_this: Value = serde_json::from_str(&participant()).unwrap();
     let newer = of_a_newer_release(&of_this, &[]);
     let mut store = Memory::default();
@@ -156,7 +156,7 @@ fn a_change_of_one_account_leaves_what_a_newer_release_has_added_to_all_of_them(
 }
 
 #[test]
-fn a_history_that_a_newer_release_has_continued_is_whole_after_a_rollback() {
+fn history_of_a_newer_release_is_valid_after_rollback() {
     let change = |n: u64, previous: &str| {
         let mut change = json!({
             "n": n, "at": 1, "kind": "release", "state": "RELEASE", "by": { "release": 1 },

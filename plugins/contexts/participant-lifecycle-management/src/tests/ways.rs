@@ -102,7 +102,7 @@ fn each_approval_has_its_effect_and_its_event() {
 }
 
 #[test]
-fn what_is_rejected_changes_nothing_but_the_request_and_is_history() {
+fn rejection_changes_only_the_request_and_the_history() {
     for way in ways() {
         let mut office = Office::new();
         let id = office.asked(&way);
@@ -124,7 +124,7 @@ fn what_is_rejected_changes_nothing_but_the_request_and_is_history() {
 }
 
 #[test]
-fn nobody_decides_what_is_their_own_or_decided_or_not_theirs_to_decide() {
+fn own_decided_or_foreign_requests_cannot_be_decided() {
     for way in ways() {
         let mut office = Office::new();
         office.refused("no maker", "role-missing", |o| o.submit(&way, "carl", &[]));
@@ -162,7 +162,7 @@ fn nobody_decides_what_is_their_own_or_decided_or_not_theirs_to_decide() {
 }
 
 #[test]
-fn what_has_changed_meanwhile_is_not_approved_and_may_be_rejected() {
+fn request_about_a_changed_target_can_only_be_rejected() {
     for way in ways() {
         let Some(meddle) = way.meddle else {
             continue;
@@ -198,7 +198,7 @@ fn what_is_sent_again_with_its_key_is_done_once() {
 }
 
 #[test]
-fn a_change_of_what_was_read_is_refused_when_it_is_not_so_any_more() {
+fn change_with_an_outdated_version_is_refused() {
     let mut office = Office::new();
     let version = office.participant().version;
     let (stale, fresh) = (format!("\"p{}\"", version + 7), format!("\"p{version}\""));
@@ -214,7 +214,7 @@ fn a_change_of_what_was_read_is_refused_when_it_is_not_so_any_more() {
 }
 
 #[test]
-fn money_that_is_not_there_or_not_exact_is_refused_at_both_ends() {
+fn missing_or_inexact_money_is_refused_at_both_steps() {
     let mut office = Office::new();
     let funds = |direction: &str, account: &str, amount: &str| Way {
         kind: Kind::Funds,
@@ -272,7 +272,7 @@ fn money_that_is_not_there_or_not_exact_is_refused_at_both_ends() {
 }
 
 #[test]
-fn a_withdrawal_that_takes_liquidity_below_the_threshold_warns_and_a_deposit_forgets() {
+fn withdrawal_below_threshold_warns_and_deposit_rearms() {
     let mut office = Office::new();
     let mut way = ways().remove(0);
     let mut moved = |office: &mut Office, direction: &str, amount: &str| {
@@ -294,7 +294,7 @@ fn a_withdrawal_that_takes_liquidity_below_the_threshold_warns_and_a_deposit_for
 }
 
 #[test]
-fn an_application_is_decided_once_and_who_was_rejected_may_apply_again() {
+fn application_is_decided_once_and_rejected_participant_reapplies() {
     let mut office = Office { world: Fake::new() };
     assert_eq!(office.apply("anna").status, 201);
     assert_eq!(office.participant().state, State::PendApproval);
@@ -379,7 +379,7 @@ fn an_application_that_cannot_be_used_is_refused() {
 }
 
 #[test]
-fn where_the_scheme_approves_by_itself_it_is_so_at_once_and_recorded_as_such() {
+fn automatic_approval_takes_effect_at_once_and_is_recorded() {
     let settings = r#"{"approval":{"default":"automatic"},"endpointHealthPath":""}"#;
     let mut office = Office::with(settings);
     assert_eq!(office.participant().state, State::Approved);
@@ -440,7 +440,7 @@ fn a_change_of_the_history_is_seen() {
 }
 
 #[test]
-fn what_waits_is_listed_by_kind_and_found_by_maker_participant_and_time() {
+fn waiting_requests_are_listed_by_kind_and_filters() {
     let mut office = Office::new();
     for (n, way) in ways().iter().enumerate() {
         office.world.now = 2_000 + n as u64;

@@ -19,7 +19,7 @@ use rialto_sdk::errors::error;
 use rialto_sdk::money::money;
 
 #[test]
-fn a_good_request_goes_to_the_payee_fsp_of_the_terms_of_the_header_or_of_the_lookup() {
+fn request_goes_to_payee_fsp_of_terms_header_or_lookup() {
     for (named, destination, expected) in [
         (None, Some(PAYEE), PAYEE),
         (Some(PAYEE), None, PAYEE),
@@ -195,7 +195,7 @@ fn each_refusal_has_its_event_and_its_code() {
 }
 
 #[test]
-fn the_payee_fsp_is_the_one_that_has_the_payee_unless_the_scheme_relies_on_the_payer_fsp() {
+fn payee_fsp_must_have_the_payee_unless_set_otherwise() {
     use crate::settings::PayeeFsp::{AsLookedUp, AsNamed, WhereKnown};
     for (demand, has, accepted) in [
         (WhereKnown, Some(PAYEE), true),
@@ -233,7 +233,7 @@ fn the_payee_fsp_is_the_one_that_has_the_payee_unless_the_scheme_relies_on_the_p
 }
 
 #[test]
-fn a_quote_of_an_fsp_with_itself_is_agreed_where_the_scheme_allows_it() {
+fn quote_within_one_fsp_needs_the_setting() {
     let mut world = Fake::default();
     world.settings.on_us = crate::settings::OnUs::Allow;
     let mut event = asked("q1");
@@ -266,7 +266,7 @@ fn nothing_is_kept_for_a_payer_that_is_no_participant() {
 }
 
 #[test]
-fn a_request_in_the_name_of_another_is_refused_and_uses_up_no_id() {
+fn request_in_anothers_name_is_refused_and_uses_no_id() {
     let mut world = Fake::default();
     let mut event = asked("q1");
     event.requester_fsp = "otherfsp".to_owned();
@@ -282,7 +282,7 @@ fn a_request_in_the_name_of_another_is_refused_and_uses_up_no_id() {
 }
 
 #[test]
-fn a_repeat_of_a_pending_quote_is_ignored_and_of_an_accepted_one_answered_with_its_terms() {
+fn repeat_of_pending_quote_is_ignored_accepted_is_answered() {
     let mut world = Fake::default();
     request(&mut world, asked("q1"));
     world.published.clear();
@@ -299,7 +299,7 @@ fn a_repeat_of_a_pending_quote_is_ignored_and_of_an_accepted_one_answered_with_i
 }
 
 #[test]
-fn an_id_that_is_used_again_for_something_else_is_refused_and_changes_nothing() {
+fn reused_id_is_refused_and_changes_nothing() {
     let mut world = Fake::default();
     request(&mut world, asked("q1"));
     world.published.clear();
@@ -323,7 +323,7 @@ fn an_id_that_is_used_again_for_something_else_is_refused_and_changes_nothing() 
 }
 
 #[test]
-fn only_the_two_fsps_of_a_quote_are_told_of_it() {
+fn only_both_fsps_of_a_quote_are_told() {
     let mut world = Fake::default();
     request(&mut world, asked("q1"));
     world.published.clear();
@@ -383,7 +383,7 @@ fn reports_are_kept() {
 }
 
 #[test]
-fn a_request_that_did_not_arrive_ends_the_quote_and_the_payer_fsp_is_told() {
+fn undelivered_request_ends_the_quote_and_tells_the_payer() {
     let mut world = Fake::default();
     request(&mut world, asked("q1"));
     world.published.clear();
@@ -404,7 +404,7 @@ fn a_request_that_did_not_arrive_ends_the_quote_and_the_payer_fsp_is_told() {
 }
 
 #[test]
-fn a_request_that_was_answered_all_the_same_is_not_told_as_a_failure() {
+fn answered_request_is_not_reported_as_undelivered() {
     let mut world = Fake::default();
     for (id, state) in [("q1", State::Accepted), ("q2", State::Rejected)] {
         request(&mut world, asked(id));
@@ -423,7 +423,7 @@ fn a_request_that_was_answered_all_the_same_is_not_told_as_a_failure() {
 }
 
 #[test]
-fn a_query_for_a_pending_quote_waits_for_the_quotes_own_callback_until_it_is_overdue() {
+fn query_for_pending_quote_waits_until_it_is_overdue() {
     let mut world = Fake::default();
     request(&mut world, asked("q1"));
     let mut endless = asked("q2");
@@ -445,7 +445,7 @@ fn a_query_for_a_pending_quote_waits_for_the_quotes_own_callback_until_it_is_ove
 }
 
 #[test]
-fn a_request_without_expiration_expires_when_the_payee_fsp_has_had_its_time() {
+fn request_without_expiration_expires_after_the_answer_time() {
     let mut world = Fake {
         now: 7,
         ..Fake::default()

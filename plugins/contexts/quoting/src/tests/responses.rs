@@ -44,7 +44,7 @@ fn good_terms_become_an_agreement_and_go_to_the_payer() {
 }
 
 #[test]
-fn terms_that_the_scheme_refuses_end_the_quote_and_both_are_told() {
+fn refused_terms_end_the_quote_and_tell_both() {
     type Case = (&'static str, fn(&mut Fake, &mut Event), State, &'static str);
     let cases: [Case; 10] = [
         (
@@ -161,7 +161,7 @@ fn an_answer_that_is_not_the_payees_changes_nothing() {
 }
 
 #[test]
-fn an_answer_that_names_another_destination_than_the_payer_changes_nothing() {
+fn answer_to_another_destination_changes_nothing() {
     let mut world = pending();
     let before = world.quotes.clone();
     let mut event = terms("q1");
@@ -215,7 +215,7 @@ fn a_condition_cannot_be_taken_over_by_another_payee_fsp() {
 }
 
 #[test]
-fn a_condition_that_was_agreed_with_one_payer_fsp_is_not_agreed_with_another() {
+fn condition_is_not_reused_with_another_payer_fsp() {
     let mut world = pending();
     response(&mut world, terms("q1"));
     let mut event = asked("q2");
@@ -251,7 +251,7 @@ fn a_refusal_by_the_payee_is_kept_and_forwarded() {
 }
 
 #[test]
-fn whatever_arrives_a_quote_ends_once_and_an_agreement_has_an_accepted_quote() {
+fn random_messages_end_a_quote_once() {
     for seed in 0..2000 {
         let mut dice = Dice::new(seed);
         let mut world = Fake::default();

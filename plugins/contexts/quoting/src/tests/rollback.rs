@@ -14,7 +14,7 @@ const REQUEST: &str = r#"{"quoteId":"q","transactionId":"x","payerFsp":"payerfsp
     "expiration":1}"#;
 
 #[test]
-fn every_document_of_quoting_is_read_and_keeps_what_a_newer_release_has_added() {
+fn quoting_documents_keep_unknown_members_of_a_newer_release() {
     let quote: Quote = serde_json::from_str(&format!(
         r#"{{"quoteId":"q","payerFsp":"payerfsp","payeeFsp":"payeefsp","state":"REJECTED","requestHash":"h",
             "request":{REQUEST},"responseHash":"h2","responseBody":"{{}}","condition":"c",

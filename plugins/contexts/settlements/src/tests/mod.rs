@@ -135,7 +135,7 @@ fn position() -> AccountPosition {
 }
 
 #[test]
-fn a_transfer_gets_the_four_accounts_its_model_and_its_timing() {
+fn transfer_gets_four_accounts_model_and_timing() {
     let mut world = Book::default();
     let both = settings(BOTH);
     for participant in ["payerfsp", "payeefsp"] {
@@ -208,7 +208,7 @@ fn a_transfer_that_is_settled_at_once_moves_settled_funds() {
 }
 
 #[test]
-fn after_a_release_with_another_model_a_transfer_needs_settled_funds_of_that_model() {
+fn new_model_needs_settled_funds_of_its_own() {
     let mut world = Book::default();
     let first = settings("{}");
     for participant in ["a", "b"] {
@@ -235,7 +235,7 @@ fn after_a_release_with_another_model_a_transfer_needs_settled_funds_of_that_mod
 }
 
 #[test]
-fn a_model_that_a_release_makes_immediate_gets_the_accounts_that_it_lacks() {
+fn model_that_becomes_immediate_gets_missing_accounts() {
     let mut world = Book::default();
     let deferred = settings(r#"{"settlementModel":"GROSS"}"#);
     for participant in ["a", "b"] {
@@ -257,7 +257,7 @@ fn a_model_that_a_release_makes_immediate_gets_the_accounts_that_it_lacks() {
 }
 
 #[test]
-fn of_changes_that_overtake_each_other_the_later_one_is_known() {
+fn latest_of_reordered_changes_counts() {
     let mut world = Book::default();
     join(&mut world, &settings("{}"), "a", "USD");
     let ids = ids("a", "USD");

@@ -293,7 +293,7 @@ impl Scene {
 }
 
 #[test]
-fn settled_funds_move_by_what_is_settled_and_by_nothing_else() {
+fn settled_funds_move_only_by_settlement() {
     let mut seen = BTreeMap::new();
     for seed in 1..=4 {
         let mut scene = Scene::new(seed);

@@ -14,7 +14,7 @@ fn survives<T: Serialize + DeserializeOwned>(collection: &Collection<T>, text: &
 }
 
 #[test]
-fn every_document_of_settlements_is_read_and_keeps_what_a_newer_release_has_added() {
+fn settlements_documents_keep_unknown_members_of_a_newer_release() {
     survives(&OPEN, r#"{"batch":"b","until":1,"sequence":2}"#);
     survives(
         &BATCHES,

@@ -161,7 +161,7 @@ fn a_batch_is_settled_when_another_operator_says_so() {
 }
 
 #[test]
-fn who_is_short_keeps_a_batch_from_being_settled_and_nothing_changes() {
+fn short_member_prevents_settlement_and_nothing_changes() {
     let settings = settings(r#"{"settlementModel":"NET"}"#);
     let mut world = recorded(&settings);
     transfer(&mut world, &settings, "t4", "a", "b", 701);
@@ -202,7 +202,7 @@ fn an_aborted_settlement_gives_back_what_it_set_aside() {
 }
 
 #[test]
-fn an_automatic_settlement_is_completed_at_once_and_can_be_undone() {
+fn automatic_settlement_completes_at_once_and_can_be_undone() {
     let settings = settings(
         r#"{"settlementModel":"NET","models":[{"name":"NET","kind":"deferred-net","settles":"automatic"}]}"#,
     );
@@ -258,7 +258,7 @@ fn an_automatic_settlement_is_completed_at_once_and_can_be_undone() {
 }
 
 #[test]
-fn a_settlement_of_several_batches_closes_its_own_accounts_however_it_ends() {
+fn settlement_of_several_batches_always_closes_its_accounts() {
     let settings = settings(r#"{"settlementModel":"NET"}"#);
     let mut world = recorded(&settings);
     let first = world.open_batch();
@@ -332,7 +332,7 @@ fn batches_end_with_their_time() {
 }
 
 #[test]
-fn many_batches_of_few_members_are_settled_in_turns_of_few_documents() {
+fn many_small_batches_settle_in_small_turns() {
     let settings = settings(r#"{"settlementModel":"NET"}"#);
     let mut world = Book::default();
     let members: Vec<String> = (0..82).map(|n| format!("fsp{n:02}")).collect();
@@ -379,7 +379,7 @@ fn many_batches_of_few_members_are_settled_in_turns_of_few_documents() {
 }
 
 #[test]
-fn a_thousand_members_take_several_turns_and_come_out_to_the_unit() {
+fn thousand_members_settle_exactly_in_several_turns() {
     for (seed, batches) in [(1, 1), (2, 3)] {
         let settings = settings(r#"{"settlementModel":"NET"}"#);
         let mut world = Book::default();

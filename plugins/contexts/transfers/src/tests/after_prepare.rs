@@ -105,7 +105,7 @@ fn a_commitment_that_is_not_the_payees_changes_nothing() {
 }
 
 #[test]
-fn a_commitment_for_another_than_the_payer_ends_the_transfer_and_both_are_told() {
+fn misaddressed_commitment_ends_the_transfer_and_tells_both() {
     for destination in ["otherfsp", PAYEE] {
         let mut world = prepared();
         let mut event = commitment("t1", FulfilMode::Reserved);
@@ -131,7 +131,7 @@ fn a_commitment_for_another_than_the_payer_ends_the_transfer_and_both_are_told()
 }
 
 #[test]
-fn a_refusal_for_another_than_the_payer_is_the_payees_word_all_the_same() {
+fn misaddressed_refusal_still_ends_the_transfer() {
     let mut world = prepared();
     let mut event = refusal("t1");
     event.destination_fsp = Some("otherfsp".to_owned());
@@ -171,7 +171,7 @@ fn a_strangers_commitment_ends_nothing_whatever_it_names() {
 }
 
 #[test]
-fn a_fulfilment_that_does_not_match_ends_the_transfer_and_releases_the_funds() {
+fn wrong_fulfilment_ends_the_transfer_and_releases_funds() {
     for fulfilment in [None, Some("A".repeat(43)), Some("short".to_owned())] {
         let mut world = prepared();
         let mut event = commitment("t1", FulfilMode::Reserved);
@@ -245,7 +245,7 @@ fn a_commitment_at_the_expiration_is_too_late() {
 }
 
 #[test]
-fn a_commitment_that_arrived_in_time_commits_however_late_it_is_handled() {
+fn commitment_that_arrived_in_time_commits_when_handled_late() {
     for (arrived_at, handled_at, state) in [
         (EXPIRATION - 1, EXPIRATION + 60_000, State::Committed),
         (EXPIRATION, EXPIRATION + 1, State::Rejected),
@@ -268,7 +268,7 @@ fn a_commitment_that_arrived_in_time_commits_however_late_it_is_handled() {
 }
 
 #[test]
-fn a_reminder_ends_a_transfer_that_waits_for_the_payee_and_tells_both() {
+fn reminder_ends_a_waiting_transfer_and_tells_both() {
     let mut world = prepared();
     world.now = EXPIRATION;
     world.reminders.clear();
@@ -306,7 +306,7 @@ fn a_reminder_ends_a_transfer_that_waits_for_the_payee_and_tells_both() {
 }
 
 #[test]
-fn a_timeout_is_told_in_the_version_that_was_asked_for_and_queries_tell_its_cause_and_time() {
+fn timeout_is_told_in_the_requested_version_with_cause() {
     let mut world = prepared();
     world.now = EXPIRATION + 3;
     reminder_elapsed(&mut world, &reminder("t1"));
@@ -348,7 +348,7 @@ fn an_early_reminder_is_set_again() {
 }
 
 #[test]
-fn the_timeout_of_a_committed_transfer_is_rejected_and_marked_once() {
+fn timeout_after_commit_is_rejected_and_noted_once() {
     let mut world = prepared();
     fulfil(&mut world, commitment("t1", FulfilMode::Committed));
     world.published.clear();
@@ -372,7 +372,7 @@ fn a_reminder_of_an_unknown_transfer_is_ignored() {
 }
 
 #[test]
-fn the_same_commitment_again_is_answered_in_the_way_of_its_mode() {
+fn repeated_commitment_is_answered_by_its_mode() {
     for (mode, answer) in [
         (FulfilMode::Committed, Answer::Put),
         (FulfilMode::Reserved, Answer::Patch),
@@ -447,7 +447,7 @@ fn a_refusal_that_does_not_fit_changes_nothing() {
 }
 
 #[test]
-fn only_the_two_fsps_of_a_transfer_are_told_of_it() {
+fn only_both_fsps_of_a_transfer_are_told() {
     let mut world = prepared();
     for (requester, id) in [("otherfsp", "t1"), (PAYER, "t9")] {
         query(&mut world, question(id, requester));
@@ -487,7 +487,7 @@ fn only_the_two_fsps_of_a_transfer_are_told_of_it() {
 }
 
 #[test]
-fn a_query_that_overtakes_its_request_is_answered_when_that_has_come() {
+fn query_that_overtakes_its_request_waits_for_it() {
     for reminders in [1, 2] {
         let mut world = Fake {
             now: 5,

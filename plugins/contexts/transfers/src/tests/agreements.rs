@@ -37,7 +37,7 @@ fn prepared(world: &mut Fake, id: &str) -> bool {
 }
 
 #[test]
-fn a_second_transfer_on_one_agreement_is_refused_while_the_first_runs_and_when_it_is_done() {
+fn second_transfer_on_one_agreement_is_refused() {
     let mut world = agreed();
     assert!(prepared(&mut world, "t1"));
     assert!(!prepared(&mut world, "t2"));
@@ -105,7 +105,7 @@ fn a_scheme_may_let_an_agreement_serve_many() {
 }
 
 #[test]
-fn whatever_arrives_an_agreement_has_at_most_one_transfer_that_has_not_failed() {
+fn random_messages_leave_one_transfer_per_agreement() {
     for seed in 0..500 {
         let mut dice = Dice::new(seed);
         let mut world = agreed();

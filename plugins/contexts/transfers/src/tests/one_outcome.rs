@@ -181,7 +181,7 @@ fn check(world: &Fake, before: &BTreeMap<String, Transfer>, context: &str) {
 }
 
 #[test]
-fn whatever_arrives_each_transfer_has_one_outcome_and_its_funds_go_one_way() {
+fn random_messages_give_each_transfer_one_outcome() {
     let mut seen = BTreeMap::new();
     for seed in 0..2000 {
         let mut dice = Dice::new(seed);

@@ -101,7 +101,7 @@ fn three() -> Fake {
 const LATER: u64 = EXPIRATION + LIVE_MS;
 
 #[test]
-fn transfers_are_listed_by_time_and_found_by_what_they_are() {
+fn transfers_are_listed_by_time_and_filtered() {
     let mut world = three();
     let all: &[&str] = &["a", "b", "c"];
     for (query, found) in [
@@ -146,7 +146,7 @@ fn transfers_are_listed_by_time_and_found_by_what_they_are() {
 }
 
 #[test]
-fn pages_hold_every_transfer_once_and_a_request_looks_at_so_many_at_most() {
+fn pages_list_each_transfer_once_within_the_bound() {
     let mut world = Fake {
         now: 1,
         ..Fake::default()
@@ -200,7 +200,7 @@ fn pages_hold_every_transfer_once_and_a_request_looks_at_so_many_at_most() {
 }
 
 #[test]
-fn what_came_in_the_last_second_is_listed_later_whatever_is_asked_for() {
+fn transfers_of_the_last_second_are_listed_later() {
     let mut world = three();
     world.now = 20 + LIVE_MS;
     for query in [&[][..], &[("to", "9999")], &[("from", "0"), ("to", "1021")]] {
@@ -211,7 +211,7 @@ fn what_came_in_the_last_second_is_listed_later_whatever_is_asked_for() {
 }
 
 #[test]
-fn transfers_of_one_payer_share_documents_of_the_order_of_time() {
+fn transfers_of_one_payer_share_index_documents() {
     let mut world = Fake::default();
     for n in 0..200 {
         world.now = 1_000_000 + n / 20;
@@ -276,7 +276,7 @@ fn never_left() -> CallbackReport {
 }
 
 #[test]
-fn a_transfer_is_shown_with_its_story_in_the_order_of_time() {
+fn transfer_is_shown_with_its_story_by_time() {
     let mut world = three();
     report(&mut world, "transfer-prepare", never_left());
     let (status, told) = ask(&mut world, ANNA, "getTransfer", "b", &[], None);
@@ -315,7 +315,7 @@ fn decide(world: &mut Fake, who: (&str, &[&str]), decision: &str) -> (u16, Value
 }
 
 #[test]
-fn a_stuck_transfer_is_ended_as_rejected_by_two_operators_and_both_fsps_are_told() {
+fn two_operators_end_a_stuck_transfer_as_rejected() {
     let mut world = three();
     world.now = EXPIRATION;
     let (status, ending) = end(&mut world, ANNA);
@@ -358,7 +358,7 @@ fn a_stuck_transfer_is_ended_as_rejected_by_two_operators_and_both_fsps_are_told
 }
 
 #[test]
-fn what_may_still_be_committed_or_is_over_is_not_ended() {
+fn committable_or_final_transfer_is_not_ended() {
     let mut world = three();
     for (id, now) in [("a", EXPIRATION), ("c", EXPIRATION), ("b", EXPIRATION - 1)] {
         world.now = now;
@@ -388,7 +388,7 @@ fn what_may_still_be_committed_or_is_over_is_not_ended() {
 }
 
 #[test]
-fn a_transfer_whose_funds_the_ledger_does_not_give_back_stays_as_it_is() {
+fn transfer_stays_if_the_ledger_refuses_the_release() {
     let mut world = three();
     world.now = EXPIRATION;
     assert_eq!(end(&mut world, ANNA).0, 202);
@@ -415,7 +415,7 @@ fn unhandled() -> [(EarlierWork, Value); 3] {
 }
 
 #[test]
-fn nothing_is_ended_while_what_came_before_its_expiry_is_not_handled() {
+fn end_waits_for_messages_before_the_expiry() {
     for (earlier, told) in unhandled() {
         let mut world = three();
         world.now = EXPIRATION + 5;
@@ -451,7 +451,7 @@ fn nothing_is_ended_while_what_came_before_its_expiry_is_not_handled() {
 }
 
 #[test]
-fn one_whose_payee_was_never_asked_waits_for_what_is_known_to_be_about_it() {
+fn unsent_transfer_waits_for_messages_about_it() {
     for (earlier, _) in unhandled() {
         let mut world = three();
         report(&mut world, "transfer-prepare", never_left());
@@ -471,7 +471,7 @@ fn sweep(world: &mut Fake, query: &[(&str, &str)]) -> Value {
 }
 
 #[test]
-fn the_sweep_gives_a_timeout_to_what_has_none_and_waits_for_nothing() {
+fn sweep_reminds_transfers_that_wait_for_nothing() {
     let mut world = three();
     // One that has not expired is never found.
     world.now = 40;
@@ -509,7 +509,7 @@ fn the_sweep_gives_a_timeout_to_what_has_none_and_waits_for_nothing() {
 }
 
 #[test]
-fn a_sweep_puts_a_few_right_and_goes_on_where_it_was() {
+fn sweep_handles_a_few_and_continues_by_cursor() {
     let mut world = Fake::default();
     for n in 0..12 {
         world.now = 10 + n;

@@ -13,7 +13,7 @@ use rialto_sdk::bindings::rialto::rules::types::Violation;
 use rialto_sdk::money::{minor_units, money};
 
 #[test]
-fn a_good_request_reserves_funds_sets_a_reminder_and_asks_the_payee() {
+fn valid_request_reserves_funds_and_asks_the_payee() {
     let mut world = Fake {
         now: 5,
         ..Fake::default()
@@ -70,7 +70,7 @@ fn refusal(publication: &Publication) -> (&'static str, &str) {
 }
 
 #[test]
-fn each_refusal_has_its_event_and_its_code_and_reserves_nothing() {
+fn each_refusal_has_event_and_code_and_reserves_nothing() {
     type Case = (
         &'static str,
         fn(&mut Fake, &mut Event),
@@ -257,7 +257,7 @@ fn nothing_is_kept_for_a_payer_that_is_no_participant() {
 }
 
 #[test]
-fn an_expiration_may_be_as_far_ahead_as_the_scheme_says() {
+fn expiration_is_bounded_by_the_settings() {
     let mut world = Fake {
         now: 5,
         ..Fake::default()
@@ -289,7 +289,7 @@ fn a_rules_message_reaches_the_payer() {
 }
 
 #[test]
-fn a_request_in_the_name_of_another_is_refused_and_uses_up_no_id() {
+fn request_in_anothers_name_is_refused_and_uses_no_id() {
     for (requester, told) in [("otherfsp", Some("otherfsp")), ("nobody", None)] {
         let mut world = Fake::default();
         let mut event = request("t1");
@@ -318,7 +318,7 @@ fn a_repeat_of_a_running_transfer_is_ignored() {
 }
 
 #[test]
-fn a_repeat_of_a_final_transfer_is_answered_with_its_state() {
+fn repeat_of_a_final_transfer_gets_its_state() {
     let mut world = Fake::default();
     prepare(&mut world, request("t1"));
     crate::fulfil::fulfil(&mut world, commitment("t1", FulfilMode::Committed));
@@ -349,7 +349,7 @@ fn a_repeat_of_a_final_transfer_is_answered_with_its_state() {
 }
 
 #[test]
-fn an_id_that_is_used_again_for_something_else_is_refused_and_changes_nothing() {
+fn reused_id_is_refused_and_changes_nothing() {
     let mut world = Fake::default();
     prepare(&mut world, request("t1"));
     world.published.clear();
@@ -371,7 +371,7 @@ fn an_id_that_is_used_again_for_something_else_is_refused_and_changes_nothing() 
 }
 
 #[test]
-fn a_reservation_that_takes_the_liquidity_below_its_threshold_is_told_and_no_other() {
+fn only_the_reservation_that_crosses_the_threshold_warns() {
     let amount = minor_units(&request("t1").amount);
     for (available, threshold, told) in [
         (10_000, 10_000, false),
@@ -406,7 +406,7 @@ fn a_reservation_that_takes_the_liquidity_below_its_threshold_is_told_and_no_oth
 
 #[test]
 #[should_panic(expected = "the ledger cannot reserve transfer t1")]
-fn a_ledger_that_does_not_know_the_accounts_is_a_fault_of_the_scheme() {
+fn unknown_ledger_accounts_are_an_internal_error() {
     let mut world = Fake {
         ledger_refuses: Some(LedgerError::UnknownAccount("payer-L".to_owned())),
         ..Fake::default()

@@ -8,7 +8,7 @@ use rialto_sdk::documents::Collection;
 use rialto_sdk::testing::survives_a_rollback;
 
 #[test]
-fn every_document_of_transfers_is_read_and_keeps_what_a_newer_release_has_added() {
+fn transfers_documents_keep_unknown_members_of_a_newer_release() {
     let delivery = r#"{"kind":"transfer-prepare","destination":"payeefsp","method":"POST","path":"/transfers",
         "delivered":false,"status":503,"attempts":2,"reason":"r","reportedAt":1}"#;
     for settlement in [

@@ -65,7 +65,7 @@ async fn a_component_that_runs_past_the_callers_time_is_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_whose_time_is_over_before_its_turn_does_not_run() {
+async fn expired_call_does_not_run() {
     let scheme = slow(OWN, "");
     let host = RunningHost::start(&scheme).unwrap();
     let clients = Clients::of(&host, &scheme).await;
@@ -97,7 +97,7 @@ async fn a_call_whose_time_is_over_before_its_turn_does_not_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_calls_than_the_host_can_take_are_told_to_come_again() {
+async fn excess_calls_are_told_to_retry() {
     let scheme = slow(
         OWN,
         "turns-waiting-max = 2\nturns-waiting-per-client-max = 2\n",

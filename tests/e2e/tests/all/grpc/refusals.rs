@@ -46,7 +46,7 @@ async fn asked_for(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_an_operator_with_the_role_calls_and_only_readers_read() {
+async fn calls_and_reflection_need_their_roles() {
     let scheme = offering(ALL);
     let host = RunningHost::start(&scheme).unwrap();
     let first =
@@ -97,7 +97,7 @@ async fn only_an_operator_with_the_role_calls_and_only_readers_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sandbox_may_tell_anybody_what_there_is_to_be_called_and_no_more() {
+async fn open_reflection_shows_methods_and_nothing_else() {
     let serve = "serve = [\"participant-lifecycle-management/*\"]";
     let scheme = offering(&format!("{serve}\nreflection = \"open\"\n"));
     let host = RunningHost::start(&scheme).unwrap();
@@ -139,7 +139,7 @@ fn prepare(debit: &str, cents: u64) -> ab::ProcessTransferPrepareRequest {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_component_refuses_has_a_status_from_its_own_words_with_its_own_error() {
+async fn component_refusal_has_a_status_and_its_typed_error() {
     let scheme = offering(ALL);
     let host = RunningHost::start(&scheme).unwrap();
     let mut clients = Clients::of(&host, &scheme).await;
@@ -216,7 +216,7 @@ async fn what_a_component_refuses_has_a_status_from_its_own_words_with_its_own_e
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_message_of_the_contract_is_refused_with_the_field_that_is_wrong() {
+async fn invalid_message_is_refused_with_its_field() {
     let scheme = offering(ALL);
     let host = RunningHost::start(&scheme).unwrap();
     let mut clients = Clients::of(&host, &scheme).await;
@@ -288,7 +288,7 @@ async fn what_is_no_message_of_the_contract_is_refused_with_the_field_that_is_wr
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_served_and_what_is_not_grpc_is_told_apart() {
+async fn unserved_method_and_non_grpc_request_differ() {
     let scheme = offering("serve = [\"scheduling/create-schedule-reminder\"]\n");
     let host = RunningHost::start(&scheme).unwrap();
     let clients = Clients::of(&host, &scheme).await;
@@ -327,7 +327,7 @@ async fn what_is_not_served_and_what_is_not_grpc_is_told_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_component_that_fails_is_told_by_the_trace_and_a_message_too_long_is_not_read() {
+async fn failed_component_has_a_trace_and_long_messages_are_refused() {
     let scheme = offering(ALL);
     add_friend(&scheme, "memory = \"8 MiB\"");
     number(&scheme);
@@ -362,7 +362,7 @@ async fn a_component_that_fails_is_told_by_the_trace_and_a_message_too_long_is_n
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_a_disk_that_is_nearly_full_no_call_is_taken_and_a_client_may_try_again() {
+async fn nearly_full_disk_refuses_calls_as_retryable() {
     let scheme = offering(ALL);
     // More than any disk has.
     let not_enough = "path = \"state\"\nfree-min = \"1000000000 GiB\"";

@@ -58,7 +58,7 @@ async fn health(clients: &Clients, service: &str) -> Result<ServingStatus, Code>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_method_comes_and_goes_with_the_release_that_has_its_component() {
+async fn methods_follow_the_release_of_their_component() {
     let (scheme, with_friend) = two_releases();
     let host = RunningHost::start(&scheme).unwrap();
     let clients = Clients::of(&host, &scheme).await;
@@ -96,7 +96,7 @@ async fn a_method_comes_and_goes_with_the_release_that_has_its_component() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_call_fails_because_of_a_new_release_unless_it_may_be_made_again() {
+async fn new_release_fails_only_retryable_calls() {
     let (scheme, with_friend) = two_releases();
     let host = RunningHost::start(&scheme).unwrap();
     let clients = Clients::of(&host, &scheme).await;
@@ -154,7 +154,7 @@ async fn no_call_fails_because_of_a_new_release_unless_it_may_be_made_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_listener_that_stops_says_so_to_whoever_watches_and_ends_their_streams() {
+async fn stopping_listener_tells_watchers_and_ends_their_streams() {
     let scheme = offering(ALL);
     let host = RunningHost::start(&scheme).unwrap();
     let clients = Clients::of(&host, &scheme).await;

@@ -48,8 +48,7 @@ fn compiled(folder: &Path) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_files_of_a_scheme_have_what_reflection_tells_and_the_context_of_others_has_numbers_that_stay()
- {
+async fn proto_files_match_reflection_and_keep_foreign_numbers() {
     // The friend exports calls and no events.
     let scheme = offering(&ALL.replace("    \"hostile-context/happened\",\n", ""));
     add_friend(&scheme, "memory = \"8 MiB\"");
@@ -100,7 +99,7 @@ async fn the_files_of_a_scheme_have_what_reflection_tells_and_the_context_of_oth
 }
 
 #[test]
-fn the_hosts_own_contracts_are_those_that_are_checked_in_and_protoc_takes_them() {
+fn hosts_proto_files_are_checked_in_and_compile() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().display().to_string();
     let listed = rialto(&["proto", &path, "--json"]).success().unwrap();

@@ -63,7 +63,7 @@ async fn a_connection_whose_client_takes_no_answer_is_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn so_many_clients_of_one_address_follow_the_hosts_health_and_no_more() {
+async fn health_watchers_per_address_are_bounded() {
     let scheme = offering(ALL);
     let host = RunningHost::start(&scheme).unwrap();
     let clients = Clients::of(&host, &scheme).await;

@@ -83,7 +83,7 @@ async fn answers(host: &RunningHost, scheme: &TestScheme, trust: &Trust) -> bool
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clients_trust_the_listeners_certificate_or_none_and_a_renewed_one_is_served() {
+async fn tls_certificate_is_verified_and_renewed() {
     let (authority, other) = (Authority::new(), Authority::new());
     let scheme = with_tls("");
     install(&scheme, &authority.issue("hub.example"));
@@ -143,7 +143,7 @@ async fn with_an_authority_for_clients_only_they_come_in() {
 }
 
 #[test]
-fn a_host_does_not_start_with_a_key_that_others_can_read_or_that_is_of_another_certificate() {
+fn host_refuses_open_or_mismatched_tls_keys() {
     let authority = Authority::new();
     let scheme = with_tls("");
     let (certificate, key) = authority.issue("hub.example");

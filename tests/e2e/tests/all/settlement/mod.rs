@@ -181,7 +181,7 @@ async fn an_immediate_model_settles_each_transfer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_a_currency_of_both_kinds_settled_funds_are_held_for_what_is_settled_at_once() {
+async fn immediate_transfers_hold_settled_funds_beside_deferred_ones() {
     let scene = Scene::with(MIXED).await;
     scene.deposits().await;
     // Its funds are of the first model: none are there to settle at once.

@@ -244,7 +244,7 @@ impl History {
 }
 
 #[test]
-fn after_any_withdrawal_each_batch_is_settled_alone_in_any_order() {
+fn after_withdrawals_batches_settle_alone_in_any_order() {
     let mut dice = Dice::new(20_261_123);
     for _ in 0..400 {
         let mut history = History::new();

@@ -71,7 +71,7 @@ fn shown(pages: &[Vec<Posting>]) -> Vec<(String, u128, u128)> {
 }
 
 #[test]
-fn every_entry_is_found_once_with_the_sums_after_it_however_many_there_are() {
+fn each_entry_is_listed_once_with_its_sums() {
     // One entry, the deposit, is there already.
     for more in [0, 14, 15, 16, 31, 32, 999] {
         let mut book = funded();
@@ -120,7 +120,7 @@ fn entries_are_found_by_time() {
 }
 
 #[test]
-fn the_entries_of_a_cause_are_told_with_ids_that_do_not_change() {
+fn entries_of_a_cause_have_stable_ids() {
     let mut book = funded();
     book.prepare("t1", "A", "USD", 5).unwrap();
     book.prepare("t1:x", "A", "USD", 5).unwrap();
@@ -145,7 +145,7 @@ fn the_entries_of_a_cause_are_told_with_ids_that_do_not_change() {
 }
 
 #[test]
-fn who_asks_for_no_account_or_with_no_cursor_is_told() {
+fn unknown_account_or_cursor_is_refused() {
     let mut book = funded();
     let mut ask = |account: &str, cursor: Option<&str>| {
         book.ledger().position_history(&history::Request {

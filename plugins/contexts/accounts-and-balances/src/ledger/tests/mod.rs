@@ -204,7 +204,7 @@ fn the_worked_example_of_the_account_model_comes_out() {
 }
 
 #[test]
-fn the_entries_of_a_transfer_are_neighbours_and_say_what_happened() {
+fn entries_of_a_transfer_are_adjacent_and_complete() {
     let mut book = funded();
     book.prepare("t1", "A", "USD", 300).unwrap();
     book.fulfil("t1", "B", "USD").unwrap();
@@ -250,7 +250,7 @@ fn the_entries_of_a_transfer_are_neighbours_and_say_what_happened() {
 }
 
 #[test]
-fn liquidity_decides_before_the_net_debit_cap_and_both_to_the_unit() {
+fn liquidity_is_checked_before_net_debit_cap_both_exactly() {
     let mut book = Book::default();
     book.open("A", "USD", Some(400));
     book.open("B", "USD", None);
@@ -321,7 +321,7 @@ fn a_repeat_on_other_terms_is_refused() {
 }
 
 #[test]
-fn what_is_released_cannot_be_fulfilled_and_what_is_fulfilled_cannot_be_released() {
+fn release_and_fulfilment_exclude_each_other() {
     let mut book = funded();
     book.prepare("t1", "A", "USD", 300).unwrap();
     book.release("t1").unwrap();
@@ -360,7 +360,7 @@ fn what_is_released_cannot_be_fulfilled_and_what_is_fulfilled_cannot_be_released
 }
 
 #[test]
-fn a_disabled_account_refuses_new_reservations_and_lets_old_ones_end() {
+fn disabled_account_refuses_new_reservations_only() {
     let mut book = funded();
     book.prepare("t1", "A", "USD", 300).unwrap();
     book.prepare("t2", "A", "USD", 300).unwrap();

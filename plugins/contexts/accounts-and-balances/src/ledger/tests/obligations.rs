@@ -122,7 +122,7 @@ impl Book {
 }
 
 #[test]
-fn what_is_owed_under_one_model_is_not_withdrawn_though_funds_of_another_cover_it() {
+fn withdrawal_leaves_obligations_of_its_own_model_covered() {
     let mut book = Book::owing();
     for model in [None, Some("NET")] {
         assert_eq!(book.may_withdraw(model, 101), 100);
@@ -191,7 +191,7 @@ fn funds_move_between_models_but_for_what_is_owed() {
 }
 
 #[test]
-fn what_is_set_aside_for_a_settlement_is_not_owed_once_more() {
+fn funds_set_aside_for_settlement_are_not_owed_twice() {
     let mut book = Book::owing();
     book.post(Of::Hold, FUNDS, ASIDE, 900);
     assert_eq!(book.may_withdraw(None, 101), 100);
@@ -214,7 +214,7 @@ fn batches_of_one_model_may_be_settled_apart() {
 }
 
 #[test]
-fn what_is_reserved_or_not_recorded_yet_is_kept_of_each_model() {
+fn unrecorded_obligations_are_kept_in_each_model() {
     let mut book = Book::settled();
     book.moves(Direction::Deposit, Some("GROSS"), 400).unwrap();
     book.prepare("t1", "A", "USD", 150).unwrap();
@@ -241,7 +241,7 @@ fn what_is_reserved_or_not_recorded_yet_is_kept_of_each_model() {
 }
 
 #[test]
-fn what_is_held_for_a_transfer_or_an_undoing_covers_no_batch() {
+fn held_funds_cover_no_batch() {
     let mut book = Book::owing();
     book.moves(Direction::Deposit, None, 500).unwrap();
     book.post_step("undo-000001", &[(Of::Hold, FUNDS, ASIDE, 300)]);
@@ -255,7 +255,7 @@ fn what_is_held_for_a_transfer_or_an_undoing_covers_no_batch() {
 }
 
 #[test]
-fn what_an_earlier_release_has_posted_is_rather_kept_twice_than_not() {
+fn postings_of_an_earlier_release_may_be_kept_twice() {
     let mut book = Book::owing();
     book.moves(Direction::Deposit, None, 2_000).unwrap();
     book.post(Of::Hold, FUNDS, ASIDE, 900);
@@ -271,7 +271,7 @@ fn what_an_earlier_release_has_posted_is_rather_kept_twice_than_not() {
 }
 
 #[test]
-fn positions_that_are_over_are_named_no_more_and_those_of_an_undone_settlement_again() {
+fn finished_positions_are_removed_and_undone_ones_return() {
     let mut book = Book::owing();
     book.settle("b1", 900);
     book.counts(Change::Settled, 900);
@@ -298,7 +298,7 @@ impl Book {
 }
 
 #[test]
-fn what_is_recorded_in_open_batches_stays_named_however_many_there_are() {
+fn positions_of_open_batches_stay_listed() {
     let mut book = Book::owing();
     for batch in 2..60 {
         let batch = format!("b{batch}");
@@ -317,7 +317,7 @@ fn what_is_recorded_in_open_batches_stays_named_however_many_there_are() {
 }
 
 #[test]
-fn thousands_of_settlements_leave_the_document_small_and_a_withdrawal_works() {
+fn thousands_of_settlements_leave_the_document_small() {
     let mut book = Book::settled();
     for number in 0..3_000 {
         let [b1, b2, row] = ["x", "y", "s"].map(|of| format!("{of}{number}"));
@@ -344,7 +344,7 @@ fn thousands_of_settlements_leave_the_document_small_and_a_withdrawal_works() {
 }
 
 #[test]
-fn names_that_an_earlier_release_has_left_behind_leave_when_funds_move() {
+fn obsolete_positions_are_removed_when_funds_move() {
     for direction in [Direction::Deposit, Direction::Withdrawal] {
         let mut book = Book::owing();
         // Accounts that settlements have opened for themselves and never closed.
@@ -373,7 +373,7 @@ fn names_that_an_earlier_release_has_left_behind_leave_when_funds_move() {
 }
 
 #[test]
-fn undoing_a_consolidation_forgets_no_debt_however_many_positions_are_named() {
+fn undone_consolidation_keeps_all_debts() {
     for open in 0..20 {
         let mut book = Book::owing();
         book.open_batch("s1");

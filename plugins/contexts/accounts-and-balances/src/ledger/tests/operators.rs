@@ -50,7 +50,7 @@ impl Book {
 }
 
 #[test]
-fn cover_is_set_aside_and_given_back_by_what_it_is_to_be() {
+fn cover_is_set_to_a_total_up_or_down() {
     let mut book = funded();
     assert_eq!(book.cover("r1", "A", 200), Ok(200));
     assert_eq!(book.usd("A"), [800, 0, 1000]);
@@ -230,7 +230,7 @@ fn what_operators_are_shown_is_what_is_posted() {
 }
 
 #[test]
-fn accounts_are_opened_for_names_and_currencies_that_can_be_filed() {
+fn accounts_need_valid_names_and_currencies() {
     let mut book = Book::default();
     let account = |currency: &str| AccountWithLimit {
         currency: currency.to_owned(),

@@ -128,7 +128,7 @@ fn adds_up(memory: &mut Memory) {
 }
 
 #[test]
-fn transfers_that_are_over_leave_their_sums_and_open_ones_stay() {
+fn archived_transfers_leave_sums_and_open_ones_stay() {
     let mut book = Book::settled();
     for id in ["fulfilled", "unrecorded", "unsettled"] {
         book.prepare(id, "A", "USD", 30).unwrap();
@@ -243,7 +243,7 @@ fn transfers_that_are_over_leave_their_sums_and_open_ones_stay() {
 }
 
 #[test]
-fn to_take_out_again_does_nothing_and_what_has_changed_stays() {
+fn repeated_removal_does_nothing_and_changed_documents_stay() {
     let mut book = super::funded();
     for id in ["one", "two"] {
         book.prepare(id, "A", "USD", 30).unwrap();
@@ -286,7 +286,7 @@ fn an_entry_that_came_since_keeps_its_transfer() {
 }
 
 #[test]
-fn a_page_goes_when_all_its_entries_have_gone_and_the_history_of_an_account_goes_on() {
+fn page_is_removed_after_its_last_entry() {
     let mut book = super::funded();
     // Liquidity begins with a deposit, which stays; positions have transfers only.
     for n in 0..20 {
@@ -347,7 +347,7 @@ fn a_page_goes_when_all_its_entries_have_gone_and_the_history_of_an_account_goes
 }
 
 #[test]
-fn what_is_settled_at_once_goes_and_an_instruction_of_its_name_stays() {
+fn immediate_transfer_is_archived_but_same_named_instruction_stays() {
     let mut book = Book::settled();
     book.pays_at_once("one", 40);
     book.funds("one", "A", "USD", Direction::Deposit, 5)

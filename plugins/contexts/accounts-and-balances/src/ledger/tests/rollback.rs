@@ -21,7 +21,7 @@ fn survives<T: Serialize + DeserializeOwned>(collection: &Collection<T>, text: &
 }
 
 #[test]
-fn every_document_of_the_ledger_is_read_and_keeps_what_a_newer_release_has_added() {
+fn ledger_documents_keep_unknown_members_of_a_newer_release() {
     let tail = r#"{"count":17,"entries":"t:prepare","debitBefore":"1","creditBefore":"2","earliest":3,"latest":4}"#;
     let archived = r#"{"entries":1,"pages":1,"debits":"1","credits":"2","unsettled":"3","until":4,"file":"f","sha256":"00"}"#;
     let account: Account = serde_json::from_str(&format!(
@@ -62,7 +62,7 @@ fn every_document_of_the_ledger_is_read_and_keeps_what_a_newer_release_has_added
 }
 
 #[test]
-fn a_transfer_that_a_newer_release_has_prepared_is_fulfilled_after_a_rollback() {
+fn transfer_of_a_newer_release_is_fulfilled_after_rollback() {
     let mut memory = Memory::default();
     let mut book = Book::default();
     for fsp in ["payerfsp", "payeefsp"] {

@@ -333,7 +333,7 @@ fn accounts_of_settlement_are_opened_for_who_takes_part_only() {
 }
 
 #[test]
-fn a_transfer_that_is_settled_at_once_holds_settled_funds_until_it_ends() {
+fn immediate_transfer_holds_settled_funds_until_its_end() {
     let mut book = Book::settled();
     let gross = |book: &mut Book, id: &str, amount| {
         let request = prepare::Request {

@@ -78,7 +78,7 @@ fn read_fulfilment_at(
 }
 
 #[test]
-fn what_a_signature_protects_is_verified_and_goes_on_as_it_was_sent() {
+fn protected_headers_are_verified_and_forwarded_unchanged() {
     for (protected, goes_on) in [(None, MEDIA), (Some(WITH_CHARSET), WITH_CHARSET)] {
         let read = read_fulfilment(protected);
         let Ok(Inbound::FulfilTransfer(event)) = read else {
@@ -93,7 +93,7 @@ fn what_a_signature_protects_is_verified_and_goes_on_as_it_was_sent() {
 }
 
 #[test]
-fn a_path_is_signed_with_a_slash_at_its_end_or_without_it() {
+fn path_is_signed_with_or_without_trailing_slash() {
     let (bare, with_slash) = (format!("/transfers/{ID}"), format!("/transfers/{ID}/"));
     for path in [&bare, &with_slash] {
         for signed in [&bare, &with_slash] {

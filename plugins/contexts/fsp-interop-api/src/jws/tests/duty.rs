@@ -4,7 +4,7 @@ use super::*;
 use crate::settings::{Required, Unsigned};
 
 #[test]
-fn who_never_had_a_key_is_not_verified_and_a_query_neither() {
+fn sender_without_key_and_queries_are_not_verified() {
     assert_eq!(sent().with("fspiop-source", "otherfsp").bare(), "");
     let nonsense = sent().with("fspiop-source", "otherfsp");
     let nonsense = nonsense.with("fspiop-signature", "nonsense");
@@ -69,7 +69,7 @@ fn a_disassociation_is_signed_over_nothing_and_with_its_query() {
 }
 
 #[test]
-fn who_ever_had_a_key_is_refused_when_none_is_there() {
+fn former_key_owner_without_key_is_refused() {
     let memory = Remembered::default();
     let lost = "otherfsp must sign, and the hub has no key of it";
     let from = |method, path| {
@@ -110,7 +110,7 @@ fn who_ever_had_a_key_is_refused_when_none_is_there() {
 }
 
 #[test]
-fn who_has_signed_once_is_refused_when_its_key_is_lost_at_once() {
+fn signer_whose_key_is_lost_is_refused() {
     let memory = Remembered::default();
     let mut false_one = sent();
     false_one.signature = Some("AA".to_owned());

@@ -78,7 +78,7 @@ fn what_no_id_makes_idempotent_is_taken_once() {
 }
 
 #[test]
-fn another_signature_of_a_taken_message_does_not_make_it_another() {
+fn second_signature_of_a_taken_message_is_a_repeat() {
     /// As on P-256: of each signature anybody can make a second one that is as good.
     #[derive(Debug)]
     struct Curve;
@@ -111,7 +111,7 @@ fn another_signature_of_a_taken_message_does_not_make_it_another() {
 }
 
 #[test]
-fn what_was_taken_is_not_taken_with_a_slash_at_the_end_of_its_path() {
+fn trailing_slash_does_not_hide_a_repeat() {
     let memory = Remembered::default();
     let sent_to = |path| {
         let mut sent = sent().of("POST", "/participants/MSISDN/1");

@@ -50,7 +50,7 @@ fn substituted(correlation: Correlation, report: &CallbackReport) -> Substitute 
 }
 
 #[test]
-fn quoting_is_told_at_once_when_a_quote_cannot_be_asked_for() {
+fn quoting_learns_at_once_of_an_undelivered_quote_request() {
     for (status, attempts, code) in [
         (0, 3, "1001"),
         (503, 3, "1001"),
@@ -81,7 +81,7 @@ fn quoting_is_told_at_once_when_a_quote_cannot_be_asked_for() {
 }
 
 #[test]
-fn the_payer_is_told_by_the_hub_what_it_cannot_be_told_in_the_payees_words() {
+fn undeliverable_payee_message_is_replaced_by_the_hubs() {
     let declined = transfers::reject_processed(
         &FRAME,
         transfer_events::transfer_reject_request_processed::Event {
@@ -127,7 +127,7 @@ fn the_payer_is_told_by_the_hub_what_it_cannot_be_told_in_the_payees_words() {
 }
 
 #[test]
-fn a_query_for_a_party_that_cannot_be_delivered_is_answered_in_its_place() {
+fn undeliverable_party_query_is_answered_with_an_error() {
     let (correlation, report) = reported(party_asked(), 0, 2);
     let substitute = substituted(correlation, &report);
     let Substitute::PartyInfo(event) = substitute else {

@@ -33,7 +33,7 @@ fn another_name_of_the_hub_stops_the_release() {
 
 #[test]
 #[should_panic(expected = "are kept with 2")]
-fn the_accounts_of_a_store_where_no_facts_were_kept_are_looked_at() {
+fn older_store_without_facts_has_its_accounts_examined() {
     let mut world = world();
     world.store.0.retain(|(of, _), _| of != "kept-currencies");
     bring_in_with(&mut world, &other("Hub", 3, 0), &scheme("", "http://h"), 2);
@@ -41,7 +41,7 @@ fn the_accounts_of_a_store_where_no_facts_were_kept_are_looked_at() {
 
 #[test]
 #[should_panic(expected = "are kept with 2")]
-fn a_currency_that_was_gone_for_a_release_comes_back_as_it_was() {
+fn removed_currency_returns_unchanged() {
     let mut world = world();
     let without: Scheme =
         serde_json::from_str(r#"{"name":"demo","hub":"Hub","currencies":[]}"#).unwrap();
@@ -64,7 +64,7 @@ fn what_no_account_uses_may_change() {
 }
 
 #[test]
-fn the_facts_of_an_older_store_are_kept_from_the_next_release_on() {
+fn older_store_keeps_facts_from_the_next_release_on() {
     let mut world = world();
     world.store.0.retain(|(of, _), _| of != "kept-currencies");
     bring_in(&mut world, &scheme(USD, "http://h"), 2);
@@ -74,7 +74,7 @@ fn the_facts_of_an_older_store_are_kept_from_the_next_release_on() {
 
 #[test]
 #[should_panic(expected = "the release has TZS with 2 decimal places")]
-fn a_currency_that_operators_began_to_use_between_two_steps_stops_the_release() {
+fn currency_used_between_steps_stops_the_release() {
     let mut world = world();
     let mut all = numbered(STEP as usize + 1);
     all[STEP as usize].accounts = scheme(TZS, "http://h").remove(0).accounts;

@@ -58,7 +58,7 @@ fn the_version_that_was_read_says_which_application_is_approved() {
 }
 
 #[test]
-fn a_decision_that_names_another_request_than_its_path_is_refused() {
+fn decision_with_another_request_than_its_path_is_refused() {
     for way in ways() {
         let mut office = Office::new();
         let id = office.asked(&way);
@@ -99,7 +99,7 @@ fn who_was_not_let_in_is_no_participant_to_others() {
 }
 
 #[test]
-fn accounts_that_operators_open_are_kept_by_what_the_scheme_says_then() {
+fn operators_accounts_use_the_schemes_current_terms() {
     let mut office = Office::new();
     let kept = |office: &Office| office.world.documents("kept-currencies");
     assert_eq!(kept(&office)["USD"], json!({ "hub": "Hub", "scale": 2 }));

@@ -28,7 +28,7 @@ fn answered(status: u16) -> Outcome {
 }
 
 #[test]
-fn an_endpoint_is_tried_first_and_a_dead_one_is_not_taken() {
+fn endpoint_is_tried_and_refused_if_dead() {
     let way = ways().pop().unwrap();
     assert_eq!(way.kind, Kind::Endpoints);
     for (outcome, state, url) in [
@@ -68,7 +68,7 @@ fn an_endpoint_is_tried_first_and_a_dead_one_is_not_taken() {
 }
 
 #[test]
-fn an_endpoint_that_was_moved_while_it_was_tried_is_not_taken() {
+fn endpoint_that_changed_during_its_try_is_refused() {
     let way = ways().pop().unwrap();
     let mut office = Office::with("{}");
     let id = office.asked(&way);

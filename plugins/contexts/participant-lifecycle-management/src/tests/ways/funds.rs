@@ -64,7 +64,7 @@ fn what_the_bank_moved_once_is_booked_once() {
 }
 
 #[test]
-fn settled_funds_move_between_models_when_a_second_operator_says_so() {
+fn second_operator_moves_settled_funds_between_models() {
     let mut office = Office::new();
     let moved = |amount: &str, from: Option<&str>, to: Option<&str>| {
         let mut way = ways().remove(0);

@@ -9,7 +9,7 @@ fn last(office: &mut Office) -> Value {
 }
 
 #[test]
-fn the_history_holds_what_was_asked_for_why_and_what_the_checker_said() {
+fn history_has_request_reason_and_checkers_note() {
     for way in ways() {
         for decision in ["APPROVE", "REJECT"] {
             let mut office = Office::new();
@@ -31,7 +31,7 @@ fn the_history_holds_what_was_asked_for_why_and_what_the_checker_said() {
 }
 
 #[test]
-fn an_application_is_told_with_its_terms_before_it_is_decided() {
+fn waiting_application_is_in_history_with_its_terms() {
     let mut office = Office { world: Fake::new() };
     office.apply("anna");
     let told = last(&mut office);

@@ -25,7 +25,7 @@ fn who_polls_a_participant_sees_a_new_request() {
 }
 
 #[test]
-fn a_request_is_known_by_its_version_unless_it_has_an_estimate() {
+fn request_tag_is_its_version_unless_it_has_estimates() {
     for (way, known) in [(0, 304), (1, 200)] {
         let mut office = Office::new();
         let id = office.asked(&ways()[way]);
@@ -39,7 +39,7 @@ fn a_request_is_known_by_its_version_unless_it_has_an_estimate() {
 }
 
 #[test]
-fn a_decision_takes_the_tag_of_the_participant_or_of_the_request_and_no_bare_number() {
+fn decision_takes_participant_or_request_tag_not_a_number() {
     for way in ways() {
         for of_request in [false, true] {
             let mut office = Office::new();

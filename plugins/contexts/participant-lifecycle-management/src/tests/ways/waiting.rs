@@ -27,7 +27,7 @@ fn may_transact(office: &mut Office) -> bool {
 }
 
 #[test]
-fn who_waits_is_shown_so_and_may_be_let_in_by_operators() {
+fn waiting_participant_is_shown_and_operators_may_approve_it() {
     let mut office = left_behind();
     assert!(!may_transact(&mut office));
     let info = office.get("GetParticipantInfo", &[]);
@@ -55,7 +55,7 @@ fn who_waits_is_shown_so_and_may_be_let_in_by_operators() {
 }
 
 #[test]
-fn who_is_disabled_while_it_waits_transacts_when_it_is_approved_again() {
+fn disabled_waiting_participant_transacts_after_approval() {
     let mut office = left_behind();
     for (state, may) in [("DISABLED", false), ("APPROVED", true)] {
         let way = update(state);
