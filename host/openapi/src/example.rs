@@ -209,6 +209,11 @@ fn fitting(pattern: &str) -> Option<Fitting> {
     Some(TEXTS.iter().enumerate().map(fits).sum())
 }
 
+/// Bytes of a line of its own, or of two with a closing bracket, beside what stands on it, so deep in a value.
+const fn around(depth: usize) -> usize {
+    16 + 4 * depth
+}
+
 /// Makes one example of a document's schemas.
 struct Maker<'r, 'e> {
     root: &'r Value,
@@ -305,7 +310,7 @@ impl<'r> Maker<'r, '_> {
         let mut members = Map::new();
         for (name, member) in schema["properties"].as_object().into_iter().flatten() {
             if required.contains(name.as_str()) || given(member).is_some() {
-                if !self.takes(name.len()) {
+                if !self.takes(name.len() + around(depth + 1)) {
                     break;
                 }
                 members.insert(name.clone(), self.value(member, depth + 1));
@@ -321,7 +326,8 @@ impl<'r> Maker<'r, '_> {
             .clamp(1, ITEMS_MAX);
         let most = schema["maxItems"].as_u64().unwrap_or(least);
         let one = |_| self.value(&schema["items"], depth + 1);
-        let wanted = (0..least.min(most)).take_while(|_| self.values.get() > 0);
+        let wanted = (0..least.min(most))
+            .take_while(|_| self.values.get() > 0 && self.takes(around(depth + 1)));
         wanted.map(one).collect()
     }
 
