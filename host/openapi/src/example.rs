@@ -246,8 +246,11 @@ impl<'r> Maker<'r, '_> {
         if resolved(self.root, schema)["format"] == "binary" {
             return None;
         }
-        let written = given(media).map(|written| self.copied(written));
-        let value = written.unwrap_or_else(|| self.value(schema, 0));
+        let value = match given(media) {
+            Some(written) if self.takes(weight(written, self.bytes.get())) => written.clone(),
+            Some(_) => return None,
+            None => self.value(schema, 0),
+        };
         pretty(&value, BYTES_MAX)
     }
 

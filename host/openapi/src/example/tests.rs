@@ -52,13 +52,15 @@ fn whatever_a_document_gives_an_example_is_so_many_bytes_at_most() {
 }
 
 #[test]
-fn what_is_written_out_longer_than_it_is_is_left_out() {
+fn what_is_too_long_when_it_is_written_out_is_left_out() {
     // Each level is a line more, with two blanks more on either side.
     let mut deep = json!(1);
     for _ in 0..400 {
         deep = json!([deep, 1]);
     }
     let media = json!({"schema": true, "example": deep});
+    assert_eq!(Examples::of(&Value::Null).body_of(&media), None);
+    let media = json!({"schema": true, "example": "z".repeat(BYTES_MAX)});
     assert_eq!(Examples::of(&Value::Null).body_of(&media), None);
     // A character that is written as six.
     let media = json!({"schema": true, "example": "\u{1}".repeat(BYTES_MAX / 2)});
