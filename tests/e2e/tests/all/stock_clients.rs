@@ -133,8 +133,9 @@ async fn a_scheme_may_let_in_version_2_of_the_resources_which_goes_on_as_it_is()
         .header("content-type", &two("transfers"))
         .header("accept", &two("transfers"));
     assert_eq!(query.send().await.unwrap().status, 202);
-    let told = payer.expect_callback(Method::PUT, &format!("{path}/error"), SOON);
-    let told = told.await.unwrap();
+    let error = format!("{path}/error");
+    let told = payer.expect_callback(Method::PUT, &error, SOON).await;
+    let told = told.unwrap();
     assert_eq!(told.header("content-type"), two("transfers"));
     // A version that is not served is refused, with those that are.
     let third = two("transfers").replace("2.0", "3.0");
