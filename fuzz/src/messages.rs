@@ -103,7 +103,7 @@ pub fn judge(bytes: &[u8]) {
                 path: sent.head.uri.path().to_owned(),
                 headers: head::texts(&sent.head.headers),
             };
-            let response = refusal::word(&head, &violation);
+            let response = refusal::word(&head, &violation, &Settings::default());
             is_refusal(&response);
             let is_version = violation.kind == ViolationKind::UnacceptableVersion;
             assert_eq!(response.status == 406, is_version);

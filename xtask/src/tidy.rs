@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use crate::{process, repository};
 
 mod edges;
+mod fields;
 mod files;
 mod frozen;
 mod grants;
@@ -53,6 +54,7 @@ pub fn tidy(accept_wit: bool) -> Result<()> {
     for file in &files {
         findings.extend(sources::findings(file, &tests));
         findings.extend(worlds::findings(file));
+        findings.extend(fields::findings(file));
         if !tests.contains(&file.path) {
             findings.extend(words::findings(file));
         }

@@ -41,7 +41,8 @@ impl Resource {
         }
     }
 
-    /// The versions that are served, the newest last. The OpenAPI document says the same.
+    /// The versions that are served always, the newest last. The OpenAPI document says the same. A scheme
+    /// may let 2.0 in, too.
     #[must_use]
     pub fn versions(self) -> &'static [Version] {
         match self {
@@ -69,6 +70,9 @@ pub enum Version {
     V1_1,
     /// 1.2: PATCH …/error on transfers.
     V1_2,
+    /// 2.0, in the JSON form of deployed switches: some optional members more. Served where a scheme lets it
+    /// in.
+    V2_0,
 }
 
 impl Version {
@@ -83,13 +87,14 @@ impl Version {
             Self::V1_0 => "1.0",
             Self::V1_1 => "1.1",
             Self::V1_2 => "1.2",
+            Self::V2_0 => "2.0",
         }
     }
 
     /// The version of this text.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
-        [Self::V1_0, Self::V1_1, Self::V1_2]
+        [Self::V1_0, Self::V1_1, Self::V1_2, Self::V2_0]
             .into_iter()
             .find(|version| version.text() == text)
     }
@@ -107,19 +112,26 @@ pub fn media_type(resource: Resource, version: Version) -> String {
 
 /// The version in which to speak to the sender of a message: the first that its `Accept` lists and
 /// that is served; without `Accept` (a PUT) that of its `Content-Type`. Several lines of `Accept` are
-/// one list.
+/// one list. 2.0 is spoken to who speaks it and lists nothing else: whether the scheme lets it in was judged
+/// by the `Content-Type` of each message, and by `Accept` of some only.
 #[must_use]
 pub fn version_for_sender(headers: &str, resource: Resource) -> Version {
     let mut items = each(headers)
         .filter(|(name, _)| *name == "accept")
         .flat_map(|(_, accept)| accept.split(','));
-    let wish = items.find_map(|item| Wish::of(item, resource));
+    let wish = items.find_map(|item| {
+        Wish::of(item, resource).filter(|wish| !matches!(wish, Wish::One(Version::V2_0)))
+    });
     let content = || content_version(headers, resource);
     match wish {
         Some(Wish::One(version)) => version,
         Some(Wish::Newest) => resource.newest(),
         // It understands the one in which it speaks itself.
-        Some(Wish::AnyMinor) | None => content(),
+        Some(Wish::AnyMinor) => match content() {
+            Version::V2_0 => Version::UNASKED,
+            minor => minor,
+        },
+        None => content(),
     }
 }
 
@@ -188,7 +200,9 @@ impl Wish {
         match without_blank(rest).strip_prefix("version=")? {
             "1" => Some(Self::AnyMinor),
             version => Version::of_text(version)
-                .filter(|version| resource.versions().contains(version))
+                .filter(|version| {
+                    *version == Version::V2_0 || resource.versions().contains(version)
+                })
                 .map(Self::One),
         }
     }
@@ -235,6 +249,28 @@ mod tests {
             ),
             "1.0"
         );
+    }
+
+    #[test]
+    fn version_2_is_spoken_to_who_speaks_it_and_lists_nothing_else() {
+        let parties = Resource::Parties;
+        let item =
+            |version: &str| format!("application/vnd.interoperability.parties+json{version}");
+        let (one, two) = (item(";version=1.0"), item(";version=2.0"));
+        for accept in [";version=2.0", ";version=2", ";version=2.1"] {
+            let accept = item(accept);
+            assert_eq!(spoken(Some(&accept), Some(&two), parties), "2.0");
+            assert_eq!(spoken(Some(&accept), Some(&one), parties), "1.0");
+            let both = format!("{accept}, {one}");
+            assert_eq!(spoken(Some(&both), Some(&two), parties), "1.0");
+        }
+        let any = item(";version=1");
+        assert_eq!(spoken(Some(&any), Some(&one), parties), "1.0");
+        assert_eq!(spoken(Some(&any), Some(&two), parties), "1.1");
+        // An answer says in which version it is, and is answered in it.
+        assert_eq!(spoken(None, Some(&two), parties), "2.0");
+        let asked = format!("accept: {two}\ncontent-type: {two}\n");
+        assert_eq!(shaping(&asked, parties), format!("content-type: {two}\n"));
     }
 
     #[test]

@@ -25,6 +25,10 @@ const SUFFIX: &str = "\\+json";
 /// A parameter that says what is so anyway: JSON is UTF-8.
 const CHARSET: &str = "(?:\\s?;\\s?[Cc][Hh][Aa][Rr][Ss][Ee][Tt]=\"?[Uu][Tt][Ff]-8\"?)?";
 
+/// What begins the lines with the versions of a resource, and what ends the list in them.
+const VERSIONS: &str = "x-rialto-version: {supported: [";
+const LAST: &str = "'], pattern:";
+
 /// The line before which the document says that a slash at a path's end is none.
 const PATHS: &str = "\npaths:\n";
 
@@ -34,6 +38,9 @@ pub fn of(settings: &Settings) -> String {
     let mut document = DOCUMENT.to_owned();
     if settings.id_formats != [IdFormat::Uuid] {
         document = document.replace(&format!("'^{UUID}$'"), &format!("'{}'", ids(settings)));
+    }
+    if settings.resource_version2 == Deviation::Accept {
+        document = with_version2(&document);
     }
     if settings.charset_parameter == Deviation::Accept {
         document = with_charset(&document);
@@ -57,18 +64,31 @@ fn ids(settings: &Settings) -> String {
     format!("^(?:{})$", patterns.join("|"))
 }
 
+/// The document with version 2.0 of each resource.
+fn with_version2(document: &str) -> String {
+    let last = format!("', '2.0{LAST}");
+    changed(document, VERSIONS, |line| line.replacen(LAST, &last, 1))
+}
+
 /// The document with a charset in each media type, before or after the version.
 fn with_charset(document: &str) -> String {
-    let mut changed = String::with_capacity(document.len() + 8_192);
+    changed(document, MEDIA, |line| {
+        let line = line.replace(SUFFIX, &format!("{SUFFIX}{CHARSET}"));
+        line.replace("$'", &format!("{CHARSET}$'"))
+    })
+}
+
+/// The document with each line changed that has this.
+fn changed(document: &str, what: &str, change: impl Fn(&str) -> String) -> String {
+    let mut whole = String::with_capacity(document.len() + 8_192);
     for line in document.split_inclusive('\n') {
-        if line.contains(MEDIA) {
-            let line = line.replace(SUFFIX, &format!("{SUFFIX}{CHARSET}"));
-            changed.push_str(&line.replace("$'", &format!("{CHARSET}$'")));
+        if line.contains(what) {
+            whole.push_str(&change(line));
         } else {
-            changed.push_str(line);
+            whole.push_str(line);
         }
     }
-    changed
+    whole
 }
 
 #[cfg(test)]
@@ -115,6 +135,23 @@ mod tests {
             assert_eq!(after.replace(CHARSET, ""), **before);
             assert!(after.contains(&format!("{CHARSET}$'}}")), "{after}");
         }
+    }
+
+    #[test]
+    fn version_2_of_each_resource_is_served_when_that_is_set() {
+        let document = of(&Settings {
+            resource_version2: Deviation::Accept,
+            ..Settings::default()
+        });
+        let before = lines_with(DOCUMENT, VERSIONS);
+        let after = lines_with(&document, VERSIONS);
+        // Accept and Content-Type of four resources.
+        assert_eq!((before.len(), after.len()), (8, 8));
+        for (before, after) in before.iter().zip(after) {
+            assert!(after.contains(", '2.0'], pattern:"), "{after}");
+            assert_eq!(after.replacen(", '2.0'", "", 1), **before);
+        }
+        assert_eq!(document.len(), DOCUMENT.len() + 8 * ", '2.0'".len());
     }
 
     #[test]

@@ -76,6 +76,6 @@ impl Guest for Component {
     }
 
     fn refuse(head: RequestHead, violation: Violation) -> Response {
-        refusal::word(&head, &violation)
+        refusal::word(&head, &violation, settings())
     }
 }

@@ -3,7 +3,8 @@
 use crate::bindings::exports::rialto::host::http_handler::{
     RequestHead, Response, Violation, ViolationKind,
 };
-use crate::media::{Resource, media_type, version_for_sender};
+use crate::media::{Resource, Version, media_type, version_for_sender};
+use crate::settings::{Deviation, Settings};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::errors;
 use rialto_sdk::headers::{each, of_list};
@@ -108,7 +109,7 @@ fn is_not_served(path: &str) -> bool {
 
 /// Word what the host found wrong with a request.
 #[must_use]
-pub fn word(head: &RequestHead, violation: &Violation) -> Response {
+pub fn word(head: &RequestHead, violation: &Violation, settings: &Settings) -> Response {
     let code = match violation.kind {
         ViolationKind::BodyTooLarge | ViolationKind::HeadersTooLarge => "3104",
         ViolationKind::UnknownPath if is_not_served(&head.path) => "2002",
@@ -122,7 +123,8 @@ pub fn word(head: &RequestHead, violation: &Violation) -> Response {
         ViolationKind::Internal => "2001",
     };
     let error = errors::error(code, &detail(code, violation));
-    let mut headers = vec![error_type(&of_list(&head.headers), &head.path)];
+    let serves_2 = settings.resource_version2 == Deviation::Accept;
+    let mut headers = vec![typed(&of_list(&head.headers), &head.path, serves_2)];
     let mut status = errors::http_status(code);
     let mut extension_list = None;
     match violation.kind {
@@ -192,10 +194,15 @@ fn versions(supported: &[String]) -> Option<ExtensionList<'_>> {
 /// everything.
 #[must_use]
 pub fn error_type(headers: &str, path: &str) -> (String, String) {
+    typed(headers, path, true)
+}
+
+/// The same for a message that was refused before anybody saw whether 2.0 is served.
+fn typed(headers: &str, path: &str, serves_2: bool) -> (String, String) {
     if takes_json(headers) {
         ("content-type".to_owned(), JSON.to_owned())
     } else {
-        content_type(headers, path)
+        versioned(headers, path, serves_2)
     }
 }
 
@@ -216,8 +223,16 @@ pub fn takes_json(headers: &str) -> bool {
 /// The `Content-Type` of an answer to a message.
 #[must_use]
 pub fn content_type(headers: &str, path: &str) -> (String, String) {
+    versioned(headers, path, true)
+}
+
+fn versioned(headers: &str, path: &str, serves_2: bool) -> (String, String) {
     let value = match Resource::of_path(path) {
-        Some(resource) => media_type(resource, version_for_sender(headers, resource)),
+        Some(resource) => {
+            let spoken = version_for_sender(headers, resource);
+            let is_served = serves_2 || spoken != Version::V2_0;
+            media_type(resource, if is_served { spoken } else { Version::UNASKED })
+        }
         None => JSON.to_owned(),
     };
     ("content-type".to_owned(), value)
@@ -267,7 +282,7 @@ mod tests {
             detail: detail.to_owned(),
             allowed: allowed.iter().map(|text| (*text).to_owned()).collect(),
         };
-        word(&head, &violation)
+        word(&head, &violation, &Settings::default())
     }
 
     #[test]
@@ -306,7 +321,7 @@ mod tests {
                 detail: "is none of this API's paths".to_owned(),
                 allowed: Vec::new(),
             };
-            let response = word(&head, &violation);
+            let response = word(&head, &violation, &Settings::default());
             let body = response.body.unwrap_or_default();
             let body: serde_json::Value = serde_json::from_str(&body).unwrap();
             let error = body["errorInformation"]["errorDescription"].clone();
@@ -385,6 +400,32 @@ mod tests {
         let member = refused(ViolationKind::Missing, "body /payeeFsp", "is required", &[]);
         let words = "Missing mandatory element - body /payeeFsp: is required";
         assert!(member.body.unwrap().contains(words));
+    }
+
+    #[test]
+    fn a_refusal_is_in_version_2_only_where_that_is_served() {
+        let served = Settings {
+            resource_version2: Deviation::Accept,
+            ..Settings::default()
+        };
+        let item = "application/vnd.interoperability.transfers+json;version=2.0";
+        let head = RequestHead {
+            method: "POST".to_owned(),
+            path: "/transfers".to_owned(),
+            headers: ["accept", "content-type"]
+                .map(|name| (name.to_owned(), item.to_owned()))
+                .into(),
+        };
+        let violation = Violation {
+            kind: ViolationKind::BodyTooLarge,
+            location: "body".to_owned(),
+            detail: String::new(),
+            allowed: Vec::new(),
+        };
+        for (settings, expected) in [(&served, item), (&Settings::default(), TRANSFERS)] {
+            let response = word(&head, &violation, settings);
+            assert_eq!(response.headers[0].1, expected);
+        }
     }
 
     #[test]

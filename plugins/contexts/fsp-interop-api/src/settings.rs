@@ -39,6 +39,9 @@ pub struct Settings {
     pub charset_parameter: Deviation,
     /// What becomes of a path with a slash at its end.
     pub trailing_slash: Deviation,
+    /// What becomes of version 2.0 of each resource, in `Content-Type` and in `Accept`. Its bodies are those
+    /// of 1.x with some optional members more, and go on as they are.
+    pub resource_version2: Deviation,
 }
 
 /// A form of ids.
@@ -124,6 +127,7 @@ impl Default for Settings {
             id_formats: vec![IdFormat::Uuid],
             charset_parameter: Deviation::default(),
             trailing_slash: Deviation::default(),
+            resource_version2: Deviation::default(),
         }
     }
 }
@@ -213,7 +217,9 @@ mod tests {
             "{misspelt:?}"
         );
         assert_eq!(
-            judged(r#"{"idFormats":["uuid","uuid-any","ulid"],"trailingSlash":"accept"}"#),
+            judged(
+                r#"{"idFormats":["uuid","uuid-any","ulid"],"trailingSlash":"accept","resourceVersion2":"accept"}"#
+            ),
             [""; 0]
         );
         assert_eq!(

@@ -169,7 +169,8 @@ mod tests {
         let unknown = ["fps1", "fsp2500"];
         assert_eq!(strangers(&["fsp1", unknown[0], unknown[1]]), unknown);
         // Nobody is asked for when nobody is named.
-        let none = strangers_named(&Settings::default(), |_| panic!("nobody is named"));
+        let nobody = Settings::default();
+        let none = strangers_named(&nobody, |_| panic!("nobody is named"));
         assert!(none.is_empty());
     }
 

@@ -1,6 +1,6 @@
 //! What stock clients do otherwise than the API definition has it, and a scheme may let in: ULIDs and newer
-//! UUIDs as ids, a charset in media types, a slash at a path's end. By default none of it is taken; where it
-//! is, other FSPs see the definition's form.
+//! UUIDs as ids, a charset in media types, a slash at a path's end, version 2.0 of the resources. By default
+//! none of it is taken; where it is, other FSPs see the definition's form, and 2.0 as it was sent.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -11,6 +11,7 @@ use rialto_simulator::fsp::RawRequest;
 use rialto_tests::messages;
 use rialto_tests::world::{PAYEE, PAYER};
 use rialto_tests::{TestScheme, World, WorldOptions};
+use serde_json::Value;
 
 /// Longer than any message takes.
 const SOON: Duration = Duration::from_secs(30);
@@ -114,5 +115,52 @@ async fn settings_admit_stock_clients_without_effect_on_others() {
     assert_eq!(asked.header("accept"), media("quotes"));
     assert_eq!(asked.header("fspiop-source"), PAYER);
     world.no_complaints().unwrap();
+    world.host.nothing_failed().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scheme_may_let_in_version_2_of_the_resources_which_goes_on_as_it_is() {
+    let scheme = TestScheme::demo().unwrap();
+    let accepts = "resourceVersion2 = \"accept\"";
+    scheme.set("fsp-interop-api", accepts).unwrap();
+    let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+    let payer = world.payer();
+    let two = |resource: &str| media(resource).replace("1.1", "2.0");
+    // The hub's own answers are in it too.
+    let path = format!("/transfers/{}", payer.new_id());
+    let query = payer
+        .raw(Method::GET, &path)
+        .header("content-type", &two("transfers"))
+        .header("accept", &two("transfers"));
+    assert_eq!(query.send().await.unwrap().status, 202);
+    let error = format!("{path}/error");
+    let told = payer.expect_callback(Method::PUT, &error, SOON).await;
+    let told = told.unwrap();
+    assert_eq!(told.header("content-type"), two("transfers"));
+    // A version that is not served is refused, with those that are.
+    let third = two("transfers").replace("2.0", "3.0");
+    let refused = payer.raw(Method::GET, &path).header("accept", &third);
+    let refused = refused.send().await.unwrap();
+    assert_eq!(refused.status, 406);
+    let body: Value = serde_json::from_slice(&refused.body).unwrap();
+    let listed = &body["errorInformation"]["extensionList"]["extension"];
+    let newest = serde_json::json!({"key": "2", "value": "0"});
+    assert!(listed.as_array().unwrap().contains(&newest), "{body}");
+    // What it adds goes on, as the whole message does.
+    let id = payer.new_id();
+    let sent = messages::quote(&id, |body| body["converter"] = "PAYER".into());
+    let request = payer.raw(Method::POST, "/quotes").to(PAYEE);
+    let request = request
+        .header("content-type", &two("quotes"))
+        .header("accept", &two("quotes"))
+        .body(sent.to_string());
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.status, 202, "{answer:?}");
+    let payee = world.payee();
+    let asked = payee.expect_callback(Method::POST, "/quotes", SOON).await;
+    let asked = asked.unwrap();
+    assert_eq!(asked.header("content-type"), two("quotes"));
+    assert_eq!(asked.header("accept"), two("quotes"));
+    assert_eq!(asked.json()["converter"], "PAYER");
     world.host.nothing_failed().await.unwrap();
 }

@@ -118,3 +118,22 @@ fn path_is_signed_with_or_without_trailing_slash() {
 fn what_is_protected_otherwise_than_it_was_sent_is_refused() {
     assert_eq!(read_fulfilment(Some(MEDIA)).unwrap_err().code, "3105");
 }
+
+#[test]
+fn a_message_of_version_2_is_read_as_ever_and_goes_on_as_it_is() {
+    const MEDIA_2: &str = "application/vnd.interoperability.transfers+json;version=2.0";
+    let path = format!("/transfers/{ID}");
+    let body = json!({"transferState": "RESERVED", "fulfilment": FULFILMENT, "ofVersion2": "x"});
+    let call = Call::new("fulfilTransfer", "PUT", &path, "payeefsp")
+        .parameter("ID", ID)
+        .header("content-type", MEDIA_2)
+        .body(&body);
+    let (_, read) = call.read();
+    let Ok(Inbound::FulfilTransfer(event)) = read else {
+        panic!("{read:?}")
+    };
+    assert_eq!(event.mode, FulfilMode::Reserved);
+    assert_eq!(event.answer_version.as_deref(), Some("2.0"));
+    assert_eq!(first(&event.message.headers, "content-type"), Some(MEDIA_2));
+    assert_eq!(event.message.body, body.to_string());
+}
