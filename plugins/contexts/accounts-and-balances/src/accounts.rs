@@ -72,6 +72,10 @@ pub struct Account {
     /// funds set aside: what of them settlements have set aside of what is owed in their batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<Apart>,
+    /// Of settled funds: no transfers of their model wait in batches. Found when a transfer was settled at once,
+    /// and looked for again after something is left on a settlement position of the model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_batches: bool,
     /// Its latest entries.
     #[serde(default, skip_serializing_if = "Tail::is_empty")]
     pub tail: Tail,
@@ -157,6 +161,7 @@ impl Account {
             positions: Vec::new(),
             recorded: None,
             apart: None,
+            without_batches: false,
             tail: Tail::default(),
             archived: None,
             created_at,

@@ -44,6 +44,9 @@ pub trait Store {
     /// # Panics
     /// When there is one of the same id: they are never changed.
     fn append_unsettled_change(&mut self, change: &UnsettledChange);
+    /// The changes of what is unsettled by a cause: at most `limit` (1 to 1000). Answers also whether there may
+    /// be more.
+    fn unsettled_changes_of(&mut self, cause: &str, limit: u32) -> (Vec<UnsettledChange>, bool);
 }
 
 pub(crate) const ACCOUNTS: Collection<Account> = Collection::new("accounts");
@@ -130,5 +133,16 @@ impl<D: Documents> Store for Stored<D> {
             .within(&mut self.0)
             .insert_if_absent(&change.id, change);
         assert!(added, "change {:?} is already written", change.id);
+    }
+
+    fn unsettled_changes_of(&mut self, cause: &str, limit: u32) -> (Vec<UnsettledChange>, bool) {
+        // `;` follows `:`.
+        let range = Range::Between((format!("{cause}:"), format!("{cause};")));
+        let page = UNSETTLED_CHANGES
+            .within(&mut self.0)
+            .scan(&range, None, limit);
+        let more = page.cursor.is_some();
+        let changes = page.documents.into_iter().map(|(_, change)| change);
+        (changes.collect(), more)
     }
 }

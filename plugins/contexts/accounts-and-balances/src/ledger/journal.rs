@@ -12,7 +12,8 @@
 //! | reversal | settlement | settlement position |
 //!
 //! Both accounts are of one settlement model and, but for `record`, of one owner. That a reversal turns
-//! an earlier entry round is for the caller to see to. Funds that are held count as set aside of what is owed
+//! an earlier entry round is for the caller to see to, and that a settlement has one cause for all its entries and
+//! for what it counts as settled or waiting again (`recorded.rs`). Funds that are held count as set aside of what is owed
 //! in batches, unless the step's name begins with `undo-`: before an undoing those who were paid hold what they
 //! have to give back. What does not fit the table is refused: whoever may call this can move obligations and settled funds, never liquidity.
 
@@ -96,7 +97,8 @@ impl<S: Store> Ledger<'_, S> {
             self.write(account);
         }
         let still_empty = empty_positions(&accounts);
-        let filled: Vec<&String> = empty.difference(&still_empty).collect();
+        let filled = empty.difference(&still_empty);
+        let filled: Vec<&Account> = filled.filter_map(|id| accounts.get(id)).collect();
         self.name_again(&filled);
         for entry in &posted {
             self.store.append_entry(entry);

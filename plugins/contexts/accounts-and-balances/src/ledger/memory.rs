@@ -67,6 +67,14 @@ impl Store for MemoryStore {
         assert_eq!(before, None, "changes are never changed");
     }
 
+    fn unsettled_changes_of(&mut self, cause: &str, limit: u32) -> (Vec<UnsettledChange>, bool) {
+        let range = format!("{cause}:")..format!("{cause};");
+        let found: Vec<_> = self.unsettled_changes.range(range).collect();
+        let more = found.len() > limit as usize;
+        let found = found.into_iter().take(limit as usize);
+        (found.map(|(_, change)| change.clone()).collect(), more)
+    }
+
     fn entry(&mut self, id: &str) -> Option<Entry> {
         self.entries.get(id).cloned()
     }

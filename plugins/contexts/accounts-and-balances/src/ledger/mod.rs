@@ -13,6 +13,7 @@ mod obligations;
 mod opening;
 mod position_history;
 mod posting;
+mod recorded;
 mod settlement_accounts;
 mod terms;
 mod transfers;

@@ -14,9 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How many of those before it are looked at when another one is named. More than one leaves while one
 /// comes, so that there are about as many names as positions with something on them.
 const LOOKED_AT_EACH: usize = 4;
-/// How many are looked at when an operator moves funds: a store of an earlier release may have thousands
+/// How many are looked at when funds come in: a store of an earlier release may have thousands
 /// that are over, and a turn may touch 4096 documents.
-const LOOKED_AT_BY_OPERATORS: usize = 1_000;
+const LOOKED_AT_BY_DEPOSITS: usize = 1_000;
+/// Most that are looked at together.
+const LOOKED_AT_MAX: usize = 3_400;
 /// What stands in the id of a settlement position between its owner with the currency, and its batch.
 const OF_BATCH: &str = ":SETTLEMENT_POSITION:";
 
@@ -62,16 +64,32 @@ impl<S: Store> Ledger<'_, S> {
     }
 
     /// Name positions on which an entry has left something where nothing was. The caller has written them.
-    pub(super) fn name_again(&mut self, positions: &[&String]) {
+    pub(super) fn name_again(&mut self, positions: &[&Account]) {
         for position in positions {
+            self.look_for_batches_again(position);
             // An account that is missing names nothing: each position was opened beside it.
-            let first = named_by(position).and_then(|first| self.store.account(&first));
+            let first = named_by(&position.id).and_then(|first| self.store.account(&first));
             let Some(mut first) = first else { continue };
-            if first.positions.iter().any(|named| named == *position) {
+            if first.positions.contains(&position.id) {
                 continue;
             }
-            self.name_position(&mut first, position);
+            self.name_position(&mut first, &position.id);
             self.write(&first);
+        }
+    }
+
+    /// Something waits on a position from now on: settled funds of its model are not known to be without batches.
+    fn look_for_batches_again(&mut self, position: &Account) {
+        let (owner, currency) = (&position.participant, &position.currency);
+        let model = position.settlement_model.as_deref();
+        let funds = self.settlement_account(owner, currency, model);
+        let found = self.store.view(&funds);
+        if found.is_none_or(|funds| !funds.without_batches) {
+            return;
+        }
+        if let Some(mut funds) = self.store.account(&funds) {
+            funds.without_batches = false;
+            self.write(&funds);
         }
     }
 
@@ -89,25 +107,32 @@ impl<S: Store> Ledger<'_, S> {
 
     /// The same where funds come in: that has to work however many are named.
     pub(super) fn leave_out_many(&mut self, first: &mut Account) {
-        self.leave_out(first, LOOKED_AT_BY_OPERATORS);
+        self.leave_out(first, LOOKED_AT_BY_DEPOSITS);
     }
 
-    /// The named positions of the owner of settled funds. Those that are over are left out, in memory too
-    /// if these are its first settlement account.
-    pub(super) fn named_positions(&mut self, funds: &mut Account, first: &str) -> Vec<Account> {
+    /// The named positions of the owner of settled funds; none when there are more than a turn can look at. Those
+    /// that are over are left out, in memory too if these are its first settlement account.
+    pub(super) fn named_positions(
+        &mut self,
+        funds: &mut Account,
+        first: &str,
+    ) -> Option<Vec<Account>> {
         let named = if first == funds.id {
             funds.positions.clone()
         } else {
             let first = self.store.view(first);
             first.map(|first| first.positions).unwrap_or_default()
         };
+        if named.len() > LOOKED_AT_MAX {
+            return None;
+        }
         let found = named.iter().filter_map(|id| self.store.view(id));
         let found: Vec<Account> = found.filter(|position| !is_over(position)).collect();
         // They are looked at anyway.
         if first == funds.id {
             funds.positions = found.iter().map(|position| position.id.clone()).collect();
         }
-        found
+        Some(found)
     }
 
     /// Name positions no more that are closed with nothing on them. The caller has written them.

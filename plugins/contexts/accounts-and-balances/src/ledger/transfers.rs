@@ -14,7 +14,8 @@
 //! | prepare | payer's settlement | payer's settlement reserved |
 //! | release | payer's settlement reserved | payer's settlement |
 //!
-//! After a fulfilment Settlements takes what is held.
+//! What batches of the same model need is not held (`obligations.rs`): the scheme may have settled by it in
+//! batches before. After a fulfilment Settlements takes what is held.
 //!
 //! A reservation record of each transfer says which of them happened. It makes a repeat harmless,
 //! and keeps fulfil and release from both spending what was reserved once.
@@ -275,7 +276,7 @@ impl<S: Store> Ledger<'_, S> {
         })
     }
 
-    /// Hold settled funds in memory.
+    /// Hold settled funds in memory: such as are not to be kept for batches of their model.
     fn hold(
         &mut self,
         hold: &SettlementHold,
@@ -298,7 +299,8 @@ impl<S: Store> Ledger<'_, S> {
                 return Err(LedgerError::CurrencyMismatch);
             }
         }
-        if amount.0 > settlement.available() {
+        let kept = self.kept_from_holds(&mut settlement);
+        if amount.0 > settlement.available().saturating_sub(kept) {
             // As with each refusal of a prepare: what is told of is the liquidity.
             return Err(LedgerError::ExceedsSettledFunds(liquidity.position()));
         }

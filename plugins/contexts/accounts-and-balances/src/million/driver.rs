@@ -41,6 +41,8 @@ pub struct World {
     pub batches: Vec<super::settling::Batch>,
     /// Numbers of the batches of each currency that are not settled.
     pub alive: [Vec<usize>; CURRENCIES],
+    /// The settlement of each currency that has paid and is not over.
+    pub under_way: [Option<super::under_way::UnderWay>; CURRENCIES],
     /// How often each operation was granted and refused.
     pub tally: BTreeMap<&'static str, [u64; 2]>,
     pub count: u64,
@@ -105,6 +107,7 @@ impl World {
             waiting: Vec::new(),
             batches: Vec::new(),
             alive: std::array::from_fn(|_| Vec::new()),
+            under_way: std::array::from_fn(|_| None),
             tally: BTreeMap::new(),
             count: 0,
             remembered: Vec::new(),

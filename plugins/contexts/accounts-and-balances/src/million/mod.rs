@@ -9,6 +9,7 @@ mod driver;
 mod model;
 mod settling;
 mod store;
+mod under_way;
 
 use self::driver::World;
 use std::collections::BTreeMap;
@@ -19,9 +20,10 @@ const SEEDS: u64 = 20;
 const OPERATIONS: u64 = 50_000;
 
 /// What is done, each granted and most of it refused now and then.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 19] = [
     "abort",
     "close",
+    "count",
     "cover",
     "deposit",
     "fulfil",
@@ -31,6 +33,7 @@ const KINDS: [&str; 17] = [
     "prepare",
     "record",
     "release",
+    "reopen",
     "repeat",
     "settle",
     "settle at once",

@@ -97,8 +97,12 @@ pub struct Model {
     pub open: BTreeMap<(usize, usize), i128>,
     /// Of these, those whose settled funds are held.
     pub held: BTreeMap<(usize, usize), i128>,
-    /// Paid and received with transfers that were recorded on a settlement position.
-    pub recorded: BTreeMap<Account, [i128; 2]>,
+    /// Paid with transfers that are fulfilled, settle in a batch and are recorded in none yet.
+    pub unrecorded: BTreeMap<(usize, usize), i128>,
+    /// Paid with transfers that were recorded on a settlement position.
+    pub recorded: BTreeMap<Account, i128>,
+    /// Batches whose transfers count as settled, with their currencies.
+    pub counted: BTreeSet<(usize, usize)>,
     /// Settled funds that settlements have set aside, by owner, currency and model.
     pub aside: BTreeMap<(usize, usize, usize), i128>,
     /// Fulfilled and not recorded yet: received minus paid.
@@ -191,6 +195,7 @@ impl Model {
         if transfer.timing == Timing::InBatch {
             self.unsettled.entry((payer, currency)).or_default()[0] += amount;
             self.unsettled.entry((payee, currency)).or_default()[1] += amount;
+            *self.unrecorded.entry((payer, currency)).or_default() += amount;
         }
         self.in_transit(transfer, 1);
         Ok(())
@@ -237,48 +242,31 @@ impl Model {
         Ok(())
     }
 
-    /// What settled funds of a model have to be kept: for each batch that may be settled alone, for what is
+    /// What settled funds of a model have to be kept: for each batch of it that may be settled alone, for what is
     /// paid and not recorded, and for what is reserved; less what settlements have set aside.
+    ///
+    /// What became of a closed batch on whose account nothing is left cannot be seen there: until it counts as
+    /// settled, what was paid in it is kept too.
     fn kept_of(&self, of: usize, currency: usize, model: usize) -> i128 {
-        let is_of_model = |batch: usize| (model == NET) == (batch > 0);
-        let (mut owed, mut explained, mut undone) = (0, 0, 0);
+        let sum_of = |sums: &BTreeMap<(usize, usize), i128>| -> i128 {
+            sums.get(&(of, currency)).copied().unwrap_or_default()
+        };
+        let mut kept = sum_of(&self.unrecorded) + sum_of(&self.open) - sum_of(&self.held);
         for (account, sums) in &self.accounts {
             let Kind::B(batch) = account.2 else { continue };
             if (account.0, account.1) != (of, currency) {
                 continue;
             }
-            if is_of_model(batch) {
-                owed += (-sums.net()).max(0);
+            if (model == NET) == (batch > 0) {
+                kept += (-sums.net()).max(0);
             }
-            let Some([paid, received]) = self.recorded.get(account) else {
-                continue;
-            };
-            let is_even_and_closed = paid == received && self.closed.contains(account);
-            if sums.net() != received - paid || is_even_and_closed {
-                continue;
-            }
-            if sums.debits > *paid {
-                undone += paid;
-            } else {
-                explained += paid;
+            let is_unsettled = !self.counted.contains(&(currency, batch));
+            if is_unsettled && sums.net() == 0 && self.closed.contains(account) {
+                kept += self.recorded.get(account).copied().unwrap_or_default();
             }
         }
-        let [paid, _] = self
-            .unsettled
-            .get(&(of, currency))
-            .copied()
-            .unwrap_or_default();
-        if explained + undone <= paid {
-            explained += undone;
-        }
-        let open = self.open.get(&(of, currency)).copied().unwrap_or_default();
-        let held = self.held.get(&(of, currency)).copied().unwrap_or_default();
-        let aside = self
-            .aside
-            .get(&(of, currency, model))
-            .copied()
-            .unwrap_or_default();
-        (owed + (paid - explained).max(0) + open - held - aside).max(0)
+        let aside = self.aside.get(&(of, currency, model));
+        (kept - aside.copied().unwrap_or_default()).max(0)
     }
 
     /// A deposit, or with a negative amount a withdrawal.
@@ -415,6 +403,7 @@ impl Model {
 
     /// Forget the accounts of a batch that is settled.
     pub fn retire(&mut self, currency: usize, batch: usize) {
+        self.counted.remove(&(currency, batch));
         for owner in 0..OWNERS {
             let account = (owner, currency, Kind::B(batch));
             let left = self.accounts.remove(&account).unwrap_or_default();
@@ -432,10 +421,11 @@ impl Model {
     ) -> Result<(), Refusal> {
         self.settle(list, transfer.timing == Timing::InBatch)?;
         if transfer.timing == Timing::InBatch {
-            for (debit, credit, amount) in list {
-                self.recorded.entry(*debit).or_default()[0] += amount;
-                self.recorded.entry(*credit).or_default()[1] += amount;
+            for (debit, _, amount) in list {
+                *self.recorded.entry(*debit).or_default() += amount;
             }
+            let payer = (transfer.payer, transfer.currency);
+            *self.unrecorded.entry(payer).or_default() -= transfer.amount;
         }
         self.in_transit(transfer, -1);
         Ok(())

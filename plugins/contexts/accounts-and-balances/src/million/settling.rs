@@ -3,6 +3,7 @@
 
 use super::driver::{World, account_id, amount, code, owner};
 use super::model::{Account, CURRENCIES, GROSS, Kind, NET, OWNERS, Refusal, Timing};
+use super::under_way::UnderWay;
 use crate::bindings::exports::rialto::accounts_and_balances::create_accounts::NewAccount;
 use crate::bindings::exports::rialto::accounts_and_balances::insert_journal_entries::{
     JournalEntry, Request, SettlementEntryType as Of, Unsettled, UnsettledChange,
@@ -30,7 +31,7 @@ pub struct Batch {
 }
 
 /// An entry of a list.
-type Line = (Of, Account, Account, i128);
+pub(super) type Line = (Of, Account, Account, i128);
 
 impl World {
     /// Batches whose accounts may still move.
@@ -103,7 +104,7 @@ impl World {
         }
     }
 
-    fn retire(&mut self, batch: usize) {
+    pub(super) fn retire(&mut self, batch: usize) {
         let settled = &mut self.batches[batch - 1];
         settled.phase = Phase::Settled;
         self.model.retire(settled.currency, batch);
@@ -226,8 +227,12 @@ impl World {
         })
     }
 
-    /// Close the open batch, or settle closed ones.
+    /// Close the open batch, settle closed ones, or go on with a settlement.
     pub fn settlement(&mut self, currency: usize) {
+        if let Some(under_way) = self.under_way[currency].take() {
+            self.under_way[currency] = self.go_on(currency, under_way);
+            return;
+        }
         let closed = self.in_phase(currency, Phase::Closed);
         if closed.is_empty() || self.dice.chance(50) {
             if let Some(open) = self.in_phase(currency, Phase::Open).pop() {
@@ -308,38 +313,19 @@ impl World {
                 units,
             ));
         }
-        let settled = self.unsettled(currency, batches, UnsettledChange::Settled);
         assert!(
-            self.list("settle", &cause, "settle", &lines, settled),
+            self.list("settle", &cause, "settle", &lines, Vec::new()),
             "what is held is enough"
         );
-        self.count_unsettled(currency, batches, -1);
         if !batches.contains(&target) {
             self.close_accounts(target);
         }
-        let undo = self.dice.chance(20) && {
-            let undone = |(of, debit, credit, units): &Line| match of {
-                Of::HoldRelease => None,
-                _ => Some((Of::Reversal, *credit, *debit, *units)),
-            };
-            let lines: Vec<Line> = lines.iter().rev().filter_map(undone).collect();
-            let reopened = self.unsettled(currency, batches, UnsettledChange::Reopened);
-            self.list("undo", &cause, "undo", &lines, reopened)
-        };
-        if undo {
-            self.count_unsettled(currency, batches, 1);
-        } else {
-            for batch in batches {
-                self.retire(*batch);
-            }
-            if !batches.contains(&target) {
-                self.retire(target);
-            }
-        }
+        let batches = batches.to_vec();
+        self.under_way[currency] = Some(UnderWay::paid(cause, batches, target, lines));
     }
 
     /// A list of settlement, done to both. An empty list is no operation.
-    fn list(
+    pub(super) fn list(
         &mut self,
         what: &'static str,
         cause: &str,
@@ -390,7 +376,7 @@ impl World {
         [sum(0), sum(1)]
     }
 
-    fn unsettled(
+    pub(super) fn unsettled(
         &self,
         currency: usize,
         batches: &[usize],
@@ -408,7 +394,16 @@ impl World {
         (0..OWNERS).filter_map(row).collect()
     }
 
-    fn count_unsettled(&mut self, currency: usize, batches: &[usize], sign: i128) {
+    pub(super) fn count_unsettled(&mut self, currency: usize, batches: &[usize], sign: i128) {
+        for batch in batches {
+            let is_settled = sign < 0;
+            let batch = (currency, *batch);
+            if is_settled {
+                self.model.counted.insert(batch);
+            } else {
+                self.model.counted.remove(&batch);
+            }
+        }
         for of in 0..OWNERS {
             let gross = self.gross(batches, of);
             let unsettled = self.model.unsettled.entry((of, currency)).or_default();

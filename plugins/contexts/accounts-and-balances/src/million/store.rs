@@ -98,4 +98,14 @@ impl Store for Memory {
         let before = self.changes.insert(change.id.clone(), change.clone());
         assert_eq!(before, None, "changes are never changed");
     }
+
+    fn unsettled_changes_of(&mut self, cause: &str, limit: u32) -> (Vec<UnsettledChange>, bool) {
+        let range = format!("{cause}:")..format!("{cause};");
+        let mut found: Vec<UnsettledChange> = (self.changes.range(range))
+            .map(|(_, change)| change.clone())
+            .collect();
+        let more = found.len() > limit as usize;
+        found.truncate(limit as usize);
+        (found, more)
+    }
 }

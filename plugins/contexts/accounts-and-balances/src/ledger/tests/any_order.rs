@@ -1,9 +1,10 @@
-//! After any withdrawal that is allowed, each batch can still be settled, alone and in any order, whatever
-//! becomes of what is under way: random histories, each tried to its end.
+//! After any withdrawal that is allowed, and any transfer that is settled at once by a model with batches, each
+//! batch can still be settled, alone and in any order, whatever becomes of what is under way: random histories,
+//! each tried to its end.
 
 use super::Book;
 use super::settlement::entry;
-use crate::accounts::Account;
+use crate::accounts::{Account, AccountState};
 use crate::bindings::exports::rialto::accounts_and_balances::{
     insert_journal_entries::SettlementEntryType as Of,
     manage_funds_credit_debit_pair_instruction::Direction,
@@ -27,7 +28,8 @@ struct Transfer {
     id: String,
     of_a: bool,
     amount: u128,
-    held: bool,
+    /// The model by which it is settled at once.
+    at_once: Option<&'static str>,
     state: State,
 }
 
@@ -47,6 +49,8 @@ impl History {
     fn new() -> Self {
         let mut book = Book::settled();
         book.moves(Direction::Deposit, Some("GROSS"), 500).unwrap();
+        // Where what NET settles at once stands for a moment, since a release has changed its kind.
+        book.open_batch("NET");
         Self {
             book,
             transfers: Vec::new(),
@@ -71,34 +75,42 @@ impl History {
 
     fn prepare(&mut self, dice: &mut Dice) {
         let id = format!("t{}", self.count);
-        let (of_a, held) = (dice.chance(60), dice.chance(20));
+        let (of_a, at_once) = (dice.chance(60), dice.chance(30));
+        let model = *dice.pick(&["NET", "GROSS"]);
         let amount = 1 + u128::from(dice.below(300));
-        let held = of_a && held;
+        // Of transfers that are under way nobody knows the model, before the first of them is in a batch.
+        let at_once = of_a && at_once && (model == "GROSS" || self.has_batches());
         let before = self.book.clone();
-        let fits = if held {
-            let id = id.clone();
-            let funds = &self.book.store.accounts["A:USD:SETTLEMENT:GROSS"];
-            let liquidity = &self.book.store.accounts["A:USD:LIQUIDITY"];
-            let fits = amount <= funds.available() && amount <= liquidity.available();
-            if fits {
-                self.book.prepare_held(&id, amount);
-            }
-            fits
+        let done = if at_once {
+            self.book.prepare_held(&id, model, amount)
         } else {
             let payer = if of_a { "A" } else { "B" };
-            self.book.prepare(&id, payer, "USD", amount).is_ok()
+            self.book.prepare(&id, payer, "USD", amount).map(drop)
         };
-        if fits {
-            self.transfers.push(Transfer {
-                id,
-                of_a,
-                amount,
-                held,
-                state: State::Reserved,
-            });
-        } else {
+        if done.is_err() {
             self.book = before;
+            return;
         }
+        self.transfers.push(Transfer {
+            id,
+            of_a,
+            amount,
+            at_once: at_once.then_some(model),
+            state: State::Reserved,
+        });
+        if at_once && model == "NET" {
+            (0..4).for_each(|_| self.clone().settles_all(dice));
+        }
+    }
+
+    /// Whether transfers wait in batches of NET that A is in.
+    fn has_batches(&self) -> bool {
+        let mut batches = self.closed.iter().chain([&self.open]);
+        batches.any(|batch| {
+            let position = self.position(batch);
+            let is_even = position.debit_balance == position.credit_balance;
+            position.recorded.is_some() && !(is_even && position.state == AccountState::Closed)
+        })
     }
 
     fn fulfil(&mut self, dice: &mut Dice) {
@@ -128,13 +140,16 @@ impl History {
         }
         let transfer = self.transfers.remove(*dice.pick(&found));
         let (id, amount) = (&transfer.id, transfer.amount);
-        if transfer.held {
-            let [a, b] = ["A", "B"].map(|of| format!("{of}:USD:SETTLEMENT_POSITION:GROSS"));
-            let reserved = format!("{ASIDE}:GROSS");
+        if let Some(model) = transfer.at_once {
+            let [a, b] = ["A", "B"].map(|of| format!("{of}:USD:SETTLEMENT_POSITION:{model}"));
+            let of_model = |account: &str| match model {
+                "NET" => account.to_owned(),
+                other => format!("{account}:{other}"),
+            };
             let entries = [
                 entry(Of::Record, &a, &b, amount),
-                entry(Of::Pay, &reserved, &a, amount),
-                entry(Of::Receive, &b, "B:USD:SETTLEMENT:GROSS", amount),
+                entry(Of::Pay, &of_model(ASIDE), &a, amount),
+                entry(Of::Receive, &b, &of_model("B:USD:SETTLEMENT"), amount),
             ];
             self.book.insert(id, "settlement", &entries).unwrap();
         } else if transfer.of_a {

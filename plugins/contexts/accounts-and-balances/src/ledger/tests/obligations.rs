@@ -2,6 +2,7 @@
 
 use super::{Book, HUB};
 use crate::bindings::exports::rialto::accounts_and_balances::{
+    create_accounts,
     insert_journal_entries::{
         JournalEntry, Request, SettlementEntryType as Of, Unsettled, UnsettledChange as Change,
     },
@@ -9,13 +10,15 @@ use crate::bindings::exports::rialto::accounts_and_balances::{
     move_settled_funds as between_models, process_transfer_prepare as prepare,
 };
 use crate::bindings::rialto::accounts_and_balances::types::{
-    LedgerError, SettlementHold, SettlementTiming,
+    LedgerAccountType, LedgerError, SettlementHold, SettlementTiming,
 };
 use manage_funds::Direction;
 use rialto_sdk::money::{minor_units, money};
 
 const FUNDS: &str = "A:USD:SETTLEMENT";
 const ASIDE: &str = "A:USD:SETTLEMENT_RESERVED";
+/// What the settlement of batch b1 is called ([`Book::settle`]).
+const SETTLING: &str = "settling-b1";
 
 fn position(owner: &str, batch: &str) -> String {
     format!("{owner}:USD:SETTLEMENT_POSITION:{batch}")
@@ -62,8 +65,8 @@ impl Book {
         self.insert_all(cause, step, entries);
     }
 
-    /// A has paid B so much in batches that are settled, or opened again.
-    fn counts(&mut self, change: Change, amount: u128) {
+    /// A has paid B so much in batches that a settlement counts as settled, or as waiting again.
+    fn counts(&mut self, settlement: &str, change: Change, amount: u128) {
         let of = |participant: &str, debits, credits| Unsettled {
             participant: participant.to_owned(),
             change,
@@ -71,23 +74,33 @@ impl Book {
             credits: money("USD", 2, credits),
         };
         let request = Request {
-            cause: format!("c{}", self.now),
-            step: "close".to_owned(),
+            cause: settlement.to_owned(),
+            step: format!("{change:?}"),
             entries: Vec::new(),
             unsettled: vec![of("A", amount, 0), of("B", 0, amount)],
         };
         self.ledger().insert_entries(&request).unwrap();
     }
 
-    pub(super) fn prepare_held(&mut self, id: &str, amount: u128) {
+    /// Reserve a transfer of A that is settled at once, by NET (the first model) or GROSS.
+    pub(super) fn prepare_held(
+        &mut self,
+        id: &str,
+        model: &str,
+        amount: u128,
+    ) -> Result<(), LedgerError> {
+        let of_model = |account: &str| match model {
+            "NET" => account.to_owned(),
+            other => format!("{account}:{other}"),
+        };
         let request = prepare::Request {
             settlement: SettlementTiming::Immediate(Some(SettlementHold {
-                settlement: "A:USD:SETTLEMENT:GROSS".to_owned(),
-                reserved: "A:USD:SETTLEMENT_RESERVED:GROSS".to_owned(),
+                settlement: of_model(FUNDS),
+                reserved: of_model(ASIDE),
             })),
             ..Self::to_prepare(id, "A", "USD", amount)
         };
-        self.ledger().prepare(request).unwrap();
+        self.ledger().prepare(request).map(drop)
     }
 
     fn post_of(&mut self, cause: String, entries: &[(Of, &str, &str, u128)]) {
@@ -111,7 +124,7 @@ impl Book {
     }
 
     /// A owes 900 of its 1000 in batch b1 of NET, and has 400 of GROSS.
-    fn owing() -> Self {
+    pub(super) fn owing() -> Self {
         let mut book = Self::settled();
         book.moves(Direction::Deposit, Some("GROSS"), 400).unwrap();
         book.prepare("t1", "A", "USD", 900).unwrap();
@@ -234,7 +247,7 @@ fn unrecorded_obligations_are_kept_in_each_model() {
     book.release("t2").unwrap();
     assert_eq!(book.may_withdraw(None, 851), 850);
     // What is held is not kept once more.
-    book.prepare_held("t3", 100);
+    book.prepare_held("t3", "GROSS", 100).unwrap();
     for (model, left) in [("NET", 850), ("GROSS", 300)] {
         assert_eq!(book.may_withdraw(Some(model), left + 1), left);
     }
@@ -274,7 +287,7 @@ fn postings_of_an_earlier_release_may_be_kept_twice() {
 fn finished_positions_are_removed_and_undone_ones_return() {
     let mut book = Book::owing();
     book.settle("b1", 900);
-    book.counts(Change::Settled, 900);
+    book.counts(SETTLING, Change::Settled, 900);
     for batch in 2..40 {
         book.open_batch(&format!("b{batch}"));
         book.close_batch(&format!("b{batch}"));
@@ -284,9 +297,11 @@ fn finished_positions_are_removed_and_undone_ones_return() {
     assert!(!named(&book).contains(&position("A", "b1")));
     book.moves(Direction::Deposit, None, 5).unwrap();
     book.moves(Direction::Withdrawal, None, 5).unwrap();
-    book.post(Of::Reversal, &position("A", "b1"), FUNDS, 900);
+    let batch = position("A", "b1");
+    let turned_round = [(Of::Reversal, &*batch, FUNDS, 900)];
+    book.insert_all(SETTLING.to_owned(), "undo-000002", &turned_round);
     assert_eq!(book.may_withdraw(None, 101), 100, "in the middle of it");
-    book.counts(Change::Reopened, 900);
+    book.counts(SETTLING, Change::Reopened, 900);
     assert_eq!(book.store.accounts[FUNDS].available(), 1000);
     assert_eq!(book.may_withdraw(None, 101), 100);
 }
@@ -378,19 +393,132 @@ fn undone_consolidation_keeps_all_debts() {
         let mut book = Book::owing();
         book.open_batch("s1");
         let [batch, row] = ["b1", "s1"].map(|batch| position("A", batch));
+        let post = |book: &mut Book, step: &str, entries: &[(Of, &str, &str, u128)]| {
+            book.insert_all("s1".to_owned(), step, entries);
+        };
         book.close_batch("b1");
-        book.post(Of::Consolidate, &row, &batch, 900);
-        book.post(Of::Pay, FUNDS, &row, 900);
+        post(&mut book, "1", &[(Of::Consolidate, &row, &batch, 900)]);
+        post(&mut book, "2", &[(Of::Pay, FUNDS, &row, 900)]);
+        book.counts("s1", Change::Settled, 900);
         book.close_batch("s1");
         for other in 0..open {
             book.open_batch(&format!("o{other}"));
         }
-        book.post_all(&[
-            (Of::Reversal, &row, FUNDS, 900),
-            (Of::Reversal, &batch, &row, 900),
-        ]);
+        post(&mut book, "undo-3", &[(Of::Reversal, &row, FUNDS, 900)]);
+        assert_eq!(book.may_withdraw(None, 101), 100, "beside {open}");
+        post(&mut book, "undo-4", &[(Of::Reversal, &batch, &row, 900)]);
+        assert_eq!(book.may_withdraw(None, 101), 100, "beside {open}");
+        book.counts("s1", Change::Reopened, 900);
         assert_eq!(book.may_withdraw(None, 101), 100, "beside {open}");
     }
+}
+
+#[test]
+fn what_is_not_recorded_yet_is_kept_while_a_settlement_is_undone() {
+    let mut book = Book::owing();
+    book.moves(Direction::Deposit, None, 2_000).unwrap();
+    let kept = |book: &mut Book| {
+        let [liquidity, _, settled] = book.usd("A");
+        settled - book.may_withdraw(None, liquidity)
+    };
+    assert_eq!(kept(&mut book), 900);
+    // As much as is undone, so that the sums alone do not tell one from the other.
+    book.prepare("t2", "A", "USD", 900).unwrap();
+    book.fulfil("t2", "B", "USD").unwrap();
+    assert_eq!(kept(&mut book), 1_800);
+    book.settle("b1", 900);
+    book.counts(SETTLING, Change::Settled, 900);
+    let [a, b] = ["A", "B"].map(|of| position(of, "b1"));
+    let turned_round = [
+        (Of::Reversal, "B:USD:SETTLEMENT", &*b, 900),
+        (Of::Reversal, &*a, FUNDS, 900),
+    ];
+    book.insert_all(SETTLING.to_owned(), "undo-000002", &turned_round);
+    assert_eq!(kept(&mut book), 1_800, "between two turns");
+    book.counts(SETTLING, Change::Reopened, 900);
+    assert_eq!(kept(&mut book), 1_800);
+    // Another settlement, which pays as well.
+    let paid = [
+        (Of::Pay, FUNDS, &*a, 900),
+        (Of::Receive, &*b, "B:USD:SETTLEMENT", 900),
+    ];
+    book.insert_all("s2".to_owned(), "step-000001", &paid);
+    book.counts("s2", Change::Settled, 900);
+    assert_eq!(kept(&mut book), 900, "of what is not recorded");
+}
+
+#[test]
+fn what_is_recorded_is_not_kept_twice_while_its_settlement_pays_in_parts() {
+    let mut book = Book::owing();
+    let [a, b] = ["A", "B"].map(|of| position(of, "b1"));
+    book.close_batch("b1");
+    for step in ["step-000001", "step-000002"] {
+        let paid = [
+            (Of::Pay, FUNDS, &*a, 400),
+            (Of::Receive, &*b, "B:USD:SETTLEMENT", 400),
+        ];
+        book.insert_all("s1".to_owned(), step, &paid);
+        assert_eq!(book.may_withdraw(None, 101), 100, "{step}");
+    }
+}
+
+#[test]
+fn what_batches_of_a_model_need_is_not_held_after_the_model_settles_at_once() {
+    let mut book = Book::owing();
+    let refused = |book: &mut Book, amount| {
+        let before = book.store.clone();
+        let refused = book.prepare_held("too-much", "NET", amount);
+        assert!(
+            matches!(refused, Err(LedgerError::ExceedsSettledFunds(_))),
+            "{refused:?}"
+        );
+        assert_eq!(book.store, before, "a refusal changes nothing");
+    };
+    // It has the liquidity: B has paid back in a batch that is not settled.
+    book.open_batch("b2");
+    book.prepare("t1-back", "B", "USD", 800).unwrap();
+    book.fulfil("t1-back", "A", "USD").unwrap();
+    book.record_back("t1-back", 800, "b2");
+    refused(&mut book, 101);
+    // What is set aside for the batch is not kept once more.
+    book.post(Of::Hold, FUNDS, ASIDE, 900);
+    refused(&mut book, 101);
+    book.post(Of::HoldRelease, ASIDE, FUNDS, 900);
+    // What is paid and may be recorded in a batch of the model is kept, too.
+    book.prepare("t3", "A", "USD", 30).unwrap();
+    refused(&mut book, 71);
+    book.release("t3").unwrap();
+    book.prepare_held("t2", "NET", 100).unwrap();
+    refused(&mut book, 1);
+    book.settle("b1", 900);
+    assert_eq!(book.usd("A")[2], 0);
+}
+
+#[test]
+fn a_model_that_has_no_batches_holds_all_and_looks_for_them_once() {
+    let mut book = Book::owing();
+    let gross = format!("{FUNDS}:GROSS");
+    book.prepare_held("t2", "GROSS", 100).unwrap();
+    assert!(book.store.accounts[&gross].without_batches);
+    assert!(!book.store.accounts[FUNDS].without_batches);
+    // The scheme comes to settle by it in batches, and at once again.
+    let positions = ["A", "B"].map(|owner| create_accounts::NewAccount {
+        account_type: LedgerAccountType::SettlementPosition,
+        owner: owner.to_owned(),
+        currency: "USD".to_owned(),
+        scale: 2,
+        settlement_model: "GROSS".to_owned(),
+        batch: Some("g1".to_owned()),
+    });
+    book.ledger().open_settlement_accounts(&positions).unwrap();
+    book.moves(Direction::Deposit, None, 500).unwrap();
+    book.prepare("t3", "A", "USD", 250).unwrap();
+    book.fulfil("t3", "B", "USD").unwrap();
+    book.record("t3", 250, "g1");
+    assert!(!book.store.accounts[&gross].without_batches);
+    let refused = book.prepare_held("t4", "GROSS", 51);
+    assert!(matches!(refused, Err(LedgerError::ExceedsSettledFunds(_))));
+    book.prepare_held("t4", "GROSS", 50).unwrap();
 }
 
 impl Book {
