@@ -1,5 +1,5 @@
-//! The versions of the database's layout, oldest first. A version that has been released never changes:
-//! its checksum stands in each database that has it.
+//! The versions of the database's layout, oldest first. A released version never changes, because each
+//! database has its checksum.
 
 use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
@@ -52,7 +52,7 @@ const _: () = {
     }
 };
 
-/// What brings a database to the newest version.
+/// The migrator to the newest version.
 pub(crate) fn migrator() -> Migrator {
     let versions = VERSIONS.iter().map(|&(number, name, statements)| {
         let statements = statements.into_sql_str();
