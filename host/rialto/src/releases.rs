@@ -7,7 +7,7 @@
 //! | waiting | a second person approves it | activating |
 //! | (proposed) | it fits, and brings in no money | activating, stored with a mark |
 //! | activating | all steps of its components are done | current; the mark is removed |
-//! | activating | a step fails | refused; the release before stays current |
+//! | activating | a step fails | refused (it keeps its number); the release before stays current |
 //! | activating | the host ends | activating: the next start finds the mark and activates it again |
 //! | current | another release becomes current | kept |
 //! | kept | a rollback | activating |

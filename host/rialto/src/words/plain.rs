@@ -1,12 +1,12 @@
-//! What somebody else wrote, for a terminal.
+//! Makes untrusted text safe for a terminal.
 
-/// A text in one line and in the order in which it was written: without characters that steer a terminal (C0, C1,
-/// line ends) or change the order in which text is shown (Unicode's bidirectional controls). Each becomes a blank.
+/// A text in one line. Each character that controls a terminal (C0, C1, line ends) or changes the order of the text
+/// (Unicode's bidirectional controls) becomes a blank.
 pub fn plain(text: &str) -> String {
     text.replace(steers, " ")
 }
 
-/// The same, where lines may end.
+/// The same, with line ends.
 pub fn plain_lines(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(plain).collect();
     lines.join("\n")
