@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_that_open_a_fresh_folder_at_once_use_one_key_that_only_its_owner_reads() {
+    fn concurrent_opens_of_a_fresh_folder_use_one_private_key() {
         const OPENERS: u8 = 16;
         for _ in 0..20 {
             let folder = rialto_files::temporary_folder().unwrap();

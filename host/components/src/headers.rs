@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_the_connection_is_the_hosts_in_any_case() {
+    fn connection_headers_are_the_hosts_in_any_case() {
         for name in [
             "host",
             "Host",
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_sent_in_lower_case_and_in_its_order() {
+    fn other_headers_are_sent_in_lower_case_in_order() {
         let given = [("Date", "a"), ("Host", "b"), ("X-Two", "c"), ("x-two", "D")];
         let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let sent = sendable(given.to_vec());

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_covers_its_interface_or_its_package_and_nothing_else() {
+    fn a_grant_covers_only_its_interface_or_package() {
         assert!(grant_covers("quoting/*", "quoting/get-agreement"));
         assert!(grant_covers(
             "quoting/get-agreement",

@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_document_gives_an_example_is_so_many_bytes_at_most() {
+    fn an_example_is_bounded_whatever_the_document() {
         let long = "z".repeat(BYTES_MAX / 4);
         let root = json!({"long": {"type": "string", "example": long}});
         let reference = json!({"$ref": "#/long"});
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_out_longer_than_it_is_is_left_out() {
+    fn values_that_encode_too_long_are_left_out() {
         // Each level is a line more, with two blanks more on either side.
         let mut deep = json!(1);
         for _ in 0..400 {
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_so_many_bytes_at_most_whatever_its_parameters_are() {
+    fn an_example_request_is_bounded_whatever_its_parameters() {
         let long = "z".repeat(BYTES_MAX / 4);
         for place in ["path", "query", "header"] {
             let parameter = json!({"in": place, "name": "a", "required": true, "example": long});
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_of_its_format_its_pattern_and_its_length() {
+    fn an_example_text_fits_format_pattern_and_length() {
         for (schema, expected) in [
             (json!({"type": "string"}), "example"),
             (json!({"type": "string", "maxLength": 3}), "1"),

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_refused_below_the_watermark_until_there_is_a_margin_above_it() {
+    fn requests_are_refused_until_above_watermark_and_margin() {
         let disk = Disk::new(Size::from_mib(160));
         let mib = |mib: u64| mib << 20;
         assert_eq!((disk.free(), disk.problem()), (None, None));

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operator_has_a_token_of_its_own_which_only_the_hosts_user_reads_and_which_stays() {
+    fn each_operator_has_a_private_token_that_stays() {
         let store = rialto_files::temporary_folder().unwrap();
         let operators = open(store.path()).unwrap();
         let again = open(store.path()).unwrap();
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_whom_nobody_names_is_there_only_as_long_as_nobody_is_named() {
+    fn the_unnamed_operator_exists_only_without_named_ones() {
         let store = rialto_files::temporary_folder().unwrap();
         let path = token_path(store.path(), FIRST_OPERATOR);
         let alone = open_with(NOBODY_NAMED, store.path()).unwrap();
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_others_can_read_or_that_is_a_link_is_refused() {
+    fn readable_or_linked_tokens_are_refused() {
         let store = rialto_files::temporary_folder().unwrap();
         open(store.path()).unwrap();
         let path = token_path(store.path(), "anna");
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_holds_no_token_or_that_of_another_operator_is_refused() {
+    fn a_malformed_or_shared_token_is_refused() {
         let store = rialto_files::temporary_folder().unwrap();
         open(store.path()).unwrap();
         let (anna, ben) = ("anna", "ben");

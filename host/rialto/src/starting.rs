@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_a_first_start_has_made_and_left_has_no_release() {
+    fn a_store_of_an_unfinished_first_start_has_no_release() {
         let folder = rialto_files::temporary_folder().unwrap();
         let store = SqliteStore::open(folder.path()).unwrap();
         assert_eq!(Found::of(&store).unwrap(), Found::Nothing);

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_segment_is_found_for_all_it_has_and_for_little_else() {
+    fn a_full_filter_has_no_misses_and_few_false_positives() {
         for segment in [0, 63, 64, 200] {
             let mut bloom_filters = BloomFilters::new(3);
             for n in 0..FULL {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_of_a_segment_is_put_back_beside_others() {
+    fn a_stored_filter_is_loaded_beside_others() {
         let mut bloom_filters = BloomFilters::new(3);
         let (one, two) = (of(&bloom_filters, 1), of(&bloom_filters, 2));
         bloom_filters.note(66, one);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_kept_of_the_segment_by_the_same_store_is_not_taken() {
+    fn a_foreign_or_damaged_filter_is_not_loaded() {
         let mut bloom_filters = BloomFilters::new(3);
         let one = of(&bloom_filters, 1);
         bloom_filters.note(66, one);

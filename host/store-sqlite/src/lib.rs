@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_tells_how_far_its_tables_are_behind_and_why() {
+    fn a_store_reports_how_far_tables_are_behind() {
         let folder = rialto_files::temporary_folder().unwrap();
         let when = FlushPolicy {
             after: Duration::from_hours(1),
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_reads_a_history_holds_up_nobody() {
+    fn readers_of_a_history_block_nobody() {
         let folder = rialto_files::temporary_folder().unwrap();
         let store = Arc::new(SqliteStore::open(folder.path()).unwrap());
         store.recover().unwrap();
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_that_is_flushed_while_it_is_read_is_whole_and_in_order() {
+    fn a_history_flushed_while_read_is_complete_in_order() {
         const TURNS: u64 = 300;
         let folder = rialto_files::temporary_folder().unwrap();
         let when = FlushPolicy {

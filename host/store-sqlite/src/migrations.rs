@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_of_migrations_is_a_version_of_its_number_and_name() {
+    fn each_migration_file_has_its_version_and_name() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
         let files = std::fs::read_dir(folder).unwrap();
         let mut files: Vec<String> = files

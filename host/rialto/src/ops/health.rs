@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_sends_requests_is_told_which_service_is_down_and_no_more() {
+    async fn clients_see_which_service_is_down_without_reasons() {
         let body = |release, disk, all| {
             format!(
                 r#"{{"services":[{{"name":"release","status":"{release}"}},{{"name":"disk","status":"{disk}"}}],"status":"{all}"}}"#

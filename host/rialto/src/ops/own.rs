@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_the_routes_that_are_served_and_no_others() {
+    fn the_document_has_exactly_the_served_routes() {
         let documented: BTreeSet<_> = documented()
             .into_iter()
             .map(|(method, path, _)| (method.to_string(), path))

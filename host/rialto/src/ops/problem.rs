@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_in_the_order_of_their_statuses_and_have_names_of_their_own() {
+    fn kinds_are_sorted_by_status_with_unique_names() {
         assert!(Kind::ALL.is_sorted_by_key(|kind| kind.status().as_u16()));
         let names: std::collections::BTreeSet<_> =
             Kind::ALL.iter().map(|kind| kind.name()).collect();

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_steers_a_terminal_or_turns_text_round_is_left() {
+    fn control_and_bidirectional_characters_are_removed() {
         assert_eq!(plain("a\n* 3 by ben\u{1b}[2J\u{9b}K"), "a * 3 by ben [2J K");
         assert_eq!(
             plain("pay \u{202e}001\u{202c} \u{2066}x\u{2069}"),

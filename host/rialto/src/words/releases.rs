@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_activation_says_when_who_why_and_whether_it_was_done() {
+    fn an_activation_shows_time_person_reason_and_outcome() {
         let at = "2023-11-14 22:13:20.000Z";
         assert_eq!(
             told(&activation(2, "back again", true)),
