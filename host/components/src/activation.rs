@@ -1,24 +1,24 @@
-//! What components do when their release becomes current, in steps that are turns: which step comes
-//! next, and whose it is. The turns themselves are in `runtime`.
+//! The steps of an activation, the part of components when their release becomes current. Each step is a turn.
+//! This module decides which step is next and which components run in it; `runtime` runs it.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use crate::release::Release;
 
-/// A step of what components have to do when their release becomes current.
+/// A step of an activation.
 #[derive(Clone)]
 pub struct Activation {
     /// The release.
     pub release: Arc<Release>,
     /// Counted from 0.
     pub step: u32,
-    /// Whose step it is, by their indexes in the release.
+    /// The components that run in the step, by their indexes in the release.
     pub members: Vec<usize>,
 }
 
 impl Activation {
-    /// The first step; none when no component has anything to do.
+    /// The first step; none if no component takes part.
     pub fn first(release: Arc<Release>) -> Option<Self> {
         let members = release.members.iter().enumerate();
         let members = members.filter(|(_, member)| member.wants_activation());
@@ -30,7 +30,7 @@ impl Activation {
         })
     }
 
-    /// The step after this one, by the answer of its turn; none when nobody has more to do.
+    /// The next step, by the answer of this one's turn; none if all components are done.
     pub fn next(&self, answer: &(dyn Any + Send)) -> Option<Self> {
         let UnfinishedMembers(members) = answer.downcast_ref()?;
         (!members.is_empty()).then(|| Self {
@@ -41,5 +41,5 @@ impl Activation {
     }
 }
 
-/// The answer of an activation's turn: who has more to do.
+/// The answer of a step's turn: the components that are not done.
 pub(crate) struct UnfinishedMembers(pub Vec<usize>);

@@ -1,5 +1,5 @@
-//! Static bindings of the host surfaces and of what components export to the host, generated from
-//! `wit/`. Everything between components is linked dynamically instead (see [`crate::link`]).
+//! Static bindings, generated from `wit/`: of the host surfaces, and of what components export to the host.
+//! Interfaces between components are linked dynamically instead (see [`crate::link`]).
 
 #![allow(
     missing_docs,

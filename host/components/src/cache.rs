@@ -1,9 +1,11 @@
-//! Compiled components on disk.
+//! A cache of compiled components on disk.
 //!
-//! Compiling takes tens of milliseconds, loading what was compiled some microseconds, so a component
-//! is compiled when it is deployed and never on a request. Loading native code is trusting it: a
-//! file is used only if its MAC fits, made with a key that this installation drew and keeps where
-//! only it can read (see `rialto-files`). A file's name holds the component's digest and wasmtime's compatibility hash.
+//! Compiling takes tens of milliseconds, loading compiled code some microseconds. So a component is compiled
+//! when it is deployed, never on a request.
+//!
+//! Compiled code runs unchecked. So a file is used only if its MAC is right. The MAC's key is random, made by
+//! this installation, and readable only for it (see `rialto-files`). A file's name has the component's digest
+//! and wasmtime's compatibility hash.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -21,13 +23,13 @@ pub struct Cache {
     key: MacKey,
 }
 
-/// Why a folder cannot be used.
+/// Why a folder cannot be used as a cache.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// It or its key cannot be made or read, or are not this user's alone.
+    /// The folder or its key cannot be created or read, or other users can access it.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The key's file holds something else.
+    /// The key's file has other contents.
     #[error("{0} is no key: delete it, and the compiled components will be made again")]
     NoKey(PathBuf),
     /// The key cannot be read.
@@ -40,20 +42,20 @@ pub enum CacheError {
     },
 }
 
-/// The file of a cache's key.
+/// The name of the key's file.
 const KEY: &str = "key";
 
 impl Cache {
-    /// Whether somebody has used this folder before.
+    /// Whether this folder was used as a cache before.
     pub fn is_at(folder: &Path) -> bool {
         folder.join(KEY).is_file()
     }
 
-    /// Use this folder; it and the key are made if they are not there.
+    /// Use this folder. Creates it and the key if they do not exist.
     ///
     /// # Errors
-    /// When the folder or the key cannot be made or read, belongs to somebody else, or is open to
-    /// others.
+    /// When the folder or the key cannot be created or read, belongs to another user, or other users can access
+    /// it.
     pub fn open(folder: &Path, fill: impl FnOnce(&mut [u8])) -> Result<Self, CacheError> {
         let owner = rialto_files::folder(folder)?;
         Ok(Self {
@@ -62,11 +64,10 @@ impl Cache {
         })
     }
 
-    /// The component, compiled: from the folder if it is there, else made and put there.
+    /// The compiled component. It is read from the folder, or compiled and stored there.
     ///
     /// # Errors
-    /// When the bytes are no component that wasmtime can compile. What is wrong with the folder is
-    /// logged and costs time only.
+    /// When wasmtime cannot compile the bytes. Problems of the folder are only logged and cost time.
     pub fn component(
         &self,
         engine: &Engine,
@@ -110,7 +111,7 @@ impl Cache {
     }
 }
 
-/// What the MAC covers: the file's name too, so that one component's file cannot stand in for another's.
+/// The input of the MAC. It includes the file's name, so that one component's file cannot replace another's.
 fn named<'a>(path: &'a Path, compiled: &'a [u8]) -> [&'a [u8]; 3] {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     [name, &[0], compiled]
@@ -127,8 +128,8 @@ fn deserialize(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Component> 
     unsafe { Component::deserialize(engine, compiled) }
 }
 
-/// The key in this file, which is drawn if it is not there. Of many that open a fresh folder at once,
-/// one puts its key there, and all use that one.
+/// The key in this file. Makes a random one if it does not exist. If several processes open a fresh folder at
+/// once, all use the key of the first.
 fn key(
     path: &Path,
     owner: rialto_files::Owner,
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_that_open_a_fresh_folder_at_once_use_one_key_that_only_its_owner_reads() {
+    fn concurrent_opens_of_a_fresh_folder_use_one_private_key() {
         const OPENERS: u8 = 16;
         for _ in 0..20 {
             let folder = rialto_files::temporary_folder().unwrap();

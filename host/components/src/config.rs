@@ -1,42 +1,42 @@
-//! The one function that builds wasmtime's configuration, used by compile, load, check, host and
-//! tests alike: code compiled by one is loadable by all.
+//! Wasmtime's configuration. All uses (compile, load, check, host, tests) call one function, so that code
+//! compiled by one can be loaded by all.
 //!
-//! Choices, with what they cost, are in `docs/decisions/002-wasmtime-configuration.md`.
+//! `docs/decisions/002-wasmtime-configuration.md` has the choices and their costs.
 
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-/// How often the epoch moves on, in milliseconds: the grain of deadlines.
+/// The length of an epoch in milliseconds: the resolution of deadlines.
 pub const EPOCH_TICK_MS: u64 = 5;
 /// Native stack that one component's WebAssembly may use.
 pub const WASM_STACK_BYTES: usize = 512 << 10;
-/// Bytes of an instance that are kept resident when the kernel cannot tell which pages changed: all
-/// of them are copied over each time.
+/// Bytes of an instance that stay resident if the kernel cannot tell which pages changed. All of them are
+/// copied each time.
 const KEEP_RESIDENT_BYTES: usize = 128 << 10;
-/// The same when it can: only those that changed are. What is kept is not unmapped, which would
-/// interrupt every core that runs a thread of the host.
+/// The same if it can. Only changed pages are copied. Resident memory is not unmapped; unmapping would
+/// interrupt each core that runs a thread of the host.
 const SCANNED_RESIDENT_BYTES: usize = 4 << 20;
 
-/// Bytes that the host itself needs for a component's instance: for each of its core modules, and at least.
+/// Bytes that the host needs for a component's instance, for each of its core modules.
 const INSTANCE_BYTES_EACH: usize = 64 << 10;
 const INSTANCE_BYTES_LEAST: usize = 1 << 20;
 
 /// Whether a component's instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Metering {
-    /// By time only: contexts.
+    /// Only time is limited. For contexts.
     Epochs,
-    /// By instructions too, so that where a verdict ends is reproducible: rules.
+    /// Instructions are limited too, so that verdicts are reproducible. For rules.
     Fuel,
 }
 
-/// The largest numbers that the pools are made for.
+/// The size of wasmtime's pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSize {
     /// Instances that may live at a time.
     pub instances: u32,
     /// Bytes of one linear memory.
     pub memory_bytes_max: usize,
-    /// Core modules that one component may consist of. Those that languages with a runtime make have dozens.
+    /// Core modules of one component. Components of languages with a runtime have dozens.
     pub core_modules: u32,
 }
 
@@ -75,7 +75,7 @@ fn pooling(pool: PoolSize) -> PoolingAllocationConfig {
     let instance_bytes = modules.saturating_mul(INSTANCE_BYTES_EACH);
     pooling
         .total_component_instances(pool.instances)
-        // Numbers to compare with only: nothing is reserved for them, unlike for memories and tables.
+        // These are only limits. No address space is reserved for them, unlike for memories and tables.
         .total_core_instances(pool.instances.saturating_mul(pool.core_modules))
         .total_memories(pool.instances)
         .total_tables(pool.instances * 2)
@@ -99,8 +99,8 @@ fn pooling(pool: PoolSize) -> PoolingAllocationConfig {
     pooling
 }
 
-/// Whether the kernel tells which pages an instance changed, and never swaps them out: a swapped
-/// page would not be reset.
+/// Whether the kernel can tell which pages an instance changed, and never swaps them out. A swapped page
+/// would not be reset.
 pub fn can_scan_pages() -> bool {
     let swaps = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
     PoolingAllocationConfig::is_pagemap_scan_available() && swaps.lines().count() <= 1

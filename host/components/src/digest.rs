@@ -1,4 +1,4 @@
-//! SHA-256 digests: what names a component, its settings, a release.
+//! SHA-256 digests. They identify components, settings and releases.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,6 @@
-//! External calls and events, as turns: the one component that exports a function is called like any
-//! other calls it, and an event goes to all that export its interface. What a client may call, and what its
-//! bytes mean, is decided elsewhere; here are a function's name and its arguments in JSON.
+//! Runs external calls and events (by gRPC, or of the host itself) as turns. A call goes to the one component
+//! that exports the function, like a call of another component. An event goes to all components that export its
+//! interface. The caller has already authorized the client and decoded the arguments to JSON.
 
 use std::sync::Arc;
 
@@ -24,16 +24,16 @@ pub struct Call {
     pub function: Name,
     /// The arguments in the order of the parameters, in the JSON of [`values`](crate::values).
     pub arguments: Vec<Value>,
-    /// The release whose types the arguments are of.
+    /// The release whose types the arguments have.
     pub release: u64,
 }
 
-/// What came of it.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Called {
-    /// What the function gave, in the JSON of [`values`](crate::values); null for nothing, and for an event.
+    /// The function's result, in the JSON of [`values`](crate::values); null without a result, and for an event.
     Returned(Value),
-    /// Another release is current than the one on which the call was taken. Nothing was done: take it again.
+    /// Another release is current than the call's. The turn had no effect: make the call again.
     ReleaseChanged,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn call(
     let handled = in_member(release, component, turn, |member, instance| {
         let mut results = vec![Val::Bool(false); member.exports[export].results];
         member.invoke(instance, export, &arguments, &mut results)?;
-        // A function may give nothing.
+        // A function may have no result.
         let gave = results
             .first()
             .map(|result| serde_json::to_value(Json(result)));
@@ -80,7 +80,7 @@ pub(crate) fn call(
     in_time(handled)
 }
 
-/// Tell an event to all that export its interface.
+/// Publish an event to all components that export its interface.
 pub(crate) fn tell(
     release: &Arc<Release>,
     component: &Name,
@@ -123,7 +123,7 @@ pub(crate) fn tell(
     }
 }
 
-/// All that take an event, with the index of its function.
+/// The subscribers of an event, with the index of its function.
 fn subscribers<'r>(
     release: &'r Release,
     interface: &str,
@@ -135,7 +135,7 @@ fn subscribers<'r>(
         .collect()
 }
 
-/// How people name a call: `quoting/get-agreement`, with the function where it has another name.
+/// The short name of a call: `quoting/get-agreement`, with the function if it has another name.
 #[must_use]
 pub fn label(interface: &str, function: &str) -> String {
     let name = InterfaceName::parse(interface);
@@ -146,7 +146,7 @@ pub fn label(interface: &str, function: &str) -> String {
     }
 }
 
-/// The word for a refusal.
+/// The name of a refusal's case.
 fn case(err: &Value) -> String {
     match err {
         Value::String(case) => case.clone(),
@@ -155,7 +155,7 @@ fn case(err: &Value) -> String {
     }
 }
 
-/// A turn that does nothing, for a call that was taken on another release.
+/// The end of a turn without effect, for a call of another release.
 fn gone(release: &Release, mut turn: Turn) -> Handled {
     turn.set_release(release.number);
     Handled {
@@ -168,7 +168,7 @@ fn interrupted(turn: Turn, component: &Name, interrupt: &Interrupt) -> Handled {
     failed(Some(turn), component, interrupt.to_string())
 }
 
-/// What failed when nobody waited any more failed because of that.
+/// A failure after the client's time counts as `Expired`.
 fn in_time(mut handled: Handled) -> Handled {
     let left_us = handled.turn.as_ref().and_then(Turn::left_us);
     if left_us == Some(0) && matches!(handled.outcome, Err(Failure::Handler { .. })) {

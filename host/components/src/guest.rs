@@ -1,4 +1,4 @@
-//! What a component's store holds: who it is, what it was given, and the turn that it serves now.
+//! The data of a component's store: its identity, its grants, and the turn that it runs now.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::release::Release;
 use crate::spec::Lists;
 use crate::wasi::{Source, Wasi};
 
-/// The most calls between components that may be under way inside one another.
+/// The deepest nesting of calls between components.
 pub const CALL_DEPTH_MAX: u32 = 16;
 /// Elements of one table.
 const TABLE_ELEMENTS_MAX: usize = 20_000;
 
-/// The turn that is being served, handed from store to store as components call each other.
+/// The current turn. It is passed from store to store as components call each other.
 pub struct Active {
     /// The turn.
     pub turn: Turn,
-    /// The release that it runs on from beginning to end.
+    /// The release on which the whole turn runs.
     pub release: Arc<Release>,
-    /// How many calls between components are under way.
+    /// The current nesting of calls between components.
     pub depth: u32,
 }
 
@@ -34,20 +34,20 @@ pub struct Identity {
     pub settings: Arc<str>,
     /// The scheme's facts, a JSON object.
     pub scheme: Arc<str>,
-    /// Those of them that may be long.
+    /// The scheme's facts that may be long.
     pub lists: Lists,
     /// Origins that it may send requests to.
     pub outbound: Arc<[String]>,
-    /// Bytes of linear memory that it may have.
+    /// The limit of its linear memory, in bytes.
     pub memory_bytes_max: usize,
-    /// Whose signatures it may have verified, and the host's own key.
+    /// The keys whose signatures it may have verified, and the host's own key.
     pub signers: Signers,
 }
 
-/// What is said of a component that wants more memory than it may have.
+/// A part of the message about a component that wants more memory than its limit.
 pub(crate) const SHORT_OF_MEMORY: &str = "bytes of memory and may have";
 
-/// A component wanted more than it may have.
+/// A component wanted more than its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Overrun {
     /// Of memory.
@@ -70,11 +70,11 @@ pub enum Overrun {
 pub struct Guest {
     /// Who it is.
     pub identity: Arc<Identity>,
-    /// The turn that it serves now, if it serves one.
+    /// The turn that it runs now, if there is one.
     pub active: Option<Active>,
-    /// Lines logged in this call, if it belongs to no turn.
+    /// Lines that were logged in this call, if it is outside of a turn.
     pub(crate) lines: u32,
-    /// The last line that was logged as an error in this call: often why it trapped.
+    /// The last line that was logged as an error in this call. It is often the reason for a trap.
     pub(crate) last_error: Option<String>,
     pub(crate) wasi: Option<Box<Wasi>>,
 }
@@ -94,7 +94,7 @@ impl Guest {
     /// The turn.
     ///
     /// # Errors
-    /// When there is none: the component was called for something that is no turn.
+    /// When the component was called outside of a turn.
     pub fn turn(&mut self) -> wasmtime::Result<&mut Turn> {
         match &mut self.active {
             Some(active) => Ok(&mut active.turn),

@@ -1,7 +1,7 @@
-//! Names of headers that components give, and which of them are the host's to set.
+//! The headers that components set, and those that only the host sets.
 
-/// Headers that belong to a connection or to the form of a message on it, and the trace: a component that
-/// could set one could have a message read as another one, or as two, or as meant for somebody else.
+/// Headers of the connection, of the message's framing, and of the trace. A component that could set one could
+/// smuggle a second request, or change a message's receiver.
 const OF_THE_HOST: [&str; 11] = [
     "connection",
     "content-length",
@@ -15,23 +15,23 @@ const OF_THE_HOST: [&str; 11] = [
     "transfer-encoding",
     "upgrade",
 ];
-/// What the others begin with.
+/// The prefix of further headers that only the host sets.
 const OF_PROXIES: &str = "proxy-";
 
-/// The name as it is compared and sent: in lower case.
+/// The canonical form of a name: lower case.
 #[must_use]
 pub fn canonical(name: &str) -> String {
     name.to_ascii_lowercase()
 }
 
-/// Whether the host alone sets this header, in whatever case it is written.
+/// Whether only the host sets this header. Ignores case.
 #[must_use]
 pub fn is_the_hosts(name: &str) -> bool {
     let name = canonical(name);
     OF_THE_HOST.contains(&name.as_str()) || name.starts_with(OF_PROXIES)
 }
 
-/// A component's headers as they are sent: each name in lower case, without those that are the host's.
+/// A component's headers as they are sent: names in lower case, without those that only the host sets.
 #[must_use]
 pub fn sendable(headers: Vec<(String, String)>) -> Vec<(String, String)> {
     let own = headers.into_iter().filter(|(name, _)| !is_the_hosts(name));
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_the_connection_is_the_hosts_in_any_case() {
+    fn connection_headers_are_the_hosts_in_any_case() {
         for name in [
             "host",
             "Host",
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_sent_in_lower_case_and_in_its_order() {
+    fn other_headers_are_sent_in_lower_case_in_order() {
         let given = [("Date", "a"), ("Host", "b"), ("X-Two", "c"), ("x-two", "D")];
         let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let sent = sendable(given.to_vec());

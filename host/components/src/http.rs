@@ -1,4 +1,4 @@
-//! HTTP as the edge hands it to components: the types of `http-handler`, under short names.
+//! The types of `http-handler`, under short names, for the edge.
 
 pub use crate::bindings::exports::rialto::host::http_handler::{
     Caller, Request, RequestHead, Response, Violation, ViolationKind,

@@ -1,5 +1,15 @@
-//! Instances of a component: made, leased for a call, given back, thrown away. What is leased has a place
-//! among those that may be in use, and the place is free again when the lease ends, however it ends.
+//! The pool of a component's instances.
+//!
+//! | State | What happens | Next state |
+//! | --- | --- | --- |
+//! | (none) | a call leases an instance and none is idle | in use |
+//! | idle | a call leases it | in use |
+//! | in use | the call goes well | idle; dropped if it is `fresh` or has served enough turns |
+//! | in use | the call fails or panics | dropped |
+//! | idle | it was not used between two calls of [`Member::give_up_unused`] | dropped |
+//!
+//! A leased instance has a slot among those that may be in use. The slot is free again when the lease ends,
+//! also after a panic.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -16,10 +26,9 @@ use crate::release::Member;
 use crate::spec::{Isolation, Role};
 use crate::wasi::{Seed, Source};
 
-/// Bytes that one call may hand to the host, roughly; values on the host's side are larger than in
-/// the guest.
+/// Bytes that one call may pass to the host, roughly. Values are larger in the host than in the guest.
 pub const HOSTCALL_BYTES_MAX: usize = 8 << 20;
-/// How wasmtime says that this was more. It has a type for it, but keeps that to itself.
+/// Wasmtime's message for more bytes than that. Its error type is private.
 const HOSTCALL_BYTES_EXCEEDED: &str =
     "too much data is being copied between the host and the guest";
 
@@ -35,9 +44,9 @@ pub struct Instance {
 
 #[derive(Default)]
 struct State {
-    /// The last one given back is used first, so that those at the beginning are the ones that nobody needs.
+    /// The idle instances. The last one is used first, so that unneeded ones stay at the beginning.
     idle: Vec<Instance>,
-    /// How many at the beginning of `idle` have not been used since somebody looked.
+    /// How many at the beginning of `idle` were not used since the last call of `give_up_unused`.
     unused: usize,
     in_use: u32,
 }
@@ -50,7 +59,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A place is free again, with the instance that was there if that can be used again.
+    /// Free a slot, and keep its instance if it can be used again.
     fn free(&self, instance: Option<Instance>) {
         let mut state = self.state.lock();
         let in_use = state.in_use.checked_sub(1);
@@ -62,7 +71,7 @@ impl Pool {
     }
 }
 
-/// A place among the instances that may be in use, until this is dropped: also when a call panics.
+/// A slot among the instances that may be in use. Its drop frees it, also after a panic.
 struct LeasedSlot<'m> {
     pool: &'m Pool,
     back: Option<Instance>,
@@ -74,10 +83,10 @@ impl Drop for LeasedSlot<'_> {
     }
 }
 
-/// An instance in use. Dropped, it is thrown away and its place is free; after a call that went well it is
+/// An instance in use. Its drop also drops the instance. After a call that went well, it is
 /// [given back](Lease::give_back) instead.
 pub struct Lease<'m> {
-    // Before the place: who waits for that may make an instance of its own.
+    // Dropped before the slot, because the next owner of the slot may make an instance of its own.
     instance: Instance,
     slot: LeasedSlot<'m>,
     member: &'m Member,
@@ -114,13 +123,13 @@ impl DerefMut for Lease<'_> {
     }
 }
 
-/// How a call ended, with the last that the component said before.
+/// The context of a failed call: the last message that the component wrote before.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct PanicMessage(pub String);
 
 impl Instance {
-    /// Call it, and let a failure tell the last that it said.
+    /// Call the component. An error has the last message that it wrote.
     ///
     /// # Errors
     /// Those of the call.
@@ -131,8 +140,8 @@ impl Instance {
         call(self).map_err(|error| self.with_last_words(error))
     }
 
-    /// The error of a call, with what the component said as an error before it gave up: to the log, or else
-    /// to its standard error.
+    /// Add to an error the last message that the component wrote: its last error in the log, or else on standard
+    /// error.
     fn with_last_words(&mut self, error: wasmtime::Error) -> wasmtime::Error {
         let trapped = error.downcast_ref::<Trap>() == Some(&Trap::UnreachableCodeReached);
         let exited = error.downcast_ref::<I32Exit>().is_some();
@@ -157,11 +166,10 @@ pub struct CallFailed {
 }
 
 impl Member {
-    /// An instance to use, idle or fresh. Waits when all that may live are in use, for at most the
-    /// component's deadline.
+    /// Lease an instance, idle or fresh. If all are in use, waits for one, at most for the component's deadline.
     ///
     /// # Errors
-    /// When none comes free in time, or a fresh one cannot be made.
+    /// When none is free in time, or a fresh one cannot be made.
     pub fn lease(&self) -> wasmtime::Result<Lease<'_>> {
         let (slot, idle) = self.slot()?;
         let instance = match idle {
@@ -175,9 +183,9 @@ impl Member {
         })
     }
 
-    /// A place among those that may be in use, with an idle instance if there is one.
+    /// Wait for a slot. Returns it with an idle instance, if there is one.
     fn slot(&self) -> wasmtime::Result<(LeasedSlot<'_>, Option<Instance>)> {
-        // One deadline, however often another one is quicker than this.
+        // One deadline for all tries, because another thread may be quicker each time.
         let wait = Duration::from_millis(self.limits.deadline_ms);
         let mut until = None;
         let pool = &self.pool;
@@ -200,8 +208,7 @@ impl Member {
         }
     }
 
-    /// Throw away the idle instances that nobody has used since this was asked before. Returns how many
-    /// those were.
+    /// Drop the idle instances that were not used since the last call of this. Returns how many.
     pub fn give_up_unused(&self) -> usize {
         let mut state = self.pool.state.lock();
         let (unused, idle) = (state.unused, state.idle.len());
@@ -212,7 +219,7 @@ impl Member {
         );
         let gone: Vec<Instance> = state.idle.drain(..unused).collect();
         state.unused = state.idle.len();
-        // What an instance has is given back to the system outside of the lock.
+        // The memory of instances is freed outside of the lock.
         drop(state);
         gone.len()
     }
@@ -231,7 +238,7 @@ impl Member {
         self.instantiate_for(identity, Seed::default())
     }
 
-    /// A fresh instance; a rule's randomness, should it import any, comes from this seed.
+    /// A fresh instance. If it is a rule that imports randomness, this seed decides it.
     pub(crate) fn instantiate_for(
         &self,
         identity: &Arc<Identity>,
@@ -261,7 +268,7 @@ impl Member {
         guest.lines = 0;
         guest.last_error = None;
         guest.forget_errors();
-        // Nobody waits for longer than that; the turn then fails, so the clock decides no verdict.
+        // Not longer than the client waits. The turn then fails, so the clock decides no verdict.
         let left_us = guest.active.as_ref().and_then(|a| a.turn.left_us());
         let left_ms = left_us.map_or(u64::MAX, |left_us| left_us.div_ceil(1000));
         let deadline_ms = self.limits.deadline_ms.min(left_ms);
@@ -275,7 +282,7 @@ impl Member {
     /// Call an exported function, by its index in `exports`.
     ///
     /// # Errors
-    /// When the component traps or runs past a limit. The instance must then be thrown away.
+    /// When the component traps or exceeds a limit. The instance must then be dropped.
     pub fn invoke(
         &self,
         instance: &mut Instance,
@@ -301,7 +308,7 @@ impl Member {
         Ok(func)
     }
 
-    /// What a failed call means, in words.
+    /// Explain a failed call in words.
     pub fn explain(&self, error: &wasmtime::Error) -> CallFailed {
         if let Some(inner) = error.downcast_ref::<CallFailed>() {
             return inner.clone();

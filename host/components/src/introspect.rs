@@ -1,4 +1,4 @@
-//! What a component imports and exports, read from its own type.
+//! Reads a component's imports and exports from its own type.
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -16,7 +16,7 @@ pub struct Function {
     pub params: Vec<(String, Type)>,
     /// Nothing or one.
     pub results: Vec<Type>,
-    /// Whether it is async, which the host does not take.
+    /// Whether it is async, which the host does not support.
     pub is_async: bool,
 }
 
@@ -26,7 +26,7 @@ impl Function {
         self.params == other.params && self.results == other.results
     }
 
-    /// In WIT's words.
+    /// The signature in WIT syntax.
     pub fn signature(&self) -> String {
         let params: Vec<String> = self
             .params
@@ -81,7 +81,7 @@ pub struct Shape {
     pub imports: Vec<Interface>,
     /// Interfaces with functions that it exports.
     pub exports: Vec<Interface>,
-    /// Imports that are no interfaces; the host gives none of these.
+    /// Imports that are not interfaces. The host provides none of these.
     pub strange_imports: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
 //! Components, rules and releases: wasmtime behind WIT contracts.
 //!
-//! This is the only crate that knows wasmtime. It loads components, checks that a release's
-//! components fit each other and what they were granted, and runs turns in them. It knows no
-//! bounded context: what a component imports and exports says what it is.
+//! This is the only crate that uses wasmtime. It loads components, checks that a release's components fit each
+//! other and their grants, and runs turns in them. It knows no bounded context: the imports and exports of a
+//! component say what it is.
 //!
 //! Start reading at [`runtime::Runtime`] (a [`rialto_engine::Handler`]), then [`release`] and
 //! [`link`].

@@ -1,6 +1,5 @@
-//! Joining a component's imports: surfaces to the host, calls to the provider's instances, events
-//! to deliveries, steps to rules. Values cross as `Val`s by the components' own types, so a new
-//! context needs no change here.
+//! Links a component's imports: surfaces to the host, calls to the provider's instances, events to deliveries,
+//! steps to rules. Values cross as `Val`s by the components' own types, so a new context needs no change here.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -22,9 +21,9 @@ use crate::values::Json;
 use crate::wasi;
 use crate::wiring::{Target, Wiring};
 
-/// The arguments of an event, on their way to a subscriber.
+/// The arguments of an event for a subscriber.
 pub struct EventPayload {
-    /// The release on which it was published: the arguments are of its types.
+    /// The release on which it was published. The arguments have its types.
     pub release: u64,
     /// The arguments.
     pub params: Vec<Val>,
@@ -33,8 +32,8 @@ pub struct EventPayload {
 impl LivePayload for EventPayload {
     fn encode(&self) -> Vec<u8> {
         let params: Vec<Json<'_>> = self.params.iter().map(Json).collect();
-        // Only plain values cross between components (checked when they were wired), and those
-        // can all be written.
+        // Only plain values cross between components (the wiring checks this), and all of these can be
+        // encoded.
         serde_json::to_vec(&params).unwrap_or_default()
     }
 
@@ -74,10 +73,10 @@ struct Subscription {
     function: Name,
 }
 
-/// Join all imports of the component with this index.
+/// Link all imports of the component with this index.
 ///
 /// # Errors
-/// When WASI's interfaces, or a surface, are not those of this host.
+/// When an interface of WASI or a surface differs from this host's.
 pub fn linker(
     engine: &wasmtime::Engine,
     spec: &ReleaseSpec,
@@ -175,8 +174,8 @@ fn call(
     })
 }
 
-/// Keep what interrupted a turn from outside as it is; put everything else into words with the name
-/// of the component whose fault it is.
+/// Explain an error in words, with the name of the component that caused it. An interrupt of the turn stays as
+/// it is.
 pub(crate) fn explain(member: &Member, error: wasmtime::Error) -> wasmtime::Error {
     match error.downcast_ref::<Interrupt>() {
         Some(Interrupt::Conflict | Interrupt::Store(_)) => error,
@@ -184,7 +183,7 @@ pub(crate) fn explain(member: &Member, error: wasmtime::Error) -> wasmtime::Erro
     }
 }
 
-/// Take the turn out of a component's store, to hand it to another.
+/// Take the turn out of a component's store, to pass it to another.
 fn lend(store: &mut StoreContextMut<'_, Guest>) -> wasmtime::Result<Active> {
     let guest = store.data_mut();
     guest.turn()?;

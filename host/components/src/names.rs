@@ -1,8 +1,8 @@
-//! Names of WIT interfaces, taken apart, and what an interface is to the host.
+//! Parses names of WIT interfaces, and says which interfaces are the host's, the rules' or WASI's.
 
 use std::fmt;
 
-/// `rialto:transfers/transfer-prepared@0.1.0`, taken apart.
+/// A parsed name, for example `rialto:transfers/transfer-prepared@0.1.0`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceName {
     /// `rialto`.
@@ -25,7 +25,7 @@ pub const RULE_INTERFACE: &str = "rule";
 pub const CHECK_FUNCTION: &str = "check";
 
 impl InterfaceName {
-    /// Take a name apart; none if it is not of that form.
+    /// Parse a name; none if it does not have this form.
     pub fn parse(name: &str) -> Option<Self> {
         let (namespace, rest) = name.split_once(':')?;
         let (package, rest) = rest.split_once('/')?;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_covers_its_interface_or_its_package_and_nothing_else() {
+    fn a_grant_covers_only_its_interface_or_package() {
         assert!(grant_covers("quoting/*", "quoting/get-agreement"));
         assert!(grant_covers(
             "quoting/get-agreement",

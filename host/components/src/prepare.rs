@@ -1,6 +1,9 @@
-//! Making a release ready: compile, look inside, wire, link, instantiate each component once, ask
-//! rules about themselves, and everyone about its settings. Nothing of it touches the release that
-//! serves.
+//! Prepares a release beside the one that serves:
+//!
+//! 1. Compile the components and read their types.
+//! 2. Wire and link them.
+//! 3. Instantiate each component once. Ask rules to describe themselves.
+//! 4. Let each component judge its settings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,10 +25,10 @@ use crate::spec::{ComponentSpec, ReleaseSpec, Role};
 use crate::wiring::{Location, Part, Problem, Wiring, wire};
 
 impl Runtime {
-    /// Make a release ready to become current.
+    /// Prepare a release to become current.
     ///
     /// # Errors
-    /// Everything that keeps it from that.
+    /// All problems of the release.
     pub fn prepare(&self, spec: &ReleaseSpec) -> Result<Release, Vec<Problem>> {
         let components = self.compile(spec)?;
         let shapes: Vec<Shape> = components
@@ -241,7 +244,7 @@ fn exports(component: &Component, shape: &Shape) -> wasmtime::Result<Vec<Export>
     Ok(exports)
 }
 
-/// Instantiate the component once and ask what it says about itself. Returns what keeps it from that.
+/// Instantiate a component once and ask it to describe itself. Returns a problem if that fails.
 fn look_inside(member: &mut Member) -> Option<Problem> {
     match ask_itself(member) {
         Ok(asked) => {
@@ -292,8 +295,8 @@ fn itself(member: &Member, instance: &mut Instance) -> wasmtime::Result<Itself> 
     Ok((description, openapi))
 }
 
-/// What a component finds wrong with its own settings. A rule has settings at its steps only: they
-/// are judged where it is bound.
+/// The problems that a component finds in its own settings. A rule has settings only at its steps; [`bind`]
+/// checks these.
 fn judge_own_settings(member: &Member) -> Vec<Problem> {
     let problem = |code: &'static str, pointer: &str, what: String, help: &str| {
         let name = member.identity.name.to_string();
@@ -341,7 +344,7 @@ fn judge_own_settings(member: &Member) -> Vec<Problem> {
     }
 }
 
-/// Bind a rule to its step: its codes must be the scheme's, its settings must please it.
+/// Bind a rule to its step. The scheme must declare its codes, and the rule must accept its settings.
 fn bind(
     spec: &ReleaseSpec,
     nth: usize,
@@ -447,7 +450,7 @@ fn error_line(error: &wasmtime::Error) -> String {
     causes.join(": ")
 }
 
-/// What to do about a component that wants more memory than it may have; nothing for other failures.
+/// The help for a component that wants more memory than its limit; empty for other failures.
 fn of_memory(why: &str) -> &'static str {
     if why.contains(SHORT_OF_MEMORY) {
         "give it more by its `limits.memory` in scheme.toml; the most that it can get is `ceilings.memory` of rialto.toml"
@@ -456,7 +459,7 @@ fn of_memory(why: &str) -> &'static str {
     }
 }
 
-/// What to do about a component that does not fit into the pools, if that is why it cannot be run.
+/// The help for a component that does not fit into the pools; empty for other failures.
 fn of_the_pools(why: &str) -> &'static str {
     if why.contains("core module instances") {
         "it has more core modules than `ceilings.core-modules` of rialto.toml lets it have; raise that and start the host again"
@@ -467,8 +470,8 @@ fn of_the_pools(why: &str) -> &'static str {
     }
 }
 
-/// What is wrong with bytes that cannot be compiled. What the compiler says of bytes that are no
-/// WebAssembly is about the text format, which nobody meant.
+/// The problem of bytes that cannot be compiled. For bytes that are not WebAssembly, the compiler's own message
+/// is about the text format, which would mislead.
 fn not_a_component(c: &ComponentSpec, error: &wasmtime::Error) -> Problem {
     let (why, help) = match &*c.bytes {
         [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => (

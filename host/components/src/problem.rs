@@ -1,10 +1,10 @@
-//! What keeps a release from going live: what it is about, in a form from which its line in the
-//! scheme's document can be found, and a code that stays the same when the words do not.
+//! Problems that keep a release from becoming current. A problem has a location, from which its line in the
+//! scheme's document can be found, and a code that stays the same when the words change.
 
-/// Which part of a release a problem is about.
+/// The part of a release that a problem is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
-    /// A context or a rule as such.
+    /// A context or a rule as a whole.
     Component(String),
     /// The file of its component.
     File(String),
@@ -16,8 +16,8 @@ pub enum Location {
     Settings(String, String),
     /// A rule at a step.
     Bound(Bound, Part),
-    /// A key that the release brings for somebody who signs: who, their index among all signers, and
-    /// that of the key among theirs.
+    /// A signer's public key: the signer's name, its index among all signers, and the key's index among the
+    /// signer's keys.
     Key(String, usize, usize),
 }
 
@@ -26,26 +26,26 @@ pub enum Location {
 pub struct Bound {
     /// The step.
     pub step: String,
-    /// How many rules are asked before it there.
+    /// How many rules of the step are asked before it.
     pub number: usize,
     /// The rule.
     pub rule: String,
 }
 
-/// Which part of a rule's binding.
+/// The part of a rule's binding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// The step, which nobody asks: it is the same for all rules there.
+    /// The step: no component asks it. The same for all rules of the step.
     Step,
-    /// Which rule it is.
+    /// The rule's name.
     Rule,
-    /// The code that its failure gives.
+    /// The error code of its failure.
     FailureCode,
     /// The settings, at this JSON pointer.
     Settings(String),
 }
 
-/// Something that keeps a release from going live.
+/// A problem that keeps a release from becoming current.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The component or step that it is about.
@@ -54,7 +54,7 @@ pub struct Problem {
     pub what: String,
     /// What to do about it.
     pub help: String,
-    /// What kind of problem it is: stable, for programs and pages.
+    /// The kind of problem, a stable code for programs and pages.
     pub code: &'static str,
     /// The same as `about`, for programs.
     pub location: Location,

@@ -1,4 +1,4 @@
-//! A release in memory: its components, linked and ready, and how they are wired.
+//! A prepared release in memory: its components, linked, and their wiring.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -120,11 +120,11 @@ pub struct BoundRule {
 pub struct Release {
     /// Its number; 0 for one that was only checked.
     pub number: u64,
-    /// What names it by content.
+    /// The digest of its contents.
     pub digest: Digest,
     /// Its components.
     pub members: Vec<Member>,
-    /// Which component imports what from whom.
+    /// Which import of which component is linked to what.
     pub wiring: Wiring,
     /// Rules by the step's interface name.
     pub steps: HashMap<Name, Vec<BoundRule>>,

@@ -1,12 +1,17 @@
-//! Asking a scheme's rules at a step, and keeping a receipt of each verdict.
+//! Asks the rules of a step, and keeps a receipt of each verdict.
 //!
-//! The rules of the step are asked in the release's order, each in a fresh instance with the step's
-//! settings and the rule's limits, until one refuses. A rule that fails (traps, runs out of fuel or
-//! memory, gives codes that it does not declare) is refused, allowed, or allowed and flagged, as the
-//! release says. Each verdict, also that of a failure, is staged as a receipt in the turn that asked.
+//! The rules of a step are asked in the release's order until one refuses. Each runs in a fresh instance with
+//! the step's settings and the rule's limits. Each verdict, also of a failure, is staged as a receipt in the
+//! turn that asked.
 //!
-//! Only what would happen again with the same bytes on the same input can be a verdict. When the clock
-//! stops a rule, or the host has no room for it, there is none: the turn fails, and is tried again.
+//! | What happens | Outcome |
+//! | --- | --- |
+//! | the rule allows or refuses | that verdict |
+//! | the rule fails: traps, uses up fuel or memory, or gives a code that it does not declare | what the release says: refuse, allow, or allow and flag |
+//! | the clock stops the rule, or the host has no instance for it | no verdict; the turn fails and is retried |
+//!
+//! The last row is different because a verdict must be reproducible: the same bytes on the same input must
+//! give the same verdict.
 
 use std::sync::Arc;
 
@@ -24,10 +29,10 @@ use crate::spec::Failing;
 use crate::values::{Json, Misfit, decode};
 use crate::wasi::Seed;
 
-/// The longest message of a violation, in characters: FSPIOP's ErrorDescription takes no more.
+/// The longest message of a violation, in characters: the limit of FSPIOP's ErrorDescription.
 const MESSAGE_CHARS_MAX: usize = 128;
-/// The most violations of one refusal: as many as an FSPIOP error has room for in its extensions.
-/// Each is kept with the receipt.
+/// The most violations of one refusal: the limit of an FSPIOP error's extensions. Each is kept with the
+/// receipt.
 const VIOLATIONS_MAX: usize = 16;
 
 /// One reason for a refusal.
@@ -39,7 +44,7 @@ pub struct Violation {
     pub message: String,
 }
 
-/// What came of asking a rule.
+/// The outcome of asking a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -54,7 +59,7 @@ pub enum Outcome {
     Failed {
         /// How.
         reason: String,
-        /// What the release makes of it.
+        /// What the failure means, by the release.
         means: Failing,
     },
 }
@@ -77,7 +82,7 @@ impl Outcome {
     }
 }
 
-/// The record of one verdict: enough to answer "why?", and to ask again.
+/// The record of one verdict. It is enough to explain the verdict and to ask the rule again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
@@ -89,7 +94,7 @@ pub struct Receipt {
     pub rule_version: String,
     /// The digest of the rule's bytes.
     pub digest: Digest,
-    /// The digest of the rule's settings at this step; the release has them.
+    /// The digest of the rule's settings at this step. The release has the settings.
     pub settings_digest: Digest,
     /// The release that asked.
     pub release: u64,
@@ -117,12 +122,12 @@ pub enum NoVerdict {
     /// The rule failed, and will again on the same input.
     #[error("{0}")]
     Failed(String),
-    /// The clock stopped it, or the host could not run it: says nothing about the input.
+    /// The clock stopped it, or the host could not run it. This says nothing about the input.
     #[error("{0}")]
     Prevented(String),
 }
 
-/// What one rule said, with what it cost.
+/// The outcome of one rule, and its fuel.
 pub struct Judgement {
     /// The verdict or the failure.
     pub outcome: Result<Outcome, NoVerdict>,
@@ -187,7 +192,7 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
     Ok(allow())
 }
 
-/// The refusal that an outcome means; none if the request may go on.
+/// The refusal that an outcome means; none if the request may continue.
 fn verdict(outcome: &Outcome, bound: &BoundRule) -> Option<Val> {
     match outcome {
         Outcome::Allow => None,
@@ -254,23 +259,23 @@ fn keep_receipt(
     Ok(())
 }
 
-/// How far a rule came.
+/// How far the call of a rule came.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Starting,
     Running,
 }
 
-/// What decides the randomness of a rule that imports any: its input.
+/// The seed of a rule's randomness: its input alone.
 fn seed(params: &[Val]) -> Seed {
     let input = params.get(1).map(Json);
-    // Only plain values reach a rule, and those can all be written.
+    // Only plain values reach a rule, and all of these can be encoded.
     Digest::of(serde_json::to_vec(&input).unwrap_or_default()).bytes()
 }
 
 impl Member {
-    /// Ask a rule in a fresh instance, without any turn. The same bytes, settings and input give
-    /// the same outcome and the same fuel.
+    /// Ask a rule in a fresh instance, outside of any turn. The same bytes, settings and input give the same
+    /// outcome and the same fuel.
     pub fn judge(&self, identity: &Arc<Identity>, export: usize, params: &[Val]) -> Judgement {
         let limit = self.limits.fuel.unwrap_or_default();
         let seed = if self.wasi {
@@ -295,13 +300,13 @@ impl Member {
         Judgement { outcome, fuel }
     }
 
-    /// Whether it was the rule that failed, or the host that prevented it.
+    /// Whether the rule failed, or the host prevented it.
     fn no_verdict(&self, error: &wasmtime::Error, stage: Stage) -> NoVerdict {
         let by_rule = match error.downcast_ref::<Trap>() {
             Some(Trap::Interrupt) => false,
             Some(_) => true,
-            // What comes up while code runs, it has asked for. An instance that could not be made
-            // was refused by the rule's own bounds, or there was no room.
+            // An error while the rule runs is the rule's. An instance could not be made either because of
+            // the rule's own limits, or because the pools are full.
             None => stage == Stage::Running || error.downcast_ref::<Overrun>().is_some(),
         };
         let reason = self.explain(error).reason;

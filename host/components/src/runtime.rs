@@ -1,5 +1,4 @@
-//! The components as the engine's handler: which release is current, and how a stimulus becomes a
-//! call into a component.
+//! The engine's handler: it has the current release and turns each stimulus into a call of a component.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,39 +29,39 @@ use crate::values::decode;
 
 /// The interface and function that components export for reminders.
 pub const REMINDER: (&str, &str) = ("rialto:host/reminder-handler@0.1.0", "reminder-due");
-/// What history calls the part of a component in an activation.
+/// The name of a component's part of an activation in the history.
 const ACTIVATED: &str = "activation-handler.release-activated";
 /// The interface and function that components export for delivery reports.
 pub const REPORT: (&str, &str) = ("rialto:host/http-report-handler@0.1.0", "report");
 
-/// What a request's turn is asked to do.
+/// The argument of a request's turn.
 pub enum Argument {
     /// Serve an HTTP request; the reply is a [`Response`], or [`ReleaseChanged`].
     Http {
         /// The request.
         request: Arc<Request>,
-        /// The release by whose document it was judged; none if nobody judged it.
+        /// The release against whose document it was validated; none if it was not validated.
         judged_by: Option<u64>,
     },
-    /// Do a step of what a release wants done before it is current; the reply is for
-    /// [`Activation::next`].
+    /// Do a step of a release's activation; the reply is for [`Activation::next`].
     Activation(Activation),
     /// Call a function that the component exports; the reply is a [`Called`].
     ///
     /// [`Called`]: crate::external_calls::Called
     Call(Call),
-    /// Tell an event to all that export its interface; the reply is a [`Called`]. The turn is nobody's.
+    /// Publish an event to all components that export its interface; the reply is a [`Called`]. No component
+    /// runs in the turn itself.
     ///
     /// [`Called`]: crate::external_calls::Called
     Event(Call),
 }
 
-/// The reply to a request that was judged by the document of another release than the one that is current
-/// when its turn begins. Nothing was done: judge it again.
+/// The reply to a request that was validated against another release than the one that is current when its
+/// turn begins. The turn had no effect: validate the request again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReleaseChanged;
 
-/// See the module's documentation.
+/// Runs turns in components.
 pub struct Runtime {
     by_epochs: Engine,
     by_fuel: Engine,
@@ -94,19 +93,19 @@ impl Runtime {
         })
     }
 
-    /// With a mark that the host is told to stop: what is prepared then ends between two components.
+    /// With a flag that the host is stopping. A preparation of a release then ends between two components.
     #[must_use]
     pub fn with_stopping(mut self, stopping: Arc<AtomicBool>) -> Self {
         self.stopping = stopping;
         self
     }
 
-    /// Whether the host is told to stop.
+    /// Whether the host is stopping.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// With the keys that the operator keeps; releases that are prepared from now on have them.
+    /// With the operator's keys. Releases that are prepared from now on use them.
     #[must_use]
     pub fn with_keyring(mut self, keyring: Arc<Keyring>) -> Self {
         self.keyring = keyring;
@@ -126,20 +125,20 @@ impl Runtime {
         self.current.load_full()
     }
 
-    /// From now on new turns run on this release; those in flight end on theirs.
+    /// Make a release current: new turns run on it. Turns under way end on their own release.
     pub fn make_current(&self, release: Arc<Release>) {
         self.current.store(Some(release));
     }
 
-    /// Throw away the instances of the current release that nobody has used since this was asked before.
-    /// Returns how many those were.
+    /// Drop the idle instances of the current release that were not used since the last call of this. Returns how
+    /// many.
     pub fn give_up_unused(&self) -> usize {
         let release = self.current();
         let members = release.iter().flat_map(|release| &release.members);
         members.map(Member::give_up_unused).sum()
     }
 
-    /// Have a component word a refusal. No turn.
+    /// Let a component word a refusal, outside of any turn.
     ///
     /// # Errors
     /// When the component fails.
@@ -305,8 +304,8 @@ impl Member {
     }
 }
 
-/// Have components do a step of what they have to do when their release becomes current: in one turn,
-/// so that either all of it is done or nothing.
+/// Do a step of an activation. All components of the step run in one turn, so that all of it is done or
+/// nothing.
 fn activate(activation: &Activation, mut turn: Turn) -> Handled {
     let Activation { release, step, .. } = activation;
     turn.set_release(release.number);
@@ -369,7 +368,7 @@ pub(crate) fn in_member(
     }
 }
 
-/// Lend a turn to an instance of a member. The turn comes back, also when the call fails.
+/// Lend a turn to an instance of a member. The turn is returned, also when the call fails.
 fn run_in<T>(
     member: &Member,
     release: &Arc<Release>,
@@ -413,7 +412,7 @@ fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled
     let params = match &delivery.payload {
         Payload::Live(live) => match live.as_any().downcast_ref::<EventPayload>() {
             Some(payload) if payload.release == release.number => &payload.params,
-            // Published on another release, whose types may be others: as if it came from disk.
+            // Published on another release, whose types may differ: decoded as if it came from disk.
             Some(payload) => match stored_params(member, export, &payload.encode()) {
                 Ok(params) => {
                     stored = params;
@@ -546,7 +545,7 @@ fn wit_report(report: &Report) -> report_handler::DeliveryReport {
     }
 }
 
-/// Move the epoch on until told to stop.
+/// Increment the epoch regularly until told to stop.
 fn tick(engines: Vec<Engine>, ticking: Arc<AtomicBool>) -> wasmtime::Result<()> {
     std::thread::Builder::new()
         .name("epoch".into())

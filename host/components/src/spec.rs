@@ -1,5 +1,4 @@
-//! What a release is made of, as this crate needs to know it: taken from a scheme's documents by
-//! whoever reads those.
+//! The specification of a release, as this crate needs it. `rialto` makes it from a scheme's documents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,9 +20,9 @@ pub enum Role {
 /// Whether an instance serves more than one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
-    /// Instances serve many turns, one at a time, and are replaced after a trap or after so many.
+    /// Instances serve many turns, one at a time. An instance is replaced after a trap, or after this many turns.
     Pooled {
-        /// Turns that one instance serves.
+        /// The turns of one instance.
         turns_per_instance: u32,
     },
     /// Each call has an instance of its own.
@@ -43,7 +42,7 @@ pub struct Limits {
     pub instances: u32,
 }
 
-/// What a component may see.
+/// The grants of a component.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Host surfaces, by interface: `storage`.
@@ -108,7 +107,7 @@ pub struct StepSpec {
     pub failure_code: Arc<str>,
 }
 
-/// Somebody who signs, and the public keys that the release brings for it.
+/// A signer, with its public keys in the release.
 #[derive(Clone, Debug)]
 pub struct SignerSpec {
     /// The name under which components know it.
@@ -125,7 +124,7 @@ pub type Lists = Arc<BTreeMap<String, Vec<String>>>;
 pub struct ReleaseSpec {
     /// Its number; 0 for one that is only checked.
     pub number: u64,
-    /// What names it by content.
+    /// The digest of its contents.
     pub digest: Digest,
     /// Contexts and rules.
     pub components: Vec<ComponentSpec>,
@@ -135,14 +134,14 @@ pub struct ReleaseSpec {
     pub scheme: Arc<str>,
     /// What `configuration.scheme-list` gives.
     pub lists: Lists,
-    /// Those who sign.
+    /// The signers.
     pub signers: Vec<SignerSpec>,
     /// Error codes that the scheme declares.
     pub codes: Vec<String>,
 }
 
 impl ReleaseSpec {
-    /// Which rule at which step this one of `steps` is.
+    /// The step and rule of an element of `steps`.
     pub(crate) fn bound(&self, at: usize) -> Bound {
         let StepSpec { step, rule, .. } = &self.steps[at];
         Bound {

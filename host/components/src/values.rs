@@ -1,9 +1,13 @@
-//! Component values as JSON, and back by their type: how an event waits on disk and how a rule's
-//! input is kept with its receipt.
+//! Converts component values to JSON, and back by their type. Events on disk and the input in a receipt have
+//! this form.
 //!
-//! Records are objects with their WIT names, enums and variants without payload are strings,
-//! variants with one are objects of one member, options are the value or null (an option of an
-//! option is `{"some": …}` or null), results are `{"ok": …}` or `{"err": …}`.
+//! | Type | JSON |
+//! | --- | --- |
+//! | record | an object with the WIT names |
+//! | enum, variant without a payload | a string |
+//! | variant with a payload | an object of one member |
+//! | option | the value or null; an option of an option is `{"some": …}` or null |
+//! | result | `{"ok": …}` or `{"err": …}` |
 
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! Whether a release's components fit each other and what they were granted, and who is linked
-//! to whom: found from the components' own types, before anything runs.
+//! The wiring of a release: which import of which component is linked to what. It is computed from the
+//! components' own types and their grants, before anything runs. Components that do not fit are refused.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -10,7 +10,7 @@ use crate::spec::{ComponentSpec, ReleaseSpec, Role};
 use crate::surfaces::{RULE_SURFACES, SURFACES};
 use crate::wasi::{self, Needs};
 
-/// What an import is joined to.
+/// What an import is linked to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A surface of the host.
@@ -32,29 +32,29 @@ pub struct Link {
     pub importer: usize,
     /// The interface.
     pub interface: InterfaceName,
-    /// What it is joined to.
+    /// What it is linked to.
     pub target: Target,
 }
 
-/// All imports of a release.
+/// The wiring of a release.
 #[derive(Clone, Debug, Default)]
 pub struct Wiring {
     /// In the order of components and of their imports.
     pub links: Vec<Link>,
-    /// Exported events that no component of the release publishes; allowed, worth a note.
+    /// Exported events that no component of the release publishes. That is allowed, and reported.
     pub unheard: Vec<(usize, InterfaceName)>,
 }
 
 struct Wirer<'a> {
     spec: &'a ReleaseSpec,
     shapes: &'a [Shape],
-    /// Who exports an interface, by its full name.
+    /// The components that export an interface, by its full name.
     exporters: HashMap<String, Vec<usize>>,
     problems: Vec<Problem>,
     wiring: Wiring,
 }
 
-/// Join the imports of all components.
+/// Link the imports of all components.
 ///
 /// # Errors
 /// All problems at once.
@@ -164,8 +164,8 @@ impl<'a> Wirer<'a> {
         }
     }
 
-    /// What there is of WASI gives nothing, except to a context, whose clock and randomness are those of
-    /// its turn: it needs the same grants for them as for the host's surfaces.
+    /// WASI gives nothing, except clock and randomness of its turn to a context. A context needs the same grants
+    /// for these as for the host's surfaces.
     fn wasi(&mut self, component: &ComponentSpec, import: &Interface) -> Option<Target> {
         match wasi::needs(&import.name) {
             Needs::Nothing => Some(Target::Wasi),
@@ -335,7 +335,7 @@ impl<'a> Wirer<'a> {
         found.cloned().unwrap_or_default()
     }
 
-    /// A hint for an interface that nobody has: perhaps in another version.
+    /// A hint for an interface that no component exports: perhaps one exports another version.
     fn nearest(&self, name: &InterfaceName) -> String {
         let same = |export: &&Interface| {
             export.name.package == name.package && export.name.interface == name.interface
@@ -414,7 +414,7 @@ impl<'a> Wirer<'a> {
         }
     }
 
-    /// Each bound rule must serve its step, and each step must be asked by somebody.
+    /// Check that each bound rule exports its step, and that a component asks each step.
     fn steps(&mut self) {
         let mut asked: BTreeMap<String, (&ComponentSpec, &'a Function)> = BTreeMap::new();
         for (component, shape) in self.spec.components.iter().zip(self.shapes) {
@@ -477,8 +477,8 @@ impl<'a> Wirer<'a> {
         }
     }
 
-    /// Components that call each other in a circle: each call holds an instance until it ends, so under
-    /// load all instances would wait for one another.
+    /// Refuse components that call each other in a circle. Each call keeps an instance until it ends, so under load
+    /// all instances would wait for one another.
     fn cycles(&mut self) {
         let mut calls = vec![Vec::new(); self.shapes.len()];
         for link in &self.wiring.links {
@@ -490,7 +490,7 @@ impl<'a> Wirer<'a> {
             let Some(circle) = circle(&calls, at) else {
                 continue;
             };
-            // Told once, by the first of its components.
+            // A circle is reported once, by its first component.
             if circle.iter().any(|&other| other < at) {
                 continue;
             }
@@ -508,7 +508,7 @@ impl<'a> Wirer<'a> {
         }
     }
 
-    /// Exported events that nobody publishes.
+    /// Find exported events that no component publishes.
     fn unheard(&mut self) {
         for (at, shape) in self.shapes.iter().enumerate() {
             let events = shape.exports.iter().filter(|e| {
@@ -524,7 +524,7 @@ impl<'a> Wirer<'a> {
     }
 }
 
-/// The shortest way from a component back to itself by calls, beginning with it.
+/// The shortest circle of calls from a component back to itself.
 fn circle(calls: &[Vec<usize>], start: usize) -> Option<Vec<usize>> {
     let mut came_from: Vec<Option<usize>> = vec![None; calls.len()];
     let mut waiting = VecDeque::from([start]);

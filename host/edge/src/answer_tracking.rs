@@ -207,7 +207,7 @@ mod tests {
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: h\r\n\r\n";
 
     #[tokio::test]
-    async fn an_answer_is_out_when_all_its_bytes_are_written_and_not_before() {
+    async fn an_answer_counts_as_written_after_its_last_byte() {
         let (mut client, mut left) = connection(BODY);
         client.write_all(REQUEST).await.unwrap();
         // The answer has begun, and most of it has no room.

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_becomes_current_meanwhile_a_request_is_answered_by_the_apis_that_it_has_found() {
+    fn a_request_is_answered_by_the_apis_it_found() {
         // What is a document for anybody in one release is for a component's callers in the next.
         let (first, second) = (
             release(1, "thing", "/things"),

@@ -235,7 +235,7 @@ mod tests {
     };
 
     #[test]
-    fn what_moves_has_the_grace_and_as_long_as_its_bytes_take() {
+    fn a_transfer_has_the_grace_and_its_bytes_time() {
         let pace = Pace {
             bytes_per_second: 240,
             grace: Duration::from_secs(5),

@@ -336,7 +336,7 @@ components:
     }
 
     #[test]
-    fn a_document_that_would_make_a_very_long_page_has_a_short_one() {
+    fn a_very_long_document_has_a_short_page() {
         let long = "z".repeat(10_000);
         let operation = serde_json::json!({
             "operationId": "a",

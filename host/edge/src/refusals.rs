@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn one_client_takes_its_own_part_and_all_have_a_bound() {
+    fn refusals_are_bounded_for_each_client_and_all() {
         let refusals = Refusals::default();
         refusals.keep(refused("quiet", 0));
         for at in 1..=5 * EACH_MAX as u64 {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_would_steer_a_terminal_is_shown_without_it() {
+    fn control_characters_of_a_text_are_replaced() {
         let shown = cut("a\u{1b}[2J\nb\u{9b}1m");
         assert_eq!(shown, "a [2J b 1m");
         assert_eq!(cut(&"ü".repeat(600)).chars().count(), 513);

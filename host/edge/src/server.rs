@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_listener_whose_places_are_all_taken_stops_when_it_is_told_to() {
+    async fn a_full_listener_stops_when_told_to() {
         let limits = ServerLimits {
             connections_max: 1,
             connections_per_peer_max: 8,

@@ -408,7 +408,7 @@ fn interleaved(run: impl Fn() + Clone + std::marker::Send + Sync + 'static) {
 }
 
 #[test]
-fn two_turns_that_each_read_what_the_other_writes_are_not_both_blind() {
+fn write_skew_between_two_turns_is_prevented() {
     explore(
         &[],
         &[
@@ -433,7 +433,7 @@ fn no_write_is_lost() {
 }
 
 #[test]
-fn a_turn_that_only_reads_a_document_comes_before_those_that_write_it_later() {
+fn a_read_comes_before_later_writes() {
     explore(
         &[],
         &[
@@ -473,7 +473,7 @@ fn two_turns_that_find_nothing_do_not_both_insert() {
 }
 
 #[test]
-fn a_scan_sees_each_change_of_the_turns_before_it_and_none_of_those_after() {
+fn a_scan_sees_exactly_the_turns_before_it() {
     explore(
         &[("first", &[Step::Write("x1"), Step::Write("x2")])],
         &[
@@ -486,7 +486,7 @@ fn a_scan_sees_each_change_of_the_turns_before_it_and_none_of_those_after() {
 }
 
 #[test]
-fn a_turn_that_failed_on_old_and_new_documents_runs_again() {
+fn a_turn_that_failed_on_mixed_documents_reruns() {
     explore(
         &[("first", &[Step::Write("a"), Step::Write("b")])],
         &[
@@ -501,7 +501,7 @@ fn a_turn_that_failed_on_old_and_new_documents_runs_again() {
 }
 
 #[test]
-fn a_turn_that_failed_on_a_scan_and_what_changed_after_it_runs_again() {
+fn a_turn_that_failed_on_an_outdated_scan_reruns() {
     explore(
         &[("first", &[Step::Write("x1"), Step::Write("y1")])],
         &[

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reminder_waits_for_what_is_about_the_same_and_came_before_it_was_due() {
+    fn a_reminder_waits_for_earlier_deliveries_about_its_subject() {
         shuttle::check_random(
             || {
                 let pending = Pending::default();
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_is_let_go_by_the_end_of_what_it_waits_for_and_by_nothing_else() {
+    fn a_waiting_reminder_is_released_only_by_its_delivery() {
         shuttle::check_random(
             || {
                 let pending = Pending::default();
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_is_told_what_came_before_and_a_dead_letter_first() {
+    fn earlier_names_dead_letters_first() {
         shuttle::check_random(
             || {
                 let pending = Pending::default();

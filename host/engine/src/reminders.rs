@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fired_reminder_can_be_cancelled_until_it_has_been_handled() {
+    fn a_fired_reminder_can_be_cancelled_until_handled() {
         let mut reminders = Reminders::default();
         let (component, id): (Name, Name) = ("c".into(), "a".into());
         reminders.set(reminder("a", 10, 1));

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_run_at_once_and_the_last_that_began_to_wait_comes_first() {
+    fn the_last_idle_worker_is_called_first() {
         let (mut workers, crew) = crew(2, 4);
         assert_eq!(begin(&mut workers, &crew), Some(3));
         assert_eq!(begin(&mut workers, &crew), Some(2));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn each_that_is_slow_makes_room_for_another_until_it_is_done() {
+    fn a_slow_worker_lets_another_one_run() {
         let (mut workers, crew) = crew(1, 3);
         assert_eq!(begin(&mut workers, &crew), Some(2));
         workers.look();

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn two_versions_that_are_one_to_clients_are_not_served_and_others_are() {
+    fn compatible_versions_that_collide_are_not_served() {
         let (old, new) = ("rialto:quoting/get@0.1.0", "rialto:quoting/get@0.1.1");
         let other = "rialto:quoting/put@0.1.1";
         let next = "rialto:quoting/get@0.2.0";

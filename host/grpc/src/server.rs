@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_connection_is_idle_only_after_the_time_without_any_call() {
+    async fn a_connection_is_idle_only_without_calls() {
         let (counted, mut calls) = watch::channel(0);
         let counted = Arc::new(counted);
         let time = Duration::from_millis(200);

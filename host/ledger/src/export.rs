@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_be_taken_for_more_than_a_field_is_quoted() {
+    fn fields_with_special_characters_are_quoted() {
         assert_eq!(field(&Value::from("plain text")), "plain text");
         assert_eq!(field(&Value::from("a,b")), "\"a,b\"");
         assert_eq!(field(&Value::from("a\"b\n")), "\"a\"\"b\n\"");

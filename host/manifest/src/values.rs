@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_accepts_its_own_example_and_refuses_an_empty_text() {
+    fn every_kind_accepts_its_example_and_refuses_empty_text() {
         for format in FORMATS {
             assert_eq!((format.check)(format.example), Ok(()), "{}", format.name);
             assert!((format.check)("").is_err(), "{}", format.name);

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_may_begin_with_a_kept_segment_is_found() {
+    fn a_path_with_a_reserved_segment_is_found() {
         for path in ["/metrics", "/{a}/{b}", "/{*rest}", "/m{a}", "/{a}"] {
             assert_eq!(within(path), Some((path.to_owned(), "metrics".to_owned())));
         }
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_at_a_paths_end_is_none_where_the_document_says_so() {
+    fn a_trailing_slash_is_ignored_if_declared() {
         let document = |said: &str| {
             let paths = "paths:\n  /a/{b}: {get: {operationId: a}}\n  /: {get: {operationId: r}}\n";
             Document::parse(&format!("openapi: 3.1.0\n{said}{paths}"))

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn two_members_of_one_name_are_refused_however_it_is_written() {
+    fn duplicate_members_are_refused_however_they_are_written() {
         for text in [
             r#"{"amount":1,"amount":2}"#,
             r#"{"amount":1,"b":0,"Amount":1}"#,

@@ -1,8 +1,8 @@
-//! The audit log: what operators did with the host by its own API, who, when, and what came of it; refusals
-//! too. An entry is on disk before what it tells of begins, so that nothing is changed that nobody sees.
+//! The audit log: the actions of operators in the host's own API, with person, time and outcome, refused ones
+//! included. An entry is on disk before its action begins, so that no change is without an entry.
 //!
-//! Who shows no token at all leaves no entry: strangers could fill the disk. What operators ask of components
-//! is in the components' own documents.
+//! A request without a token leaves no entry, because strangers could fill the disk. Requests of operators to
+//! components are in the components' own documents.
 
 use std::sync::Arc;
 
@@ -14,27 +14,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::operators::{Caller, Operators, TokenChange};
 
-/// Bytes of what an entry says of one thing: what is longer is in the release, or in the log.
+/// The longest text of an entry, in bytes. The whole text is in the release, or in the log.
 const TEXT_BYTES_MAX: usize = 2 << 10;
 
-/// Who did something.
+/// The person of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Who {
-    /// The person's one name.
+    /// The person's name.
     pub person: Arc<str>,
-    /// The operator whose token was shown; empty where none was needed.
+    /// The operator whose token was used; empty for an action without a token.
     pub operator: Arc<str>,
 }
 
 impl Who {
-    /// Who started this process: a user of the machine, who has shown no token.
+    /// The user of the machine who started this process, without a token.
     #[must_use]
     pub fn started() -> Self {
         use std::os::unix::fs::MetadataExt as _;
         let user = std::fs::metadata("/proc/self").map(|process| process.uid());
         let user = user.map_or_else(|_| "unknown".to_owned(), |user| user.to_string());
         Self {
-            // No operator's name: those have no blanks.
+            // Not an operator's name, because those have no blanks.
             person: format!("start by user {user}").into(),
             operator: "".into(),
         }
@@ -50,7 +50,7 @@ impl From<&Caller> for Who {
     }
 }
 
-/// What is done, to what, and why.
+/// An action: what is done, to what, and why.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditedAction<'a> {
     /// In one word.
@@ -62,7 +62,7 @@ pub struct AuditedAction<'a> {
 }
 
 impl<'a> AuditedAction<'a> {
-    /// One for which nobody said why.
+    /// An action without a note.
     #[must_use]
     pub const fn new(action: &'a str, about: &'a str) -> Self {
         Self {
@@ -89,7 +89,7 @@ pub struct Entry {
     pub at: u64,
     /// Who.
     pub person: String,
-    /// Whose token was shown; empty where none was needed.
+    /// The operator whose token was used; empty for an action without a token.
     pub operator: String,
     /// What was done, in one word.
     pub action: String,
@@ -98,9 +98,9 @@ pub struct Entry {
     /// Why, in the operator's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// `done`, `refused`, `failed`, or `unknown` where the host ended meanwhile or it still goes on.
+    /// `done`, `refused`, `failed`, or `unknown` if the host ended meanwhile or the action still runs.
     pub outcome: String,
-    /// What came of it, in words.
+    /// The outcome in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
@@ -127,16 +127,16 @@ impl From<Operation> for Entry {
     }
 }
 
-/// See the module's documentation.
+/// The audit log of a host.
 pub struct Audit {
     store: Arc<SqliteStore>,
     clock: Arc<dyn Clock>,
-    /// Held while an entry is given its number.
+    /// The lock for giving an entry its number.
     adding: Mutex<()>,
 }
 
 impl Audit {
-    /// Over a store that this host has recovered.
+    /// The audit log of a store that this host has recovered.
     pub fn new(store: Arc<SqliteStore>, clock: Arc<dyn Clock>) -> Self {
         Self {
             store,
@@ -145,7 +145,8 @@ impl Audit {
         }
     }
 
-    /// Do something and keep what came of it, by `outcome`. It is not done if that could not be kept.
+    /// Store an entry, run an action, and store its outcome (by `outcome`). The action does not run if the entry cannot
+    /// be stored.
     ///
     /// # Errors
     /// When the entry cannot be written; those of what is done.
@@ -161,13 +162,13 @@ impl Audit {
         let ended = self.store.end_operation(id, &cut(outcome(&ran)));
         if let Err(error) = ended {
             let action = audited.action;
-            // It is done or not, whatever is written of it; the entry says that nobody knows.
+            // The action has run, but its entry says that the outcome is not known.
             tracing::error!(%error, id, action, "what came of an operation could not be kept");
         }
         ran
     }
 
-    /// Keep what has ended already: a refusal, above all.
+    /// Store an entry of an action that has already ended, for example a refusal.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -180,7 +181,7 @@ impl Audit {
         self.add(who, audited, Some(cut(outcome))).map(|_| ())
     }
 
-    /// Keep that the host was started, who may use it now, and what became of tokens.
+    /// Store an entry of the host's start, with its operators and the changes of tokens.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -200,7 +201,7 @@ impl Audit {
         self.note(&who, &audited, Outcome::Done(String::new()))
     }
 
-    /// The newest entries about something that has this text in it, which may be empty; the oldest of them first.
+    /// The newest entries whose `about` contains this text, which may be empty; the oldest of them first.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -243,7 +244,7 @@ fn described(caller: &Caller) -> String {
     }
 }
 
-/// What is kept of a text.
+/// The part of a text that is kept.
 pub(crate) fn beginning(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned()
 }

@@ -1,5 +1,5 @@
-//! Room for the bodies of requests: the operators' listener, all other HTTP listeners together and gRPC have
-//! as much each, so that FSPs cannot keep operators out. How much of it is used is a metric.
+//! The memory for bodies of requests. The operators' listener, all other HTTP listeners together, and gRPC have
+//! one budget each, so that FSPs cannot keep operators out. A metric shows how much is used.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -10,19 +10,19 @@ use rialto_manifest::Operator;
 
 use crate::host::bytes;
 
-/// The rooms.
+/// The budgets.
 #[derive(Clone, Debug)]
 pub struct Bodies {
-    /// Of the operators' listener.
+    /// The operators' listener.
     pub operators: Memory,
-    /// Of all other HTTP listeners.
+    /// All other HTTP listeners together.
     pub http: Memory,
-    /// Of gRPC, as much as messages take once they are read.
+    /// gRPC. Counts what messages take once they are decoded.
     pub grpc: Memory,
 }
 
 impl Bodies {
-    /// As much as the operator says.
+    /// Budgets by the operator's settings.
     #[must_use]
     pub fn new(operator: &Operator) -> Self {
         let http = &operator.http;

@@ -1,5 +1,5 @@
-//! What the operator offers to clients of gRPC, by rialto.toml and the locks of the numbers; and the parts of
-//! its listener.
+//! The gRPC listener: the calls that the operator offers (by rialto.toml and the locks of field numbers), TLS and
+//! authorization.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use tokio::sync::watch;
 
 use crate::host::{Shared, bytes, pace};
 
-/// The longest message, in bytes: calls are questions and orders, not documents.
+/// The longest message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// What whoever shows no token is told.
+/// The message for a client without a token.
 const SHOW_TOKEN: &str = "show a token of the store's folder, `operator.token` or `operators/NAME.token`: `authorization: Bearer …`";
 
-/// What is offered, and where the numbers of its messages are.
+/// The offered calls, and the folder with the lock of their field numbers.
 #[derive(Clone, Debug)]
 pub struct Offering {
     /// What is offered.
@@ -30,7 +30,7 @@ pub struct Offering {
 }
 
 impl Offering {
-    /// What an operator offers, with the scheme's folder; none without a listener for it.
+    /// The offer of an operator's document; none without a gRPC listener.
     ///
     /// # Errors
     /// When the folder's lock cannot be read.
@@ -50,7 +50,7 @@ impl Offering {
         Ok(Some(offering))
     }
 
-    /// The host's own numbers, and those of the scheme's folder for contexts of others.
+    /// The host's own field numbers, and those of the scheme's folder for third-party contexts.
     ///
     /// # Errors
     /// When the folder's lock cannot be read.
@@ -58,7 +58,7 @@ impl Offering {
         Ok(own::lock()?.with(lock_of(&self.folder)?))
     }
 
-    /// The calls of a release, with the numbers as they are now.
+    /// The calls of a release, with the current field numbers.
     ///
     /// # Errors
     /// When the folder's lock cannot be read.
@@ -101,7 +101,7 @@ pub fn tls(listener: &Listener, folder: &Path) -> anyhow::Result<Option<Arc<Tls>
     Ok(Some(Arc::new(read?)))
 }
 
-/// What answers on the listener.
+/// The service of the listener.
 pub fn service(
     shared: &Arc<Shared>,
     operator: &Operator,
@@ -128,7 +128,7 @@ pub fn service(
     service.with_open_reflection(listener.reflection == Some(Audience::Open))
 }
 
-/// Who may call: an operator with the role for it.
+/// Authorizes operators that have the role.
 fn authorizer(shared: Arc<Shared>) -> Authorizer {
     Arc::new(move |authorization: Option<&str>, permission: Permission| {
         let caller = shared.operators.caller_of(authorization);

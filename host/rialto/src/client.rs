@@ -34,7 +34,7 @@ impl Client {
     /// # Errors
     /// When no host runs there, or the operator's token cannot be read.
     pub fn of(store: &Path, operator: &str) -> anyhow::Result<Self> {
-        // Where a host listened that is gone, somebody else may listen now, who must not see the token.
+        // If that host has ended, another process may listen at its address. It must not see the token.
         let is_open = rialto_store_sqlite::is_open(store);
         if !is_open.with_context(|| format!("looking at {}", store.display()))? {
             bail!("no host is running on the store {}", store.display());
@@ -149,7 +149,7 @@ impl Client {
     }
 }
 
-/// What a problem document says, for a terminal.
+/// A problem document as text for a terminal.
 fn refusal(status: StatusCode, body: &[u8]) -> String {
     let problem: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     match problem["detail"].as_str() {

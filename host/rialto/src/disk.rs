@@ -1,5 +1,5 @@
-//! The watermark of free disk space: below it requests that begin something are refused, so that what has
-//! begun can end before the disk is full. With it how large the store is, which is looked at as often.
+//! The watermark of free disk space. Below it, requests that begin something are refused, so that payments under
+//! way can end before the disk is full. The size of the store is measured at the same time.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,25 +13,24 @@ use rialto_store_sqlite::retention::Sizes;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-/// How often it is looked.
+/// The time between two measurements.
 const LOOK: Duration = Duration::from_secs(1);
-/// The part of the watermark by which space must exceed it until requests are taken again: what is nearly
-/// full must not go to and fro.
+/// Requests are accepted again when the free space exceeds the watermark by this fraction of it (hysteresis).
 const MARGIN: u64 = 16;
 
-/// Free space as it was seen last.
+/// The last measurements.
 #[derive(Debug)]
 pub struct Disk {
     free_min: u64,
     free: AtomicU64,
-    /// Whether requests that begin something are refused. The listeners look at it.
+    /// Whether requests that begin something are refused. The listeners read it.
     is_low: Arc<AtomicBool>,
-    /// How large the store was when it was last looked.
+    /// The last measured size of the store.
     sizes: Mutex<Sizes>,
 }
 
 impl Disk {
-    /// Space of which so much must be free; enough is, until somebody looks.
+    /// A watermark. Before the first measurement the space counts as sufficient.
     #[must_use]
     pub fn new(free_min: Size) -> Self {
         Self {
@@ -42,7 +41,7 @@ impl Disk {
         }
     }
 
-    /// So many bytes are free.
+    /// Note a measurement of the free bytes.
     pub fn saw(&self, free: u64) {
         self.free.store(free, Ordering::Relaxed);
         let was_low = self.is_low.load(Ordering::Relaxed);
@@ -69,7 +68,7 @@ impl Disk {
         self.sizes.lock().clone()
     }
 
-    /// Look at the folder's disk and at the store. Space that is free in the database counts: it is used
+    /// Measure the folder's disk and the store. Free pages in the database count as free space, because they are used
     /// before the file grows.
     fn look(&self, folder: &Path, store: &SqliteStore) -> std::io::Result<()> {
         let of = rustix::fs::statvfs(folder)?;
@@ -81,19 +80,19 @@ impl Disk {
         Ok(())
     }
 
-    /// Bytes that were free when it was last looked; none before that.
+    /// The last measured free bytes; none before the first measurement.
     #[must_use]
     pub fn free(&self) -> Option<u64> {
         Some(self.free.load(Ordering::Relaxed)).filter(|free| *free != u64::MAX)
     }
 
-    /// Whether requests that begin something are refused, for those who refuse them.
+    /// The flag that requests which begin something are refused.
     #[must_use]
     pub fn low(&self) -> Arc<AtomicBool> {
         self.is_low.clone()
     }
 
-    /// Why not everything is taken, if that is so.
+    /// Why requests are refused, if they are.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         if !self.is_low.load(Ordering::Relaxed) {
@@ -107,10 +106,10 @@ impl Disk {
     }
 }
 
-/// Look once, then again and again until the host stops.
+/// Measure once, then regularly until the host stops.
 ///
 /// # Errors
-/// When the space cannot be seen the first time.
+/// When the first measurement fails.
 pub fn watch(
     disk: &Arc<Disk>,
     store: &Arc<SqliteStore>,
@@ -127,7 +126,7 @@ pub fn watch(
                 () = tokio::time::sleep(LOOK) => {}
             }
             let (disk, folder, store) = (disk.clone(), folder.clone(), store.clone());
-            // A file system over a network may keep whoever asks waiting.
+            // A network file system may block.
             let looking = tokio::task::spawn_blocking(move || disk.look(&folder, &store));
             match looking.await {
                 Ok(Ok(())) => {}
@@ -155,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_refused_below_the_watermark_until_there_is_a_margin_above_it() {
+    fn requests_are_refused_until_above_watermark_and_margin() {
         let disk = Disk::new(Size::from_mib(160));
         let mib = |mib: u64| mib << 20;
         assert_eq!((disk.free(), disk.problem()), (None, None));

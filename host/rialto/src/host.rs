@@ -1,4 +1,4 @@
-//! A running host: store, engine, components, listeners, in the order in which they need each other.
+//! A running host: store, engine, components and listeners, started in the order of their dependencies.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -43,27 +43,26 @@ use crate::spans::{Exporting, TurnSpans};
 use crate::starting::{Start, VERSION};
 use crate::store_metrics::StoreCollector;
 
-/// Turn workers for each core, unless the operator says: a turn that meets a document of another
-/// one, or reads one from the disk, holds its thread meanwhile, and one that runs a slow component
-/// holds it for long. With one worker a core, cores would idle. As many run at once as there are cores, and one
-/// more for each that is slow: more would only share the caches. rialto.toml's schema says the same.
+/// The default number of worker threads for each core. A turn that waits for a lock, reads from the disk or
+/// runs a slow component blocks its thread, and with one thread for each core the cores would idle. As many
+/// turns run at once as there are cores, and one more for each slow one; more would only compete for the
+/// caches. The schema of rialto.toml says the same.
 const WORKERS_PER_CORE: usize = 4;
 /// How long a client may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a connection to a destination may take to be made.
+/// The timeout for making a connection to a destination.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long all listeners but the operators' stay closed after a start while there is work from
-/// before.
+/// How long all listeners except the operators' stay closed after a start, while there is work from before.
 const CATCH_UP_MAX: Duration = Duration::from_secs(10);
-/// How often it is looked whether that work is done.
+/// The time between two checks whether that work is done.
 const CATCH_UP_LOOK: Duration = Duration::from_millis(5);
-/// Reads of operators that run at a time, and changes; further ones wait.
+/// How many reads of operators run at a time, and how many changes. Further ones wait.
 const OPERATORS_AT_A_TIME: usize = 4;
-/// Instances beside those of contexts in use: of a release that is being prepared, and of rules that are
+/// Instances beside those of contexts in use: for a release that is being prepared, and for rules that are
 /// asked again.
 const INSTANCES_BESIDE: u32 = 64;
 
-/// What parts of a running host share.
+/// The state that the parts of a running host share.
 pub struct Shared {
     /// The engine.
     pub engine: Engine,
@@ -71,39 +70,40 @@ pub struct Shared {
     pub runtime: Arc<Runtime>,
     /// The store.
     pub store: Arc<SqliteStore>,
-    /// What outbound requests go through.
+    /// The network of outbound requests.
     pub outbound: Arc<Outbound>,
     /// Releases.
     pub releases: Releases,
     /// Metrics.
     pub metrics: Arc<Metrics>,
-    /// Spans, where the operator wants them.
+    /// Spans, if the operator exports them.
     pub spans: Option<Spans>,
-    /// Who may use the operators' listener.
+    /// The operators and their tokens.
     pub operators: Operators,
-    /// What operators did.
+    /// The audit log.
     pub audit: Audit,
-    /// Whether anybody sees the names of destinations in the metrics.
+    /// Whether the metrics show the names of destinations without a token.
     pub open_metrics: bool,
-    /// How slow a client may be.
+    /// The slowest pace of a client.
     pub pace: Pace,
-    /// What archives what is older than it is kept.
+    /// Archives items whose period is over.
     pub archivist: Arc<Archivist>,
     /// Free disk space.
     pub disk: Arc<Disk>,
-    /// Room for bodies.
+    /// The memory for bodies.
     pub bodies: Bodies,
-    /// Places for what operators read: each takes a thread that blocks.
+    /// Permits for reads of operators. Each takes a blocking thread.
     pub reads: Arc<Semaphore>,
-    /// Places for what operators change, so that a release on its way keeps nobody from reading.
+    /// Permits for changes of operators. They are separate, so that a release that is being prepared blocks no
+    /// reads.
     pub changes: Arc<Semaphore>,
-    /// What was refused to clients.
+    /// The last refusals of clients' requests.
     pub refusals: Arc<Refusals>,
 }
 
-/// A running host. Dropping it without `stop` ends it as a crash would.
+/// A running host. Dropping it without `stop` is like a crash.
 pub struct Host {
-    /// What its parts share.
+    /// The state that its parts share.
     pub shared: Arc<Shared>,
     threads: Option<Threads>,
     addresses: BTreeMap<String, SocketAddr>,
@@ -125,7 +125,7 @@ impl Host {
         Self::start_from(&Start::of(manifest, folder), handle)
     }
 
-    /// The same, where the scheme may be broken, and whoever waits may tell it to stop.
+    /// The same for a scheme that may be broken, and with a flag to stop the start.
     ///
     /// # Errors
     /// As `start`; when the scheme is broken and the store has no release, with what is wrong
@@ -137,7 +137,7 @@ impl Host {
         let store = SqliteStore::open(folder).context("opening the store")?;
         start.has_release(&store)?;
         warn_of_restored(&store)?;
-        // A host that was killed has left where it listened.
+        // A host that was killed has left its file of addresses.
         forget_addresses(folder)?;
         let store = Arc::new(store);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
@@ -221,7 +221,7 @@ impl Host {
             (Some(wanted), Some(spans)) => Some(Exporting::start(wanted, spans.clone(), handle)?),
             _ => None,
         };
-        // A release before threads: what is overdue fires with the timer's first look.
+        // The release before the threads: reminders that are due fire with the timer's first look.
         let resumed = start.resumed(shared.releases.resume())?;
         start.goes_on()?;
         let (workers, at_once) = (workers(operator), turns_at_once(operator));
@@ -230,7 +230,7 @@ impl Host {
         start.release(&shared, resumed)?;
         resume(&shared, recovery);
         let (stop, _) = watch::channel(false);
-        // Before anybody can send: whose key is gone at the next start has had one.
+        // Before any client can send: components must remember each key, in case it is lost later.
         telling.look();
         handle.spawn(telling.follow(stop.subscribe()));
         keys.watch(handle, stop.subscribe());
@@ -264,19 +264,19 @@ impl Host {
         host.listen(operator, |name| name != OPERATORS && name != GRPC)?;
         host.listen_for_calls(operator, start.scheme)?;
         let addresses = serde_json::to_string(&host.addresses).context("writing addresses")?;
-        // Nobody needs it after a power cut; but who reads it now must find it whole.
+        // It need not survive a power cut, but a reader must find it complete.
         rialto_files::write(&addresses_path(folder), &[addresses.as_bytes()])?;
         Ok(host)
     }
 
-    /// Where each listener listens.
+    /// The address of each listener.
     pub fn addresses(&self) -> &BTreeMap<String, SocketAddr> {
         &self.addresses
     }
 
-    /// Answer what is under way, write what has been executed, and end.
+    /// Stop: answer the requests under way, write all executed turns, and end.
     pub fn stop(mut self) {
-        // Before anybody else can have a port of this host.
+        // Before another process can take a port of this host.
         if let Err(error) = forget_addresses(&self.folder) {
             tracing::warn!("{error:#}");
         }
@@ -290,7 +290,7 @@ impl Host {
         if let Some(threads) = self.threads.take() {
             threads.stop();
         }
-        // Now nothing ends any more: these are the last spans.
+        // All turns have ended: these are the last spans.
         if let Some(exporting) = self.exporting.take() {
             exporting.finish(&self.handle);
         }
@@ -343,7 +343,7 @@ impl Host {
         Ok(())
     }
 
-    /// Listen for calls, if the operator wants that.
+    /// Start the gRPC listener, if there is one.
     fn listen_for_calls(&mut self, operator: &Operator, folder: &Path) -> anyhow::Result<()> {
         let Some(wanted) = operator.listeners.get(GRPC) else {
             return Ok(());
@@ -398,9 +398,9 @@ fn resume(shared: &Shared, recovery: Recovery) {
     shared.engine.resume(recovery);
 }
 
-/// Give back the instances that nobody has used for so long, until told to stop.
+/// Drop idle instances that were not used for `idle`, until told to stop.
 async fn give_up_unused(runtime: Arc<Runtime>, idle: Duration, mut stop: watch::Receiver<bool>) {
-    // A tick of no time is none.
+    // An interval of 0 would panic.
     let mut due = tokio::time::interval(idle.max(Duration::from_millis(1)));
     due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -419,8 +419,8 @@ async fn give_up_unused(runtime: Arc<Runtime>, idle: Duration, mut stop: watch::
     }
 }
 
-/// Let what was pending go first. A question about something must not overtake the request for it, which
-/// was answered before the host stopped.
+/// Wait for pending deliveries from before the start. A query must not overtake the request that it is about,
+/// which was answered before the host stopped.
 fn catch_up(shared: &Shared) {
     let until = Instant::now() + CATCH_UP_MAX;
     while shared.engine.load().turns_active > 0 {
@@ -437,7 +437,7 @@ fn catch_up(shared: &Shared) {
     }
 }
 
-/// Say at the first start of a restored store what it is.
+/// Warn at the first start of a restored store.
 fn warn_of_restored(store: &SqliteStore) -> anyhow::Result<()> {
     let restored = store.just_restored().context("reading the store")?;
     if let Some(from) = restored {
@@ -461,7 +461,7 @@ fn components(
     let cache = Cache::open(&folder.join(COMPILED), |bytes| entropy.fill(bytes))
         .context("opening the folder of compiled components")?;
     let ceilings = &operator.ceilings;
-    // While one release takes the place of another, both have theirs; and each worker may ask a rule.
+    // While a release becomes current, both releases have instances. Each worker may also ask a rule.
     let workers = u32::try_from(workers(operator)).unwrap_or(u32::MAX);
     let contexts = ceilings.instances_in_all.saturating_mul(2);
     let pool = PoolSize {
@@ -508,7 +508,7 @@ fn server_limits(operator: &Operator) -> ServerLimits {
     }
 }
 
-/// How slow a client may be.
+/// The slowest pace of a client.
 pub(crate) fn pace(operator: &Operator) -> Pace {
     Pace {
         bytes_per_second: operator.http.rate_min.bytes(),
@@ -527,7 +527,7 @@ fn workers(operator: &Operator) -> usize {
     }
 }
 
-/// How many turns run at once as long as none of them is slow.
+/// How many turns run at once while none of them is slow.
 fn turns_at_once(operator: &Operator) -> usize {
     match operator.engine.workers {
         Some(workers) => workers as usize,
@@ -551,7 +551,7 @@ fn outbound_limits(operator: &Operator) -> OutboundLimits {
     }
 }
 
-/// Take away what says where a host listens.
+/// Remove the file of addresses.
 fn forget_addresses(store: &Path) -> anyhow::Result<()> {
     let path = addresses_path(store);
     match std::fs::remove_file(&path) {
@@ -562,7 +562,7 @@ fn forget_addresses(store: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// The file that says where a running host listens.
+/// The file of a running host's addresses.
 pub fn addresses_path(store: &Path) -> PathBuf {
     store.join("addresses.json")
 }

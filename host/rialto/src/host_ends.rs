@@ -21,7 +21,7 @@ const CHILD: &str = "host_ends::child_whose_committer_panics";
 const FOLDER: &str = "RIALTO_TEST_FOLDER";
 
 #[test]
-fn a_panic_on_a_thread_of_a_host_ends_the_process_with_the_reason() {
+fn a_panic_ends_the_host_with_the_reason() {
     let folder = rialto_files::temporary_folder().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", CHILD, "--ignored", "--nocapture"]);

@@ -1,4 +1,4 @@
-//! Archiving what is older than the operator keeps, on a thread of its own, while the host runs.
+//! The archiver: a thread that archives items whose retention period is over.
 
 mod documents;
 
@@ -16,30 +16,30 @@ use rialto_store_sqlite::retention::Keep;
 
 use documents::Documents;
 
-/// The longest pause between two looks: what is due waits no longer.
+/// The longest pause between two passes.
 const LOOK_MAX: Duration = Duration::from_secs(600);
-/// The shortest.
+/// The shortest pause between two passes.
 const LOOK_MIN: Duration = Duration::from_secs(1);
 
-/// The thread. It ends when it is told to, or this is dropped, between two small steps.
+/// The running thread. It ends between two small steps, when it is told to or when this is dropped.
 pub struct Keeping {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What archives, and how that goes.
+/// The archiver and its counters.
 pub struct Archivist {
     store: Arc<SqliteStore>,
     keep: Keep,
     documents: Documents,
     /// The folder of archives.
     pub folder: PathBuf,
-    /// How often nothing could be archived since the start.
+    /// Failed passes since the start.
     pub failures: AtomicU64,
 }
 
 impl Archivist {
-    /// One that keeps what the operator says.
+    /// An archiver with the operator's periods.
     #[must_use]
     pub fn new(
         components: (Engine, Arc<Runtime>),
@@ -64,7 +64,7 @@ impl Archivist {
         }
     }
 
-    /// The pause between two looks.
+    /// The pause between two passes.
     fn pause(&self) -> Duration {
         let age = self.keep.segment_age_max().map(Duration::from_millis);
         age.unwrap_or(LOOK_MAX).clamp(LOOK_MIN, LOOK_MAX)
@@ -78,7 +78,7 @@ impl Archivist {
         let archived = archived.map_err(anyhow::Error::from);
         let documents = self.documents.look(clock.now(), &is_enough);
         let archived = archived.and(documents);
-        // A host that stops lets nobody finish.
+        // A pass that a stopping host interrupts is not a failure.
         if let Err(error) = archived
             && !is_enough()
         {
@@ -110,7 +110,7 @@ impl Keeping {
         })
     }
 
-    /// End it, and wait for that.
+    /// Stop the thread, and wait for its end.
     pub fn stop(mut self) {
         self.tell();
         if let Some(thread) = self.thread.take() {

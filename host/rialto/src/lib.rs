@@ -1,10 +1,9 @@
-//! The rialto host: assembly of store, engine, components and edges, the operators' API, and the
-//! command line.
+//! The rialto host: it assembles store, engine, components and edges, and has the operators' API and the command
+//! line.
 //!
-//! Start reading at [`host::Host::start`], then [`releases`] (how what runs is changed) and
-//! [`cli`].
+//! Start reading at [`host::Host::start`], then [`releases`] (how a release becomes current) and [`cli`].
 
-// One place writes, and it bears a reader that goes away: `out`.
+// Only the module `out` writes to these streams. It handles a reader that closes the pipe.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod audit;

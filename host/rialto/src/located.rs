@@ -1,4 +1,4 @@
-//! Where in scheme.toml stands what keeps a release from going live.
+//! Finds the position in scheme.toml of each problem of a release.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub fn located(scheme: &Scheme, problems: &[Problem]) -> Diagnostics {
     Diagnostics::of(shown.collect())
 }
 
-/// The step that was probably meant by one that nobody asks.
+/// The step that was probably meant instead of an unknown one.
 fn meant(scheme: &Scheme, problem: &Problem) -> String {
     let Location::Bound(bound, Part::Step) = &problem.location else {
         return String::new();
@@ -42,7 +42,7 @@ pub fn of_all(code: &'static str, message: String) -> Diagnostics {
     of_file(rialto_manifest::scheme::FILE_NAME, code, message)
 }
 
-/// A problem of what the operator's document names, as a whole.
+/// A problem of the operator's document as a whole.
 pub fn of_operator(code: &'static str, message: String) -> Diagnostics {
     of_file(rialto_manifest::operator::FILE_NAME, code, message)
 }
@@ -57,8 +57,8 @@ fn of_file(name: &str, code: &'static str, message: String) -> Diagnostics {
     }])
 }
 
-/// What is offered to clients of gRPC and no component of the release has, each with its position in the operator's
-/// document.
+/// The calls that are offered to gRPC clients and that no component of the release exports, each with its position
+/// in the operator's document.
 pub fn offered_in_vain(document: &str, release: &Release, calls: &Calls) -> Option<Diagnostics> {
     let source = Source::new(rialto_manifest::operator::FILE_NAME, document);
     let contexts = release.members.iter();

@@ -1,4 +1,4 @@
-//! The engine's counters and load, and how the destinations stand, as metrics.
+//! Metrics of the engine's counters and load, and of the destinations' status.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};

@@ -1,4 +1,4 @@
-//! Who may use the operators' listener, and what each of them may do.
+//! The operators, their tokens and their roles.
 //!
 //! | Role | What it may do |
 //! | --- | --- |
@@ -8,11 +8,12 @@
 //! | `context` | call interfaces of contexts by gRPC, as another context does |
 //! | `admin` | change by the host's own API: releases, components, dead letters |
 //!
-//! Who shows a token is an operator; who an operator is, is a person, and a person has one name. Makers and
-//! checkers are compared by that. What a person did by the host's own API is kept ([`crate::audit`]).
+//! A token belongs to an operator, and an operator to a person. A person may have several operators and has one
+//! name. Makers and checkers are compared by the person's name. The audit log has the actions of persons in the
+//! host's own API ([`crate::audit`]).
 //!
-//! The host judges its own API by [`role_for`]; a component judges what it serves, by the roles that the
-//! host tells it. No role includes another one.
+//! The host checks roles for its own API ([`role_for`]). A component checks them for what it serves; the host
+//! passes it the caller's roles. No role includes another one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,30 +28,30 @@ use rialto_manifest::Operator;
 use rialto_manifest::operator::{FIRST_OPERATOR, Role};
 use rialto_signatures::secrets::same_secret;
 
-/// The least that a token must have, in characters: what is shorter was cut or made up.
+/// The shortest token, in characters. A shorter one was cut or made up.
 const TOKEN_CHARACTERS_MIN: usize = 32;
-/// Random bytes of a token that is drawn.
+/// The random bytes of a new token.
 const TOKEN_BYTES: usize = 32;
 
-/// Somebody who has shown a token.
+/// The operator of a request, by its token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The operator's name: whose token it is.
+    /// The operator's name.
     pub name: Arc<str>,
-    /// The person's one name, also where the person has several tokens.
+    /// The person's name. It is the same for all of the person's operators.
     pub person: Arc<str>,
     /// What the operator may do.
     pub roles: BTreeSet<Role>,
 }
 
 impl Caller {
-    /// Whether the caller may do what needs this role.
+    /// Whether the caller has this role.
     #[must_use]
     pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }
 
-    /// Whether the operator's document names the caller. Who holds `operator.token` is anybody who can read it.
+    /// Whether the operator's document names the caller. The holder of `operator.token` has no name there.
     #[must_use]
     pub fn is_named(&self) -> bool {
         &*self.name != FIRST_OPERATOR
@@ -79,30 +80,30 @@ pub fn role_for(method: &Method, path: &str) -> Role {
     }
 }
 
-/// All operators, with what each has to show.
+/// All operators, with their tokens.
 pub struct Operators {
     all: Vec<(String, Caller)>,
     changes: Vec<TokenChange>,
 }
 
-/// What was done to a token at the start.
+/// A change of a token at the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenChange {
-    /// Drawn for this operator, who had none.
+    /// Made for this operator, who had none.
     Drawn(Arc<str>),
-    /// Taken away from this operator, whom the operator's document does not have any more.
+    /// Removed, because the operator's document no longer has this operator.
     Removed(Arc<str>),
 }
 
 impl Operators {
-    /// Those of `rialto.toml`, or where it names nobody the one who holds `operator.token`, a token that is
-    /// removed where somebody is named. Tokens that are not in the store's folder are drawn.
+    /// The operators of `rialto.toml`. If it names none, there is one operator, with the token `operator.token`;
+    /// otherwise that token is removed. Tokens that are missing in the store's folder are made.
     ///
     /// # Errors
     /// When a token cannot be read or written, is none, or belongs to two operators; when its file belongs
     /// to somebody else than the host's user, or others can read it.
     pub fn open(operator: &Operator, store: &Path, entropy: &dyn Entropy) -> anyhow::Result<Self> {
-        // What the contexts are asked from outside is asked by nobody who may also do all else.
+        // The unnamed operator has all roles except `context`: external calls need an operator of their own.
         let all_but_context = Role::ALL.into_iter().filter(|role| *role != Role::Context);
         let named = operator.operators.iter().map(|(name, table)| {
             let person = table.person.as_ref().unwrap_or(name);
@@ -143,7 +144,7 @@ impl Operators {
         Ok(Self { all, changes })
     }
 
-    /// What was done to tokens at the start.
+    /// The changes of tokens at the start.
     #[must_use]
     pub fn changes(&self) -> &[TokenChange] {
         &self.changes
@@ -154,8 +155,8 @@ impl Operators {
         self.all.iter().map(|(_, caller)| caller)
     }
 
-    /// Who shows this (`Bearer …`, the value of `Authorization`); none when it is nobody's token. How
-    /// long it takes does not tell how much of a token was right, nor whose it was.
+    /// The operator of a value of `Authorization` (`Bearer …`); none for an unknown token. Its running time does not
+    /// depend on how much of a token is right, nor on whose it is.
     #[must_use]
     pub fn caller_of(&self, authorization: Option<&str>) -> Option<Caller> {
         let given = authorization.and_then(|value| value.strip_prefix("Bearer "));
@@ -170,7 +171,7 @@ impl Operators {
     }
 }
 
-/// The file with what this operator must show.
+/// The file with this operator's token.
 #[must_use]
 pub fn token_path(store: &Path, name: &str) -> PathBuf {
     if name == FIRST_OPERATOR {
@@ -189,8 +190,8 @@ fn remove(path: &Path) -> anyhow::Result<bool> {
     }
 }
 
-/// The token in a file of this owner's, drawn when there is none: once, for the host's user alone, and on the
-/// disk before anybody can show it. Returns whether it was drawn.
+/// The token in a file. Makes one if there is none: readable only for the host's user, and on the disk before it
+/// can be used. Returns whether it was made.
 fn token(path: &Path, owner: Owner, entropy: &dyn Entropy) -> anyhow::Result<(String, bool)> {
     let mut drawn = false;
     if !rialto_files::accept_if_there(path, owner)? {
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operator_has_a_token_of_its_own_which_only_the_hosts_user_reads_and_which_stays() {
+    fn each_operator_has_a_private_token_that_stays() {
         let store = rialto_files::temporary_folder().unwrap();
         let operators = open(store.path()).unwrap();
         let again = open(store.path()).unwrap();
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_whom_nobody_names_is_there_only_as_long_as_nobody_is_named() {
+    fn the_unnamed_operator_exists_only_without_named_ones() {
         let store = rialto_files::temporary_folder().unwrap();
         let path = token_path(store.path(), FIRST_OPERATOR);
         let alone = open_with(NOBODY_NAMED, store.path()).unwrap();
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_others_can_read_or_that_is_a_link_is_refused() {
+    fn readable_or_linked_tokens_are_refused() {
         let store = rialto_files::temporary_folder().unwrap();
         open(store.path()).unwrap();
         let path = token_path(store.path(), "anna");
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_holds_no_token_or_that_of_another_operator_is_refused() {
+    fn a_malformed_or_shared_token_is_refused() {
         let store = rialto_files::temporary_folder().unwrap();
         open(store.path()).unwrap();
         let (anna, ben) = ("anna", "ben");

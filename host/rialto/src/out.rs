@@ -1,8 +1,7 @@
-//! What commands write: results to standard output, everything else to standard error.
+//! The output of commands: results to standard output, everything else to standard error.
 //!
-//! A reader that has seen enough closes its end (`rialto events ID --json | head`). That is no
-//! failure: the command ends quietly. So nothing here panics as `println!` does, and nothing else in
-//! this crate writes to either stream; a lint in `lib.rs` sees to it.
+//! A reader may close the pipe early (`rialto events ID --json | head`). That is not a failure, and the command
+//! ends quietly. `println!` would panic, so a lint in `lib.rs` forbids it in this crate.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write as _};
@@ -12,18 +11,18 @@ use serde::Serialize;
 /// Why a result was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum Unwritten {
-    /// Nobody reads any more; see [`quietly`].
+    /// The reader has closed the pipe; see [`quietly`].
     #[error("nobody reads standard output any more")]
     Closed,
-    /// The system does not take it.
+    /// The system refused the write.
     #[error("writing to standard output")]
     Failed(#[source] std::io::Error),
-    /// It cannot be put as JSON.
+    /// It cannot be encoded as JSON.
     #[error("writing JSON")]
     Json(#[from] serde_json::Error),
 }
 
-/// Write a result that ends its own lines.
+/// Write a result that has its own line ends.
 ///
 /// # Errors
 /// As [`Unwritten`].
@@ -52,12 +51,12 @@ pub fn json(value: &impl Serialize) -> Result<(), Unwritten> {
     line(serde_json::to_string(value)?)
 }
 
-/// Write a line for the person at the terminal. If nobody reads it, nobody misses it.
+/// Write a line to standard error. Failures are ignored.
 pub fn note(line: impl Display) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// The outcome of a command whose reader may have gone away, which is no failure.
+/// The outcome of a command. A closed pipe counts as success.
 ///
 /// # Errors
 /// Any other.

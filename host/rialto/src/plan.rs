@@ -1,13 +1,12 @@
-//! What differs between two releases, in words a person understands.
+//! The plan: the differences between two releases, in words for people.
 //!
-//! The words are made from the whole of both documents: whatever is not told in a way of its own is
-//! told by its path, so that nothing that changes is ever left out (`tests.rs` proves it). A line
-//! begins with `+` for what comes, `-` for what goes, and `~` for what is another.
+//! A line begins with `+` for something new, `-` for something removed, and `~` for a change. The plan covers
+//! the whole of both documents. A change without words of its own is shown by its path, so no change is left out
+//! (`tests.rs` checks this).
 //!
-//! What bears an identity is found by it: a participant by its id, an account by its currency, a
-//! currency and an error by its code, a rule at a step by its name and how often it stood there
-//! before. The items of a list in a component's settings have none that the host could know, so they
-//! are found by their index.
+//! Entries are matched by their identity: a participant by its id, an account by its currency, a currency and an
+//! error by its code, a rule at a step by its name and its count there. Items of a list in a component's settings
+//! have no identity that the host knows; they are matched by their index.
 
 mod components;
 mod money;
@@ -23,10 +22,10 @@ use serde_json::{Map, Value};
 pub use money::brought_in;
 use values::{Compared, Words, compared};
 
-/// What is said when the documents differ and what they mean does not.
+/// The line for documents that differ and mean the same.
 pub const ONLY_LAYOUT: &str = "only comments or layout of scheme.toml";
 
-/// What changes from one document to the next; everything is new without a "before".
+/// The changes from one document to the next. Without `before`, everything is new.
 pub fn changes(before: Option<&SchemeDocument>, after: &SchemeDocument) -> Vec<String> {
     let Some(before) = before else {
         let count = after.digests.iter().count();
@@ -38,7 +37,7 @@ pub fn changes(before: Option<&SchemeDocument>, after: &SchemeDocument) -> Vec<S
             components::tell(&mut words, (before, &old), (after, &new));
             rest(&mut words, &old, &new);
         }
-        // A newer host may refuse what an older one took; and what is refused is said elsewhere.
+        // A newer host may refuse a document that an older one accepted. The refusal is reported elsewhere.
         _ => {
             let none = Map::new();
             components::tell(&mut words, (before, &none), (after, &none));
@@ -57,7 +56,7 @@ pub fn changes(before: Option<&SchemeDocument>, after: &SchemeDocument) -> Vec<S
     words
 }
 
-/// A scheme's document as it was understood.
+/// The values of a scheme's document.
 fn facts(document: &SchemeDocument) -> Option<Map<String, Value>> {
     let scheme = document.scheme().ok()?;
     match serde_json::to_value(&*scheme).ok()? {
@@ -66,14 +65,14 @@ fn facts(document: &SchemeDocument) -> Option<Map<String, Value>> {
     }
 }
 
-/// Everything but the components.
+/// All sections except the components.
 fn rest(words: &mut Words, old: &Map<String, Value>, new: &Map<String, Value>) {
     let empty = Value::Null;
     let sections = old
         .keys()
         .chain(new.keys().filter(|k| !old.contains_key(*k)));
     let mut sections: Vec<&String> = sections.collect();
-    // The order in which a person asks: what is judged, by whom, for whom, and the tables last.
+    // The order in which a person asks: rules first, then participants, the tables last.
     sections.sort_by_key(|name| match name.as_str() {
         "steps" => 0,
         "participants" => 2,
@@ -123,7 +122,7 @@ fn text(entry: &Value, member: &str) -> Option<String> {
     Some(entry.get(member)?.as_str()?.to_owned())
 }
 
-/// An entry's members but that one, as `name value, name value`.
+/// An entry's members except that one, as `name value, name value`.
 fn without(entry: &Value, member: &str) -> String {
     let members = entry.as_object().into_iter().flatten();
     let said = members.filter(|(name, _)| *name != member);

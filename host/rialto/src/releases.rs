@@ -1,22 +1,30 @@
-//! Releases of a running host: what is current, what was, and how one becomes current.
+//! The releases of a running host, and how one becomes current.
 //!
-//! A change is prepared beside the release that serves (compiled, wired, instantiated once, rules'
-//! settings judged, APIs read). What does not fit is refused, and nothing was changed. Then it is stored,
-//! with a mark that its activation has begun; its components do what they want done, in steps, each of
-//! which is one turn; then one statement makes it current and takes the mark away, and new turns run on it
-//! by one pointer change. If a step fails, nothing of that step remains and the release before serves on;
-//! the new one keeps its number. What the steps before it did stays, and the refusal says so: of the
-//! participants' context that are accounts with their opening liquidity, names and callback URLs of
-//! participants that were there before, and participants who cannot trade. If the host ends in between,
-//! its next start finds the mark and activates the release again, as its components must be ready for.
+//! | State | What happens | Next state |
+//! | --- | --- | --- |
+//! | (proposed) | it does not fit: it cannot be compiled or wired, or its settings or APIs are wrong | refused; nothing is stored |
+//! | (proposed) | it fits, and brings in money | waiting, stored |
+//! | waiting | a second person approves it | activating |
+//! | (proposed) | it fits, and brings in no money | activating, stored with a mark |
+//! | activating | all steps of its components are done | current; the mark is removed |
+//! | activating | a step fails | refused (it keeps its number); the release before stays current |
+//! | activating | the host ends | activating: the next start finds the mark and activates it again |
+//! | current | another release becomes current | kept |
+//! | kept | a rollback | activating |
 //!
-//! A release that brings in money is not made current by who made it: it is stored, and waits until another
-//! person approves it ([`crate::plan::brought_in`] says what that is, `releases.second-person` of the operator's
-//! document when). It is approved in the place of the release that was current when it was stored, and of no
-//! other: what it would change has been told of that one.
+//! A proposed release is prepared beside the one that serves. Each step of an activation is one turn. One
+//! pointer change makes new turns run on the release.
 //!
-//! Changes happen one at a time, each made from the release that is current then. Who has looked at a
-//! release may say which, and is refused if another one is current meanwhile.
+//! A failed step has no effect. The effects of the steps before it stay, and the refusal says so. In the
+//! participants' context these are: accounts with their opening liquidity, changed names and callback URLs, and
+//! new participants who cannot trade.
+//!
+//! [`crate::plan::brought_in`] says which releases bring in money. `releases.second-person` of the operator's
+//! document says when such a release needs a second person. The approval holds only while the release is current
+//! that was current when the new one was stored, because the plan was made against that one.
+//!
+//! Changes happen one at a time. A request may name the release that must be current for it, and is refused if
+//! another one is.
 
 mod activation;
 mod changes;
@@ -52,35 +60,35 @@ pub use views::{Activation, Applied, Difference, ShownRelease, Summary};
 /// The APIs of each listener; replaced with each release.
 pub type Apis = HashMap<String, Arc<ArcSwap<Api>>>;
 
-/// Who wants a change, and why.
+/// A request for a change: by whom, and why.
 #[derive(Clone, Copy)]
 pub struct ChangeRequest<'a> {
     /// Who.
     pub who: &'a Who,
-    /// Why, in their words; empty where they said nothing.
+    /// Why, in their words; empty if they did not say.
     pub note: &'a str,
-    /// The release that must be current for it, if they said so.
+    /// The release that must be current for it, if they named one.
     pub expected: Option<u64>,
 }
 
-/// See the module's documentation.
+/// The releases of a host.
 pub struct Releases {
     store: Arc<SqliteStore>,
     runtime: Arc<Runtime>,
     operator: Operator,
     apis: Apis,
-    /// What clients of gRPC are offered, if anything is.
+    /// What gRPC clients are offered, if there is a gRPC listener.
     offering: Option<Offering>,
     calls: watch::Sender<Arc<Calls>>,
     clock: Arc<dyn Clock>,
-    /// The current release's document. Held while one is made current.
+    /// The current release's document. Its lock is held while a release is made current.
     current: Mutex<Option<(u64, SchemeDocument)>>,
-    /// The release that was loaded last, for whoever asks its rules many times.
+    /// The release that was loaded last, because its rules are often asked many times.
     loaded: Mutex<Option<Arc<Release>>>,
 }
 
 impl Releases {
-    /// Over a store that may or may not have releases.
+    /// The releases of this store, which may have none.
     pub fn new(
         store: Arc<SqliteStore>,
         runtime: Arc<Runtime>,
@@ -152,7 +160,7 @@ impl Releases {
         Ok(summaries.collect())
     }
 
-    /// A release with all that is in it.
+    /// A release with its contents.
     pub fn show(&self, number: u64) -> Result<ShownRelease, Refused> {
         let document = self.document(number)?;
         let mut all = self.list()?.into_iter();
@@ -171,10 +179,10 @@ impl Releases {
         })
     }
 
-    /// A release, prepared only to ask its rules again. Nothing is changed by it. The last one is
-    /// kept: making one ready costs much more than asking it.
+    /// Prepare a stored release only to ask its rules again. The last one is kept, because preparing costs much more
+    /// than asking.
     pub fn load(&self, number: u64) -> Result<Arc<Release>, Refused> {
-        // Over the preparation, so that many who ask at once do not all prepare it.
+        // Locked during the preparation, so that concurrent callers prepare it only once.
         let mut loaded = self.loaded.lock();
         if let Some(release) = loaded.as_ref().filter(|r| r.number == number) {
             return Ok(release.clone());
@@ -208,7 +216,7 @@ impl Releases {
         })
         .map_err(|error| Refused::Unfit(vec![error.to_string()]))?;
         let release = self.runtime.prepare(&spec);
-        // Nobody knows whether it fits: it is not given up.
+        // It is not known whether it fits, so it is not given up.
         if release.is_err() && self.runtime.is_stopping() {
             return Err(anyhow::anyhow!("the host is told to stop").into());
         }

@@ -1,4 +1,4 @@
-//! Asking a rule again: the same bytes, the same settings, the same input as a receipt names.
+//! Asks a rule again, with the bytes, the settings and the input of a receipt.
 
 use rialto_components::rules::{NoVerdict, Outcome, Receipt};
 
@@ -8,7 +8,7 @@ use crate::ops::{Again, Kind, Problem};
 /// Ask again and compare.
 ///
 /// # Errors
-/// When the release or its rule is not there any more, or the receipt was changed.
+/// When the release or its rule no longer exists, or the receipt was changed.
 pub fn again(shared: &Shared, receipt: &Receipt) -> Result<Again, Problem> {
     let gone = |what: String| Problem::new(Kind::NotReplayable, what);
     let current = shared.runtime.current();

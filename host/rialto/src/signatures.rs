@@ -1,4 +1,4 @@
-//! The keys that the operator keeps: read at the start, and the folder again and again while the host
+//! The operator's keys. They are read at the start; the folder of keys is read again regularly while the host
 //! runs.
 
 use std::fs;
@@ -14,24 +14,24 @@ use rialto_signatures::{KeyFolder, Keyring, PrivateKey};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-/// How often the folder is looked at. Its files are read only when they were written.
+/// The time between two looks at the folder. Only changed files are read.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Permissions of the group and of all others.
 const OTHERS: u32 = 0o077;
 
-/// The keys that `rialto.toml` names.
+/// The keys of `rialto.toml`.
 pub struct OperatorKeys {
-    /// What components ask.
+    /// The keyring that components use.
     pub ring: Arc<Keyring>,
     folder: Option<KeyFolder>,
 }
 
 impl OperatorKeys {
-    /// Read those of the operator's document in a scheme's folder.
+    /// Read the keys of an operator's document in a scheme's folder.
     ///
     /// # Errors
-    /// When a file cannot be used, or the private key can be read by others. Whose key is broken
-    /// would be taken for somebody without one.
+    /// When a file cannot be used, or other users can read the private key. A broken file is an error, because its owner
+    /// would otherwise count as a participant without a key.
     pub fn read(operator: &Operator, scheme: &Path) -> anyhow::Result<Self> {
         let keys = &operator.signatures;
         let ring = Arc::new(Keyring::default());
@@ -52,7 +52,7 @@ impl OperatorKeys {
         Ok(Self { ring, folder })
     }
 
-    /// Look at the folder again and again until told to stop.
+    /// Look at the folder regularly until told to stop.
     pub fn watch(self, handle: &Handle, mut stop: watch::Receiver<bool>) {
         let Self { ring, folder } = self;
         let Some(mut folder) = folder else {
@@ -98,7 +98,7 @@ fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change]) {
     ring.set_public(folder.keys());
 }
 
-/// The private key in a file that nobody else can read.
+/// The private key in a file, which only this user may read.
 fn private(path: &Path) -> anyhow::Result<PrivateKey> {
     let shown = path.display();
     let found = match fs::metadata(path) {

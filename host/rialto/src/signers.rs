@@ -1,9 +1,11 @@
-//! Telling components who has a key, so that they remember it: who loses it must not be taken for somebody
-//! who never had one. They say in turn who is nobody to them: then a file of keys has a wrong name, and
-//! whoever it is meant for is not verified.
+//! Tells components which signers have a key, so that they remember it. A participant whose key file is lost must
+//! not count as one that never had a key.
 //!
-//! All signers are told after a start and when another release is current, and those that come when they
-//! come. Those who are nobody are asked for again each minute, for they may be somebody by then.
+//! The components answer which signers they do not know. Then a key file probably has a wrong name, and the
+//! participant's messages are not verified. These signers are asked for again each minute, because they may be
+//! known by then.
+//!
+//! All signers are told after a start and when another release becomes current; new signers when they appear.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,43 +25,43 @@ use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{Engine, Trace};
 use tokio::sync::watch;
 
-/// What a component exports that remembers who has a key.
+/// The interface of components that remember signers.
 const HANDLER: &str = "rialto:host/signers-handler@0.1.0";
 /// Its function.
 const FUNCTION: &str = "signers-found";
-/// Signers in one call, as the contract has it.
+/// Signers in one call, the limit of the contract.
 const TOLD_AT_ONCE: usize = 100;
-/// How often it is looked whether there is something to tell.
+/// The time between two looks for new signers.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How often those who are nobody are asked for again.
+/// The time until unknown signers are asked for again.
 const ASK_AGAIN: Duration = Duration::from_secs(60);
 /// How long a component may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
-/// See the module's documentation.
+/// Tells the components of a host.
 pub struct Telling {
     engine: Engine,
     runtime: Arc<Runtime>,
     told: Mutex<Told>,
-    /// How many of those told are nobody: for the metric, which waits for no turn.
+    /// How many signers are unknown, for the metric, which must not wait for a turn.
     unknown: AtomicUsize,
 }
 
-/// What was told, and what came of it.
+/// What was told, and the answers.
 #[derive(Default)]
 struct Told {
     /// The release whose components were told.
     release: Option<u64>,
     signers: BTreeSet<String>,
-    /// Those of them who are nobody, and when they were asked for last.
+    /// The unknown signers.
     unknown: BTreeSet<String>,
     asked: Option<Instant>,
-    /// Why it could not be told, if so: it is logged once.
+    /// The last failure, which is logged once.
     failed: Option<String>,
 }
 
 impl Telling {
-    /// For the components of a host. Nothing is told yet.
+    /// Nothing is told yet.
     #[must_use]
     pub fn new(engine: Engine, runtime: Arc<Runtime>) -> Self {
         Self {
@@ -70,7 +72,8 @@ impl Telling {
         }
     }
 
-    /// Tell what is new, and wait until it is on disk. What fails is logged, and told at the next look.
+    /// Tell the components of new signers, and wait until that is on disk. A failure is logged and retried at the next
+    /// look.
     pub fn look(&self) {
         let mut told = self.told.lock();
         let failed = self.tell(&mut told).err();
@@ -85,7 +88,7 @@ impl Telling {
         self.unknown.store(told.unknown.len(), Ordering::Relaxed);
     }
 
-    /// Look again and again until told to stop.
+    /// Look regularly until told to stop.
     pub async fn follow(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let mut due = tokio::time::interval(LOOK_EVERY);
         due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -111,7 +114,7 @@ impl Telling {
         let Some(first) = members.first() else {
             return Ok(());
         };
-        // All components of a release have the same.
+        // All components of a release have the same signers.
         let signers = first.identity.signers.names();
         let is_due = told.asked.is_none_or(|asked| asked.elapsed() >= ASK_AGAIN);
         let is_new = |signer: &&String| {
@@ -140,7 +143,7 @@ impl Telling {
         Ok(())
     }
 
-    /// Those of these signers who are nobody to any component.
+    /// Ask all components about signers. Returns those that no component knows.
     fn ask(
         &self,
         release: &Release,
@@ -197,13 +200,13 @@ impl Telling {
     }
 }
 
-/// The components that remember who has a key.
+/// The components that remember signers.
 fn rememberers(release: &Release) -> impl Iterator<Item = &Member> {
     let members = release.members.iter();
     members.filter(|member| member.export(HANDLER, FUNCTION).is_some())
 }
 
-/// Counts the signers who are nobody.
+/// The metric of unknown signers.
 pub struct SignersCollector(pub Arc<Telling>);
 
 impl std::fmt::Debug for SignersCollector {

@@ -1,5 +1,4 @@
-//! Spans of turns, from the record that a turn leaves to a span that waits, and the exporter that takes
-//! all spans to the operator's collector.
+//! Makes spans of the turns' records, and runs the exporter to the operator's collector.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -21,12 +20,12 @@ pub struct TurnSpans {
     spans: Spans,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    /// Drawn at the start: turns of other stores, and of earlier runs of this host, have other spans.
+    /// Random for each start, so that turns of other stores and of earlier starts have other span ids.
     salt: u64,
 }
 
 impl TurnSpans {
-    /// Turns' spans are left among these.
+    /// Adds the spans of turns to `spans`.
     pub fn new(spans: Spans, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         let salt = draw(&*entropy);
         Self {
@@ -52,7 +51,7 @@ impl EngineSpans for TurnSpans {
         let took = Duration::from_micros(record.took_us.into());
         let since = self.clock.monotonic_us().saturating_sub(span.ended_us);
         let ended = SystemTime::now() - Duration::from_micros(since);
-        // Runs that failed leave nothing, so nothing names them; attempts of one turn are told apart.
+        // Failed runs have no effects, so no span names them as a parent. Attempts of one turn get different ids.
         let (id, error) = match &record.ended {
             Ended::Executed => (self.id(record.turn), None),
             Ended::Failed(reason) | Ended::Parked(reason) => {
@@ -73,14 +72,14 @@ impl EngineSpans for TurnSpans {
     }
 }
 
-/// An exporter that runs.
+/// A running exporter.
 pub(crate) struct Exporting {
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl Exporting {
-    /// Begin to take these spans to the collector.
+    /// Start the export of these spans.
     pub fn start(wanted: &Telemetry, spans: Spans, handle: &Handle) -> anyhow::Result<Self> {
         let resource = Resource {
             service: wanted.service_name.clone(),
@@ -96,14 +95,14 @@ impl Exporting {
         })
     }
 
-    /// Nothing ends any more: take the last spans, as far as the collector takes them soon.
+    /// Export the last spans, for a short time. Call it after all turns have ended.
     pub fn finish(self, handle: &Handle) {
         let _ = self.stop.send(true);
         let _ = handle.block_on(self.task);
     }
 }
 
-/// Without ids: a request's function has its path.
+/// The name of a span, without ids, which a request's path may have.
 fn name(record: &Record) -> String {
     let function = match record.kind {
         Started::Request => record.function.split(' ').next().unwrap_or_default(),
@@ -144,7 +143,7 @@ fn draw(entropy: &dyn Entropy) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// One to one, and neighbours far apart (the finalizer of SplitMix64).
+/// A bijection that mixes all bits (the finalizer of SplitMix64).
 fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

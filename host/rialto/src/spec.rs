@@ -1,4 +1,4 @@
-//! From a scheme's documents to what the components crate needs to know.
+//! Converts a scheme's documents to the release specification of the components crate.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use rialto_manifest::operator::Surface;
 use rialto_manifest::scheme::{self, OnFailure, Scheme, SchemeDocument};
 use rialto_manifest::{ComponentKind, Diagnostics};
 
-/// Why a stored scheme cannot be made into a release.
+/// Why a stored scheme cannot become a release.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    /// The scheme's document is not right.
+    /// The scheme's document has problems.
     #[error("scheme.toml cannot be used:\n{0}")]
     Document(Diagnostics),
-    /// A component's bytes are not there.
+    /// A component's bytes are missing.
     #[error("the component {kind} `{name}` ({digest}) is not in the store")]
     NoBytes {
-        /// What it is for.
+        /// Its kind.
         kind: ComponentKind,
         /// Its name in the scheme.
         name: String,
@@ -28,7 +28,7 @@ pub enum SpecError {
     },
 }
 
-/// The digest as the components crate has it.
+/// The digest in the components crate's type.
 pub fn digest(digest: rialto_manifest::values::Digest) -> Digest {
     // Both are SHA-256; the text form is the same.
     digest
@@ -37,10 +37,10 @@ pub fn digest(digest: rialto_manifest::values::Digest) -> Digest {
         .unwrap_or_else(|_| Digest::of(digest.bytes()))
 }
 
-/// What a release of this number is made of.
+/// The specification of a release with this number.
 ///
 /// # Errors
-/// When the document is not right, or `bytes` does not have a component.
+/// When the document has problems, or `bytes` does not have a component.
 pub fn release(
     number: u64,
     document: &SchemeDocument,
@@ -157,7 +157,7 @@ fn rule(scheme: &Scheme, name: &str, digest: Digest, bytes: Arc<[u8]>) -> Option
             memory_bytes: bytes_of(rule.limits.memory),
             deadline_ms: rule.limits.deadline.millis(),
             fuel: Some(rule.limits.fuel),
-            // Each verdict has an instance of its own, and there are no more at a time than workers.
+            // Each verdict has its own instance. The number of workers bounds them.
             instances: u32::MAX,
         },
         isolation: Isolation::Fresh,

@@ -1,5 +1,5 @@
-//! From what a host starts, what is looked at before anything is compiled or stored, and which release serves
-//! first: the one that the store has, or the folder's where it has none.
+//! The start of a host: the checks before anything is compiled or stored, and the release that serves first. That
+//! is the store's current release, or the folder's scheme if the store has none.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -16,36 +16,36 @@ use crate::calls;
 use crate::host::Shared;
 use crate::releases::{Applied, ChangeRequest, Refused};
 
-/// What the lines of a host's life say.
+/// The version, for the log lines of start and stop.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Bytes that must be free for any start: the database's log and what comes at once.
+/// Bytes that must be free for any start: for the database's log and the first groups.
 const FREE_MIN: u64 = 16 << 20;
 /// Bytes that a first start writes for each byte of a component: the component, its native code, and the
 /// database's log.
 const FIRST_START_FACTOR: u64 = 8;
 
-/// From what a host starts.
+/// The inputs of a start.
 pub struct Start<'a> {
     /// The scheme's folder.
     pub scheme: &'a Path,
     /// The operator's document in it.
     pub operator: &'a Operator,
-    /// All of the folder, or what is wrong with it: then the store must have a release.
+    /// The folder's scheme, or its problems. With problems, the store must have a release.
     pub manifest: Result<&'a Manifest, &'a Diagnostics>,
     /// The store's folder.
     pub store: &'a Path,
-    /// Set by whoever wants the host to stop before it is ready.
+    /// The flag that stops the host before it is ready.
     pub stopping: Arc<AtomicBool>,
 }
 
-/// Why a host did not start that could have.
+/// The error of a start that was told to stop.
 #[derive(Debug, thiserror::Error)]
 #[error("the host was told to stop before it was ready")]
 pub struct ToldToStop;
 
 impl<'a> Start<'a> {
-    /// From a folder without a problem, with nobody who would tell it to stop.
+    /// The inputs for a scheme without problems, with a flag that is never set.
     #[must_use]
     pub fn of(manifest: &'a Manifest, store: &'a Path) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Whether nobody has told it to stop.
+    /// Fail if the host was told to stop.
     pub(crate) fn goes_on(&self) -> anyhow::Result<()> {
         if self.stopping.load(Ordering::Relaxed) {
             return Err(ToldToStop.into());
@@ -65,8 +65,8 @@ impl<'a> Start<'a> {
         Ok(())
     }
 
-    /// Say that the host starts, and find what would keep it from that before anything is compiled or stored:
-    /// another host, folders that cannot be written, a full disk, addresses that are taken, TLS.
+    /// Log the start, and check before anything is compiled or stored: another host, folders that cannot be written,
+    /// a full disk, addresses that are taken, TLS.
     pub(crate) fn look(&self) -> anyhow::Result<()> {
         self.goes_on()?;
         let (scheme, store) = (self.scheme.display(), self.store.display());
@@ -84,12 +84,12 @@ impl<'a> Start<'a> {
         if archives.exists() {
             rialto_files::folder(&archives).context("the folder of archives")?;
         }
-        // One that is there may have no release yet: that is known when it is open.
+        // An existing store may have no release yet. That is known when it is open.
         let is_there = self.store.join("rialto.db").exists();
         has_room(self.store, self.room(!is_there))
     }
 
-    /// Bytes that this start writes at most, roughly. The first one of all stores and compiles the components.
+    /// The bytes that this start writes at most, roughly. The first start stores and compiles all components.
     fn room(&self, is_first: bool) -> u64 {
         let components = self.manifest.map_or(&[][..], Manifest::components).iter();
         let bytes: u64 = components.map(|c| c.bytes.len() as u64).sum();
@@ -101,8 +101,8 @@ impl<'a> Start<'a> {
             }
     }
 
-    /// What is wrong with the folder, where the store's release does not fit it any more: its origins, say, are not
-    /// those of `rialto.toml`.
+    /// The result of resuming the store's release. If that release no longer fits, for example because of other
+    /// origins in `rialto.toml`, adds the problems of the folder.
     pub(crate) fn resumed(
         &self,
         resumed: Result<Option<u64>, Refused>,
@@ -113,9 +113,9 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Whether there is a release to start: the folder's, or one that the store has or was making current. A store
-    /// that has none current was made by a first start that did not end: this one has all of that to do, and
-    /// needs the room for it.
+    /// Check that there is a release to start: the folder's, or the store's current or activating one. A store
+    /// without a current release is of an unfinished first start. Then this start does the rest of it and needs the
+    /// disk space for that.
     pub(crate) fn has_release(&self, store: &SqliteStore) -> anyhow::Result<()> {
         let found = Found::of(store).context("reading which release is current")?;
         match (found, self.manifest) {
@@ -125,8 +125,8 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Finish what a stop interrupted. A store without a release takes the folder's; one with a release goes on
-    /// with that, whatever is in the folder.
+    /// Finish an interrupted activation. A store without a release takes the folder's scheme. A store with a release
+    /// keeps it, whatever the folder has.
     pub(crate) fn release(&self, shared: &Shared, resumed: Option<u64>) -> anyhow::Result<()> {
         if let Ok(manifest) = self.manifest {
             keep_components(shared, manifest)?;
@@ -134,7 +134,7 @@ impl<'a> Start<'a> {
         let finished = shared.releases.finish(&shared.engine)?;
         match (finished.or(resumed), self.manifest) {
             (None, Ok(manifest)) => apply(shared, manifest)?,
-            // What was being made current had to be given up.
+            // The interrupted activation had to be given up.
             (None, Err(problems)) => return Err(problems.clone().into()),
             (Some(number), manifest) => {
                 tracing::info!(
@@ -152,7 +152,7 @@ impl<'a> Start<'a> {
         Ok(())
     }
 
-    /// By the release that serves; by the folder's while none does.
+    /// Warn about open listeners of the release that serves, or of the folder's scheme while none serves.
     fn warn_of_sandbox(&self, shared: &Shared) {
         let current = shared.releases.current().map(|(_, document)| document);
         let document = current.or_else(|| Some(self.manifest.ok()?.document().clone()));
@@ -178,14 +178,14 @@ impl<'a> Start<'a> {
     }
 }
 
-/// What releases a store has.
+/// The releases that a store has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// None: a first start has made it and no more.
+    /// None: the first start has created only the store.
     Nothing,
-    /// None that is current, and one that was to be.
+    /// None is current, and one was activating.
     Begun,
-    /// One that is current.
+    /// One is current.
     Current,
 }
 
@@ -242,7 +242,7 @@ fn warn_of_difference(shared: &Shared, number: u64, manifest: &Manifest) {
     }
 }
 
-/// Whether each listener can have its address. All are held until each was tried: none is there twice.
+/// Check that each listener can bind its address. All are bound at once, so that none is listed twice.
 fn addresses_are_free(operator: &Operator) -> anyhow::Result<()> {
     let mut held = Vec::new();
     for (name, listener) in &operator.listeners {
@@ -253,7 +253,7 @@ fn addresses_are_free(operator: &Operator) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether so many bytes are free where this folder is.
+/// Check that this many bytes are free on the folder's disk.
 fn has_room(folder: &Path, needed: u64) -> anyhow::Result<()> {
     let seen = rustix::fs::statvfs(folder);
     let seen =
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_a_first_start_has_made_and_left_has_no_release() {
+    fn a_store_of_an_unfinished_first_start_has_no_release() {
         let folder = rialto_files::temporary_folder().unwrap();
         let store = SqliteStore::open(folder.path()).unwrap();
         assert_eq!(Found::of(&store).unwrap(), Found::Nothing);

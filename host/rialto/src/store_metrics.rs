@@ -1,4 +1,4 @@
-//! How much the store has and how large it is, and the free disk space, as metrics.
+//! Metrics of the store's contents and size, and of the free disk space.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,14 +13,14 @@ use rialto_engine::Clock;
 use crate::disk::Disk;
 use crate::keeping::Archivist;
 
-/// Says what was seen last when metrics are asked for.
+/// Reports the last measurements when metrics are read.
 #[derive(Clone)]
 pub struct StoreCollector {
-    /// What archives.
+    /// The archiver.
     pub archivist: Arc<Archivist>,
-    /// Free space, and how large the store is.
+    /// The free space, and the size of the store.
     pub disk: Arc<Disk>,
-    /// The age of what is kept is reckoned by it.
+    /// The clock for the age of items.
     pub clock: Arc<dyn Clock>,
 }
 

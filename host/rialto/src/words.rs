@@ -1,4 +1,4 @@
-//! How things look on a terminal: the story of a payment, the wiring of a scheme, receipts.
+//! Text for a terminal: the history of a payment, the wiring of a scheme, receipts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ pub use releases::{release, release_in_a_list};
 pub use wiring::{calls, scheme, wiring};
 pub use wrap::{width, wrapped};
 
-/// Whether standard output takes colours.
+/// Whether standard output shows colours.
 pub fn colours() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
@@ -55,11 +55,11 @@ impl Paint {
     }
 }
 
-/// Columns before a turn: when it began and how long it ran.
+/// Columns before a turn: its begin and its duration.
 const BEFORE_TURN: usize = 19;
 
-/// The turns of a story as a tree: what came from outside at the left, what it caused below it. Two columns
-/// of numbers stand before each turn, with their units above them.
+/// The turns of a subject as a tree: clients' requests at the left, their effects below them. Before each turn are
+/// two columns of numbers, with their units in the heading.
 pub fn story(story: &Story, colours: bool) -> String {
     let paint = Paint(colours);
     let mut text = String::new();
@@ -130,7 +130,7 @@ fn branch(
         Ended::Parked(why) => paint.red(&format!("  PARKED: {why}")),
     };
     let after = format!("+{}", turn.at.0.saturating_sub(first_at));
-    // Of another release than the one in the heading.
+    // It ran on another release than the one in the heading.
     let other = if turn.release == release {
         String::new()
     } else {

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_code_is_hmac_sha_256_of_the_parts_in_a_row() {
+    fn the_mac_is_hmac_sha256_of_the_parts() {
         // RFC 4231, case 3: a key of 20 octets 0xaa, filled up with zeros as HMAC does.
         let mut key = [0; MAC_BYTES];
         key[..20].fill(0xaa);

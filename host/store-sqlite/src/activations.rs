@@ -1,5 +1,5 @@
-//! Activations of releases, kept for good: which release was to become current, in the place of which, who
-//! wanted it and why, and whether it did.
+//! Activations of releases, kept permanently: which release was to become current instead of which, who
+//! wanted it, why, and whether it became current.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use crate::rows::unsigned;
 use crate::slices::{Bound, Slices};
 use crate::{SqliteStore, failed};
 
-/// A release that was to become current.
+/// An activation of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredActivation {
     /// The release.
@@ -20,19 +20,19 @@ pub struct StoredActivation {
     pub before: u64,
     /// When it began.
     pub at: Timestamp,
-    /// Who wanted it, by the one name that a person has.
+    /// The person who wanted it.
     pub person: String,
-    /// Whose token was shown; empty for what needs none.
+    /// The operator whose token was used; empty for an action without a token.
     pub operator: String,
     /// Why.
     pub note: String,
-    /// Whether the release became current. If not, it was refused, or the activation goes on.
+    /// Whether the release became current. If not, it was refused, or the activation is under way.
     pub done: bool,
 }
 
 impl SqliteStore {
-    /// Keep that an activation begins, with the mark that [`Self::activating_release`] reads. Which release is
-    /// current, and that it is not done, is found here.
+    /// Store that an activation begins, with the mark that [`Self::activating_release`] reads. Sets `before` and
+    /// `done` itself.
     ///
     /// # Errors
     /// When the store cannot write or belongs to a newer host.
@@ -66,7 +66,7 @@ impl SqliteStore {
         slices.finish()
     }
 
-    /// Make a release the current one: its activation, if that was under way, is done.
+    /// Make a release current. Its activation, if one was under way, is done.
     ///
     /// # Errors
     /// When the store cannot write or belongs to a newer host.
@@ -75,7 +75,7 @@ impl SqliteStore {
         let mut bound = Bound::default();
         bound.number(number)?;
         bound.number(number)?;
-        // One transaction. A host from before there were activations may have begun this one: then there is none.
+        // One transaction. A host of an older version may have begun this without an activation.
         slices.statement(
             "UPDATE activations SET done = 1
              WHERE id = (SELECT max(id) FROM activations WHERE release = ?)
@@ -91,7 +91,7 @@ impl SqliteStore {
             bound,
             1,
         )?;
-        // Without a release that was ever activated there is one of them.
+        // The first activation of a store changes one row less.
         assert!(
             (1..=2).contains(&rows),
             "release {number} is made current in {rows} rows"

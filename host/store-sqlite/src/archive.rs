@@ -1,6 +1,5 @@
-//! What is kept for good: history, receipts, releases and their components. Read by operators'
-//! commands, also while a host runs; releases are written by the host itself. How they become current is in
-//! `activations`.
+//! Reads and writes what is kept permanently: history, receipts, releases and their components. Operators'
+//! commands read it, also while a host runs. `activations` says which release is current.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,9 +13,9 @@ use crate::rows::unsigned;
 use crate::slices::Bound;
 use crate::{SqliteStore, failed, unreadable};
 
-/// The first byte of a page of history: tells the layout of what follows.
+/// The first byte of a page of the history: the version of its layout.
 const HISTORY_LAYOUT: u8 = 1;
-/// Records of a page: what must be read to see one of them.
+/// Records of a page: all of them are read to see one.
 const PAGE_RECORDS: usize = 128;
 /// Bits of a page's id that count the pages of one flush.
 const PAGE_BITS: u32 = 16;
@@ -36,12 +35,12 @@ pub struct StoredRelease {
     pub created_at: Timestamp,
     /// Why.
     pub note: String,
-    /// Who made it; empty where nobody knows.
+    /// Who made it; empty if not known.
     pub maker: String,
     /// Who approved it, if it needed that and was.
     pub approver: Option<String>,
-    /// The release that was current when this one was stored to wait for its approval, 0 for none; nothing
-    /// for one that does not wait.
+    /// The release that was current when this one was stored to wait for its approval, 0 for none. `None` for a
+    /// release that does not wait.
     pub waits_on: Option<u64>,
 }
 
@@ -54,7 +53,7 @@ pub(crate) fn order(seq: u64, n: usize) -> u64 {
     (seq << GROUP_BITS) | n as u64
 }
 
-/// How many records go into a page when there are so many.
+/// How many records go into one page when there are `all` records.
 pub(crate) fn page_records(all: usize) -> usize {
     let each = PAGE_RECORDS.max(all.div_ceil(1 << PAGE_BITS));
     assert!(
@@ -69,12 +68,12 @@ pub(crate) fn parts_of_order(order: u64) -> (u64, u64) {
     (order >> GROUP_BITS, order & ((1 << GROUP_BITS) - 1))
 }
 
-/// The id of the first page of the flush that a page is of.
+/// The lowest page id of the flush that wrote this page.
 pub(crate) fn first_of_flush(page: u64) -> u64 {
     page >> PAGE_BITS << PAGE_BITS
 }
 
-/// The highest id that a page of the flush can have that a page is of.
+/// The highest possible page id of the flush that wrote this page.
 pub(crate) fn last_of_flush(page: u64) -> u64 {
     page | ((1 << PAGE_BITS) - 1)
 }
@@ -115,7 +114,7 @@ struct Last {
     most: usize,
     /// By their order.
     found: BTreeMap<u64, Record>,
-    /// How many there are before these.
+    /// How many earlier ones there are.
     earlier: usize,
 }
 
@@ -135,8 +134,8 @@ impl Last {
     }
 }
 
-/// Add the turns about a subject that are in tables. One page is in memory at a time, and in no certain
-/// order: turns of one flush lie beside others about their first subject.
+/// Add the turns about a subject that are in tables. Reads one page at a time, in no certain order, because
+/// the turns of one flush are sorted by their first subject.
 async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result<(), StoreError> {
     let in_memtable: HashSet<u64> = last.found.keys().copied().collect();
     // A page may be in two segments, if a flush was done again.
@@ -173,7 +172,7 @@ fn is_about(record: &Record, subject: &str) -> bool {
     record.subjects.iter().any(|s| &**s == subject)
 }
 
-/// Subjects that end with this text after a colon, or are it: `transfer:<id>` for `<id>`.
+/// Subjects that are this text, or end with it after a colon: `transfer:<id>` for `<id>`.
 async fn subjects_of(readers: &SqlitePool, id: &str) -> Result<Vec<String>, StoreError> {
     if id.contains(':') {
         return Ok(vec![id.to_owned()]);
@@ -244,21 +243,21 @@ async fn component(readers: &SqlitePool, digest: &str) -> Result<Option<Vec<u8>>
 }
 
 impl SqliteStore {
-    /// What happened to a subject, in log order.
+    /// The turns about a subject, in log order.
     pub fn history(&self, subject: &str) -> Result<Vec<Record>, StoreError> {
         Ok(self.last_of_history(subject, usize::MAX)?.0)
     }
 
-    /// The last turns about a subject in log order, and how many there are before these. No more than
-    /// these, and what is not flushed yet, is in memory at a time.
+    /// The last turns about a subject in log order, and the number of earlier ones. Only these, and unflushed
+    /// ones, are in memory at a time.
     pub fn last_of_history(
         &self,
         subject: &str,
         most: usize,
     ) -> Result<(Vec<Record>, usize), StoreError> {
-        // No gate, for a subject may have many pages, and whoever flushes would wait for all of them, and
-        // whoever scans behind that. What leaves memory from here on is in the tables before it does, and
-        // is then found twice; pages never change.
+        // Without the gate: a subject may have many pages, and a flush, and scans behind it, would wait for
+        // all of them. An entry is in the tables before it leaves the memtable, so it may be found twice but
+        // is never missed. Pages never change.
         let mut last = Last {
             most: usize::MAX,
             found: BTreeMap::new(),
@@ -279,7 +278,7 @@ impl SqliteStore {
         Ok((last.found.into_values().collect(), last.earlier))
     }
 
-    /// The subjects that an id may stand for.
+    /// The subjects that an id may mean.
     pub fn subjects_of(&self, id: &str) -> Result<Vec<String>, StoreError> {
         let _still = self.inner.gate.read();
         let mut found = self
@@ -320,8 +319,8 @@ impl SqliteStore {
         self.inner.runtime.block_on(releases(&self.inner.readers))
     }
 
-    /// The numbers of the releases that are current or were. The others were refused when they were to
-    /// be activated, or are being activated now.
+    /// The numbers of the releases that are or were current. The activation of any other was refused, or is under
+    /// way.
     pub fn releases_once_current(&self) -> Result<Vec<u64>, StoreError> {
         let numbers: Vec<i64> = self
             .inner
@@ -347,8 +346,7 @@ impl SqliteStore {
         unsigned(number)
     }
 
-    /// The number of a release whose activation has begun and is neither done nor given up; 0 if there
-    /// is none.
+    /// The number of the release whose activation is under way; 0 if there is none.
     pub fn activating_release(&self) -> Result<u64, StoreError> {
         let number: Option<i64> = self
             .inner
@@ -368,7 +366,7 @@ impl SqliteStore {
             .block_on(component(&self.inner.readers, digest))
     }
 
-    /// Keep a component.
+    /// Store a component.
     pub fn add_component(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(digest.to_owned())?;
@@ -380,7 +378,7 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// Keep a release; it is not current by that.
+    /// Store a release. This does not make it current.
     pub fn add_release(&self, release: &StoredRelease) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.number(release.number)?;
@@ -405,7 +403,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Write down who approved a release: it waits no more. It is not current by that.
+    /// Store who approved a release. It no longer waits. This does not make it current.
     pub fn approve_release(&self, number: u64, approver: &str) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(approver.to_owned())?;
@@ -419,7 +417,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Write down that a release's activation begins; 0 when it is given up.
+    /// Store that a release's activation begins; 0 when it is given up.
     pub fn set_activating_release(&self, number: u64) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.number(number)?;
@@ -434,8 +432,8 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Change what is kept, durably; as with groups, only the newest writer's token may. Returns how many
-    /// rows have changed.
+    /// Change rows durably. As for groups, it fails unless this process has the newest fencing token. Returns how
+    /// many rows have changed.
     pub(crate) fn change(&self, text: &str, bound: Bound) -> Result<u64, StoreError> {
         let mut slices = self.slices();
         let rows = slices.statement(text, bound, 1)?;

@@ -1,28 +1,26 @@
-//! Which segments may have a document: a Bloom filter for each, held so that one look tells of 64 segments.
+//! The Bloom filters of segments: which segments may have a document.
 //!
-//! Nearly every first look of a payment is for a document that is nowhere, and ends here. A Bloom filter may
-//! err towards "perhaps there", never the other way: that costs a read, and nothing else.
+//! Nearly every first read of a payment is for a new id, which is in no segment, and ends here. A false
+//! positive costs one read of a table. There are no false negatives.
 //!
-//! 64 Bloom filters make a part. It is held crosswise, with a word for each position in which every segment of
-//! the part has its bit. A document has ten positions; the segments whose bits are set in all ten words
-//! may have it, and mostly no bit is left after three or four.
+//! Layout: 64 Bloom filters are one part, stored bit-sliced. For each bit position the part has a word with
+//! one bit for each of its 64 segments. A document has ten positions. The `and` of its ten words has a bit for
+//! each segment that may have the document; usually no bit is left after three or four words.
 
 use std::hash::Hasher as _;
 
 use rialto_engine::CollectionId;
 use siphasher::sip::SipHasher13;
 
-/// Documents that a Bloom filter is made for, as a power of two.
+/// The number of documents of a Bloom filter, as a power of two.
 pub(crate) const SEGMENT_BITS: u32 = 16;
-/// Positions of a Bloom filter: 24 for a document, so that one fresh id in 40,000 is looked for in vain in a full
-/// segment.
+/// Bits of a Bloom filter: 24 for each document. One new id in 40,000 is a false positive of a full segment.
 const POSITIONS: usize = 24 << SEGMENT_BITS;
-/// Positions of a document.
+/// Positions (bits) of a document.
 const BITS_EACH: u64 = 10;
 /// Segments of a part.
 const PART: u32 = u64::BITS;
-/// The first byte of what is kept of a segment: tells the layout of what follows, and how positions are
-/// chosen.
+/// The first byte of a stored Bloom filter: the version of its layout and of its hash.
 const LAYOUT: u8 = 1;
 
 const _: () = assert!(
@@ -30,14 +28,14 @@ const _: () = assert!(
     "the bits of a segment make whole bytes"
 );
 
-/// See the module's documentation.
+/// The Bloom filters of all segments.
 pub(crate) struct BloomFilters {
     key: u64,
     parts: Vec<Box<[u64]>>,
 }
 
 impl BloomFilters {
-    /// Of no documents. Whoever does not know the key cannot choose ids that look alike.
+    /// Empty filters. The key of the hash is secret, so that a client cannot choose ids that collide.
     pub fn new(key: u64) -> Self {
         Self {
             key,
@@ -45,7 +43,7 @@ impl BloomFilters {
         }
     }
 
-    /// A document's full name as one number. Stores keep what is made of it, so it can never change.
+    /// A document's full name as one number. It can never change, because stored filters are made of it.
     pub fn fingerprint(&self, collection: CollectionId, id: &str) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(self.key, 0);
         hasher.write(&collection.0.to_le_bytes());
@@ -58,7 +56,7 @@ impl BloomFilters {
         self.fingerprint(collection, "")
     }
 
-    /// A segment has this document.
+    /// Add a document to a segment's filter.
     pub fn note_document(&mut self, segment: u32, collection: CollectionId, id: &str) {
         self.note(segment, self.fingerprint(collection, id));
         self.note(segment, self.fingerprint_of_collection(collection));
@@ -96,8 +94,8 @@ impl BloomFilters {
         found
     }
 
-    /// A segment's Bloom filter by itself, to be kept: the layout, a checksum, and the bits; position 0 is the
-    /// lowest bit of their first byte.
+    /// The stored form of a segment's Bloom filter: layout, checksum, bits. Position 0 is the lowest bit of the
+    /// first byte.
     pub fn image(&self, segment: u32) -> Vec<u8> {
         let offset = segment % PART;
         let bits: Vec<u8> = match self.parts.get((segment / PART) as usize) {
@@ -119,8 +117,7 @@ impl BloomFilters {
         image
     }
 
-    /// Put in what `image` gave for this segment. Returns whether it is that, with the same key; if not,
-    /// nothing has changed.
+    /// Load a stored Bloom filter. Returns false, and changes nothing, if it is damaged or has another key.
     #[must_use]
     pub fn put(&mut self, segment: u32, image: &[u8]) -> bool {
         let Some((&[LAYOUT], rest)) = image.split_first_chunk() else {
@@ -167,7 +164,7 @@ fn byte_of(words: &[u64], offset: u32) -> u8 {
     })
 }
 
-/// Where a document has its bits.
+/// The positions of a document.
 fn positions(fingerprint: u64) -> impl Iterator<Item = usize> {
     let step = fingerprint
         .rotate_left(32)
@@ -175,7 +172,7 @@ fn positions(fingerprint: u64) -> impl Iterator<Item = usize> {
         | 1;
     (0..BITS_EACH).map(move |n| {
         let at = fingerprint.wrapping_add(step.wrapping_mul(n));
-        // Less than POSITIONS, for the factor is less than one.
+        // Less than POSITIONS, because the factor is less than one.
         ((u128::from(at) * POSITIONS as u128) >> 64) as usize
     })
 }
@@ -214,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_segment_is_found_for_all_it_has_and_for_little_else() {
+    fn a_full_filter_has_no_misses_and_few_false_positives() {
         for segment in [0, 63, 64, 200] {
             let mut bloom_filters = BloomFilters::new(3);
             for n in 0..FULL {
@@ -239,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_of_a_segment_is_put_back_beside_others() {
+    fn a_stored_filter_is_loaded_beside_others() {
         let mut bloom_filters = BloomFilters::new(3);
         let (one, two) = (of(&bloom_filters, 1), of(&bloom_filters, 2));
         bloom_filters.note(66, one);
@@ -258,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_kept_of_the_segment_by_the_same_store_is_not_taken() {
+    fn a_foreign_or_damaged_filter_is_not_loaded() {
         let mut bloom_filters = BloomFilters::new(3);
         let one = of(&bloom_filters, 1);
         bloom_filters.note(66, one);

@@ -1,13 +1,13 @@
-//! Flushing the journal into the tables.
+//! Flushes the journal into the tables.
 //!
-//! A group is durable with its one row in the journal; the tables follow. Some groups are taken
-//! together and merged first: the last state of each document, and nothing of what came and went
-//! within them (requests that have been answered, deliveries that have been made). What remains is
-//! written in slices, short transactions between which the writer takes new groups.
+//! 1. Several groups are merged: the last state of each document remains, and rows that were added and
+//!    removed within these groups (handled deliveries, answered requests) are left out.
+//! 2. The rows are written in slices: short transactions, between which the writer commits new groups.
+//! 3. The last slice removes the entries from the journal.
 //!
-//! A flush that a crash interrupts is begun again by the next start with the same groups, for
-//! `folding` in `meta` says where it ends; every statement may run twice. `folded` in `meta` moves, and the
-//! entries leave the journal, with the last slice.
+//! After a crash the next start does an interrupted flush again with the same groups. Every statement may run
+//! twice. The counters in `meta` have older names: `folding` is the number where the current flush ends,
+//! `folded` the number where the last one ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::rows::{Stored, json};
 use crate::slices::{Bound, Slices};
 use crate::{Inner, archive};
 
-/// What some groups leave behind. A value of none is to be removed.
+/// Several groups merged into one. A value of none is to be removed.
 #[derive(Default)]
 struct Merged<'a> {
     through: u64,
@@ -40,7 +40,7 @@ struct Merged<'a> {
     history: Vec<(u64, &'a Record)>,
 }
 
-/// Flush these entries, which follow one another, into the tables.
+/// Flush these consecutive entries into the tables.
 pub(crate) fn flush(
     store: &Inner,
     slices: &mut Slices<'_>,
@@ -70,7 +70,7 @@ pub(crate) fn flush(
     slices.set("lsn", merged.lsn)?;
     slices.raise("next_id", merged.next_id)?;
     slices.set("folded", merged.through)?;
-    // In the transaction that ends the flush: one that is done again counts once.
+    // In the last transaction of the flush, so that a flush that is done again counts once.
     note(slices, segment, Class::Receipts, &of_receipts)?;
     note(slices, segment, Class::History, &of_history)?;
     let mut through = Bound::default();
@@ -108,7 +108,7 @@ fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
             let key = (document.collection, &*document.id);
             let before = merged.documents.insert(key, document);
             assert!(
-                // One that was removed may begin anew.
+                // A document that was removed may start again at version 1.
                 before.is_none_or(|b| b.body.is_none() || b.version < document.version),
                 "document {:?} of collection {} goes back to version {}",
                 document.id,
@@ -138,7 +138,7 @@ fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
     Some(merged)
 }
 
-/// Rows with ids that are never used again: one that is added and removed here never was.
+/// Merge rows with ids that are never used again. A row that was added and removed here is left out.
 fn came_and_went<'a, T>(
     rows: &mut BTreeMap<u64, Option<&'a T>>,
     added: impl Iterator<Item = (u64, &'a T)>,
@@ -296,8 +296,8 @@ fn receipts(
     Ok(added)
 }
 
-/// Turns in pages: those about the same subject beside each other, and one row for each subject and
-/// page that has turns about it.
+/// Write the history as pages of turns. Turns about the same subject are beside each other. An index row says
+/// which subject is in which page.
 fn history(
     slices: &mut Slices<'_>,
     merged: &Merged<'_>,

@@ -1,4 +1,4 @@
-//! Whether a store is in use: a host has a lock on a file beside it as long as it runs.
+//! The lock of a store: a running host has a lock on a file in the store's folder.
 
 use std::fs::File;
 use std::io;
@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use rialto_files::{FileError, Owner};
 
-/// How often a lock that is taken is tried again, and the pause between: who only looks whether a store is
-/// in use has it for a moment.
+/// How often a lock that is taken is tried again, with [`LOCK_PAUSE`] between. A process that only checks
+/// whether the store is in use has the lock for a moment.
 const LOCK_TRIES: u32 = 10;
 /// See [`LOCK_TRIES`].
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
-/// The file that is locked, made if it is not there; open to this user alone.
+/// Open the lock file, with access for this user alone. Creates it if it does not exist.
 ///
 /// # Errors
-/// When it cannot be made, or others can touch it.
+/// When it cannot be created, or other users can access it.
 pub(crate) fn lock_file(folder: &Path, owner: Owner) -> Result<File, FileError> {
     rialto_files::create_if_missing(&folder.join("lock"), owner)
 }
 
-/// Take the lock, and keep it as long as the file is open.
+/// Take the lock until the file is closed.
 ///
 /// # Errors
 /// When another process has it.
@@ -40,7 +40,7 @@ pub(crate) fn locked(lock: &File) -> Result<(), ()> {
 /// Whether a process has the store of this folder open.
 ///
 /// # Errors
-/// When that cannot be seen; a folder without a store is in nobody's use.
+/// When the lock file cannot be opened. A folder without a store is not in use.
 pub fn is_open(folder: &Path) -> io::Result<bool> {
     let lock = match File::open(folder.join("lock")) {
         Ok(lock) => lock,

@@ -1,5 +1,5 @@
-//! What a group is while it is in the journal: one entry, written in one row, kept in memory until it
-//! has been flushed into the tables.
+//! The journal, a write-ahead log of groups. Each group is one entry in one row. The memtable keeps the entry
+//! until it is flushed into the tables.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use sqlx::{Row as _, SqliteConnection};
 use crate::rows::{Head, Stored, signed, unsigned};
 use crate::{failed, unreadable};
 
-/// The first byte of an entry: tells the layout of what follows.
+/// The first byte of an entry: the version of its layout.
 const LAYOUT: u8 = 4;
 
-/// A document as a group left it.
+/// The last state of a document in a group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Document {
     pub collection: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Document {
     pub body: Option<Name>,
 }
 
-/// A delivery that was given up.
+/// A dead letter.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Letter {
     pub delivery: Stored,
@@ -37,7 +37,7 @@ pub(crate) struct Letter {
     pub at: u64,
 }
 
-/// A verdict.
+/// A receipt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Verdict {
     pub id: u64,
@@ -124,10 +124,10 @@ impl Entry {
     }
 }
 
-/// An entry as a row holds it.
+/// An entry as bytes of a row.
 pub(crate) struct Encoded {
     pub bytes: Vec<u8>,
-    /// Bytes before they were compressed: what it takes in memory, roughly.
+    /// The length before compression: roughly its size in memory.
     pub plain: usize,
 }
 
@@ -187,7 +187,7 @@ impl Stored {
     }
 }
 
-/// Append an entry, durably; only the newest writer's token may. One statement, so one transaction.
+/// Append an entry durably, in one transaction. Fails unless `fence` is the newest fencing token.
 pub(crate) async fn append(
     connection: &mut SqliteConnection,
     seq: u64,

@@ -1,12 +1,12 @@
-//! The embedded store: SQLite through sqlx behind the engine's [`Store`](rialto_engine::store::Store) trait.
+//! The embedded store: SQLite through sqlx. It implements the engine's [`Store`](rialto_engine::store::Store).
 //!
-//! A group is durable with one row in the journal, written with `synchronous=FULL`. A thread flushes
-//! the journal into the tables that recovery and reads want (`flush`); what it has not flushed yet is in
-//! memory (the memtable), and reads look there first. So a document that changes five times in a
-//! second is written to its table once, and a request that is answered at once never is.
+//! A group is one row in the journal, written with `synchronous=FULL`; then it is durable. A thread flushes
+//! the journal into the tables for reads and recovery (`flush`). Entries that are not flushed yet are in the
+//! memtable, where reads look first. So a document that changes five times in a second is written to its
+//! table once, and a delivery that is handled at once never is.
 //!
-//! One connection writes, readers have their own. Every call blocks its thread. A lock on the folder
-//! and a fencing token in the database keep a second host out.
+//! One connection writes; readers have their own. Every call blocks its thread. A lock on the folder and a
+//! fencing token in the database keep a second host out.
 
 mod activations;
 mod archive;
@@ -52,23 +52,23 @@ pub use memtable::{Behind, FlushPolicy};
 pub use operations::{Operation, Outcome};
 pub use snapshot::{Order, Snapshot, SnapshotError};
 
-/// Connections for readers.
+/// How many connections readers have.
 const READERS: u32 = 4;
-/// Pages of 4 KiB in the write-ahead log before the writer itself moves what is left of them into the
-/// database, so that the log begins anew. Most has been moved by then, beside the writer.
+/// Pages of 4 KiB in the write-ahead log before the writer itself ends the checkpoint, so that the log begins
+/// anew. Most pages were moved by then, beside the writer.
 const CHECKPOINT_PAGES: u32 = 16_000;
-/// How often pages are moved beside the writer.
+/// The time between two checkpoints beside the writer.
 const CHECKPOINT_PERIOD: Duration = Duration::from_millis(200);
-/// The pause after flushing failed.
+/// The pause after a failed flush.
 const FLUSH_RETRY: Duration = Duration::from_secs(1);
 
-/// An open store. Dropping it flushes what the journal still holds.
+/// An open store. Dropping it flushes the journal.
 pub struct SqliteStore {
     inner: Arc<Inner>,
     flushing: Option<JoinHandle<()>>,
 }
 
-/// What the store and its flushing thread share.
+/// The state that the store and its flushing thread share.
 pub(crate) struct Inner {
     runtime: Runtime,
     writer: Mutex<SqliteConnection>,
@@ -76,22 +76,22 @@ pub(crate) struct Inner {
     fence: AtomicI64,
     memtable: Memtable,
     row_ids: RowIds,
-    /// The number of the journal up to which a flush has begun; one flushes at a time.
+    /// The number of the journal up to which a flush has begun. Its lock is for one flush at a time.
     flushing: Mutex<u64>,
-    /// Held by who archives: one does at a time.
+    /// The lock for archiving, one thread at a time.
     archiving: Mutex<()>,
-    /// Held for reading over a look into memory and into the tables, so that nothing leaves the one
-    /// between the two.
+    /// Readers hold it from their look into the memtable to their look into the tables, so that no entry leaves
+    /// the memtable between the two.
     gate: RwLock<()>,
     path: PathBuf,
     _lock: File,
 }
 
-/// What a store does wrong for a test.
+/// What a store does wrong, for a test of power cuts.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Risk {
-    /// It syncs its log only when it moves pages into the database (`synchronous = NORMAL`).
+    /// It syncs its log only at a checkpoint (`synchronous = NORMAL`).
     SyncsLater,
     /// It never syncs (`synchronous = OFF`).
     NeverSyncs,
@@ -103,10 +103,10 @@ pub enum OpenError {
     /// Another process has the store open.
     #[error("{0} is in use by another host; stop that one first")]
     InUse(PathBuf),
-    /// The folder or a file in it is not this user's alone.
+    /// Other users can access the folder or a file in it.
     #[error(transparent)]
     NotOurs(#[from] FileError),
-    /// A backup was to be restored there, and that did not end.
+    /// The restore of a backup into the folder has not ended.
     #[error("a backup was not wholly restored into {0}: run `rialto restore` again")]
     Restoring(PathBuf),
     /// The folder cannot be made, read or locked.
@@ -136,7 +136,7 @@ pub enum OpenError {
 }
 
 impl SqliteStore {
-    /// Open the store in this folder, making both if they are not there.
+    /// Open the store in this folder. Creates both if they do not exist.
     ///
     /// # Errors
     /// When another host has it open, or the folder or the database cannot be used.
@@ -144,7 +144,7 @@ impl SqliteStore {
         Self::open_with(folder, FlushPolicy::default())
     }
 
-    /// The same, flushing the journal when it is told to.
+    /// The same, with a policy for flushes.
     ///
     /// # Errors
     /// As for `open`.
@@ -152,7 +152,7 @@ impl SqliteStore {
         Self::open_synced(folder, when, SqliteSynchronous::Full)
     }
 
-    /// A store that loses at a power cut what it has acknowledged: for tests that show that they would see it.
+    /// A store that loses acknowledged groups at a power cut, to show that the tests would notice.
     ///
     /// # Errors
     /// As for `open`.
@@ -249,8 +249,8 @@ impl SqliteStore {
     }
 }
 
-/// Take the folder: this user's alone, with the files in it, and locked. The database's file is made if it
-/// is not there; SQLite gives the others its mode.
+/// Lock the folder. Checks that only this user can access it and its files. Creates the database's file if it
+/// does not exist; SQLite gives its other files the same mode.
 fn ours(folder: &Path) -> Result<File, OpenError> {
     let owner = rialto_files::folder(folder)?;
     let lock = in_use::lock_file(folder, owner)?;
@@ -286,7 +286,7 @@ impl Inner {
             };
             self.memtable.failed(error.clone());
             if error == StoreError::Fenced {
-                // The other host has flushed what was in the journal, and nothing more gets there.
+                // The other host has flushed the journal, and this one adds nothing to it any more.
                 tracing::error!(%error, "the store's journal belongs to another host now");
                 return;
             }
@@ -295,14 +295,13 @@ impl Inner {
                 return;
             }
         }
-        // What this leaves behind, the next start takes up.
+        // The next start flushes what this leaves in the journal.
         if let Err(error) = self.flush_all() {
             tracing::warn!(%error, "the store was closed with groups in its journal");
         }
     }
 
-    /// Bring all entries into the tables. A flush that was begun and interrupted is done again with
-    /// the same entries first.
+    /// Flush all entries into the tables. An interrupted flush is done again first, with the same entries.
     fn flush_all(&self) -> Result<(), StoreError> {
         let mut begun = self.flushing.lock();
         loop {
@@ -352,7 +351,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// Bring the database's layout up to date. What is sorted for it may be larger than memory.
+/// Migrate the database's layout. Sorting for it may need more than memory, so it uses files.
 async fn migrate(path: &Path, options: &SqliteConnectOptions) -> Result<(), OpenError> {
     let sqlite = |source| OpenError::Sqlite {
         path: path.to_owned(),
@@ -369,7 +368,7 @@ async fn migrate(path: &Path, options: &SqliteConnectOptions) -> Result<(), Open
     connection.close().await.map_err(sqlite)
 }
 
-/// Run what must not panic: if it does, the process ends.
+/// Run work that must not panic. If it panics, the process ends.
 async fn end_with(work: impl Future<Output = ()> + Send + 'static) {
     if let Err(error) = tokio::spawn(work).await
         && error.is_panic()
@@ -380,8 +379,7 @@ async fn end_with(work: impl Future<Output = ()> + Send + 'static) {
     }
 }
 
-/// Move pages from the log into the database while the writer goes on, for as long as the store is
-/// open.
+/// Checkpoint the write-ahead log beside the writer, until the store closes.
 async fn checkpoint(mut connection: SqliteConnection) {
     loop {
         tokio::time::sleep(CHECKPOINT_PERIOD).await;
@@ -452,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_tells_how_far_its_tables_are_behind_and_why() {
+    fn a_store_reports_how_far_tables_are_behind() {
         let folder = rialto_files::temporary_folder().unwrap();
         let when = FlushPolicy {
             after: Duration::from_hours(1),
@@ -494,12 +492,12 @@ mod tests {
     }
 
     #[test]
-    fn whoever_reads_a_history_holds_up_nobody() {
+    fn readers_of_a_history_block_nobody() {
         let folder = rialto_files::temporary_folder().unwrap();
         let store = Arc::new(SqliteStore::open(folder.path()).unwrap());
         store.recover().unwrap();
         told(&store, 1);
-        // As a flush that takes what it has written out of memory.
+        // As a flush does when it removes entries from the memtable.
         let nobody_looks = store.inner.gate.write();
         let (sender, receiver) = std::sync::mpsc::channel();
         let reading = store.clone();
@@ -511,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_that_is_flushed_while_it_is_read_is_whole_and_in_order() {
+    fn a_history_flushed_while_read_is_complete_in_order() {
         const TURNS: u64 = 300;
         let folder = rialto_files::temporary_folder().unwrap();
         let when = FlushPolicy {
@@ -567,7 +565,7 @@ mod tests {
                 ..Group::default()
             })
             .unwrap();
-        // What keeps a second host out has failed: only the token is left.
+        // Without the lock file only the fencing token is left.
         std::fs::remove_file(folder.path().join("lock")).unwrap();
         let newer = SqliteStore::open(folder.path()).unwrap();
         newer.recover().unwrap();

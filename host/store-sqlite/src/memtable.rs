@@ -1,5 +1,5 @@
-//! The memtable: what is in the journal and not yet in the tables. It has the newest state of each
-//! document for reads, and the journal's entries for the thread that writes them to the tables.
+//! The memtable: the entries of the journal that are not flushed to the tables yet. Reads use its newest state
+//! of each document. The flush uses its entries.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
@@ -13,15 +13,15 @@ use rialto_engine::{CollectionId, Name};
 use crate::bloom_filters::SEGMENT_BITS;
 use crate::journal::Entry;
 
-/// When the journal is flushed into the tables, and how they are cut.
+/// When the journal is flushed into the tables, and how large the tables' segments are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlushPolicy {
-    /// How long a group waits in the journal: what changes often in that time is written to its
-    /// table once.
+    /// How long a group waits in the journal. A document that changes often in that time is written to its table
+    /// once.
     pub after: Duration,
-    /// Bytes of groups in memory after which flushing does not wait.
+    /// Bytes of groups in the memtable after which a flush begins at once.
     pub bytes: usize,
-    /// Documents of a segment, at most 65,536: for those the indexes are made.
+    /// How many documents a segment takes, at most 65,536.
     pub segment_documents: u32,
 }
 
@@ -38,20 +38,20 @@ impl Default for FlushPolicy {
 /// How far the tables are behind the journal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Behind {
-    /// Groups that wait.
+    /// How many groups wait for the flush.
     pub groups: usize,
-    /// Bytes of them in memory.
+    /// Their bytes in memory.
     pub bytes: usize,
-    /// For how long the oldest has waited; none without any.
+    /// How long the oldest has waited; none if no group waits.
     pub oldest: Option<Duration>,
-    /// Why the last attempt to flush failed, if it did.
+    /// Why the last flush failed, if it did.
     pub failure: Option<StoreError>,
 }
 
-/// Bytes of entries that may wait; beyond them a group waits for the flush.
+/// Bytes of waiting entries beyond which a new group waits for the flush (back-pressure).
 const BYTES_MAX: usize = 256 << 20;
 
-/// The newest state of a document that the tables do not have yet.
+/// The newest state of a document that is not flushed yet.
 struct Newest {
     seq: u64,
     version: u64,
@@ -73,13 +73,13 @@ struct State {
     last: u64,
     /// The last turn of the last entry.
     lsn: u64,
-    /// Why the last attempt to flush failed.
+    /// Why the last flush failed.
     failure: Option<StoreError>,
     closed: bool,
 }
 
 impl State {
-    /// Take the next entry.
+    /// Add the next entry.
     fn push(&mut self, entry: Arc<Entry>, bytes: usize) {
         assert!(
             entry.seq == self.last + 1,
@@ -125,7 +125,7 @@ impl State {
         );
     }
 
-    /// Assert that where no entry waits, nothing else does.
+    /// Assert that without waiting entries the memtable is empty.
     fn assert_nothing_left(&self) {
         if !self.entries.is_empty() {
             return;
@@ -145,7 +145,7 @@ impl State {
     }
 }
 
-/// See the module's documentation.
+/// The memtable of a store.
 #[derive(Default)]
 pub(crate) struct Memtable {
     policy: FlushPolicy,
@@ -153,7 +153,7 @@ pub(crate) struct Memtable {
     changed: Condvar,
 }
 
-/// A committed document that the tables may not have: none inside if it was removed.
+/// The newest state of a document that may not be in the tables; none if it was removed.
 pub(crate) type Found = Option<StoredDocument>;
 
 impl Memtable {
@@ -164,7 +164,7 @@ impl Memtable {
         }
     }
 
-    /// Begin anew with what the journal holds.
+    /// Start again with the entries of the journal.
     pub fn recovered(&self, last: u64, entries: Vec<(Entry, usize)>) {
         assert!(
             last >= entries.len() as u64,
@@ -183,12 +183,12 @@ impl Memtable {
             "the journal was read to number {}, and its last one is {last}",
             state.last
         );
-        // All at once: a flush begins where the last one did, with all that was there then.
+        // All at once, because an interrupted flush is done again with the same entries.
         *self.state.lock() = state;
         self.changed.notify_all();
     }
 
-    /// Wait while too much waits to be flushed.
+    /// Wait while there are too many bytes to flush.
     pub fn wait_for_room(&self) -> Result<(), StoreError> {
         let mut state = self.state.lock();
         while state.bytes > BYTES_MAX && !state.closed {
@@ -205,7 +205,7 @@ impl Memtable {
         self.state.lock().last + 1
     }
 
-    /// An entry is in the journal.
+    /// Add an entry that is in the journal.
     pub fn push(&self, entry: Arc<Entry>, bytes: usize) {
         let mut state = self.state.lock();
         let is_first = state.entries.is_empty();
@@ -254,7 +254,7 @@ impl Memtable {
             );
         }
         loop {
-            // One entry at a time: groups go on between them.
+            // One entry at a time, so that groups are committed between two of them.
             let mut state = self.state.lock();
             let Some(first) = state.entries.front() else {
                 break;
@@ -299,13 +299,13 @@ impl Memtable {
         }
     }
 
-    /// Flushing failed; it will be tried again.
+    /// Note that a flush failed. It is retried.
     pub fn failed(&self, failure: StoreError) {
         self.state.lock().failure = Some(failure);
         self.changed.notify_all();
     }
 
-    /// Whoever waits is to go.
+    /// Wake all waiting threads, because the store closes.
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.changed.notify_all();
@@ -321,14 +321,14 @@ impl Memtable {
         state.closed
     }
 
-    /// A document, if the tables may not have its newest state.
+    /// The newest state of a document, if it may not be in the tables.
     pub fn read(&self, collection: CollectionId, id: &str) -> Option<Found> {
         let state = self.state.lock();
         let (id, newest) = state.documents.get(&collection)?.get_key_value(id)?;
         Some(newest.document(id))
     }
 
-    /// The documents of a range whose newest state the tables may not have.
+    /// The documents of a range whose newest state may not be in the tables.
     pub fn scan(&self, collection: CollectionId, range: &ScanRange) -> BTreeMap<Name, Found> {
         let state = self.state.lock();
         let Some(documents) = state.documents.get(&collection) else {

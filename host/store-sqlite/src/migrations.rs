@@ -1,5 +1,5 @@
-//! The versions of the database's layout, oldest first. A version that has been released never changes:
-//! its checksum stands in each database that has it.
+//! The versions of the database's layout, oldest first. A released version never changes, because each
+//! database has its checksum.
 
 use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
@@ -52,7 +52,7 @@ const _: () = {
     }
 };
 
-/// What brings a database to the newest version.
+/// The migrator to the newest version.
 pub(crate) fn migrator() -> Migrator {
     let versions = VERSIONS.iter().map(|&(number, name, statements)| {
         let statements = statements.into_sql_str();
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_of_migrations_is_a_version_of_its_number_and_name() {
+    fn each_migration_file_has_its_version_and_name() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
         let files = std::fs::read_dir(folder).unwrap();
         let mut files: Vec<String> = files

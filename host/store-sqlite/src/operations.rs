@@ -1,5 +1,5 @@
-//! What operators did with the host, kept for good: who, when, what, and what came of it. An entry is
-//! durable before what it tells of begins.
+//! The operators' log (audit log): who did what, when, and with which outcome. It is kept permanently. An
+//! entry is durable before its action begins.
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
@@ -16,9 +16,9 @@ pub struct Operation {
     pub id: u64,
     /// When it began.
     pub at: Timestamp,
-    /// Who, by the one name that a person has.
+    /// The person's name.
     pub person: String,
-    /// Whose token was shown: an operator of `rialto.toml`. Empty for what needs none.
+    /// The operator of `rialto.toml` whose token was used. Empty for an action without a token.
     pub operator: String,
     /// What was done, in one word.
     pub action: String,
@@ -26,18 +26,18 @@ pub struct Operation {
     pub about: String,
     /// Why, in the operator's words; empty where they said nothing.
     pub note: String,
-    /// What came of it; none while it goes on, and for good if the host ended meanwhile.
+    /// The outcome; none while the action runs, and permanently if the host ended meanwhile.
     pub outcome: Option<Outcome>,
 }
 
-/// What came of an operation.
+/// The outcome of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was done; what came of it in words, if anything is to be said.
+    /// It was done; with its result in words, if there is any.
     Done(String),
-    /// It may not be, or does not fit: why.
+    /// It was not allowed or not possible, and why.
     Refused(String),
-    /// The host could not do it: why.
+    /// The host failed to do it, and why.
     Failed(String),
 }
 
@@ -95,7 +95,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Keep what came of an operation that had no outcome yet.
+    /// Store the outcome of an operation that has none yet.
     ///
     /// # Errors
     /// When the store cannot write or belongs to a newer host.
@@ -126,7 +126,7 @@ impl SqliteStore {
         unsigned(newest)
     }
 
-    /// The newest entries about something that has this text in it, which may be empty; the oldest of them first.
+    /// The newest entries whose `about` contains this text, which may be empty; the oldest of them first.
     ///
     /// # Errors
     /// When the store cannot be read.

@@ -1,7 +1,7 @@
-//! Documents in the order of their ids, from several segments.
+//! Reads documents in the order of their ids from several segments.
 //!
-//! Each segment is in order by itself; SQLite merges those of one statement, reading no further than it
-//! must, and what has been found bounds what is read of the next.
+//! The index of each segment is in order. SQLite merges the segments of one statement and reads no further
+//! than needed. The documents that were found bound the reads of the next statement.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -14,8 +14,8 @@ use crate::failed;
 use crate::rows::{self, signed};
 use crate::slices::STATEMENT_ROWS;
 
-/// The first documents of a range in these segments, at most `limit`. Reads several times: in a transaction,
-/// if it is to be of one moment.
+/// The first documents of a range in these segments, at most `limit`. It runs several statements; call it in a
+/// transaction for a consistent result.
 pub(crate) async fn first(
     connection: &mut SqliteConnection,
     segments: &[u32],
@@ -63,7 +63,7 @@ pub(crate) async fn first(
     Ok(found)
 }
 
-/// One id.
+/// The range of one id.
 pub(crate) fn just(id: &str) -> ScanRange {
     ScanRange {
         from: id.to_owned(),
@@ -71,7 +71,7 @@ pub(crate) fn just(id: &str) -> ScanRange {
     }
 }
 
-/// Behind this id.
+/// The range after this id.
 pub(crate) fn behind(id: &str) -> ScanRange {
     ScanRange {
         // The next text in byte order.
@@ -88,8 +88,8 @@ static TEXTS: LazyLock<[String; STATEMENT_ROWS.len()]> = LazyLock::new(|| {
     })
 });
 
-/// The part of the nth segment of a statement. Without an end the bound is one that every id is below: a
-/// blob is above all texts.
+/// The part of a statement for its nth segment. Without an end, the bound is a blob, because a blob sorts after
+/// all texts.
 fn of_one_segment(n: usize) -> String {
     let segment = n + 5;
     format!(

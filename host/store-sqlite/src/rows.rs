@@ -1,4 +1,4 @@
-//! Rows of the store, read back into the engine's types.
+//! Converts rows of the store to the engine's types.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use sqlx::{Row, SqliteConnection, SqlitePool};
 
 use crate::{failed, unreadable};
 
-/// A delivery as the store keeps it.
+/// A delivery in its stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Stored {
     pub id: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Stored {
     pub payload: Vec<u8>,
 }
 
-/// Everything of a delivery but its payload, as JSON in the column `head`.
+/// A delivery without its payload, stored as JSON in the column `head`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     cause: Cause,
@@ -121,7 +121,7 @@ pub(crate) async fn deliveries(
     rows.iter().map(counted).collect()
 }
 
-/// A delivery with how often a start has given it back.
+/// A delivery with its redelivery count.
 fn counted(row: &SqliteRow) -> Result<Delivery, StoreError> {
     Ok(Delivery {
         redeliveries: get(row, 3)?,

@@ -1,5 +1,5 @@
-//! Writing many rows beside a writer that must not wait long: short transactions, between which
-//! the connection is given back.
+//! Writes many rows in slices: short transactions, between which the writer's connection is released. So the
+//! commit of a group never waits long.
 
 use parking_lot::{Mutex, MutexGuard};
 use rialto_engine::store::StoreError;
@@ -10,9 +10,9 @@ use tokio::runtime::Runtime;
 use crate::rows::signed;
 use crate::{failed, unreadable};
 
-/// Rows of one transaction, roughly: a few milliseconds of work.
+/// Rows of one slice, roughly: a few milliseconds of work.
 const SLICE_ROWS: usize = 256;
-/// Rows of one statement: few lengths, so that the prepared statements are few.
+/// The numbers of rows of one statement. They are few, so that there are few prepared statements.
 pub(crate) const STATEMENT_ROWS: [usize; 3] = [64, 8, 1];
 
 const _: () = {
@@ -43,8 +43,8 @@ impl Bound {
     }
 }
 
-/// The writer's connection, taken for a slice at a time. Dropped without `finish`, the open slice is
-/// rolled back and earlier ones stay.
+/// The writer's connection, taken for one slice at a time. If this is dropped without `finish`, the open slice
+/// is rolled back; earlier ones stay.
 pub(crate) struct Slices<'s> {
     runtime: &'s Runtime,
     writer: &'s Mutex<SqliteConnection>,
@@ -64,7 +64,7 @@ impl<'s> Slices<'s> {
         }
     }
 
-    /// Run a statement over many rows, `head row, row, … tail`, as often as it takes.
+    /// Run a statement of the form `head row, row, … tail` for many rows, as often as needed.
     pub fn rows<T>(
         &mut self,
         head: &str,
@@ -119,7 +119,7 @@ impl<'s> Slices<'s> {
         Ok(())
     }
 
-    /// Set a counter in `meta`, but never back.
+    /// Raise a counter in `meta`; never lowers it.
     pub fn raise(&mut self, key: &str, value: u64) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.number(value)?;
@@ -145,7 +145,7 @@ impl<'s> Slices<'s> {
         let Some(connection) = self.open.as_mut() else {
             return Err(StoreError::Failed("a slice was lost".into()));
         };
-        // Made of this crate's own constants only.
+        // The text consists of this crate's own constants.
         let query = sqlx::query_with(AssertSqlSafe(text.to_owned()), bound.0);
         let done = self.runtime.block_on(query.execute(&mut **connection));
         self.rows += rows;
@@ -162,7 +162,7 @@ impl<'s> Slices<'s> {
         if done.is_err() {
             let _ = self.runtime.block_on(connection.execute("ROLLBACK"));
         }
-        // Whoever waits for it comes first.
+        // A waiting thread gets it next.
         MutexGuard::unlock_fair(connection);
         done.map(|_| ()).map_err(failed)
     }
@@ -193,7 +193,7 @@ impl<'s> Slices<'s> {
     }
 
     fn roll_back(&self, connection: &mut SqliteConnection) {
-        // Also when there is no transaction: then this says so, and nothing is lost by it.
+        // Without a transaction this fails, which does no harm.
         let _ = self.runtime.block_on(connection.execute("ROLLBACK"));
     }
 }

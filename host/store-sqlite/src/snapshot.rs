@@ -1,9 +1,9 @@
-//! All documents as one commit left them, read from the store's file, whether a host runs or not.
+//! A snapshot: all documents as of one commit, read from the store's file, whether a host runs or not.
 //!
-//! Everything is read in one transaction, so nothing of a later commit is seen. What the journal
-//! holds wins over the tables: also while a flush is under way, for the journal keeps its entries
-//! until the last slice. Nothing is written, and no lock is taken that a host would miss; but while
-//! a snapshot is open, SQLite's log of the store grows, for pages that it may still read stay there.
+//! All reads are in one transaction, so no later commit is visible. The journal's entries take precedence
+//! over the tables, also during a flush, because entries stay in the journal until its last slice. A snapshot
+//! writes nothing and blocks no host. While it is open, SQLite's write-ahead log grows, because the snapshot
+//! may still read its pages.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::retention::{self, Archive};
 use crate::slices::counter;
 use crate::{failed, journal, ranges, row_ids, rows};
 
-/// Documents that one step of a visit reads.
+/// How many documents one step of a visit reads.
 const DOCUMENTS_PER_STEP: usize = 1_000;
 
 /// Why there is no snapshot of a store.
@@ -29,7 +29,7 @@ pub enum SnapshotError {
         "there is no store in {0}; give the scheme's folder with --at, or the store's own with --state"
     )]
     NoStore(PathBuf),
-    /// A later version of the host made it.
+    /// A later version of the host created it.
     #[error(
         "{path} has the layout {found}, this version knows {known}: use the version that serves it"
     )]
@@ -41,7 +41,7 @@ pub enum SnapshotError {
         /// The newest that is known here.
         known: i64,
     },
-    /// An earlier version of the host made it.
+    /// An earlier version of the host created it.
     #[error(
         "{path} has the layout {found}, this version reads {known}: serve it with this version once, which brings it up to date"
     )]
@@ -69,7 +69,7 @@ pub enum SnapshotError {
         /// Why.
         source: sqlx::Error,
     },
-    /// It was opened, and what is in it cannot be read.
+    /// It was opened, and its contents cannot be read.
     #[error("{path} cannot be read")]
     Unreadable {
         /// The database.
@@ -79,23 +79,23 @@ pub enum SnapshotError {
     },
 }
 
-/// In which order documents are visited.
+/// The order in which documents are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// In the byte order of their ids.
     ById,
-    /// Roughly as they were first written, which is how they lie on the disk: for many of them.
+    /// Roughly in the order of their first writes, which is their order on disk. Best for many documents.
     AsStored,
 }
 
-/// What the journal says of a document: none if it was removed.
+/// The state of a document in the journal; none if it was removed.
 type Newer = Option<StoredDocument>;
 
-/// See the module's documentation.
+/// A snapshot of a store.
 pub struct Snapshot {
     runtime: Runtime,
     connection: SqliteConnection,
-    /// All, the newest first.
+    /// All segments, the newest first.
     segments: Vec<u32>,
     collections: Vec<Collection>,
     newer: BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
@@ -151,7 +151,7 @@ impl Snapshot {
         })
     }
 
-    /// The last turn that is seen.
+    /// The last turn of the snapshot.
     pub fn lsn(&self) -> u64 {
         self.lsn
     }
@@ -194,7 +194,7 @@ impl Snapshot {
         Ok(self.runtime.block_on(reading)?.into_values().next())
     }
 
-    /// The documents of a range, in the order of their ids; for a range of few.
+    /// The documents of a range, in the order of their ids. Meant for few documents.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -218,8 +218,8 @@ impl Snapshot {
         Ok(documents.into_values().flatten().collect())
     }
 
-    /// Visit all documents of some collections, each once. In the order of ids, the collections come
-    /// one after the other.
+    /// Visit all documents of some collections, each once. With [`Order::ById`] the collections come one after
+    /// the other.
     ///
     /// # Errors
     /// When the store cannot be read, and whatever the visitor ends with.
@@ -260,7 +260,7 @@ impl Snapshot {
             };
             rest = ranges::behind(last);
             for document in page.into_values() {
-                // What is only in the journal, and what the journal has in another state.
+                // Documents that are only in the journal, or are there in another state.
                 while let Some((_, found)) = newer.next_if(|(id, _)| **id < document.id) {
                     found.clone().map_or(Ok(()), |d| visit(collection, d))?;
                 }
@@ -312,7 +312,7 @@ impl Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        // The transaction ends with its connection anyway; if this fails, nothing is lost by it.
+        // If this fails, the transaction ends with its connection.
         let _ = self.runtime.block_on(self.connection.execute("ROLLBACK"));
     }
 }
@@ -326,7 +326,7 @@ pub(crate) fn newest_layout() -> i64 {
 /// Begin the one transaction. Returns the number of the store's layout.
 async fn begin(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
     connection.execute("BEGIN DEFERRED").await?;
-    // The first read is what fixes the snapshot.
+    // The first read fixes the snapshot.
     sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM _sqlx_migrations")
         .fetch_one(connection)
         .await
@@ -368,7 +368,8 @@ async fn read_head(connection: &mut SqliteConnection) -> Result<Head, StoreError
     ))
 }
 
-/// Documents behind a row id. The index would go to and fro on the disk, hence the plus sign.
+/// Documents after a row id. The plus sign keeps SQLite from using the index, which would read pages in
+/// random order.
 async fn page_as_stored(
     connection: &mut SqliteConnection,
     after: i64,

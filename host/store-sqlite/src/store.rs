@@ -1,5 +1,5 @@
-//! What the engine asks of the store: groups made durable, documents read, everything given back after
-//! a restart.
+//! The engine's `Store` on SQLite: it makes groups durable, reads documents, and returns the state after a
+//! restart.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl Store for SqliteStore {
         inner.take_over()?;
         let mut writer = inner.writer.lock();
         inner.runtime.block_on(async {
-            // Before anything runs: what ends the process must find itself counted.
+            // Counted before any turn runs, so that a poison message is counted too.
             sqlx::query("UPDATE deliveries SET starts = starts + 1")
                 .execute(&mut *writer)
                 .await
@@ -183,8 +183,8 @@ impl Store for SqliteStore {
 }
 
 impl Inner {
-    /// What the tables have of a range as of one moment, and what was or came in memory then. Of the
-    /// first at most `limit`, and as many as the second removes.
+    /// The documents of a range in the tables at one moment, and those in the memtable at that moment or later.
+    /// Reads at most `limit` from the tables, and as many more as the memtable removes.
     async fn scanned(
         &self,
         collection: CollectionId,
@@ -192,7 +192,7 @@ impl Inner {
         limit: usize,
     ) -> Result<(BTreeMap<Name, StoredDocument>, BTreeMap<Name, Found>), StoreError> {
         let mut reader = self.readers.begin().await.map_err(failed)?;
-        // The first read is what fixes the moment: what comes into the tables later is in memory too.
+        // The first read fixes the moment. Rows that are flushed later are in the memtable too.
         counter(&mut reader, "folded").await?;
         let newer = self.memtable.scan(collection, range);
         let removed = newer.values().filter(|found| found.is_none()).count();
@@ -203,8 +203,8 @@ impl Inner {
         Ok((stored, newer))
     }
 
-    /// Become the writer: earlier ones are fenced off, the row ids and Bloom filters are loaded, and what is left
-    /// in the journal is flushed, so that the tables have everything.
+    /// Become the writer: fence off earlier ones, load the row ids and Bloom filters, and flush the journal, so
+    /// that the tables have everything.
     fn take_over(&self) -> Result<(), StoreError> {
         let (fence, loaded, flushing, flushed, entries) = {
             let mut writer = self.writer.lock();

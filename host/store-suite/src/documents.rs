@@ -80,7 +80,7 @@ pub fn ids_and_bodies_may_hold_any_text<P: Backend>() {
 }
 
 /// From one id to another, from one to the end, by a prefix, nothing at all.
-pub fn a_scan_is_in_byte_order_and_keeps_to_its_range<P: Backend>() {
+pub fn a_scan_is_in_byte_order_within_its_range<P: Backend>() {
     let session = with_ids::<P>();
     let mut ordered = IDS.to_vec();
     ordered.sort_unstable_by_key(|id| id.as_bytes());

@@ -15,7 +15,7 @@ pub fn a_new_store_has_nothing<P: Backend>() {
 }
 
 /// Something of every kind, each with something in every field.
-pub fn what_was_written_comes_back<P: Backend>() {
+pub fn written_items_are_returned<P: Backend>() {
     let mut session = Session::<P>::default();
     let mut first = group(3);
     first.collections = (1..=3).map(collection).collect();
@@ -43,7 +43,7 @@ pub fn what_was_written_comes_back<P: Backend>() {
 
 /// Made deliveries, cancelled reminders, reported requests: those of an earlier group, before and
 /// after the store was opened again.
-pub fn what_is_done_does_not_come_back<P: Backend>() {
+pub fn finished_items_are_not_returned<P: Backend>() {
     let mut session = Session::<P>::default();
     let mut begun = group(1);
     begun.deliveries_added = (10..16).map(delivery).collect();
@@ -67,7 +67,7 @@ pub fn what_is_done_does_not_come_back<P: Backend>() {
 }
 
 /// Each start is counted for what was pending then, also when nothing was written since.
-pub fn a_delivery_says_how_often_it_has_been_given_back<P: Backend>() {
+pub fn a_delivery_has_its_redelivery_count<P: Backend>() {
     let backend = P::new();
     let starts = |store: &P::Store| -> Vec<(u64, u32)> {
         let recovered = store.recover().expect("a store recovers");
@@ -94,7 +94,7 @@ pub fn a_delivery_says_how_often_it_has_been_given_back<P: Backend>() {
 }
 
 /// Each start is counted for what was due by then and not for what was not, until it is set again.
-pub fn a_reminder_says_in_how_many_starts_it_was_due<P: Backend>() {
+pub fn a_reminder_has_its_redelivery_count<P: Backend>() {
     let backend = P::new();
     let due = reminder("one", "x", 1).due;
     let starts = |store: &P::Store, later: u64| -> Vec<(String, String, u32)> {
@@ -143,7 +143,7 @@ pub fn the_poison_candidate_is_stored_until_it_is_cleared<P: Backend>() {
 }
 
 /// One component's reminder is not another's, though they have one id.
-pub fn a_reminder_that_was_set_again_comes_back_as_it_was_set_last<P: Backend>() {
+pub fn a_reminder_set_again_returns_as_set_last<P: Backend>() {
     let mut session = Session::<P>::default();
     let mut set = group(1);
     set.reminders_set = vec![reminder("one", "x", 1), reminder("two", "x", 2)];
@@ -190,7 +190,7 @@ pub fn a_removal_of_what_never_was_changes_nothing<P: Backend>() {
 
 /// In the group that gives a delivery up it goes from the pending ones to the dead letters. A retry
 /// makes a delivery with an id of its own.
-pub fn a_dead_letter_stays_until_it_is_settled<P: Backend>() {
+pub fn a_dead_letter_stays_until_it_is_decided<P: Backend>() {
     let mut session = Session::<P>::default();
     let mut begun = group(1);
     begun.deliveries_added = (10..13).map(delivery).collect();

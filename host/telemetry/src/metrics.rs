@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_the_text_format_a_counter_has_the_name_of_its_samples() {
+    fn a_counter_has_its_samples_name_as_text() {
         let openmetrics = "# HELP a_things Things.\n# TYPE a_things counter\na_things_total{b=\"c\"} 1\n\
                            # HELP a_depth Depth.\n# TYPE a_depth gauge\n# UNIT a_depth bytes\na_depth 2\n# EOF\n";
         let expected = "# HELP a_things_total Things.\n# TYPE a_things_total counter\na_things_total{b=\"c\"} 1\n\

@@ -56,7 +56,7 @@ fn many() -> Vec<Item> {
 }
 
 #[test]
-fn items_are_found_by_their_subjects_in_the_order_of_the_file() {
+fn items_are_found_by_subject_in_file_order() {
     let folder = tempfile::tempdir().unwrap();
     let items = many();
     let (path, written) = write(&folder, &items);
@@ -91,7 +91,7 @@ fn items_are_found_by_their_subjects_in_the_order_of_the_file() {
 }
 
 #[test]
-fn any_program_reads_it_and_its_checksum_is_that_of_the_file() {
+fn gzip_reads_an_archive_and_its_checksum_is_the_files() {
     use sha2::Digest as _;
     let folder = tempfile::tempdir().unwrap();
     let (path, written) = write(&folder, &many());
@@ -168,7 +168,7 @@ fn every_cut_and_every_changed_bit_is_found() {
 }
 
 #[test]
-fn an_item_that_is_missing_is_found_although_each_member_is_whole() {
+fn a_missing_item_is_found_although_each_member_is_intact() {
     let folder = tempfile::tempdir().unwrap();
     let items = many();
     let (path, _) = write(&folder, &items);
@@ -189,7 +189,7 @@ fn an_item_that_is_missing_is_found_although_each_member_is_whole() {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_refused_and_one_that_is_not_there_is_named() {
+fn foreign_files_are_refused_and_missing_ones_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("other");
     for bytes in [&b""[..], b"hello", &[0x1f, 0x8b], &[7; 500]] {

@@ -1,9 +1,9 @@
-//! `configuration`: what the release says to this component.
+//! `configuration`: the component's settings and the scheme's facts.
 
 use crate::bindings::rialto::host::configuration::Host;
 use crate::guest::Guest;
 
-/// Elements of a list that are given at a time.
+/// How many elements of a list one call returns at most.
 const LISTED_MAX: usize = 1_000;
 
 impl Host for Guest {

@@ -1,4 +1,4 @@
-//! `crypto`: signatures by keys that components never see.
+//! `crypto`: verifies and makes signatures. Components never see the keys.
 
 use rialto_signatures as signatures;
 

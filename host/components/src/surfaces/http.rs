@@ -22,7 +22,7 @@ impl Host for Guest {
                 policy.attempts_max
             ));
         }
-        // The component learns of it from the report, as of a destination where nobody is.
+        // The report tells the component, as for a destination that cannot be reached.
         let attempts_max = if origin_is_granted(&identity.outbound, &request.url) {
             policy.attempts_max
         } else {

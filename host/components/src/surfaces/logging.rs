@@ -1,4 +1,4 @@
-//! `logging`: words for the operator, and what a turn is about.
+//! `logging`: log lines for the operator, and the subjects of a turn.
 
 use rialto_engine::limits;
 
@@ -39,7 +39,7 @@ impl Host for Guest {
 }
 
 impl Guest {
-    /// Whether one more line is kept: of a turn, or of a call that belongs to none.
+    /// Whether one more line is kept, of a turn or of a call outside of a turn.
     pub(crate) fn may_log(&mut self) -> bool {
         if let Some(active) = &mut self.active {
             return active.turn.may_log();
@@ -53,7 +53,7 @@ impl Guest {
     }
 }
 
-/// Whether anybody reads lines of this level. Those that nobody reads do not count.
+/// Whether lines of this level are logged. Others do not count.
 fn is_wanted(level: Level) -> bool {
     match level {
         Level::Trace => tracing::enabled!(target: "component", tracing::Level::TRACE),

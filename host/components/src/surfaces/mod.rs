@@ -28,8 +28,7 @@ pub const SURFACES: [&str; 8] = [
     "storage",
 ];
 
-/// Surfaces that a rule can have: nothing that would make a verdict depend on more than its input
-/// and its settings.
+/// Surfaces that a rule can have. With these a verdict depends only on its input and settings.
 pub const RULE_SURFACES: [&str; 2] = ["configuration", "logging"];
 
 /// Link one surface.
@@ -51,7 +50,7 @@ pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
     }
 }
 
-/// End the component's run with what interrupted the turn.
+/// End the component's run when its turn is interrupted.
 fn interrupt<T>(result: Result<T, Interrupt>) -> wasmtime::Result<T> {
     result.map_err(wasmtime::Error::from)
 }

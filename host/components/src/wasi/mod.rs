@@ -1,12 +1,13 @@
-//! WASI for components that other languages' tools make: it is there, and it gives nothing.
+//! WASI 0.2, for components that other languages' tools make. It gives no access to the machine.
 //!
-//! No files, no environment, no arguments, no network; standard output goes to the log. What would
-//! let a component see the machine is joined to the turn instead: a context reads the turn's instant
-//! and the engine's randomness, and needs the grants `clock` and `random` for it, as for the host's own
-//! surfaces. A rule reads the same instant always (the epoch) and bytes that its input alone decides,
-//! so that its verdict can be given again. Nothing waits: what would, traps.
+//! - There are no files, no environment, no arguments and no network. Standard output goes to the log.
+//! - A context gets the turn's instant and the engine's randomness. It needs the grants `clock` and `random`,
+//!   as for the host's own surfaces.
+//! - A rule gets a constant instant (the epoch) and bytes that depend only on its input, so that its verdict is
+//!   reproducible.
+//! - Nothing waits. A call that would wait traps.
 //!
-//! Each file implements one package of WASI 0.2 for [`Guest`].
+//! Each file implements one package of WASI for [`Guest`].
 
 mod clocks;
 mod random;
@@ -25,19 +26,19 @@ use crate::guest::Guest;
 use crate::names::InterfaceName;
 pub(crate) use random::Seed;
 
-/// Resources of WASI (streams, above all) that an instance may hold at a time.
+/// Resources of WASI (mostly streams) that an instance may have at a time.
 const RESOURCES_MAX: usize = 1_000;
-/// Packages that give nothing: whoever imports them may have them.
+/// Packages that give no access. Every component may import them.
 const HARMLESS: [&str; 3] = ["cli", "filesystem", "io"];
 
 /// What an interface of WASI asks of the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing: it gives nothing.
+    /// Nothing, because it gives no access.
     Nothing,
-    /// A context needs the grant of this host surface. A rule does not: to it this gives nothing.
+    /// The grant of this host surface, for a context. A rule needs none.
     Grant(&'static str),
-    /// It cannot be had.
+    /// The host does not provide it.
     Refused,
 }
 
@@ -54,7 +55,7 @@ pub fn needs(interface: &InterfaceName) -> Needs {
     }
 }
 
-/// Where clocks and randomness come from.
+/// The source of clocks and randomness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The turn that the component serves.
@@ -63,11 +64,11 @@ pub(crate) enum Source {
     Input(Seed),
 }
 
-/// What a store has for WASI.
+/// The data of a store for WASI.
 pub(crate) struct Wasi {
     source: Source,
     bytes: random::Stream,
-    /// The latest instant that was told, in nanoseconds: a monotonic clock never goes back.
+    /// The latest instant that was returned, in nanoseconds. A monotonic clock never goes back.
     told_ns: u64,
     cli: WasiCliCtx,
     filesystem: WasiFilesystemCtx,
@@ -96,19 +97,19 @@ impl Wasi {
 }
 
 impl Guest {
-    /// What was said last on standard error is said no more: another call begins.
+    /// Drop the last text of standard error, because another call begins.
     pub(crate) fn forget_errors(&mut self) {
         if let Some(wasi) = &mut self.wasi {
             wasi.ended.forget_errors();
         }
     }
 
-    /// What this call has said last on standard error.
+    /// The last text of this call on standard error.
     pub(crate) fn last_errors(&self) -> Option<String> {
         self.wasi.as_ref()?.ended.last_errors()
     }
 
-    /// Only components that import WASI are linked to it, and their stores have it.
+    /// The data for WASI. Only components that import WASI have it, and only these are linked to it.
     fn wasi(&mut self) -> &mut Wasi {
         self.wasi
             .get_or_insert_with(|| Box::new(Wasi::new(Source::Turn)))
@@ -123,7 +124,7 @@ impl Guest {
     }
 }
 
-/// Link what there is of WASI.
+/// Link WASI.
 ///
 /// # Errors
 /// Never for a fresh linker.
@@ -141,7 +142,7 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     sync::io::error::add_to_linker::<_, streams::Table>(l, Guest::table)?;
     sync::io::poll::add_to_linker::<_, Own>(l, |guest| guest)?;
     sync::io::streams::add_to_linker::<_, Own>(l, |guest| guest)?;
-    // wasmtime's own, over contexts that hold nothing.
+    // Wasmtime's own implementation, with empty contexts.
     cli::exit::add_to_linker::<_, WasiCli>(l, empty_cli)?;
     cli::environment::add_to_linker::<_, WasiCli>(l, empty_cli)?;
     cli::terminal_input::add_to_linker::<_, WasiCli>(l, empty_cli)?;

@@ -1,4 +1,4 @@
-//! `wasi:random`: the engine's randomness; for a rule, bytes that its input alone decides.
+//! `wasi:random`: the engine's randomness; for a rule, bytes that depend only on its input.
 
 use sha2::{Digest as _, Sha256};
 use wasmtime_wasi::p2::bindings::random::{insecure, insecure_seed, random};
@@ -9,10 +9,10 @@ use crate::guest::Guest;
 /// Bytes that one call may ask for.
 const BYTES_MAX: u64 = 4_096;
 
-/// What decides a stream of bytes.
+/// The seed of a stream of bytes.
 pub(crate) type Seed = [u8; 32];
 
-/// Bytes that look random and are the same for the same seed: SHA-256 of the seed and a counter.
+/// Pseudorandom bytes of a seed: SHA-256 of the seed and a counter.
 pub(super) struct Stream {
     seed: Seed,
     counter: u64,
@@ -43,7 +43,7 @@ impl Stream {
 }
 
 impl Guest {
-    /// Randomness that secrets may be made of: outside of a turn a context has none.
+    /// Cryptographic randomness. A context has none outside of a turn.
     fn wasi_random(&mut self, bytes: &mut [u8]) -> wasmtime::Result<()> {
         let wasi = self.wasi();
         match wasi.source {
@@ -53,8 +53,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Randomness for hash tables and the like, which runtimes want before any turn, and also to
-    /// describe themselves.
+    /// Randomness for hash tables and the like. Runtimes need it also outside of a turn.
     fn wasi_insecure(&mut self, bytes: &mut [u8]) -> wasmtime::Result<()> {
         if self.active.is_some() {
             return self.wasi_random(bytes);

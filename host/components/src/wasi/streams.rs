@@ -1,7 +1,6 @@
-//! `wasi:io` and the standard streams: input that is at its end, output that goes to the log line by
-//! line, and no waiting. wasmtime's own implementation would start threads and wait on them; here a
-//! call that cannot be answered at once traps. A line counts as one that the component logs: so many of
-//! a turn are kept, whatever stream they came by.
+//! `wasi:io` and the standard streams. Input is empty. Output goes to the log line by line, and counts as the
+//! component's log lines. A call that cannot be answered at once traps; wasmtime's own implementation would
+//! start threads and wait.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -25,22 +24,22 @@ use crate::guest::Guest;
 use now_or_later::poll::{Host as Poll, HostPollable as OnePoll};
 use now_or_later::streams::{HostInputStream as Input, HostOutputStream as Output};
 
-/// Bytes of one line that are kept together.
+/// The longest line, in bytes. A longer one is split.
 const LINE_BYTES_MAX: usize = 1_024;
-/// Bytes that one write may bring.
+/// The most bytes of one write.
 const WRITE_BYTES_MAX: usize = 64 << 10;
 
-/// What the log calls standard error.
+/// The name of standard error in the log.
 const STDERR: &str = "stderr";
 
-/// The part of a [`Guest`] in which resources are.
+/// The table of a [`Guest`]'s resources.
 pub(super) struct Table;
 
 impl HasData for Table {
     type Data<'a> = &'a mut ResourceTable;
 }
 
-/// A line that has ended.
+/// A complete line.
 struct Line {
     component: Name,
     stream: &'static str,
@@ -59,26 +58,26 @@ impl Line {
     }
 }
 
-/// What the streams of one store share: lines that have ended and are not in the log yet: the store whose turn they belong to takes them there.
+/// The complete lines of one store's streams that are not in the log yet. The store logs them in its turn.
 #[derive(Clone, Default)]
 pub(super) struct Ended(Arc<Mutex<Queue>>);
 
 #[derive(Default)]
 struct Queue {
     lines: Vec<Line>,
-    /// Lines beyond those that a turn may log, which are not even kept until then.
+    /// The number of lines beyond the limit of a turn. They are not kept.
     beyond: u32,
     /// The end of what this call has written to standard error.
     errors: Tail,
 }
 
 impl Ended {
-    /// Another call begins.
+    /// Drop the last text of standard error, because another call begins.
     pub(super) fn forget_errors(&self) {
         self.0.lock().errors.clear();
     }
 
-    /// What this call has written to standard error last.
+    /// The last text of this call on standard error.
     pub(super) fn last_errors(&self) -> Option<String> {
         self.0.lock().errors.words()
     }
@@ -94,7 +93,7 @@ impl Ended {
 }
 
 impl Drop for Queue {
-    /// The instance goes, with a line that had no end: often why it goes.
+    /// Log the incomplete last line of an instance that is dropped. It is often the reason.
     fn drop(&mut self) {
         if let Some(last) = self.lines.last() {
             last.log();
@@ -155,7 +154,7 @@ impl OutputStream for Lines {
         Ok(())
     }
 
-    // A line ends where the component ends it: runtimes flush in the middle of their messages.
+    // A flush does not end a line, because runtimes flush in the middle of their messages.
     fn flush(&mut self) -> StreamResult<()> {
         Ok(())
     }
@@ -177,7 +176,7 @@ impl Guest {
         Ok(self.table().push(lines)?)
     }
 
-    /// Log the lines that have ended, as many of them as the turn may log.
+    /// Log the complete lines, as many as the turn may log.
     fn log_ended(&mut self) {
         let ended = self.wasi().ended.clone();
         let (lines, beyond) = {
@@ -187,7 +186,7 @@ impl Guest {
                 std::mem::take(&mut queue.beyond),
             )
         };
-        // Those that nobody reads do not count.
+        // Lines below the log level do not count.
         if !tracing::enabled!(target: "component", tracing::Level::INFO) {
             return;
         }
@@ -221,7 +220,7 @@ impl stderr::Host for Guest {
     }
 }
 
-/// The answer of something that may take a while, if it is there now.
+/// The result of a future, if it is ready now; otherwise a trap.
 fn now<T>(answer: impl Future<Output = T>) -> wasmtime::Result<T> {
     poll_noop(pin!(answer)).ok_or_else(|| {
         wasmtime::format_err!("waited on a stream of WASI, and nothing in a turn waits")

@@ -1,35 +1,35 @@
-//! The end of what a component wrote to its standard error in one call: often why it gave up. Languages
-//! other than those with a kit of the host's say it there, and nowhere else.
+//! The last lines that a component wrote to standard error in one call. They are often the reason for a
+//! failure. Components without Rialto's SDK report it only there.
 
 /// Bytes that are kept, the last ones.
 const BYTES_MAX: usize = 2_048;
-/// Lines that are told, the last ones.
+/// The most lines that are shown, the last ones.
 const LINES_MAX: usize = 8;
-/// Bytes that are told.
+/// The most bytes that are shown.
 const TOLD_BYTES_MAX: usize = 1_024;
-/// How a panic of Rust begins, after the name of its thread.
+/// The beginning of a Rust panic's message, after the name of its thread.
 const PANIC: &str = " panicked at ";
-/// How a line begins that is meant for whoever runs a program in a terminal.
+/// The beginning of a hint for people at a terminal.
 const HINT: &str = "note: ";
 
-/// See the module's documentation.
+/// The last bytes of standard error.
 #[derive(Debug, Default)]
 pub(super) struct Tail(Vec<u8>);
 
 impl Tail {
-    /// Add what was written.
+    /// Add written bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
         let beyond = self.0.len().saturating_sub(BYTES_MAX);
         self.0.drain(..beyond);
     }
 
-    /// Forget it: another call begins.
+    /// Drop all, because another call begins.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// The last lines as one, without hints and control characters; from where a panic begins, if one is told.
+    /// The last lines as one, without hints and control characters. If there is a panic's message, begins with it.
     pub(super) fn words(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.0);
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

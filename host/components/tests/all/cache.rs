@@ -42,7 +42,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_folder_that_is_made_and_its_key_are_for_this_user_alone() {
+fn a_new_folder_and_its_key_are_private() {
     let (_outer, path) = cache_folder();
     open(&path).unwrap();
     assert_eq!(mode(&path), 0o700);

@@ -47,7 +47,7 @@ const FIFTY: &str =
     r#"{"limits":[{"currency":"USD","scenario":"*","minimum":"0.01","maximum":"50"}]}"#;
 
 #[test]
-fn each_misbehaviour_of_a_rule_is_a_failure_with_its_reason_and_the_next_rule_works() {
+fn each_misbehaviour_of_a_rule_fails_with_its_reason() {
     let mut steps: Vec<_> = MISBEHAVIOURS
         .iter()
         .map(|(behaviour, _)| hostile(behaviour, Failing::Refuse))
@@ -70,7 +70,7 @@ fn each_misbehaviour_of_a_rule_is_a_failure_with_its_reason_and_the_next_rule_wo
 }
 
 #[test]
-fn a_rule_that_asks_for_more_memory_than_it_may_have_fails_with_both_numbers() {
+fn a_rule_beyond_its_memory_fails_with_both_numbers() {
     let components = vec![asker(), rule("hostile-rule")];
     let steps = vec![
         hostile("eat-memory", Failing::Refuse),
@@ -136,7 +136,7 @@ fn on_failure_means_what_it_says_for_every_misbehaviour() {
 /// What the clock decides would not be decided so again: it is no verdict, whatever the release says
 /// of the rule's failures.
 #[test]
-fn a_rule_that_only_the_clock_can_stop_fails_the_turn_and_leaves_no_receipt() {
+fn a_rule_stopped_by_the_clock_leaves_no_receipt() {
     let limits = Limits {
         deadline_ms: 50,
         fuel: Some(1 << 50),
@@ -157,7 +157,7 @@ fn a_rule_that_only_the_clock_can_stop_fails_the_turn_and_leaves_no_receipt() {
 }
 
 #[test]
-fn a_rule_for_which_the_host_has_no_room_has_not_failed() {
+fn a_rule_without_a_free_instance_has_not_failed() {
     let components = vec![asker(), rule("hostile-rule")];
     let steps = vec![hostile("allow", Failing::Refuse)];
     let ready = Ready::with_room(&release(components, steps), 1);
@@ -181,7 +181,7 @@ fn lonely(deadline_ms: u64) -> World {
 }
 
 #[test]
-fn a_context_that_misbehaves_loses_its_turn_and_what_it_wrote_and_the_next_request_works() {
+fn a_misbehaving_context_loses_its_turn_and_the_next_works() {
     let world = lonely(200);
     let cases = [
         ("trap", CONTEXT_PANIC),
@@ -212,7 +212,7 @@ fn a_context_that_misbehaves_loses_its_turn_and_what_it_wrote_and_the_next_reque
 }
 
 #[test]
-fn a_failure_in_a_called_component_ends_the_turn_of_its_caller_too() {
+fn a_failure_in_a_called_component_ends_the_callers_turn() {
     let world = lonely(200);
     let (component, reason) = world.failure("write-then call trap");
     assert_eq!(
@@ -228,7 +228,7 @@ fn a_failure_in_a_called_component_ends_the_turn_of_its_caller_too() {
 }
 
 #[test]
-fn an_event_whose_consumer_fails_for_good_is_parked_and_its_publisher_is_not_touched() {
+fn a_failing_consumer_parks_its_event_without_touching_the_publisher() {
     let world = lonely(200);
     assert_eq!(world.order("write-then publish trap").unwrap(), "done");
     world.wait_until("a dead letter", |world| {
@@ -263,7 +263,7 @@ fn an_activation_is_done_by_all_components_or_by_none() {
 }
 
 #[test]
-fn an_activation_goes_on_for_those_that_have_more_to_do() {
+fn an_activation_continues_for_unfinished_components() {
     let world = World::new(&release(vec![asker()], vec![]), 16);
     world.order("call activate-in-steps 3").unwrap();
     assert_eq!(world.activate().unwrap(), 3);

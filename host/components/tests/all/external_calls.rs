@@ -71,7 +71,7 @@ fn is_written(world: &World) -> bool {
 }
 
 #[test]
-fn a_call_gives_what_the_function_gives_and_its_turn_stays() {
+fn a_call_returns_the_functions_result_and_keeps_its_turn() {
     let world = world();
     assert_eq!(echo(&world, "nothing"), Ok(Called::Returned(json!("done"))));
     assert!(!is_written(&world));
@@ -83,7 +83,7 @@ fn a_call_gives_what_the_function_gives_and_its_turn_stays() {
 }
 
 #[test]
-fn a_call_that_traps_leaves_nothing_and_says_whose_fault_it_is() {
+fn a_trapping_call_leaves_nothing_and_names_the_component() {
     let world = world();
     match echo(&world, "write-then trap") {
         Err(Failure::Handler { component, reason }) => {
@@ -113,7 +113,7 @@ fn a_component_is_ended_when_nobody_waits_any_more() {
 }
 
 #[test]
-fn what_was_taken_on_another_release_is_gone_and_what_this_one_does_not_have_is_a_failure() {
+fn a_call_taken_on_another_release_has_no_effect() {
     let world = world();
     let wrong = [
         (
@@ -145,7 +145,7 @@ fn what_was_taken_on_another_release_is_gone_and_what_this_one_does_not_have_is_
 }
 
 #[test]
-fn a_request_that_another_release_judged_does_nothing_and_is_to_be_judged_again() {
+fn a_request_judged_by_another_release_is_judged_again() {
     let world = world();
     let order = "write-then nothing";
     assert_eq!(world.order_judged_by(Some(7), order), Ok(None));
@@ -156,7 +156,7 @@ fn a_request_that_another_release_judged_does_nothing_and_is_to_be_judged_again(
 }
 
 #[test]
-fn an_event_reaches_all_that_export_its_interface_after_its_teller_was_answered() {
+fn an_event_reaches_all_exporters_after_the_answer() {
     let world = world();
     let event = call(HAPPENED, vec![json!("write-then nothing")]);
     let told = run(&world, "outside", Argument::Event(event), None);

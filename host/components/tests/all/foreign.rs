@@ -31,7 +31,7 @@ fn with(settings: &str) -> ReleaseSpec {
 
 #[test]
 #[ignore = "needs a component of cargo-component's: `cargo xtask test --foreign`"]
-fn it_says_what_it_is_and_sees_nothing_of_the_machine() {
+fn it_describes_itself_and_sees_nothing_of_the_machine() {
     let ready = Ready::new(&with(WHOLE_DOLLARS));
     let member = ready.member("whole-amounts").unwrap();
     let described = member.description.as_ref().unwrap();
@@ -54,7 +54,7 @@ fn it_says_what_it_is_and_sees_nothing_of_the_machine() {
 
 #[test]
 #[ignore = "needs a component of cargo-component's: `cargo xtask test --foreign`"]
-fn the_same_input_gets_the_same_verdict_at_the_same_cost() {
+fn the_same_input_gets_the_same_verdict_and_fuel() {
     let refusal = Outcome::Refuse {
         violations: vec![Violation {
             code: "3100".to_owned(),

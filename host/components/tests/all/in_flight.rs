@@ -41,7 +41,7 @@ fn later_subscriber() -> ComponentSpec {
 }
 
 #[test]
-fn an_event_reaches_a_release_that_has_changed_its_record_if_its_stored_form_fits() {
+fn an_event_reaches_a_release_whose_changed_record_fits() {
     let mut limits = World::limits();
     limits.retry_initial_ms = RETRY_MS;
     limits.retry_max_ms = RETRY_MS;

@@ -21,7 +21,7 @@ fn ready(limits: Limits, behaviours: &[&str]) -> Ready {
 }
 
 #[test]
-fn fuel_is_counted_the_same_each_time_and_ends_a_rule_that_has_less() {
+fn fuel_is_reproducible_and_ends_a_rule_with_less() {
     let rich = ready(wide(), &["refuse"]);
     let used = rich.ask(0).fuel;
     assert!(used > 0);
@@ -44,7 +44,7 @@ fn fuel_is_counted_the_same_each_time_and_ends_a_rule_that_has_less() {
 }
 
 #[test]
-fn a_rule_with_too_little_fuel_to_describe_itself_does_not_go_live() {
+fn a_rule_without_fuel_to_describe_itself_is_refused() {
     let limits = Limits {
         fuel: Some(10),
         ..wide()
@@ -76,7 +76,7 @@ fn memory_ends_a_rule_at_each_size_that_is_set() {
 }
 
 #[test]
-fn a_component_that_needs_more_memory_to_start_than_it_may_have_does_not_go_live() {
+fn a_component_that_starts_beyond_its_memory_is_refused() {
     let mut context = asker();
     context.limits.memory_bytes = 64 << 10;
     let found = problems(&release(vec![context], Vec::new()));
@@ -104,7 +104,7 @@ fn of_core_modules(count: usize) -> ComponentSpec {
 }
 
 #[test]
-fn a_component_of_many_core_modules_is_refused_by_the_ceiling_that_can_be_raised() {
+fn a_component_of_many_modules_is_refused_naming_the_ceiling() {
     let refused = |count| -> Vec<String> {
         let spec = release(vec![of_core_modules(count)], Vec::new());
         let found = match runtime(16).prepare(&spec) {
@@ -165,7 +165,7 @@ fn all_instances_in_use_is_said_after_the_deadline() {
 }
 
 #[test]
-fn a_panic_of_the_host_in_a_call_leaves_no_place_taken() {
+fn a_panic_of_the_host_leaves_no_slot_taken() {
     let mut context = asker();
     context.limits.instances = 1;
     let world = World::new(&release(vec![context], Vec::new()), 16);
@@ -188,7 +188,7 @@ fn a_panic_of_the_host_in_a_call_leaves_no_place_taken() {
 }
 
 #[test]
-fn instances_that_nobody_used_since_the_last_look_are_given_up() {
+fn instances_unused_since_the_last_look_are_dropped() {
     let ready = Ready::new(&release(vec![asker()], Vec::new()));
     let member = ready.member("asker").unwrap();
     let burst: Vec<_> = (0..4).map(|_| member.lease().unwrap()).collect();
@@ -210,7 +210,7 @@ fn instances_that_nobody_used_since_the_last_look_are_given_up() {
 }
 
 #[test]
-fn an_instance_of_a_rule_knows_nothing_of_the_one_before() {
+fn instances_of_a_rule_share_no_memory() {
     let ready = ready(wide(), &["count"]);
     let first = Outcome::Refuse {
         violations: vec![Violation {

@@ -129,7 +129,7 @@ fn a_rule_without_its_grants_is_refused() {
 }
 
 #[test]
-fn a_rule_sees_its_input_and_its_settings_and_nothing_else_whatever_it_is_granted() {
+fn a_rule_sees_only_its_input_and_settings() {
     let disguised = ComponentSpec {
         role: Role::Rule,
         listener: None,
@@ -158,7 +158,7 @@ fn a_rule_sees_its_input_and_its_settings_and_nothing_else_whatever_it_is_grante
 }
 
 #[test]
-fn what_is_no_component_is_refused_with_what_it_is_instead() {
+fn other_files_are_refused_with_what_they_are() {
     let core = wat::parse_str("(module)").unwrap();
     let (_, help) = no_component(core);
     assert_eq!(
@@ -177,7 +177,7 @@ fn what_is_no_component_is_refused_with_what_it_is_instead() {
 }
 
 #[test]
-fn a_component_that_was_cut_anywhere_is_refused_and_never_brings_the_host_down() {
+fn a_component_cut_anywhere_is_refused() {
     let whole = built("hostile-rule");
     // Not 8: the eight bytes of the preamble are a component that has nothing.
     let lengths = [1, 4, 7, 9, 100, 1_000, whole.len() / 2, whole.len() - 1];
@@ -187,7 +187,7 @@ fn a_component_that_was_cut_anywhere_is_refused_and_never_brings_the_host_down()
 }
 
 #[test]
-fn a_component_in_which_a_byte_was_changed_is_not_what_was_pinned() {
+fn a_changed_component_does_not_match_its_pin() {
     let pinned = rule("hostile-rule");
     let mut bytes = pinned.bytes.to_vec();
     bytes[5_000] ^= 1;
@@ -228,7 +228,7 @@ fn what_the_host_does_not_have_cannot_be_imported() {
 }
 
 #[test]
-fn a_surface_under_the_right_name_with_another_type_is_refused() {
+fn a_surface_with_a_wrong_type_is_refused() {
     let other = r#"(component
         (import "rialto:host/storage@0.1.0" (instance (export "get" (func (param "x" u32))))))"#;
     let found = alone(context_in_text(other));
@@ -241,7 +241,7 @@ fn a_surface_under_the_right_name_with_another_type_is_refused() {
 }
 
 #[test]
-fn a_component_that_fails_while_it_starts_does_not_go_live() {
+fn a_component_that_fails_at_its_start_is_refused() {
     let starting = |body: &str| {
         let text = format!(
             "(component (core module $m (func $f {body}) (start $f)) (core instance (instantiate $m)))"
@@ -299,7 +299,7 @@ fn components_that_call_each_other_in_a_circle_are_refused() {
 }
 
 #[test]
-fn a_rule_must_be_asked_serve_its_step_and_like_its_settings() {
+fn a_rule_must_fit_its_step_and_its_settings() {
     let spec = |steps| {
         release(
             vec![asker(), rule("hostile-rule"), rule("amount-limits")],
@@ -347,7 +347,7 @@ fn a_rule_must_be_asked_serve_its_step_and_like_its_settings() {
 }
 
 #[test]
-fn codes_that_the_scheme_does_not_declare_are_refused_before_a_rule_can_return_them() {
+fn a_rules_undeclared_codes_are_refused_beforehand() {
     let mut spec = release(
         vec![asker(), rule("hostile-rule")],
         vec![hostile("allow", Failing::Refuse)],

@@ -14,7 +14,7 @@ fn count(world: &World) -> Value {
 }
 
 #[test]
-fn a_component_keeps_what_a_newer_release_has_added_to_its_documents() {
+fn a_component_keeps_members_added_by_a_newer_release() {
     let mut spec = release(vec![asker()], Vec::new());
     // Orders come one after the other: one instance takes them all, and has read the document before the
     // newer release wrote it.

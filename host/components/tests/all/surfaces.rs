@@ -88,7 +88,7 @@ fn is_x(message: &str) -> bool {
 }
 
 #[test]
-fn of_a_turn_that_logs_much_a_bounded_part_is_kept_and_the_rest_is_counted() {
+fn log_lines_beyond_the_limit_of_a_turn_are_counted() {
     let alone = listen();
     let world = context();
     assert_eq!(world.order("call log 300 10").unwrap(), "done");
@@ -115,7 +115,7 @@ fn a_long_line_is_cut() {
 }
 
 #[test]
-fn a_component_that_logs_without_end_is_ended_by_its_other_bounds_and_fills_no_log() {
+fn endless_logging_ends_by_other_limits_and_fills_no_log() {
     let alone = listen();
     let (context, mut friend) = (asker(), friend());
     friend.limits.deadline_ms = 200;
@@ -147,7 +147,7 @@ fn foreign() -> World {
 }
 
 #[test]
-fn of_what_a_component_writes_to_its_output_as_many_lines_are_kept_as_of_any_other_log() {
+fn standard_output_has_the_limit_of_other_log_lines() {
     let alone = listen();
     let world = foreign();
     let of_guest = |message: &str| ["words", "of", "the", "guest", "scrap"].contains(&message);
@@ -166,7 +166,7 @@ fn of_what_a_component_writes_to_its_output_as_many_lines_are_kept_as_of_any_oth
 }
 
 #[test]
-fn a_rule_that_logs_without_end_runs_out_of_fuel_and_fills_no_log() {
+fn a_rule_that_logs_endlessly_runs_out_of_fuel() {
     let alone = listen();
     let limits = Limits {
         fuel: Some(5_000_000),
@@ -193,7 +193,7 @@ fn a_rule_that_logs_without_end_runs_out_of_fuel_and_fills_no_log() {
 }
 
 #[test]
-fn a_scan_asks_for_no_page_that_is_empty_or_too_long() {
+fn a_scan_refuses_an_empty_or_too_long_page() {
     let world = context();
     world.order("call fill 0 3 10").unwrap();
     for limit in [0, 1_001, u32::MAX] {
@@ -208,7 +208,7 @@ fn a_scan_asks_for_no_page_that_is_empty_or_too_long() {
 }
 
 #[test]
-fn pages_end_with_their_limit_and_go_on_with_their_cursor() {
+fn pages_end_at_their_limit_and_continue_by_cursor() {
     let world = context();
     world.order("call fill 0 1200 10").unwrap();
     let mut pages = Vec::new();
@@ -242,7 +242,7 @@ fn a_cursor_from_elsewhere_shows_nothing_outside_the_range() {
 }
 
 #[test]
-fn a_page_ends_with_its_bytes_however_many_documents_were_asked_for() {
+fn a_page_ends_at_its_limit_of_bytes() {
     let world = context();
     // Each turn stages and reads no more than its budget.
     for from in [0, 5] {

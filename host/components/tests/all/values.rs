@@ -34,7 +34,7 @@ fn text(text: &str) -> Val {
 }
 
 #[test]
-fn an_event_of_a_newer_release_is_read_without_what_it_has_added_at_every_level() {
+fn events_of_a_newer_release_lose_added_members() {
     let older = event(r#"(field "id" string) (field "reasons" (list $reason))"#);
     let newer = json!({
         "id": "t",
@@ -53,7 +53,7 @@ fn an_event_of_a_newer_release_is_read_without_what_it_has_added_at_every_level(
 }
 
 #[test]
-fn an_event_of_an_older_release_is_read_if_what_was_added_since_is_optional() {
+fn events_of_an_older_release_need_optional_additions() {
     let optional = event(r#"(field "id" string) (field "note" (option string))"#);
     let older = json!({ "id": "t" });
     let read = decode(&optional, &older).unwrap();

@@ -46,7 +46,7 @@ fn says(order: &str, units: u64) -> String {
 }
 
 #[test]
-fn a_rule_reads_the_epoch_and_bytes_that_its_input_alone_decides() {
+fn a_rule_reads_the_epoch_and_bytes_of_its_input() {
     assert_eq!(says("now", 100), "0 0");
     for order in ["random", "seed"] {
         let first = says(order, 100);
@@ -59,7 +59,7 @@ fn a_rule_reads_the_epoch_and_bytes_that_its_input_alone_decides() {
 }
 
 #[test]
-fn a_rule_that_would_wait_or_ends_itself_fails_at_once() {
+fn a_rule_that_would_wait_or_exits_fails_at_once() {
     let slept = Ready::new(&as_rule("sleep")).ask(0).outcome;
     let waits = WAITS.replace("asker", "wasi-guest");
     assert_eq!(slept, Err(NoVerdict::Failed(waits)));
@@ -68,7 +68,7 @@ fn a_rule_that_would_wait_or_ends_itself_fails_at_once() {
 }
 
 #[test]
-fn a_context_reads_its_turn_s_instant_and_the_engine_s_randomness() {
+fn a_context_reads_its_turns_instant_and_engine_randomness() {
     let world = World::new(&release(vec![as_context()], Vec::new()), 16);
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let before = clock().as_millis();
@@ -88,7 +88,7 @@ fn a_context_reads_its_turn_s_instant_and_the_engine_s_randomness() {
 }
 
 #[test]
-fn a_context_that_would_wait_fails_its_turn_at_once_and_the_next_one_works() {
+fn a_context_that_would_wait_fails_at_once() {
     let world = World::new(&release(vec![as_context()], Vec::new()), 16);
     assert_eq!(world.failure("sleep"), ("asker".into(), WAITS.into()));
     assert_eq!(world.order("environment").unwrap(), "0 0");
@@ -100,7 +100,7 @@ const TRAP: &str =
     "trapped: it reached code that it calls unreachable (a panic, in most languages)";
 
 #[test]
-fn a_panic_without_the_sdk_is_the_reason_of_a_context_s_failure() {
+fn a_panic_without_the_sdk_is_the_failures_reason() {
     let world = World::new(&release(vec![as_context()], Vec::new()), 16);
     // An instance is kept after a call that went well, and what it said in that one is forgotten.
     assert_eq!(world.order("mutter").unwrap(), "muttered");
@@ -111,7 +111,7 @@ fn a_panic_without_the_sdk_is_the_reason_of_a_context_s_failure() {
 }
 
 #[test]
-fn a_panic_without_the_sdk_is_in_the_rule_s_receipt() {
+fn a_panic_without_the_sdk_is_in_the_receipt() {
     let panicked = Ready::new(&as_rule("panic")).ask(0).outcome;
     assert_eq!(panicked, Err(NoVerdict::Failed(PANIC.to_owned())));
 }
@@ -129,7 +129,7 @@ fn said(problems: &[Problem]) -> Vec<String> {
 
 /// The twin of each grant: the same context without it.
 #[test]
-fn a_context_needs_the_grants_of_the_host_s_clock_and_randomness_for_those_of_wasi() {
+fn wasi_clock_and_randomness_need_the_hosts_grants() {
     let _ready = Ready::new(&release(vec![as_context()], Vec::new()));
     let without = |surface: &str| {
         let mut context = as_context();

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_from_disk_sets_nothing_that_belongs_to_the_connection() {
+    fn a_request_from_disk_sets_no_connection_headers() {
         let headers = [
             ("Host", "elsewhere"),
             ("HOST", "elsewhere"),

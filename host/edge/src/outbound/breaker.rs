@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_failures_in_a_row_open_it_and_a_sign_of_life_between_them_does_not_let_them() {
+    fn failures_open_the_circuit_only_without_a_success_between() {
         let now = Instant::now();
         let mut breaker = Breaker::new(POLICY);
         for _ in 0..10 {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn one_request_goes_after_the_pause_and_the_others_wait_for_it() {
+    fn one_probe_is_sent_after_the_pause() {
         let now = Instant::now();
         let mut breaker = opened(now);
         let later = now + Duration::from_secs(1);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_double_up_to_the_longest_and_begin_anew_after_a_sign_of_life() {
+    fn pauses_double_up_to_a_maximum_until_a_success() {
         let mut now = Instant::now();
         let mut breaker = opened(now);
         for seconds in [1, 2, 3, 3] {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_from_before_neither_prolong_a_pause_nor_end_a_probe_but_a_sign_of_life_counts() {
+    fn earlier_attempts_can_only_close_the_circuit() {
         let now = Instant::now();
         let mut breaker = opened(now);
         assert!(!breaker.not_reached(now + Duration::from_millis(900), false, 1.0));

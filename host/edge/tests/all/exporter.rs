@@ -118,7 +118,7 @@ async fn what_a_collector_could_not_take_is_sent_again() {
 }
 
 #[tokio::test]
-async fn what_a_collector_refuses_is_lost_and_the_next_goes_on() {
+async fn a_batch_that_the_collector_refuses_is_dropped() {
     let running = start().await;
     running.add("refused");
     running.answer("400 Bad Request").await;
@@ -139,7 +139,7 @@ async fn the_last_spans_are_sent_when_the_host_stops() {
 }
 
 #[tokio::test]
-async fn a_host_that_stops_does_not_wait_for_a_silent_collector() {
+async fn a_stopping_host_does_not_wait_for_the_collector() {
     let running = start().await;
     running.add("under way");
     // Taken and not answered.

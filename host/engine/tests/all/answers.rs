@@ -30,7 +30,7 @@ fn sent(world: &World) -> usize {
 }
 
 #[test]
-fn what_a_request_causes_to_be_sent_leaves_after_its_answer() {
+fn outbound_requests_are_sent_after_the_answer() {
     let world = opened(limits());
     // The letter is sent by the event that the payment's turn publishes.
     let (answer, answering) = world.ask_answered(pay("p1"));
@@ -49,7 +49,7 @@ fn what_a_request_causes_to_be_sent_leaves_after_its_answer() {
 }
 
 #[test]
-fn whoever_takes_its_answer_late_waits_alone_and_no_longer_than_a_second() {
+fn a_slow_client_delays_only_its_own_requests() {
     let world = opened(limits());
     let (_, slow) = world.ask_answered(pay("slow"));
     world.run_until_idle();
@@ -88,7 +88,7 @@ fn an_answer_that_has_left_or_will_never_holds_nothing() {
 }
 
 #[test]
-fn what_waited_for_an_answer_is_sent_by_the_next_start() {
+fn requests_that_waited_for_an_answer_survive_a_restart() {
     let world = opened(limits());
     let (_, answering) = world.ask_answered(pay("p1"));
     world.run_until_idle();

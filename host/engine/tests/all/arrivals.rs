@@ -49,7 +49,7 @@ fn fire(world: &World) {
 }
 
 #[test]
-fn a_reminder_waits_for_what_was_logged_before_it_fell_due() {
+fn a_reminder_waits_for_deliveries_logged_before_it() {
     let world = reminded_of(SUBJECT);
     world.pass(DUE_MS - 1);
     let _ = arrive(&world, "ledger", "in time");
@@ -67,7 +67,7 @@ fn a_reminder_waits_for_what_was_logged_before_it_fell_due() {
 }
 
 #[test]
-fn what_comes_when_a_reminder_has_fallen_due_or_is_about_something_else_does_not_hold_it() {
+fn later_or_unrelated_deliveries_do_not_block_a_reminder() {
     let world = reminded_of(SUBJECT);
     world
         .clock
@@ -84,7 +84,7 @@ fn what_comes_when_a_reminder_has_fallen_due_or_is_about_something_else_does_not
 }
 
 #[test]
-fn events_in_a_row_are_as_old_as_the_first_of_them() {
+fn chained_events_are_as_old_as_the_first() {
     let world = reminded_of(SUBJECT);
     let _ = arrive(&world, "ledger", "then then done");
     world.pass(100);
@@ -99,7 +99,7 @@ fn events_in_a_row_are_as_old_as_the_first_of_them() {
 }
 
 #[test]
-fn a_turn_that_began_before_a_reminder_fell_due_comes_before_it() {
+fn a_turn_that_began_earlier_precedes_the_reminder() {
     let world = reminded_of(SUBJECT);
     let (engine, clock) = (world.engine.clone(), world.clock.clone());
     let _ = world.ask(doing(move |turn| {
@@ -138,7 +138,7 @@ fn a_reminder_waits_for_a_delivery_that_is_tried_again() {
 }
 
 #[test]
-fn a_reminder_waits_for_a_delivery_that_is_kept_for_a_paused_component() {
+fn a_reminder_waits_for_a_paused_components_delivery() {
     let world = World::on(
         Arc::default(),
         Arc::default(),
@@ -192,7 +192,7 @@ fn decide(world: &World, id: u64, decision: Decision) {
 }
 
 #[test]
-fn a_dead_letter_blocks_reminders_until_it_is_retried_or_dropped() {
+fn a_dead_letter_blocks_reminders_until_a_decision() {
     let (world, id) = with_letter();
     decide(&world, id, Decision::Retry);
     assert_eq!(reminded(&world), [("r".to_owned(), 1)]);
@@ -213,7 +213,7 @@ fn a_dead_letter_blocks_reminders_until_it_is_retried_or_dropped() {
 }
 
 #[test]
-fn a_dead_letter_does_not_hold_a_reminder_that_was_set_when_it_lay_there() {
+fn a_dead_letter_does_not_block_later_reminders() {
     let (world, _) = with_letter();
     remind(&world, "later", SUBJECT);
     world.finish();
@@ -223,7 +223,7 @@ fn a_dead_letter_does_not_hold_a_reminder_that_was_set_when_it_lay_there() {
 }
 
 #[test]
-fn a_restart_lets_no_reminder_come_before_what_it_waits_for() {
+fn a_restart_keeps_reminders_behind_earlier_deliveries() {
     // A delivery that nobody has handled.
     let world = reminded_of(SUBJECT);
     let _ = arrive(&world, "ledger", "in time");
@@ -248,7 +248,7 @@ fn a_restart_lets_no_reminder_come_before_what_it_waits_for() {
 }
 
 #[test]
-fn a_reminder_that_is_cancelled_or_replaced_while_it_waits_is_not_handled() {
+fn a_waiting_reminder_can_be_cancelled_or_replaced() {
     let (world, id) = with_letter();
     let cancelled = world.ask(doing(|turn| turn.cancel_reminder(&BANK.into(), "r")));
     world.run_until_idle();
@@ -327,7 +327,7 @@ fn a_turn_can_ask_what_came_before_without_any_reminder() {
 }
 
 #[test]
-fn a_turn_that_asks_is_told_of_turns_that_began_before_and_run() {
+fn waits_for_reports_turns_that_began_before() {
     let world = World::new();
     let (engine, clock) = (world.engine.clone(), world.clock.clone());
     let said = Arc::new(std::sync::Mutex::new(Vec::new()));

@@ -87,7 +87,7 @@ fn a_chain_is_as_long_after_a_restart() {
 }
 
 #[test]
-fn turns_that_queue_for_a_document_count_when_the_engine_is_asked_for_more() {
+fn turns_queued_for_a_document_count_for_admission() {
     let world = with(Limits {
         turns_waiting_max: 5,
         ..crate::world::limits()
@@ -112,7 +112,7 @@ fn turns_that_queue_for_a_document_count_when_the_engine_is_asked_for_more() {
 }
 
 #[test]
-fn a_turn_has_so_many_bytes_for_all_that_it_does() {
+fn the_bytes_of_a_turn_are_bounded() {
     let text = || "x".repeat(512 << 10);
     let body = move || format!("\"{}\"", text());
     let cases: Vec<(&str, String)> = vec![
@@ -215,7 +215,7 @@ fn a_collection_that_nothing_was_written_to_leaves_nothing() {
 }
 
 #[test]
-fn a_scan_s_page_ends_with_its_bytes_and_the_next_goes_on() {
+fn a_scans_page_ends_at_its_bytes() {
     let world = World::new();
     let body = format!("\"{}\"", "x".repeat(1_000_000));
     for n in 0..10 {
@@ -245,7 +245,7 @@ fn a_scan_s_page_ends_with_its_bytes_and_the_next_goes_on() {
 }
 
 #[test]
-fn a_scan_over_many_steps_of_the_store_sees_what_is_on_disk_what_is_executed_and_its_own() {
+fn a_long_scan_sees_disk_executed_and_own_writes() {
     let world = World::new();
     let _ = world.ask(doing(|turn| {
         for n in 0..300 {
@@ -288,7 +288,7 @@ fn a_scan_over_many_steps_of_the_store_sees_what_is_on_disk_what_is_executed_and
 
 /// The second of three deliveries ends the process whenever it runs.
 #[test]
-fn a_delivery_that_ends_the_process_each_time_is_parked_and_others_are_not() {
+fn only_the_poison_delivery_is_parked() {
     let limits = Limits {
         redeliveries_max: 5,
         ..crate::world::limits()
@@ -424,7 +424,7 @@ fn a_poison_candidate_that_waits_is_not_the_poison() {
 }
 
 #[test]
-fn a_delivery_that_is_made_in_the_last_start_that_it_has_is_made() {
+fn a_delivery_may_succeed_in_its_last_start() {
     let limits = Limits {
         redeliveries_max: 5,
         ..crate::world::limits()

@@ -41,7 +41,7 @@ fn mark(id: &'static str) -> Ask {
 }
 
 #[test]
-fn a_turn_whose_time_is_over_does_not_begin_and_leaves_its_line_in_the_history() {
+fn an_expired_turn_does_not_begin_and_is_recorded() {
     let world = World::new();
     let late = within(&world, mark("late"), Some(Duration::ZERO));
     let early = within(&world, mark("early"), Some(Duration::from_secs(3600)));
@@ -77,7 +77,7 @@ fn a_turn_is_told_how_long_somebody_waits_for_it() {
 }
 
 #[test]
-fn a_turn_that_ran_longer_than_somebody_waited_is_executed_all_the_same() {
+fn a_turn_beyond_its_clients_time_is_executed() {
     let world = World::new().in_real_time();
     let slow = doing(|turn| {
         turn.write(BANK, "marks", "slow", "1")?;

@@ -163,7 +163,7 @@ fn what_is_left_is_shared_by_weight() {
 }
 
 #[test]
-fn a_request_that_makes_room_for_another_client_is_told_so_and_has_not_begun() {
+fn a_displaced_request_is_told_and_has_not_begun() {
     let world = with(Limits {
         turns_waiting_max: 4,
         turns_waiting_per_client_max: 4,
@@ -186,7 +186,7 @@ fn a_request_that_makes_room_for_another_client_is_told_so_and_has_not_begun() {
 }
 
 #[test]
-fn work_that_was_begun_goes_first_and_does_not_keep_requests_out() {
+fn work_goes_first_without_blocking_requests() {
     let world = with(limits());
     let _ = world.ask_as("a", doing(crate::world::spin));
     world.run_and_commit_one();

@@ -62,7 +62,7 @@ fn is_busy(world: &World) -> bool {
 const FIVE: [&str; 5] = ["dead1", "dead2", "dead3", "dead4", "dead5"];
 
 #[test]
-fn what_is_beyond_a_destinations_bound_waits_on_disk_and_goes_out_in_order() {
+fn requests_beyond_the_bound_wait_on_disk_in_order() {
     let world = opened(Limits {
         requests_waiting_max: 100,
         ..narrow()
@@ -94,7 +94,7 @@ fn what_is_beyond_a_destinations_bound_waits_on_disk_and_goes_out_in_order() {
 }
 
 #[test]
-fn with_as_many_in_memory_as_there_may_be_nobody_is_refused_and_the_rest_waits_on_disk() {
+fn full_memory_refuses_nobody_and_requests_wait_on_disk() {
     let world = opened(Limits {
         requests_waiting_max: 20,
         requests_waiting_per_destination_max: 20,
@@ -179,7 +179,7 @@ fn five_dead_destinations_leave_the_others_as_they_were() {
 }
 
 #[test]
-fn a_store_that_cannot_be_read_for_a_moment_delays_requests_and_no_more() {
+fn an_unreadable_store_only_delays_requests() {
     let world = opened(Limits {
         requests_waiting_max: 100,
         ..narrow()
@@ -206,7 +206,7 @@ fn a_store_that_cannot_be_read_for_a_moment_delays_requests_and_no_more() {
 }
 
 #[test]
-fn after_a_crash_too_the_bound_holds_and_nothing_is_lost() {
+fn the_bound_holds_after_a_crash() {
     let narrow = || Limits {
         requests_waiting_max: 100,
         ..narrow()

@@ -289,7 +289,7 @@ fn until_it_ends(run: &Run) -> String {
 }
 
 #[test]
-fn a_panic_anywhere_but_in_a_handler_ends_the_engine_and_nothing_acknowledged_is_lost() {
+fn a_panic_outside_handlers_ends_the_engine_losing_nothing() {
     let mut acknowledged = BTreeMap::new();
     for seed in 0..RUNS {
         let mut rng = SmallRng::seed_from_u64(seed);
@@ -330,7 +330,7 @@ fn a_panic_anywhere_but_in_a_handler_ends_the_engine_and_nothing_acknowledged_is
 const CHILD: &str = "panics::child_that_panics_while_others_are_told";
 
 #[test]
-fn a_process_with_an_engine_ends_at_once_with_the_reason() {
+fn a_panicking_process_ends_at_once_with_the_reason() {
     let tests = std::env::current_exe().unwrap();
     let mut child = Command::new(tests);
     child.args(["--exact", CHILD, "--ignored", "--nocapture"]);

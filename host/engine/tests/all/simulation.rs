@@ -197,7 +197,7 @@ impl Run {
 }
 
 #[test]
-fn money_is_conserved_and_every_payment_happens_once_whatever_crashes_when() {
+fn crashes_neither_lose_nor_repeat_payments() {
     let seeds = match std::env::var("RIALTO_SEED") {
         Ok(seed) => {
             let seed: u64 = seed.parse().expect("RIALTO_SEED is a number");

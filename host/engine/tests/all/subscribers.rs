@@ -59,7 +59,7 @@ fn fall(world: &World, messages: usize) {
 }
 
 #[test]
-fn by_default_an_hour_of_failures_parks_nothing_and_pauses_grow_to_minutes() {
+fn by_default_an_hour_of_failures_parks_nothing() {
     let world = with(Limits::default());
     breaks(&world, MIRROR);
     tell(&world, "anna", "m");
@@ -75,7 +75,7 @@ fn by_default_an_hour_of_failures_parks_nothing_and_pauses_grow_to_minutes() {
 }
 
 #[test]
-fn a_delivery_that_fails_for_longer_than_it_may_is_parked() {
+fn a_delivery_that_fails_too_long_is_parked() {
     let world = with(Limits {
         retry_for_ms: 60_000,
         ..Limits::default()
@@ -89,7 +89,7 @@ fn a_delivery_that_fails_for_longer_than_it_may_is_parked() {
 }
 
 #[test]
-fn a_bad_message_is_parked_alone_while_others_to_the_same_component_succeed() {
+fn a_bad_message_is_parked_alone() {
     let world = with(limits());
     for n in 0..40 {
         for client in ["anna", "ben", "carl"] {
@@ -121,7 +121,7 @@ fn bad_messages_of_one_sender_pause_nobody() {
 }
 
 #[test]
-fn a_component_with_which_everything_fails_is_paused_and_resumes_when_one_probe_succeeds() {
+fn a_failing_component_is_paused_until_a_probe_succeeds() {
     let world = with(limits());
     breaks(&world, MIRROR);
     fall(&world, 7);
@@ -167,7 +167,7 @@ fn a_component_with_which_everything_fails_is_paused_and_resumes_when_one_probe_
 }
 
 #[test]
-fn what_waits_for_a_component_keeps_nobody_out() {
+fn waiting_deliveries_keep_no_request_out() {
     let world = with(Limits {
         turns_waiting_max: 10,
         attempts_max: 1_000,
@@ -193,7 +193,7 @@ fn what_waits_for_a_component_keeps_nobody_out() {
 }
 
 #[test]
-fn a_subscriber_that_was_paused_by_bad_messages_goes_on_when_a_good_one_comes() {
+fn a_subscriber_paused_by_bad_messages_resumes_on_success() {
     let world = with(Limits {
         probe_initial_ms: 1_000,
         probe_max_ms: 600_000,
@@ -222,7 +222,7 @@ fn a_subscriber_that_was_paused_by_bad_messages_goes_on_when_a_good_one_comes() 
 }
 
 #[test]
-fn good_messages_behind_the_bad_ones_of_every_sender_are_tried_too() {
+fn good_messages_behind_bad_ones_are_tried_too() {
     let world = with(Limits {
         probe_initial_ms: 1_000,
         probe_max_ms: 1_000,
@@ -272,7 +272,7 @@ fn a_probe_that_is_slow_holds_up_nobody() {
 }
 
 #[test]
-fn reminders_of_a_paused_component_wait_too_and_can_be_cancelled_meanwhile() {
+fn reminders_of_a_paused_component_wait_and_are_cancellable() {
     let world = with(limits());
     breaks(&world, MIRROR);
     for id in ["r0", "r1", "r2"] {
@@ -298,7 +298,7 @@ fn reminders_of_a_paused_component_wait_too_and_can_be_cancelled_meanwhile() {
 }
 
 #[test]
-fn a_wall_clock_that_jumps_neither_stalls_nor_hurries_an_attempt() {
+fn a_wall_clock_jump_does_not_move_an_attempt() {
     for jump in [-3_600_000, 3_600_000] {
         let world = with(limits());
         breaks(&world, MIRROR);
@@ -338,7 +338,7 @@ fn letter(to: &str) -> SendRequest {
 }
 
 #[test]
-fn a_report_that_fails_or_waits_is_kept_by_the_store_and_its_request_is_not_sent_again() {
+fn a_failed_or_waiting_report_becomes_a_stored_delivery() {
     let world = with(limits());
     breaks(&world, MIRROR);
     let _ = world.ask(doing(|turn| {
@@ -396,7 +396,7 @@ fn a_report_that_ends_the_process_each_time_is_parked() {
 }
 
 #[test]
-fn deliveries_beyond_the_bound_leave_the_memory_and_are_read_back_in_order() {
+fn deliveries_beyond_the_bound_are_read_back_in_order() {
     let world = with(Limits {
         deliveries_waiting_in_memory_max: 10,
         ..limits()
@@ -421,7 +421,7 @@ fn deliveries_beyond_the_bound_leave_the_memory_and_are_read_back_in_order() {
 }
 
 #[test]
-fn dead_letters_of_a_component_since_an_instant_are_retried_all_at_once_in_order() {
+fn selected_dead_letters_are_retried_in_order() {
     let world = with(Limits {
         attempts_max: 1,
         turns_waiting_max: 10,
@@ -484,7 +484,7 @@ struct Hour {
 
 /// One hour in which a subscriber fails, with a crash of the host in the middle.
 #[test]
-fn an_hour_of_a_failing_subscriber_loses_nothing_and_holds_up_nobody() {
+fn an_hour_of_a_failing_subscriber_loses_nothing() {
     const STEP_MS: u64 = 500;
     const IN_MEMORY: usize = 1_000;
     let limits = Limits {

@@ -63,7 +63,7 @@ fn payments(world: &World, accounts: usize, count: usize) {
 
 /// Two hot accounts, eight workers: every turn wants what another one holds.
 #[test]
-fn turns_that_want_the_same_documents_are_ordered_and_all_get_through() {
+fn turns_on_the_same_documents_all_get_through() {
     let world = World::new().in_real_time();
     let threads = Threads::start(&world.engine, 8).unwrap();
     open(&world, 2);
@@ -72,7 +72,7 @@ fn turns_that_want_the_same_documents_are_ordered_and_all_get_through() {
 }
 
 #[test]
-fn turns_on_many_documents_all_get_through_on_a_slow_disk() {
+fn all_turns_get_through_on_a_slow_disk() {
     let world = World::new().in_real_time();
     *world.store.slow.lock() = Some(Duration::from_millis(5));
     let threads = Threads::start(&world.engine, 4).unwrap();
@@ -101,7 +101,7 @@ fn a_slow_turn_holds_up_no_other() {
 }
 
 #[test]
-fn a_slow_turn_does_not_take_the_place_of_those_that_run_at_once() {
+fn a_slow_turn_lets_another_one_run() {
     let world = World::new().in_real_time();
     let threads = Threads::start_with_spares(&world.engine, 2, 1).unwrap();
     open(&world, 4);
@@ -114,7 +114,7 @@ fn a_slow_turn_does_not_take_the_place_of_those_that_run_at_once() {
 
 /// What waits on disk is read back by a thread of its own, however long the disk takes.
 #[test]
-fn a_slow_reading_of_what_waits_keeps_no_turn_behind_a_slow_one() {
+fn a_slow_read_back_does_not_hide_slow_turns() {
     let limits = Limits {
         deliveries_waiting_in_memory_max: 0,
         retry_initial_ms: 50,
@@ -160,7 +160,7 @@ fn a_slow_reading_of_what_waits_keeps_no_turn_behind_a_slow_one() {
 }
 
 #[test]
-fn many_more_turns_than_workers_that_wait_for_one_document_do_not_block_the_workers() {
+fn turns_queued_for_one_document_do_not_block_workers() {
     let world = World::new().in_real_time();
     let threads = Threads::start(&world.engine, 3).unwrap();
     open(&world, 2);
@@ -229,7 +229,7 @@ fn a_stopped_engine_has_written_what_it_executed() {
 }
 
 #[test]
-fn a_component_that_publishes_to_itself_without_end_holds_up_neither_others_nor_the_stop() {
+fn an_endless_chain_blocks_neither_others_nor_the_stop() {
     let limits = Limits {
         hops_max: u32::MAX,
         ..crate::world::limits()
@@ -252,7 +252,7 @@ fn a_component_that_publishes_to_itself_without_end_holds_up_neither_others_nor_
 
 /// Nothing but the reminders themselves orders these turns.
 #[test]
-fn reminders_are_the_same_in_memory_and_on_disk_whoever_sets_and_cancels_them_at_once() {
+fn concurrent_reminders_are_equal_in_memory_and_on_disk() {
     const REMINDERS: usize = 4_000;
     let world = World::new().in_real_time();
     let threads = Threads::start(&world.engine, 8).unwrap();

@@ -83,7 +83,7 @@ fn a_request_leaves_only_after_the_commit() {
 }
 
 #[test]
-fn a_delivery_that_is_made_before_its_group_is_written_costs_nothing_on_disk() {
+fn a_delivery_handled_before_its_commit_is_not_written() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));
@@ -133,7 +133,7 @@ fn a_delivery_that_fails_is_tried_again_and_happens_once() {
 }
 
 #[test]
-fn a_delivery_that_keeps_failing_is_parked_and_can_be_retried_once() {
+fn a_failing_delivery_is_parked_and_can_be_retried() {
     let world = World::new();
     open(&world);
     world.bank.failures.store(5, Ordering::Relaxed);
@@ -196,7 +196,7 @@ fn a_dead_letter_survives_a_restart() {
 }
 
 #[test]
-fn after_a_failed_write_nobody_is_told_otherwise_and_nothing_more_is_taken() {
+fn after_a_failed_write_nothing_more_is_accepted() {
     let world = World::new();
     open(&world);
     *world.store.fault.lock() = Some(Fault::Before);
@@ -214,7 +214,7 @@ fn after_a_failed_write_nobody_is_told_otherwise_and_nothing_more_is_taken() {
 }
 
 #[test]
-fn a_cancelled_reminder_does_not_fire_and_a_fired_one_counts_as_elapsed() {
+fn a_cancelled_reminder_does_not_fire() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));
@@ -234,7 +234,7 @@ fn a_cancelled_reminder_does_not_fire_and_a_fired_one_counts_as_elapsed() {
 }
 
 #[test]
-fn a_reminder_that_came_due_while_the_host_was_down_fires_at_once() {
+fn an_overdue_reminder_fires_at_the_start() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));
@@ -259,7 +259,7 @@ fn a_second_process_on_the_same_store_stops_the_first() {
 }
 
 #[test]
-fn a_request_that_was_sent_and_not_answered_is_sent_again_after_a_restart() {
+fn an_unanswered_request_is_sent_again_after_a_restart() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));
@@ -288,7 +288,7 @@ fn what_is_refused_as_misuse_names_what_was_wrong() {
 }
 
 #[test]
-fn two_decisions_about_one_dead_letter_at_once_do_not_both_happen() {
+fn of_two_concurrent_decisions_only_one_happens() {
     let both = [
         (Decision::Retry, Decision::Retry),
         (Decision::Retry, Decision::Drop),
@@ -313,7 +313,7 @@ fn two_decisions_about_one_dead_letter_at_once_do_not_both_happen() {
 }
 
 #[test]
-fn a_decision_about_a_dead_letter_that_is_not_on_disk_is_not_called_done() {
+fn an_unwritten_decision_is_not_called_done() {
     let world = World::new();
     let id = with_dead_letter(&world);
     *world.store.fault.lock() = Some(Fault::Before);
@@ -362,7 +362,7 @@ fn turns_behind_a_failed_write_are_answered_too() {
 }
 
 #[test]
-fn a_turn_that_was_running_when_the_write_failed_is_answered_at_once() {
+fn a_running_turn_is_answered_when_a_write_fails() {
     let world = World::new();
     open(&world);
     let first = world.ask(pay("p1", 10));
@@ -381,7 +381,7 @@ fn a_turn_that_was_running_when_the_write_failed_is_answered_at_once() {
 }
 
 #[test]
-fn a_reminder_that_is_cancelled_while_its_turn_runs_leaves_nothing() {
+fn a_reminder_cancelled_while_its_turn_runs_leaves_nothing() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));
@@ -403,7 +403,7 @@ fn a_reminder_that_is_cancelled_while_its_turn_runs_leaves_nothing() {
 }
 
 #[test]
-fn a_turn_that_was_told_of_a_reminder_what_is_no_longer_so_runs_again() {
+fn a_turn_with_outdated_reminders_runs_again() {
     let world = World::new();
     open(&world);
     let _ = world.ask(pay("p1", 10));

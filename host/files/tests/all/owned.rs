@@ -26,7 +26,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn what_is_made_is_for_this_user_alone_and_is_taken_again() {
+fn new_files_are_private_and_are_accepted_again() {
     let (_outer, path) = store_path();
     let owner = folder(&path).unwrap();
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o700, 0o700));
@@ -40,7 +40,7 @@ fn what_is_made_is_for_this_user_alone_and_is_taken_again() {
 }
 
 #[test]
-fn what_an_ended_process_of_the_same_number_has_left_is_no_obstacle() {
+fn files_of_an_ended_process_are_no_obstacle() {
     // In a container each start of the host has the same number.
     let (_outer, path) = store_path();
     folder(&path).unwrap();
@@ -52,7 +52,7 @@ fn what_an_ended_process_of_the_same_number_has_left_is_no_obstacle() {
 }
 
 #[test]
-fn what_is_open_to_others_is_refused_with_its_mode_and_what_to_do() {
+fn files_open_to_others_are_refused_with_help() {
     let (_outer, path) = store_path();
     let owner = folder(&path).unwrap();
     let file = path.join("file");

@@ -21,7 +21,7 @@ fn what_was_written_is_there_after_a_power_cut() {
 }
 
 #[test]
-fn a_power_cut_leaves_the_old_file_or_the_new_one() {
+fn a_power_cut_leaves_the_old_or_new_file() {
     let (mut old, mut new) = (0, 0);
     for seed in 0..60 {
         let mut disk = PowerCut::mount().unwrap();

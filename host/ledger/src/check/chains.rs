@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_change_of_a_request_counts_in_whatever_order_they_are_read() {
+    fn the_last_change_counts_in_any_reading_order() {
         let change = |n: u64, state: &str, checker: Option<&str>| {
             let by = json!({ "maker": "anna", "checker": checker });
             let asked = json!({ "payload": {}, "reason": "why" });
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_that_is_hashed_does_not_depend_on_the_order_of_members() {
+    fn the_hash_does_not_depend_on_member_order() {
         let mut text = String::new();
         write(
             &mut text,

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_check_is_at_its_place_and_many_breaches_are_counted() {
+    fn checks_are_in_order_and_breaches_are_counted() {
         for (index, (check, _)) in CHECKS.into_iter().enumerate() {
             assert_eq!(check as usize, index);
         }

@@ -205,7 +205,7 @@ fn what_was_copied_and_not_taken_out_counts_once() {
 }
 
 #[test]
-fn an_archive_that_is_missing_is_named_and_one_that_is_damaged_is_wrong() {
+fn missing_archives_are_named_and_damaged_ones_are_wrong() {
     let mut kept = Kept::busy();
     let first = kept.archive(&transfers(0..20));
     let second = kept.archive(&transfers(20..40));

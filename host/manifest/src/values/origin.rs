@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_covers_its_own_origin_or_any_port_of_it() {
+    fn a_pattern_covers_its_origin_or_any_port() {
         let any = pattern("http://127.0.0.1:*");
         assert!(any.covers(&origin("http://127.0.0.1:4101/x")));
         assert!(any.covers(&origin("http://127.0.0.1")));

@@ -49,7 +49,7 @@ fn a_person_sees_the_lines_around_a_problem() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_one_problem_with_its_name() {
+fn a_missing_folder_is_one_problem_with_its_name() {
     let seen = |folder: &str| {
         let problems = Manifest::load(folder).expect_err("there is nothing");
         assert_eq!(problems.problems().len(), 1);

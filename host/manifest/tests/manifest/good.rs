@@ -138,7 +138,7 @@ fn a_digest_names_text_and_components() {
 }
 
 #[test]
-fn locking_pins_what_the_scheme_does_not_and_mends_what_changed() {
+fn locking_pins_components_and_updates_changed_ones() {
     let (folder, _) = good("maximal");
     let pinned = lock(folder.path()).expect("a lock");
     assert_eq!(pinned.digests.contexts.len(), 0);

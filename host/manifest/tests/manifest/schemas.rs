@@ -91,7 +91,7 @@ fn the_surfaces_are_those_of_the_contract() {
 }
 
 #[test]
-fn the_demo_scheme_is_right_but_for_components_that_are_not_built() {
+fn the_demo_scheme_lacks_only_unbuilt_components() {
     let folder = repository().join("schemes/demo");
     let Err(problems) = Manifest::load(&folder) else {
         return;

@@ -70,7 +70,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_weight_is_of_texts_and_names_and_stops_where_it_is_enough() {
+    fn a_weight_counts_texts_and_names_up_to_its_limit() {
         let value = json!({"abc": ["de", null, {"f": 1}]});
         let all = EACH * 5 + "abcdef".len();
         assert_eq!(weight(&value, usize::MAX), all);

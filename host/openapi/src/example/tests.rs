@@ -28,7 +28,7 @@ fn ten_of(schema: &Value) -> Value {
 }
 
 #[test]
-fn whatever_a_document_gives_an_example_is_so_many_bytes_at_most() {
+fn an_example_is_bounded_whatever_the_document() {
     let long = "z".repeat(BYTES_MAX / 4);
     let root = json!({"long": {"type": "string", "example": long}});
     let reference = json!({"$ref": "#/long"});
@@ -68,7 +68,7 @@ fn what_is_too_long_when_it_is_written_out_is_left_out() {
 }
 
 #[test]
-fn a_request_is_so_many_bytes_at_most_whatever_its_parameters_are() {
+fn an_example_request_is_bounded_whatever_its_parameters() {
     let long = "z".repeat(BYTES_MAX / 4);
     for place in ["path", "query", "header"] {
         let parameter = json!({"in": place, "name": "a", "required": true, "example": long});
@@ -110,7 +110,7 @@ fn patterns_are_looked_at_once_and_only_small_ones() {
 }
 
 #[test]
-fn a_text_is_of_its_format_its_pattern_and_its_length() {
+fn an_example_text_fits_format_pattern_and_length() {
     for (schema, expected) in [
         (json!({"type": "string"}), "example"),
         (json!({"type": "string", "maxLength": 3}), "1"),

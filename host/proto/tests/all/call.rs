@@ -120,7 +120,7 @@ fn what_a_function_gives_is_its_answer() {
 }
 
 #[test]
-fn a_refusal_has_a_code_a_word_and_the_typed_error() {
+fn a_refusal_has_code_name_and_typed_error() {
     let calls = calls();
     let refusal = calls.refused("Pay", &json!({"err": {"unknown-account": "x"}}));
     assert_eq!(
@@ -172,7 +172,7 @@ const IDS: &str = "package a:ids@0.1.0;
     interface get { get: func(book: u8, book-id: string) -> string; }";
 
 #[test]
-fn an_id_that_is_empty_or_missing_is_refused_with_its_field() {
+fn an_empty_or_missing_id_is_refused() {
     let calls = calls_of(IDS);
     let asked = |method: &str, text: &str| {
         let method = calls.method(method);

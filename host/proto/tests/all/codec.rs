@@ -99,7 +99,7 @@ fn another_reads_what_is_written_and_is_read_back() {
 }
 
 #[test]
-fn what_is_missing_or_out_of_range_is_refused_with_its_place() {
+fn missing_or_excessive_values_are_refused_with_their_location() {
     let both = both();
     // Each is found before the next of what else is missing.
     let rest = "l:\"l\" u{item1:999} v{ok:\"\"} w{} z_1{err{}}";
@@ -145,7 +145,7 @@ fn what_others_may_send_is_taken() {
 
 /// Cut and changed bytes: refused or read, and what is read can be written and is read the same.
 #[test]
-fn damaged_bytes_are_refused_or_read_as_something_that_can_be_written() {
+fn damaged_bytes_are_refused_or_read_as_writable_values() {
     let both = both();
     let bytes = both.codec.encode(NAME, &full()).expect("it is one");
     let mut read = 0;
@@ -165,7 +165,7 @@ fn damaged_bytes_are_refused_or_read_as_something_that_can_be_written() {
 }
 
 #[test]
-fn a_message_that_stands_for_far_more_than_it_is_long_is_refused() {
+fn a_message_that_expands_too_much_is_refused() {
     let wit = "package a:b@1.2.0;
         interface all {
             record row { a: u32, b: string, c: list<u32>, d: option<u32>, e: s64, f: bool }

@@ -42,7 +42,7 @@ fn unfit(interface: &str, lock: &Lock) -> String {
 }
 
 #[test]
-fn a_component_gives_what_the_contracts_give_that_it_was_built_from() {
+fn a_component_gives_the_files_of_its_contracts() {
     let own = own().expect("the contracts can be read");
     let component = component();
     let lock = own::lock().expect("it can be read");
@@ -86,7 +86,7 @@ fn a_component_says_which_of_its_texts_are_ids() {
 }
 
 #[test]
-fn a_component_whose_contract_is_not_the_clients_is_found_out() {
+fn a_component_with_another_contract_is_detected() {
     let changed = lock("3 = \"due: u64\"", "3 = \"due: u32\"");
     let why = unfit(CREATE, &changed);
     assert!(why.contains("Reminder.due was `u32` and is `u64`"), "{why}");

@@ -34,7 +34,7 @@ fn no_client_of_what_is_checked_in_breaks() {
 }
 
 #[test]
-fn the_files_that_are_checked_in_are_those_that_the_wit_gives() {
+fn the_checked_in_files_match_the_wit() {
     let files = locked().files;
     let mut named = BTreeSet::new();
     for file in &files {
@@ -102,7 +102,7 @@ fn protoc_takes_the_files() {
 }
 
 #[test]
-fn each_call_of_the_wit_is_a_method_and_nothing_else_is() {
+fn each_call_of_the_wit_is_a_method() {
     let resolve = wit::folder(&root().join("wit")).expect("wit/ is WIT");
     let events = checked_in::events(&root().join("wit")).expect("the events are listed");
     let told = events.len();

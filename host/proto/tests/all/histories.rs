@@ -114,7 +114,7 @@ impl Draw {
 }
 
 #[test]
-fn what_is_accepted_is_what_clients_can_bear_and_numbers_keep_their_meaning() {
+fn accepted_changes_keep_clients_and_numbers() {
     let (mut accepted, mut refused) = (0, 0);
     for seed in 1..=60 {
         let mut draw = Draw(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15));

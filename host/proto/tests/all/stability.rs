@@ -48,7 +48,7 @@ fn what_stays_keeps_its_number_wherever_it_moves() {
 }
 
 #[test]
-fn what_is_new_gets_a_number_that_was_never_given_and_what_goes_is_reserved() {
+fn numbers_are_never_reused() {
     let lock = first("one: option<u8>, two: option<u8>", "r: u8");
     let without = under(&lock, &package("one: option<u8>", "r: u8"));
     assert_eq!(breaks(&without), [""; 0]);
@@ -97,7 +97,7 @@ fn a_changed_type_is_refused() {
 }
 
 #[test]
-fn what_must_be_said_cannot_come_and_what_was_promised_cannot_go() {
+fn required_requests_cannot_come_and_results_cannot_go() {
     let lock = first("one: u8, two: u8", "r: u8, s: u8");
     let came = under(
         &lock,
@@ -164,7 +164,7 @@ fn a_call_cannot_go_or_answer_with_another_message() {
 }
 
 #[test]
-fn a_name_stays_with_its_type_when_another_of_that_name_comes_before_it() {
+fn a_name_stays_with_its_type() {
     let only = "package a:b@0.1.0; interface y { record thing { m: u32 } y: func() -> thing; }";
     let lock = again(&under(&Lock::default(), only));
     let both = "package a:b@0.1.0;
@@ -198,7 +198,7 @@ fn numbers_of_protobuf_are_left_out() {
 }
 
 #[test]
-fn a_lock_that_is_none_is_refused_with_what_is_wrong() {
+fn a_malformed_lock_is_refused_with_the_reason() {
     let error = |text: &str| Lock::parse(text).expect_err("it is none").to_string();
     assert!(error("[messages.\"a.B\"]\none = \"one: uint32\"").contains("`one`"));
     assert!(error("[other.a]\nb = \"c\"").contains("`other`"));

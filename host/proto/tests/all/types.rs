@@ -27,7 +27,7 @@ fn body(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_call_with_its_own_request_and_response_uses_them_and_others_are_wrapped() {
+fn calls_use_their_own_messages_or_wrappers() {
     let text = "package a:b@0.1.0;
         interface pay {
             record request { amount: u64 }
@@ -108,7 +108,7 @@ fn each_type_has_its_form() {
 }
 
 #[test]
-fn types_of_one_name_get_their_interface_before_it_and_other_packages_are_named_from_the_root() {
+fn types_with_the_same_name_get_their_interfaces_name() {
     let common = "package a:common@0.1.0; interface types { record money { units: u64 } }";
     let text = "package a:b@0.1.0;
         interface x { record thing { m: u32 } x: func() -> thing; }
@@ -130,7 +130,7 @@ fn types_of_one_name_get_their_interface_before_it_and_other_packages_are_named_
 }
 
 #[test]
-fn what_has_no_form_is_said_with_its_place_all_at_once() {
+fn all_types_without_a_form_are_reported() {
     let text = "package a:b@0.1.0;
         interface x {
             resource file;
@@ -159,7 +159,7 @@ fn what_has_no_form_is_said_with_its_place_all_at_once() {
 }
 
 #[test]
-fn a_record_that_a_call_answers_with_in_something_else_has_a_name_of_its_own() {
+fn a_nested_record_has_a_name_of_its_own() {
     let text = "package a:b@0.1.0; interface look { record response { n: u8 } \
                 look: func() -> option<response>; }";
     let body = body(text);

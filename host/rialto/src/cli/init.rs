@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn components_are_looked_for_where_an_archive_and_a_source_tree_have_them() {
+    fn components_are_found_in_archives_and_source_trees() {
         let folders = |binary: &str| beside(Path::new(binary));
         let archive = folders("/opt/rialto/bin/rialto");
         assert!(archive.contains(&PathBuf::from("/opt/rialto/components")));
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_whose_name_is_none_of_a_scheme_wants_a_name() {
+    fn an_unfit_folder_name_needs_a_scheme_name() {
         assert_eq!(name_of(Path::new("/srv/hub")).unwrap(), "hub");
         let error = name_of(Path::new("/srv/My Hub")).unwrap_err();
         assert!(error.to_string().contains("--name"), "{error}");

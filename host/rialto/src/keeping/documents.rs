@@ -1,4 +1,4 @@
-//! Archiving documents that are over, segment by segment: components say which are, and take them out themselves.
+//! Archives finished documents, segment by segment. Components say which documents are finished, and remove them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -17,16 +17,16 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// What a component exports that keeps documents for a period.
+/// The interface of components whose documents can be archived.
 const HANDLER: &str = "rialto:host/retention-handler@0.1.0";
-/// Ids that a component judges in one turn.
+/// How many ids a component judges in one turn.
 const JUDGED_AT_ONCE: usize = 200;
-/// Bundles that a component takes out in one turn.
+/// How many bundles a component removes in one turn.
 const TAKEN_AT_ONCE: usize = 50;
-/// The part of its period after which a segment whose documents are not all over is asked for again.
+/// A segment with unfinished documents is asked for again after this fraction of its period.
 const AGAIN_AFTER: u64 = 16;
 
-/// See the module's documentation.
+/// Archives the documents of a host.
 pub struct Documents {
     engine: Engine,
     runtime: Arc<Runtime>,
@@ -34,9 +34,9 @@ pub struct Documents {
     /// Periods in milliseconds, by the names that components have for their documents.
     keep: BTreeMap<String, u64>,
     folder: PathBuf,
-    /// Segments of which not everything is over, and when they are asked for again.
+    /// Segments with unfinished documents, and when they are asked for again.
     later: Mutex<HashMap<(Name, String, u32), Later>>,
-    /// The release for which it was said which names of `keep` no component has.
+    /// The release for which unknown names of `keep` were logged.
     told: Mutex<Option<u64>>,
 }
 
@@ -44,11 +44,11 @@ pub struct Documents {
 #[derive(Clone, Copy)]
 struct Later {
     at: Timestamp,
-    /// Whether it has documents that are too young: then those behind it are, too.
+    /// Whether it has documents that are too young. Then the segments after it have too.
     is_young: bool,
 }
 
-/// As `retention-handler` has it.
+/// The type of `retention-handler`.
 #[derive(Deserialize)]
 struct Kept {
     name: String,
@@ -96,7 +96,7 @@ struct KeptCollection<'a> {
 }
 
 impl Documents {
-    /// Of a host. Without a period it does nothing.
+    /// An archiver of documents. Without a period it does nothing.
     #[must_use]
     pub fn new(
         (engine, runtime): (Engine, Arc<Runtime>),
@@ -121,10 +121,11 @@ impl Documents {
         self.keep.values().min().copied()
     }
 
-    /// Archive what is over for long enough at `now`, the oldest segments first. Ends early when `is_enough`.
+    /// Archive documents that were finished long enough before `now`, the oldest segments first. Stops early when
+    /// `is_enough`.
     ///
     /// # Errors
-    /// When the store or the folder cannot be used, or a component fails: what is not in a file stays.
+    /// When the store or the folder cannot be used, or a component fails. Documents that are not in a file stay.
     pub fn look(&self, now: Timestamp, is_enough: &dyn Fn() -> bool) -> anyhow::Result<()> {
         if self.keep.is_empty() {
             return Ok(());
@@ -132,7 +133,7 @@ impl Documents {
         let Some(release) = self.runtime.current() else {
             return Ok(());
         };
-        // What fails for one keeps no other from going on.
+        // A failure of one component does not stop the others.
         let mut failed = None;
         for archive in self.store.documents_to_take_out()? {
             let gone_on = self.go_on(&release, &archive, is_enough);
@@ -154,7 +155,7 @@ impl Documents {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Say once a release which names of `keep` mean nothing.
+    /// Log the unknown names of `keep`, once for each release.
     fn tell_unknown(&self, release: &Release, names: &HashSet<String>) {
         if self.told.lock().replace(release.number) == Some(release.number) {
             return;
@@ -169,7 +170,7 @@ impl Documents {
         }
     }
 
-    /// Have a component take out what an archive has that was written before a crash or a failure.
+    /// Let a component remove the documents of an archive that was written before a crash or a failure.
     fn go_on(
         &self,
         release: &Release,
@@ -203,7 +204,7 @@ impl Documents {
         };
         let collections = self.store.collections_of(component)?;
         for collection in &kept.collections {
-            // One that was never written to has nothing.
+            // A collection that was never written to is empty.
             let Some(id) = collections.get(collection) else {
                 continue;
             };
@@ -219,7 +220,7 @@ impl Documents {
         Ok(())
     }
 
-    /// Ask for each segment, until documents are too young.
+    /// Ask about each segment, until documents are too young.
     fn collection(
         &self,
         target: &KeptCollection<'_>,
@@ -227,7 +228,7 @@ impl Documents {
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
-        // Of one name: another one may let go what this one keeps.
+        // The key has the name, because another name of the component may have another period.
         let of = format!("{}/{}", target.kept, target.collection);
         let asked = self.store.segments_asked(target.component, &of)?;
         let before = now.0.saturating_sub(period);
@@ -247,7 +248,7 @@ impl Documents {
             }
             let (is_young, is_open) = (judged.young > 0, judged.open > 0);
             let is_over = !judged.over.is_empty();
-            // A segment that is over bit by bit makes few files, not one a look.
+            // A segment whose documents finish one by one makes few files, not one for each pass.
             let is_too_soon = is_young && later.is_none();
             if !is_over && !is_young && !is_open {
                 self.store.note_asked(target.component, &of, segment)?;
@@ -255,7 +256,7 @@ impl Documents {
             } else if is_over && !is_too_soon {
                 self.archive(target, segment, judged.over, now, is_enough)?;
             }
-            // What is over and could not be taken out must not make a file at each look, either.
+            // Finished documents that could not be removed must not make a file at each pass either.
             if is_young || is_open || is_over {
                 let later = Later {
                     at: again,
@@ -270,7 +271,7 @@ impl Documents {
         Ok(())
     }
 
-    /// Write what is over of a segment to a file, and have it taken out.
+    /// Write the finished documents of a segment to a file, and let the component remove them.
     fn archive(
         &self,
         target: &KeptCollection<'_>,
@@ -321,7 +322,7 @@ impl Documents {
         Ok(all)
     }
 
-    /// Have a component take out what an archive has.
+    /// Let a component remove the documents of an archive.
     fn take_out(
         &self,
         release: &Release,
@@ -344,7 +345,7 @@ impl Documents {
             if tell(some).is_ok() || is_enough() {
                 continue;
             }
-            // One of them, or all together, is too much: what fails by itself stays, and is archived again.
+            // Together they fail, so each is tried alone. One that fails alone stays, and is archived again.
             for one in some {
                 if let Err(error) = tell(std::slice::from_ref(one)) {
                     let (archive, subject) = (&archive.file, &one.subject);
@@ -406,7 +407,7 @@ fn keep_first(failed: &mut Option<anyhow::Error>, done: anyhow::Result<()>) {
     }
 }
 
-/// The components that keep documents for a period.
+/// The components whose documents can be archived.
 fn keepers(release: &Release) -> impl Iterator<Item = &Name> {
     let members = release.members.iter();
     let members = members.filter(|member| member.export(HANDLER, "kept").is_some());

@@ -1,5 +1,4 @@
-//! What happened and what was judged, from the store and from its archives together; which archives there
-//! are.
+//! History and receipts from the store and its archives together, and the list of archives.
 
 use std::collections::HashSet;
 
@@ -17,16 +16,16 @@ use crate::host::Shared;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownArchive {
-    /// What it has: `history` or `receipts`.
+    /// The class of its items: `history`, `receipts` or `documents`.
     pub class: String,
-    /// Of which segment of the store.
+    /// Its segment of the store.
     #[serde(rename = "era")]
     pub segment: u32,
     /// Its file's name in the folder of archives.
     pub file: String,
     /// The SHA-256 of the file.
     pub sha256: String,
-    /// Of the digest, if archives are signed.
+    /// The signature of the digest, if archives are signed.
     pub signature: Option<String>,
     /// How many items.
     pub items: u64,
@@ -40,9 +39,9 @@ pub struct ShownArchive {
     pub to: u64,
     /// When it was made.
     pub archived_at: u64,
-    /// Whether the store has nothing of it any more.
+    /// Whether all its items were removed from the store.
     pub done: bool,
-    /// Whether the file is in the folder of archives.
+    /// Whether its file is in the folder of archives.
     pub is_there: bool,
 }
 
@@ -85,8 +84,8 @@ pub(super) async fn list(State(shared): Host) -> Result<Json<Vec<ShownArchive>>,
     .await
 }
 
-/// The last turns about a subject. Tables are read before archives: what is being archived is in both for a
-/// while, and is left out once.
+/// The last turns about a subject. Reads the tables before the archives. Turns that are in both, because they are
+/// being archived, are shown once.
 pub(super) fn story(shared: &Shared, subject: String, most: usize) -> Result<Story, Problem> {
     let (turns, before) = shared.store.last_of_history(&subject, most)?;
     let left = most - turns.len().min(most);
@@ -103,7 +102,7 @@ pub(super) fn story(shared: &Shared, subject: String, most: usize) -> Result<Sto
     })
 }
 
-/// All verdicts about a subject.
+/// All receipts about a subject.
 pub(super) fn receipts(shared: &Shared, subject: &str) -> Result<Vec<Receipt>, Problem> {
     let mut found = shared.store.receipts(subject)?;
     let folder = &shared.archivist.folder;

@@ -1,4 +1,4 @@
-//! Components that are paused, and many dead letters at once.
+//! Paused components, and the retry of many dead letters.
 
 use axum::Json;
 use axum::extract::State;
@@ -12,29 +12,29 @@ use super::{Host, Problem, blocking};
 use crate::audit::{AuditedAction, Who};
 use crate::words::instant;
 
-/// A component that is paused: deliveries to it fail, and what comes for it is kept in order.
+/// A paused component: deliveries to it failed, and new ones are kept in order.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownPause {
     /// The component.
     pub component: String,
-    /// Since when; milliseconds since 1970.
+    /// When the pause began; milliseconds since 1970.
     pub since: u64,
     /// Deliveries that are kept.
     pub kept: usize,
-    /// Deliveries that were tried since.
+    /// Probes since then.
     pub probes: u32,
-    /// Milliseconds until the next is tried; none while one is.
+    /// Milliseconds until the next probe; none while one runs.
     pub next_probe_ms: Option<u64>,
     /// The last failure.
     pub error: String,
 }
 
-/// Which dead letters are tried again.
+/// The dead letters that are retried.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Retry {
-    /// Those to this component; to all unless said.
+    /// Those to this component; none for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<String>,
     /// Those given up at this instant or later; milliseconds since 1970.
@@ -49,7 +49,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Which they are, for the audit log.
+    /// The selection in words, for the audit log.
     fn words(&self) -> String {
         let to = self.component.as_deref().unwrap_or("any component");
         let since = self
@@ -61,7 +61,7 @@ impl Retry {
     }
 }
 
-/// How many dead letters are tried again: at most so many at a time, and 0 when none is left.
+/// How many dead letters are retried: at most a fixed number at a time, and 0 when none is left.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retried {

@@ -1,4 +1,4 @@
-//! What is taken from a request. What does not fit is answered with a problem, as everything else is.
+//! Extractors of requests' parts. A part that does not fit is answered with a problem document.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -10,22 +10,22 @@ use super::problem::Kind;
 use super::{Problem, own};
 use crate::operators::Caller;
 
-/// A body of JSON, as the API's document has it.
+/// A JSON body, validated against the API's document.
 pub(super) struct Body<T>(pub T);
 
-/// The same, of which nothing need be sent.
+/// The same, and the body may be missing.
 pub(super) struct Optional<T>(pub T);
 
 /// All bytes of a body.
 pub(super) struct Sent(pub Bytes);
 
-/// What the path names.
+/// The parameters of the path.
 pub(super) struct At<T>(pub T);
 
-/// What the query asks for.
+/// The parameters of the query.
 pub(super) struct Asked<T>(pub T);
 
-/// Who asks, as `authorize` has found out.
+/// The caller, as found by `authorize`.
 pub(super) struct By(pub Caller);
 
 impl<S: Send + Sync> FromRequestParts<S> for By {
@@ -33,13 +33,13 @@ impl<S: Send + Sync> FromRequestParts<S> for By {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let caller = parts.extensions.get::<Caller>().cloned();
-        // Only behind `authorize` is there anything to change.
+        // Only routes behind `authorize` use it.
         let nobody = || Problem::new(Kind::Unauthorized, "nobody knows who asks");
         caller.map(Self).ok_or_else(nobody)
     }
 }
 
-/// What is wrong with a part of a request.
+/// The problem of a request's part.
 fn unfit(status: StatusCode, detail: String) -> Problem {
     let kind = match status {
         StatusCode::PAYLOAD_TOO_LARGE => Kind::TooLarge,
@@ -48,7 +48,7 @@ fn unfit(status: StatusCode, detail: String) -> Problem {
     Problem::new(kind, detail)
 }
 
-/// A body that the API's document takes, read.
+/// Read and validate a body.
 async fn judged<T: DeserializeOwned, S: Send + Sync>(
     request: Request,
     state: &S,
@@ -69,7 +69,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let read = judged(request, state).await?;
-        // Where the document says that it must be there, that was told already.
+        // A body that the document requires was checked already.
         let missing = || Problem::new(Kind::Malformed, "body: is required");
         read.map(Self).ok_or_else(missing)
     }

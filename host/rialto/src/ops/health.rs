@@ -1,5 +1,5 @@
-//! Whether the host can do its work: what `/health/ready` answers, what gRPC's health follows, and the little
-//! of it that `/health` tells on other listeners.
+//! The health of the host, for `/health/ready`, for gRPC's health service, and in short form for `/health` on other
+//! listeners.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,39 +15,39 @@ use tokio::sync::watch;
 
 use crate::host::Shared;
 
-/// How long an executed turn may wait for the disk. Groups take milliseconds; a disk that needs longer
-/// than this lets every client run into its timeout.
+/// How long an executed turn may wait for the disk. Groups take milliseconds. With a slower disk every client runs
+/// into its timeout.
 const UNCOMMITTED_MAX: Duration = Duration::from_secs(10);
-/// How long a group may wait in the journal before it is in the tables. They are one second behind.
+/// How long a group may wait in the journal before it is flushed. It normally takes one second.
 const UNFLUSHED_MAX: Duration = Duration::from_mins(1);
-/// How often it is looked for those who follow.
+/// The time between two checks for those who follow the health.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What is looked at and keeps nobody out when it is not well: with too little space what has begun goes on.
+/// The check that does not make the host unavailable: with too little disk space, payments under way continue.
 const KEEPS_NOBODY_OUT: &str = "disk";
 
-/// One thing that is looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What is looked at.
+    /// The name of the check.
     pub check: &'static str,
-    /// Whether it is as it should be.
+    /// Whether it is healthy.
     pub ok: bool,
-    /// How it is, in words.
+    /// Its state in words.
     pub says: String,
 }
 
-/// How the host is.
+/// The health of the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Readiness {
-    /// Whether all checks are well.
+    /// Whether all checks are healthy.
     pub ready: bool,
     /// The checks, always all of them.
     pub checks: Vec<Check>,
 }
 
 impl Readiness {
-    /// Look at everything.
+    /// Run all checks.
     #[must_use]
     pub fn of(shared: &Shared) -> Self {
         let checks = vec![
@@ -129,12 +129,12 @@ fn late(check: &'static str, waits: Duration, most: Duration, what: &str) -> Che
     }
 }
 
-/// That the process answers.
+/// Answers that the process is alive.
 pub(super) async fn live() -> &'static str {
     "live\n"
 }
 
-/// Whether the host can do its work: 200, or 503 with what is wrong.
+/// Answers whether the host is ready: 200, or 503 with the failed checks.
 pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> (StatusCode, Json<Readiness>) {
     let readiness = Readiness::of(&shared);
     let status = if readiness.ready {
@@ -145,8 +145,8 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> (StatusCode, Jso
     (status, Json(readiness))
 }
 
-/// How the host is, for whoever sends it requests: each check with `OK` or `DOWN`, but no word of what is
-/// wrong, which is the operators' business. 200, or 503 when requests are not handled.
+/// The health for clients: each check with `OK` or `DOWN`, without reasons, which are only for operators. 200, or
+/// 503 when requests are not handled.
 pub fn told(readiness: &Readiness) -> Response<Full<Bytes>> {
     let word = |ok: bool| if ok { "OK" } else { "DOWN" };
     let checks = readiness.checks.iter();
@@ -166,7 +166,7 @@ pub fn told(readiness: &Readiness) -> Response<Full<Bytes>> {
     response
 }
 
-/// Whether the host is ready, for as long as it runs.
+/// Follow whether the host is ready, as long as it runs.
 pub fn followed(
     shared: Arc<Shared>,
     mut stop: watch::Receiver<bool>,
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_sends_requests_is_told_which_service_is_down_and_no_more() {
+    async fn clients_see_which_service_is_down_without_reasons() {
         let body = |release, disk, all| {
             format!(
                 r#"{{"services":[{{"name":"release","status":"{release}"}},{{"name":"disk","status":"{disk}"}}],"status":"{all}"}}"#

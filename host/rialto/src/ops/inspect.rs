@@ -19,25 +19,25 @@ use super::{Host, Problem, archives, blocking, done_or};
 use crate::audit::{AuditedAction, Entry, Who};
 use crate::host::Shared;
 
-/// Turns of a subject that are read at a time, the last ones: there are subjects that live for years.
+/// The most turns of a subject that are read at a time, the last ones. Some subjects live for years.
 const TURNS_MAX: usize = 10_000;
 
-/// Entries of the audit log that are shown unless more are asked for.
+/// The default number of entries of the audit log.
 const ENTRIES: usize = 100;
 
-/// The turns that were about something.
+/// The turns about a subject.
 #[derive(Serialize, Deserialize)]
 pub struct Story {
-    /// What it was about, for example `transfer:<id>`.
+    /// The subject, for example `transfer:<id>`.
     pub subject: String,
     /// The turns in log order.
     pub turns: Vec<Record>,
-    /// How many there are before these, which were not asked for.
+    /// How many earlier ones there are.
     #[serde(default)]
     pub earlier: usize,
 }
 
-/// A verdict's receipt with its id and time.
+/// A receipt with its id and time.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FiledReceipt {
@@ -47,12 +47,12 @@ pub struct FiledReceipt {
     pub at: u64,
     /// The receipt.
     pub receipt: Receipt,
-    /// What the same bytes say to the same input now, if that was asked for.
+    /// The verdict of asking the rule again, if that was wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<Again>,
 }
 
-/// A verdict asked for again.
+/// The result of asking a rule again.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Again {
@@ -81,9 +81,9 @@ pub struct Shown {
 pub struct ShownLetter {
     /// Its id.
     pub id: u64,
-    /// The component that could not handle it.
+    /// The component that failed to handle it.
     pub component: String,
-    /// What it would have run.
+    /// The interface that it calls.
     pub interface: String,
     /// What it was about.
     pub subjects: Vec<String>,
@@ -91,12 +91,12 @@ pub struct ShownLetter {
     pub attempts: u32,
     /// The last failure.
     pub error: String,
-    /// When it was given up; milliseconds since 1970.
+    /// When it was parked; milliseconds since 1970.
     pub at: u64,
 }
 
 impl ShownLetter {
-    /// The letter in words, for the audit log: it is gone when somebody reads that.
+    /// The letter in words, for the audit log, because it no longer exists when the log is read.
     fn words(&self) -> String {
         let Self {
             id,
@@ -125,7 +125,7 @@ impl From<DeadLetter> for ShownLetter {
     }
 }
 
-/// Why something is done, where nothing else has to be said of it.
+/// The body of an action that needs only a note.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {
@@ -148,15 +148,15 @@ const fn hundred() -> u32 {
 
 #[derive(Deserialize)]
 pub(super) struct Latest {
-    /// Turns of each subject; as many as are read at a time if it is not said.
+    /// The number of turns of each subject; the most that are read at a time by default.
     last: Option<usize>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Entries {
-    /// How many; a hundred if it is not said.
+    /// How many; a hundred by default.
     last: Option<usize>,
-    /// Only those about something that has this text in it.
+    /// Only entries whose `about` contains this text.
     #[serde(default)]
     about: String,
 }
@@ -186,7 +186,7 @@ pub(super) async fn events(
     .await
 }
 
-/// The last requests that were refused before a component saw them, the oldest first.
+/// The last requests that were refused before a turn began, the oldest first.
 pub(super) async fn refusals(
     State(shared): Host,
     Asked(wanted): Asked<Latest>,
@@ -194,8 +194,8 @@ pub(super) async fn refusals(
     Ok(Json(shared.refusals.last(wanted.last.unwrap_or(TURNS_MAX))))
 }
 
-/// The receipts about an id, oldest first: those under each subject that the id may stand for, and
-/// those of contexts that file them under the id alone.
+/// The receipts about an id, oldest first: those under each subject that the id may mean, and those that contexts
+/// file under the id alone.
 fn receipts_about(shared: &Shared, id: &str) -> Result<Vec<StoredReceipt>, Problem> {
     let mut subjects = shared.store.subjects_of(id)?;
     if !subjects.iter().any(|subject| subject == id) {
@@ -234,7 +234,7 @@ pub(super) async fn receipts(
     .await
 }
 
-/// The collections of a component in which it keeps or kept documents.
+/// The collections of a component that have or had documents.
 #[derive(Serialize, Deserialize)]
 pub struct Collections {
     /// The component.
@@ -287,7 +287,7 @@ pub(super) async fn documents(
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Destination {
-    /// How it stands.
+    /// Its status.
     #[serde(flatten)]
     pub status: DestinationStatus,
     /// Requests that wait on disk for room in memory.

@@ -1,6 +1,7 @@
-//! The operators' API: health, metrics, releases, dead letters, and what happened. Health, metrics (but for
-//! names in them) and the documents of APIs are open; everything else needs an operator's token, and the role
-//! for it. What is changed here is kept in the audit log, with who did it, and so is what was refused to an
+//! The operators' API: health, metrics, releases, dead letters, history.
+//!
+//! Health, metrics (without names of destinations) and the APIs' documents are open. Everything else needs an
+//! operator's token with the right role. The audit log has every change and every refused attempt, with the
 //! operator.
 
 mod archives;
@@ -43,19 +44,19 @@ pub use inspect::{
 pub use problem::{Kind, Problem};
 pub use releases::{Change, Proposal, Swap};
 
-/// What the audit log calls what somebody wanted to do without the role for it.
+/// The audit log's name for an attempt without the role for it.
 const REFUSED: &str = "role-missing";
 
-/// Bytes of a body that an operator may send: a component.
+/// The longest body of an operator's request, in bytes: a component.
 const BODY_BYTES_MAX: usize = 64 << 20;
 
 type Host = State<Arc<Shared>>;
 
-/// Whether a request brings a body.
+/// Whether a request has a body.
 #[derive(Clone, Copy)]
 struct HasBody(bool);
 
-/// First segments of the paths below. On the operators' listener no component may serve others like them.
+/// The first segments of the paths below. On the operators' listener no component may serve paths with them.
 const OWN: [&str; 14] = [
     "archives",
     "audit-log",
@@ -73,12 +74,12 @@ const OWN: [&str; 14] = [
     "rules",
 ];
 
-/// First segments of paths that are the host's own on this listener.
+/// The first segments of the host's own paths on this listener.
 pub fn reserved(listener: &str) -> &'static [&'static str] {
     if listener == OPERATORS { &OWN } else { &[] }
 }
 
-/// Routes, each with its methods: the router, and the list that the document is compared with.
+/// Makes the router, and the list of routes that a test compares with the document.
 macro_rules! routes {
     ($list:ident $router:ident $($path:literal $($method:ident $handler:expr),+;)*) => {
         #[cfg(test)]
@@ -144,10 +145,10 @@ pub fn document() -> Arc<Served> {
     own::document()
 }
 
-/// Where each listener but the operators' says how the host is, unless a component serves that path there.
+/// The path of the health on listeners other than the operators', unless a component serves it.
 const HEALTH: &str = "/health";
 
-/// Answer a request on a listener that asks nobody who they are: by the component that serves its path.
+/// Answer a request on a listener without authentication: by the component that serves its path.
 pub async fn answer_anybody(
     service: Arc<Service>,
     shared: Arc<Shared>,
@@ -161,8 +162,8 @@ pub async fn answer_anybody(
     service.answer(apis, request, None).await
 }
 
-/// Answer a request: by the routes, or by the component that serves its path, which judges the
-/// caller's roles itself.
+/// Answer a request on the operators' listener: by the routes, or by the component that serves its path. The
+/// component checks the caller's roles itself.
 pub async fn answer(
     router: Router,
     service: Arc<Service>,
@@ -185,7 +186,7 @@ pub async fn answer(
             return own::another_media_type(&taken).into_response();
         }
         request = http::Request::from_parts(head, body);
-        // The token is between the operator and the host: no component sees it.
+        // No component may see the token.
         request.headers_mut().remove(header::AUTHORIZATION);
         let caller = Some(caller.to_component());
         let answer = service.answer(apis, request, caller).await;
@@ -237,7 +238,7 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
     next.run(request).await
 }
 
-/// What came of something that answers nothing, for the audit log.
+/// The outcome of an action without a result, for the audit log.
 fn done_or(ran: &Result<(), Problem>) -> Outcome {
     match ran {
         Ok(()) => Outcome::Done(String::new()),
@@ -245,7 +246,7 @@ fn done_or(ran: &Result<(), Problem>) -> Outcome {
     }
 }
 
-/// Who asks, or the answer to whoever shows no operator's token.
+/// The caller of a request, or the answer to a request without an operator's token.
 fn caller_of(shared: &Shared, headers: &HeaderMap) -> Result<Caller, Unauthorized> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let only = given.next().filter(|_| given.next().is_none());
@@ -253,7 +254,7 @@ fn caller_of(shared: &Shared, headers: &HeaderMap) -> Result<Caller, Unauthorize
     shared.operators.caller_of(shown).ok_or(Unauthorized)
 }
 
-/// The answer to whoever shows no operator's token.
+/// The answer to a request without an operator's token.
 struct Unauthorized;
 
 impl IntoResponse for Unauthorized {
@@ -268,8 +269,8 @@ impl IntoResponse for Unauthorized {
     }
 }
 
-/// Metrics for anybody; with the names of destinations for readers, and for those whom the operator's
-/// document lets see them.
+/// The metrics, for everybody. The names of destinations are only for readers, unless the operator's document
+/// shows them to everybody.
 async fn metrics(State(shared): Host, headers: HeaderMap) -> Response {
     let named = if headers.contains_key(header::AUTHORIZATION) {
         match caller_of(&shared, &headers) {
@@ -290,7 +291,7 @@ async fn metrics(State(shared): Host, headers: HeaderMap) -> Response {
     ([(header::CONTENT_TYPE, media_type)], text).into_response()
 }
 
-/// Whether metrics are asked for as plain text, and not as OpenMetrics.
+/// Whether the request wants metrics as plain text instead of OpenMetrics.
 fn wants_text_format(headers: &HeaderMap) -> bool {
     let accepts = headers.get_all(header::ACCEPT).iter();
     let accepts = accepts.filter_map(|value| value.to_str().ok());
@@ -301,7 +302,7 @@ fn wants_text_format(headers: &HeaderMap) -> bool {
     has("text/plain") && !has("application/openmetrics-text")
 }
 
-/// Run what blocks away from the threads that serve, only so much at a time: the rest waits for a permit.
+/// Run blocking code on a thread for that, with a permit. Waits until a permit is free.
 async fn blocking<T: Send + 'static>(
     permits: &Arc<Semaphore>,
     run: impl FnOnce() -> Result<T, Problem> + Send + 'static,
@@ -310,7 +311,7 @@ async fn blocking<T: Send + 'static>(
     let permit = permits.clone().acquire_owned().await;
     let permit = permit.map_err(|error| internal(error.to_string()))?;
     let ran = tokio::task::spawn_blocking(move || {
-        // Taken until it has run, also when nobody waits for the answer any more.
+        // Held until it has run, also when the client is gone.
         let _permit = permit;
         run()
     });

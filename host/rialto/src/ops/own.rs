@@ -1,5 +1,5 @@
-//! The OpenAPI document of the operators' API: served like those of components, with every kind of problem,
-//! and what bodies are judged by.
+//! The OpenAPI document of the operators' API. It is served like the components' documents and lists every kind of
+//! problem. Bodies are validated against it.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
@@ -10,14 +10,14 @@ use rialto_openapi::{Operation, validate};
 
 use super::problem::{Kind, Problem};
 
-/// What the document is called: `GET /openapi/host`. It goes before a component of this name.
+/// The document's name: `GET /openapi/host`. It goes before a component of this name.
 const NAME: &str = "host";
-/// All of it but the problems.
+/// The document without the problems.
 const DOCUMENT: &str = include_str!("openapi.yaml");
 
 /// The document, with its problems, its validators and its page.
 static OWN: LazyLock<Arc<Served>> = LazyLock::new(|| {
-    // It is the same in every process, and a test reads it.
+    // It is constant, and a test reads it.
     Served::own(NAME, &text()).expect("the host's own document can be used")
 });
 
@@ -40,13 +40,13 @@ fn text() -> String {
     text
 }
 
-/// What a request asks for, if it is one of the document's.
+/// The operation of a request, if the document has it.
 fn operation(method: &Method, path: &str) -> Option<Arc<Operation>> {
     let found = OWN.document.find(path)?;
     found.operations.get(method.as_str()).cloned()
 }
 
-/// Whether a body is said to be of a media type that the operation takes.
+/// Check that the operation accepts a body's media type.
 ///
 /// # Errors
 /// The problem.
@@ -57,7 +57,7 @@ pub(super) fn media_type(method: &Method, path: &str, headers: &HeaderMap) -> Re
     }
 }
 
-/// The problem of a body that is of another media type than these, or of none.
+/// The problem of a body with another media type than these, or with none.
 pub(super) fn another_media_type(taken: &[String]) -> Problem {
     let detail = format!(
         "the body must be {}; say so with `Content-Type`",
@@ -66,10 +66,10 @@ pub(super) fn another_media_type(taken: &[String]) -> Problem {
     Problem::new(Kind::MediaType, detail)
 }
 
-/// Judge a body of JSON.
+/// Validate a JSON body.
 ///
 /// # Errors
-/// The problem: all members that are missing, or the first thing that is wrong.
+/// The problem: all missing members, or the first other violation.
 pub(super) fn judge(method: &Method, path: &str, body: &[u8]) -> Result<(), Problem> {
     let Some(operation) = operation(method, path) else {
         return Ok(());
@@ -91,7 +91,7 @@ mod tests {
     use crate::operators::role_for;
     use crate::ops::{CLOSED, OPEN, OWN as SEGMENTS};
 
-    /// Methods and paths of the document, with what is said of the role.
+    /// The methods and paths of the document, with the text about the role.
     fn documented() -> Vec<(Method, String, String)> {
         let paths = OWN.document.root["paths"].as_object().unwrap();
         let operations = paths.iter().flat_map(|(path, item)| {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_the_routes_that_are_served_and_no_others() {
+    fn the_document_has_exactly_the_served_routes() {
         let documented: BTreeSet<_> = documented()
             .into_iter()
             .map(|(method, path, _)| (method.to_string(), path))

@@ -1,5 +1,5 @@
-//! Problems: every kind that the operators' API answers with, and how one is told (RFC 9457). Components have
-//! kinds of their own on the same listener.
+//! The kinds of problems of the operators' API, and their documents (RFC 9457). Components have kinds of their own
+//! on the same listener.
 
 use axum::Json;
 use axum::http::{StatusCode, header};
@@ -9,12 +9,12 @@ use serde_json::json;
 
 use crate::releases::Refused;
 
-/// How the `type` of every problem begins.
+/// The prefix of every problem's `type`.
 const TYPE: &str = "urn:rialto:problem:";
 
 macro_rules! kinds {
     ($($kind:ident $status:ident $name:literal $when:literal,)*) => {
-        /// What kind of problem. Names and statuses are a contract: clients tell problems apart by them.
+        /// The kind of a problem. Names and statuses are a contract, because clients use them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Kind {
             $(#[doc = $when] $kind,)*
@@ -30,7 +30,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $name,)* }
             }
 
-            /// When it is told.
+            /// When it is used.
             #[must_use]
             pub const fn when(self) -> &'static str {
                 match self { $(Self::$kind => $when,)* }
@@ -76,7 +76,7 @@ kinds! {
     NotNow SERVICE_UNAVAILABLE "not-now" "A rule could not be asked now; try again.",
 }
 
-/// What went wrong, as an operator's client gets it.
+/// A problem, for an operator's client.
 #[derive(Debug)]
 pub struct Problem {
     kind: Kind,
@@ -94,7 +94,7 @@ impl Problem {
         }
     }
 
-    /// What the audit log says of it.
+    /// Its outcome for the audit log.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let reason = format!("{}: {}", self.kind.name(), self.detail);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_in_the_order_of_their_statuses_and_have_names_of_their_own() {
+    fn kinds_are_sorted_by_status_with_unique_names() {
         assert!(Kind::ALL.is_sorted_by_key(|kind| kind.status().as_u16()));
         let names: std::collections::BTreeSet<_> =
             Kind::ALL.iter().map(|kind| kind.name()).collect();

@@ -21,7 +21,7 @@ use crate::releases::{Applied, ChangeRequest, Difference, ShownRelease, Summary}
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Proposal {
-    /// The scheme's document with the digests of its components, which were sent before.
+    /// The scheme's document with the digests of its components, which must be stored already.
     pub document: SchemeDocument,
     /// Why.
     #[serde(default)]
@@ -31,7 +31,7 @@ pub struct Proposal {
     pub expected: Option<u64>,
 }
 
-/// How a kept release is made current again, or one that waits is approved.
+/// The body of a rollback or an approval.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Change {
@@ -43,11 +43,11 @@ pub struct Change {
     pub note: String,
 }
 
-/// A component to put behind a rule.
+/// A new component for a rule.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Swap {
-    /// The component, which was sent before.
+    /// The component, which must be stored already.
     pub digest: Digest,
     /// The release that must be current for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ pub(super) async fn show(
     .await
 }
 
-/// What differs between two releases: from the first of the path to the second.
+/// The differences from the first release of the path to the second.
 pub(super) async fn difference(
     State(shared): Host,
     At((from, to)): At<(u64, u64)>,
@@ -166,7 +166,7 @@ pub(super) async fn rollback(
     .await
 }
 
-/// Change releases, and keep who did it and what came of it.
+/// Change releases, with an entry in the audit log.
 fn keep(
     shared: &Arc<Shared>,
     who: &Who,
@@ -212,7 +212,7 @@ pub(super) async fn swap(
     .await
 }
 
-/// Take a component's bytes, under their digest.
+/// Store a component's bytes under their digest.
 pub(super) async fn component(
     State(shared): Host,
     By(caller): By,
@@ -230,7 +230,7 @@ pub(super) async fn component(
             let detail = format!("these bytes have the digest {actual}");
             return Err(Problem::new(Kind::DigestMismatch, detail));
         }
-        // One that is there already stays as it is: nothing is changed.
+        // A component that is stored already stays as it is.
         let digest = wanted.to_string();
         if shared.store.component(&digest)?.is_none() {
             let about = format!("{digest}, {} bytes", bytes.len());
@@ -245,7 +245,7 @@ pub(super) async fn component(
     .await
 }
 
-/// Whether every component of a document has been sent.
+/// Check that every component of a document is stored.
 fn has_components(shared: &Arc<Shared>, document: &SchemeDocument) -> Result<(), Problem> {
     for (kind, name, digest) in document.digests.iter() {
         if shared.store.component(&digest.to_string())?.is_none() {

@@ -1,4 +1,4 @@
-//! Contexts and rules: their components, what they are granted, their limits and settings.
+//! The plan's part about contexts and rules: their components, grants, limits and settings.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::values::{Compared, Words, compared};
 
-/// A release: its document, and what scheme.toml says.
+/// One of the two releases: its document, and the values of scheme.toml.
 type Side<'a> = (&'a SchemeDocument, &'a Map<String, Value>);
 
-/// One component of one release: what pins it, and what scheme.toml says about it.
+/// A component of a release: its digest, and its values in scheme.toml.
 struct Component<'a> {
     digest: Option<Digest>,
     said: Option<&'a Map<String, Value>>,
@@ -34,7 +34,7 @@ pub(super) fn tell(words: &mut Words, before: Side<'_>, after: Side<'_>) {
     }
 }
 
-/// What scheme.toml says about the components of a kind.
+/// The section of scheme.toml with the components of a kind.
 fn section<'a>((_, facts): Side<'a>, kind: ComponentKind) -> Option<&'a Map<String, Value>> {
     let section = match kind {
         ComponentKind::Context => "contexts",
@@ -56,7 +56,7 @@ fn find<'a>(side: Side<'a>, kind: ComponentKind, name: &str) -> Option<Component
     (digest.is_some() || said.is_some()).then_some(Component { digest, said })
 }
 
-/// A new one: its component, then whatever it is given, a line for each kind.
+/// A new component: a line for it, then one for each kind of grants and settings.
 fn came(words: &mut Words, whose: &str, new: &Component<'_>) {
     words.came(format!("{whose}: component {}", short(new.digest)));
     for (name, value) in new.said.into_iter().flatten() {
@@ -89,7 +89,7 @@ fn changed(words: &mut Words, whose: &str, old: &Component<'_>, new: &Component<
     };
     let mut was = was.clone();
     let mut is = is.clone();
-    // A pin in scheme.toml moves along with the component, which is told already.
+    // A pin in scheme.toml changes with the component, which has a line already.
     if another && was.contains_key("digest") && is.contains_key("digest") {
         was.remove("digest");
         is.remove("digest");
@@ -98,8 +98,8 @@ fn changed(words: &mut Words, whose: &str, old: &Component<'_>, new: &Component<
     words.differences(whose, "", &Value::Object(was), &Value::Object(is));
 }
 
-/// Grants are sets: one more or one less is told by itself, wherever it stands. What is told here is
-/// taken out of the values.
+/// The changes of grants. Grants are sets: each added or removed grant has a line, whatever its position. Removes
+/// grants from the values that are compared later.
 fn granted(
     words: &mut Words,
     whose: &str,
@@ -123,7 +123,7 @@ fn granted(
         let Some(entries) = compared(old, new, name) else {
             continue;
         };
-        // One that is empty and one that is not there are not the same, and both grant nothing.
+        // An empty list and a missing one differ, and both grant nothing.
         if old.is_null() != new.is_null() {
             continue;
         }

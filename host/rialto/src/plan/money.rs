@@ -1,18 +1,18 @@
-//! What a change of a scheme's documents brings in that has a value, or lets one person alone bring in:
-//! what a second person should have looked at.
+//! The changes of a scheme's document that bring in money, or let one person bring in money. A second person should
+//! approve them.
 
 use rialto_manifest::scheme::SchemeDocument;
 use serde_json::Value;
 
 use super::facts;
 
-/// The setting of a context that says who approves what operators ask it for.
+/// The setting of a context that says who approves the operators' requests to it.
 const APPROVAL: &str = "approval";
-/// What it says where nobody does.
+/// Its value when no person approves.
 const AUTOMATIC: &str = "automatic";
 
-/// Each thing by which the second document, compared with the first, brings in money, in words; everything
-/// is new without a first. What a document cannot be read says is not known, so it is told as well.
+/// The changes of the second document against the first that bring in money, in words. Without a first one,
+/// everything is new. A document that cannot be read counts as such a change.
 pub fn brought_in(before: Option<&SchemeDocument>, after: &SchemeDocument) -> Vec<String> {
     let Some(new) = facts(after) else {
         return vec![
@@ -27,7 +27,7 @@ pub fn brought_in(before: Option<&SchemeDocument>, after: &SchemeDocument) -> Ve
 
 type Facts = serde_json::Map<String, Value>;
 
-/// Accounts with liquidity from the beginning, by participant, currency and amount.
+/// Accounts with opening liquidity: participant, currency and amount.
 fn accounts(facts: &Facts) -> Vec<(&str, &str, &str)> {
     let participants = facts.get("participants").and_then(Value::as_array);
     let participants = participants.into_iter().flatten();
@@ -55,7 +55,7 @@ fn liquidity(old: &Facts, new: &Facts) -> Vec<String> {
         .collect()
 }
 
-/// Contexts that are to approve by themselves what a second person approved before.
+/// Contexts that approve automatically now, and needed a second person before.
 fn approvals(old: &Facts, new: &Facts) -> Vec<String> {
     let contexts = new.get("contexts").and_then(Value::as_object);
     let contexts = contexts.into_iter().flatten();

@@ -1,5 +1,5 @@
-//! Participants and their accounts, with what has no effect on those that exist: activation opens
-//! participants and accounts, it never closes them, and takes liquidity and cap when it opens one.
+//! The plan's part about participants and their accounts. It says which changes have no effect: activation opens
+//! participants and accounts and never closes them. It uses liquidity and cap only when it opens an account.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,13 +10,13 @@ use serde_json::{Map, Value};
 use super::text;
 use super::values::{Compared, Words, compared};
 
-/// Members of an account that are taken when it is opened.
+/// Members of an account that are used only when it is opened.
 const TAKEN_AT_OPENING: [&str; 3] = ["opening-liquidity", "net-debit-cap", "liquidity-threshold"];
 
-/// Participants that come or go, that are told one by one.
+/// How many new or removed participants have a line each.
 const TOLD: usize = 20;
 
-/// What a participant signs with.
+/// The member with a participant's public keys.
 const KEYS: &str = "jws-public-keys";
 
 pub(super) fn tell(words: &mut Words, old: &Value, new: &Value) {
@@ -77,7 +77,7 @@ fn found<'p>(participants: &'p Value, id: &str) -> &'p Value {
     found.unwrap_or(&Value::Null)
 }
 
-/// Participants that come, or go: the first ones are told one by one, of the others what they bring.
+/// New or removed participants. The first ones have a line each; the others are summed up.
 #[derive(Default)]
 struct Many {
     count: usize,
@@ -88,7 +88,7 @@ struct Many {
 }
 
 impl Many {
-    /// Count one more. Returns whether it is told by itself.
+    /// Count a participant. Returns whether it has a line of its own.
     fn add(&mut self, participant: &Value) -> bool {
         self.count += 1;
         if self.count <= TOLD {
@@ -108,7 +108,7 @@ impl Many {
         false
     }
 
-    /// `5 more participants`, if there are any that were not told.
+    /// `5 more participants`, if there are any without a line.
     fn more(&self) -> Option<String> {
         let more = self.count.checked_sub(TOLD).filter(|more| *more > 0)?;
         Some(format!("{more} more participants"))
@@ -133,21 +133,21 @@ impl Many {
     }
 }
 
-/// Decimal places that amounts have at most.
+/// The most decimal places of an amount.
 const DECIMALS: u8 = 18;
 
-/// A sum of amounts, exact whatever their decimals.
+/// An exact sum of amounts.
 #[derive(Default)]
 struct Sum {
     whole: u128,
-    /// In units of the last decimal place that there may be.
+    /// In units of the smallest decimal place.
     parts: u128,
 }
 
 impl Sum {
     fn add(&mut self, amount: &str) {
         let units = amount.parse::<Amount>().ok();
-        // The document was read: its amounts are some.
+        // The document was checked, so its amounts are valid.
         let units = units.and_then(|amount| amount.minor_units(DECIMALS).ok());
         let one = 10_u128.pow(DECIMALS.into());
         self.whole += units.unwrap_or_default() / one;
@@ -227,7 +227,7 @@ fn one(words: &mut Words, id: &str, old: &Value, new: &Value) {
     }
 }
 
-/// What an account was opened with stays; anything else is told as it is.
+/// The changes of an account. Changes of values that are used only at its opening are marked as without effect.
 fn of_account(words: &mut Words, whose: &str, old: &Value, new: &Value) {
     let shown = |value: &Value| match value {
         Value::Null => "none".to_owned(),
@@ -253,7 +253,7 @@ fn of_account(words: &mut Words, whose: &str, old: &Value, new: &Value) {
     words.differences(whose, "", &rest(old), &rest(new));
 }
 
-/// A participant without its accounts, and these.
+/// Split a participant into its own members and its accounts.
 fn apart(participant: &Value) -> (Value, Value) {
     let mut details = participant.clone();
     let accounts = details

@@ -1,4 +1,4 @@
-//! The rules at each step, in the order in which they are asked, with their settings.
+//! The plan's part about the rules of each step: their order and settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,10 +61,10 @@ fn one(words: &mut Words, step: &str, old: &Value, new: &Value) {
     }
 }
 
-/// What a numbered binding is called; no key of a scheme's document has a space.
+/// The member for a binding's unique name. No key of a scheme's document has a space.
 const NAME: &str = "its name";
 
-/// Bindings, each with a name that no other has: a rule may stand at a step more than once.
+/// Bindings, each with a unique name, because a rule may be bound to a step more than once.
 fn numbered(step: Option<&Value>) -> Value {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let bindings = step.and_then(Value::as_array).into_iter().flatten();
@@ -83,7 +83,7 @@ fn numbered(step: Option<&Value>) -> Value {
     named.collect()
 }
 
-/// What a binding says beside which rule it is.
+/// The members of a binding except its rule.
 fn said(binding: &Value) -> Value {
     let members = binding.as_object().into_iter().flatten();
     let said = members.filter(|(name, _)| *name != NAME && *name != "rule");

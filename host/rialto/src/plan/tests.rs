@@ -223,7 +223,7 @@ proptest! {
     /// Of two schemes that have most sections in common, and differ in comments too: the plan says
     /// "only layout" if, and only if, they mean the same.
     #[test]
-    fn a_plan_says_only_layout_if_and_only_if_the_releases_mean_the_same(
+    fn only_equivalent_releases_differ_only_in_layout(
         one in parts(),
         other in parts(),
         taken in prop::collection::vec(prop::bool::weighted(0.2), SECTIONS + 1),
@@ -299,7 +299,7 @@ fn settings_at_a_step_are_told_by_their_place() {
 }
 
 #[test]
-fn a_rule_that_stands_at_a_step_twice_is_told_by_which_of_both() {
+fn a_rule_bound_twice_is_named_by_its_number() {
     let second = "[[steps.quote-request-check]]\nrule = \"amount-limits\"\nsettings = { otherwise = \"allow\" }\n\n";
     let at = "[[steps.transfer-prepare-check]]";
     let twice = format!("{second}{at}");
@@ -310,7 +310,7 @@ fn a_rule_that_stands_at_a_step_twice_is_told_by_which_of_both() {
 }
 
 #[test]
-fn a_participant_that_comes_or_goes_is_one_line_and_what_has_no_effect_says_so() {
+fn a_new_or_removed_participant_is_one_line() {
     let came = "# Participants that exist from the beginning.\n";
     let new = "[[participants]]\nid = \"newfsp\"\nname = \"New FSP\"\ncallback-base-url = \"http://127.0.0.1:4103\"\naccounts = [{ currency = \"USD\", opening-liquidity = \"5\", net-debit-cap = \"3\" }, { currency = \"RWF\", opening-liquidity = \"0\" }]\n";
     insta::assert_snapshot!(plan(&[
@@ -331,7 +331,7 @@ fn a_participant_that_comes_or_goes_is_one_line_and_what_has_no_effect_says_so()
 }
 
 #[test]
-fn keys_are_told_and_so_is_that_nobody_can_sign_any_more() {
+fn new_keys_and_the_loss_of_all_are_shown() {
     let id = "id = \"payeefsp\"\n";
     let with = |content: &str| format!("{id}jws-public-keys = [{}]\n", key(content));
     let at = |text: &str, keys: &str| text.replacen(id, keys, 1);
@@ -364,7 +364,7 @@ fn keys_are_told_and_so_is_that_nobody_can_sign_any_more() {
 }
 
 #[test]
-fn of_more_participants_than_are_named_amounts_and_keys_are_told_all_the_same() {
+fn unlisted_participants_are_summed_with_amounts_and_keys() {
     let more = |n: usize| {
         let keys = if n > 22 {
             format!("jws-public-keys = [{}]\n", key("AAAA"))
@@ -405,7 +405,7 @@ fn of_more_participants_than_are_named_amounts_and_keys_are_told_all_the_same() 
 }
 
 #[test]
-fn components_grants_currencies_and_codes_are_told_each_in_its_words() {
+fn components_grants_currencies_and_codes_have_their_own_words() {
     insta::assert_snapshot!(plan(&[
         ("name = \"demo\"", "name = \"demo\" # another build"),
         (
@@ -432,7 +432,7 @@ fn components_grants_currencies_and_codes_are_told_each_in_its_words() {
 }
 
 #[test]
-fn layout_is_told_as_such_and_a_first_release_by_its_size() {
+fn layout_and_a_first_release_have_their_own_lines() {
     assert_eq!(plan(&[("# A sandbox", "# Only a sandbox")]), ONLY_LAYOUT);
     assert_eq!(
         changes(None, &scheme(str::to_owned)),

@@ -1,4 +1,4 @@
-//! Comparing values of which nothing is known but their shape, and lists whose entries have a name.
+//! Compares JSON values in general, and lists whose entries have a name.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ impl Words {
         self.0.push(format!("~ {what}: {how}"));
     }
 
-    /// Everything in which two values of `whose` differ, each by its path.
+    /// Add all differences between two values of `whose`, each with its path.
     pub fn differences(&mut self, whose: &str, path: &str, old: &Value, new: &Value) {
         match (old, new) {
             (old, new) if old == new => {}
@@ -41,14 +41,14 @@ impl Words {
                 }
             }
             (Value::Array(was), Value::Array(is)) => self.items(whose, path, was, is),
-            // What is not there at all.
+            // One of them is missing.
             (Value::Null, new) if path.is_empty() => self.came_with(whose, path, new),
             (old, new) => self.changed(whose, &format!("{}{old} → {new}", named(path))),
         }
     }
 
-    /// Items by their index; what is the same before and behind a change is left out first, so that
-    /// one item more is not told as a change of all behind it.
+    /// Compare items by their index. Equal items at the beginning and at the end are skipped first, so that one new item
+    /// does not show as a change of all items after it.
     fn items(&mut self, whose: &str, path: &str, was: &[Value], is: &[Value]) {
         let shorter = was.len().min(is.len());
         let head = was.iter().zip(is).take_while(|(a, b)| a == b).count();
@@ -59,7 +59,7 @@ impl Words {
         for n in 0..was.len().max(is.len()) {
             let item = format!("{path}[{}]", head + n);
             match (was.get(n), is.get(n)) {
-                // Of lists of different length nobody can say which item is which.
+                // In lists of different length it is not known which item is which.
                 (Some(old), Some(new)) if was.len() == is.len() => {
                     self.differences(whose, &item, old, new);
                 }
@@ -84,7 +84,7 @@ impl Words {
     }
 }
 
-/// `path = `, or nothing for the value as such.
+/// `path = `, or nothing for the value as a whole.
 fn named(path: &str) -> String {
     if path.is_empty() {
         String::new()
@@ -116,14 +116,14 @@ pub(super) enum Compared<'a> {
 
 /// Two lists, by the names of their entries.
 pub(super) struct Entries<'a> {
-    /// Each entry with its name: those that were there in their order, then those that came.
+    /// Each entry with its name: old ones in their order, then new ones.
     pub both: Vec<(String, Compared<'a>)>,
-    /// How those that stayed are ordered now, if that is another order.
+    /// The new order of the entries that stayed, if it has changed.
     pub reordered: Option<String>,
 }
 
-/// Compare two lists by the names of their entries; none if they are no lists, or if an entry has no
-/// name or one that another entry has.
+/// Compare two lists by the names of their entries. None if one is not a list, or the names are missing or not
+/// unique.
 pub(super) fn compared<'a>(
     old: &'a Value,
     new: &'a Value,

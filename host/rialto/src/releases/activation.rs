@@ -1,5 +1,5 @@
-//! How a release becomes current: the turns of its activation, the mark that they have begun, and what
-//! a start goes on with. Which release that is, [`super::changes`] says.
+//! Activates a release: sets the mark, runs the turns of its activation, and makes it current. A start continues an
+//! interrupted activation. [`super::changes`] decides which release is activated.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use super::{ChangeRequest, Refused, Releases};
 use crate::audit::beginning;
 use crate::ops::reserved;
 
-/// What the history calls the turn of an activation: it is of no component, but of all that want it.
+/// The component name of an activation's turns in the history. They belong to several components.
 const ACTIVATION: &str = "release";
-/// Steps of an activation after which somebody seems never to end.
+/// The most steps of an activation. More means that a component never ends.
 const ACTIVATION_STEPS_MAX: u32 = 10_000;
 
 impl Releases {
-    /// Go on with the release that was current when the host stopped. None if there was none.
+    /// Continue with the release that was current when the host stopped. None if there was none.
     pub fn resume(&self) -> Result<Option<u64>, Refused> {
         let number = self
             .store
@@ -37,7 +37,7 @@ impl Releases {
         Ok(Some(number))
     }
 
-    /// What the activation of a first release has caused runs on that release.
+    /// Run the deliveries of an interrupted first activation on its release.
     fn resume_first_activation(&self) -> Result<(), Refused> {
         let number = self.activating()?;
         if number != 0
@@ -50,8 +50,8 @@ impl Releases {
         Ok(())
     }
 
-    /// Activate the release whose activation the host's end interrupted. Returns its number; none
-    /// if there was none, or if it had to be given up.
+    /// Finish an interrupted activation. Returns the release's number; none if there was none, or if it had to be given
+    /// up.
     pub fn finish(&self, engine: &Engine) -> Result<Option<u64>, Refused> {
         let number = self.activating()?;
         if number == 0 {
@@ -79,11 +79,11 @@ impl Releases {
         }
     }
 
-    /// Keep that somebody wants a release to be current, with the mark that its activation begins.
+    /// Store the request for an activation, with the mark that it begins.
     fn begin(&self, number: u64, request: &ChangeRequest<'_>) -> Result<(), Refused> {
         let begun = StoredActivation {
             release: number,
-            // The store knows.
+            // The store sets it.
             before: 0,
             at: self.clock.now(),
             person: request.who.person.to_string(),
@@ -95,8 +95,7 @@ impl Releases {
         Ok(kept.context("storing which release is being activated")?)
     }
 
-    /// Activate a stored release and make it current. Nobody wishes it anew where the mark of its activation is
-    /// there already.
+    /// Activate a stored release and make it current. The request is none if the mark of its activation exists already.
     pub(super) fn make_current(
         &self,
         engine: &Engine,
@@ -107,7 +106,7 @@ impl Releases {
     ) -> Result<(), Refused> {
         let number = release.number;
         if current.is_none() {
-            // Nothing serves yet: what the activation causes runs on this release too.
+            // No release serves yet, so the deliveries of the activation run on this release too.
             self.runtime.make_current(release.clone());
         }
         if let Some(request) = request {
@@ -115,7 +114,7 @@ impl Releases {
         }
         match self.activate(engine, &release) {
             Ok(()) => {}
-            // The engine stopped: the next start goes on from the mark.
+            // The engine stopped: the next start continues from the mark.
             Err(stopped @ Refused::Failed(_)) => return Err(stopped),
             Err(refused) => {
                 self.give_up()?;
@@ -140,8 +139,7 @@ impl Releases {
         Ok(given_up.context("storing that no release is being activated")?)
     }
 
-    /// Run the turns of the activation, if any component wants one: a step after the other, for as
-    /// long as one has more to do.
+    /// Run the turns of the activation, one step after the other, until all components are done.
     fn activate(&self, engine: &Engine, release: &Arc<Release>) -> Result<(), Refused> {
         let mut next = Activation::first(release.clone());
         while let Some(activation) = next {

@@ -1,4 +1,4 @@
-//! What operators change: a release is applied, a rule swapped, a release approved or made current again.
+//! The changes of operators: apply a release, swap a rule, approve a release, roll back.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::operators::Caller;
 use crate::plan;
 
 impl Releases {
-    /// Make a document the current release; if `expected` says so, only in the place of that one.
+    /// Make a document the current release. Fails if `expected` names another release than the current one.
     pub fn apply(
         &self,
         engine: &Engine,
@@ -26,7 +26,7 @@ impl Releases {
         self.change(engine, request, |_| Ok(document))
     }
 
-    /// Put another component behind one rule of the current release.
+    /// Replace the component of one rule of the current release.
     pub fn swap(
         &self,
         engine: &Engine,
@@ -45,7 +45,7 @@ impl Releases {
         })
     }
 
-    /// One change at a time: it is made from the document that is current, and nothing comes between.
+    /// Change the current document. Changes run one at a time.
     fn change(
         &self,
         engine: &Engine,
@@ -76,7 +76,7 @@ impl Releases {
         Ok(applied)
     }
 
-    /// Store a release that fits. Returns it, and why it needs the approval of a second person if it does.
+    /// Store a release that fits. Returns it, with the reasons why it needs a second person's approval, if it does.
     fn keep(
         &self,
         by: &Who,
@@ -97,7 +97,8 @@ impl Releases {
             needs_approval: needs_approval.clone(),
             unchanged: false,
         };
-        // The same person wants the same again, in the same place: also each start of a host without a release.
+        // The same person asks for the same again, against the same current release. Each start of a host
+        // without a release does this too.
         if let Some(last) = stored.last()
             && waits_on.is_some()
             && (last.waits_on, &*last.maker, &last.digest) == (waits_on, &*by.person, &digest)
@@ -123,7 +124,7 @@ impl Releases {
         Ok((applied(number), release))
     }
 
-    /// Why a second person must approve a document in the place of another one.
+    /// Why a second person must approve a document that replaces another one.
     fn needs_approval(
         &self,
         before: Option<&SchemeDocument>,
@@ -140,11 +141,11 @@ impl Releases {
         }
     }
 
-    /// Make a release current that waited for the approval of a second person.
+    /// Approve a waiting release and make it current.
     ///
     /// # Errors
-    /// When it does not wait, this person made it or is not named, or another release is current than the one
-    /// in whose place it was put.
+    /// When it does not wait, this person made it or is not named, or another release is current than when it was
+    /// stored.
     pub fn approve(
         &self,
         engine: &Engine,
@@ -188,7 +189,7 @@ impl Releases {
         })
     }
 
-    /// What `apply` would do, without doing it.
+    /// The result of `apply`, without doing it.
     pub fn plan(&self, document: &SchemeDocument) -> Result<Applied, Refused> {
         let current = self.current();
         if let Some((number, before)) = &current
@@ -210,8 +211,8 @@ impl Releases {
         })
     }
 
-    /// Make a kept release current again; if `expected` says so, only in the place of that one. Where that
-    /// needs a second person, what it was becomes a release of its own, which waits.
+    /// Make a kept release current again. Fails if `expected` names another release than the current one. If it needs a
+    /// second person, a copy of it becomes a new release, which waits.
     pub fn rollback(
         &self,
         engine: &Engine,
@@ -258,7 +259,7 @@ impl Releases {
     }
 }
 
-/// What is done, followed by the operator's words if there are any.
+/// The note of an action, followed by the operator's words if there are any.
 fn with_words(what: String, note: &str) -> String {
     if note.is_empty() {
         what
@@ -267,7 +268,7 @@ fn with_words(what: String, note: &str) -> String {
     }
 }
 
-/// Whether a change finds the release that it is meant for.
+/// Check that the expected release is current.
 fn meant_for(
     expected: Option<u64>,
     current: Option<&(u64, SchemeDocument)>,
@@ -279,7 +280,7 @@ fn meant_for(
     }
 }
 
-/// A document with another component behind one rule.
+/// A document with another component of one rule.
 fn with_rule(
     current: &SchemeDocument,
     rule: &str,
@@ -297,7 +298,7 @@ fn with_rule(
         .map_err(|e| anyhow::anyhow!("the digest {digest}: {e}"))?;
     let name = rule.parse().map_err(|_| no_rule())?;
     document.digests.insert(ComponentKind::Rule, name, new);
-    // Where scheme.toml pins the rule itself, the pin moves along.
+    // If scheme.toml pins the rule's digest, the pin changes too.
     document.text = document.text.replace(&old.to_string(), &new.to_string());
     Ok(document)
 }

@@ -6,7 +6,7 @@ use rialto_manifest::Diagnostics;
 /// Why a release was not made current. The old one serves on.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// It does not fit: each problem in words.
+    /// It does not fit, with each problem in words.
     #[error("{}", lines(.0))]
     Unfit(Vec<String>),
     /// There is no release of this number.
@@ -20,12 +20,12 @@ pub enum Refused {
         "the change is meant for release {expected}, and release {current} is current; look at what changed with `rialto release list`, then try again"
     )]
     Moved {
-        /// The one it was meant for.
+        /// The expected one.
         expected: u64,
         /// The current one; 0 for none.
         current: u64,
     },
-    /// It is stored and not approved yet.
+    /// It waits for its approval.
     #[error(
         "release {0} waits for the approval of a second person: `rialto release approve {0} --as NAME`"
     )]
@@ -33,7 +33,7 @@ pub enum Refused {
     /// It does not wait for an approval.
     #[error("release {0} does not wait for an approval; `rialto release list` shows those that do")]
     NotWaiting(u64),
-    /// Who made it would approve it.
+    /// Its maker tried to approve it.
     #[error("release {number} was made by {maker}: somebody else must approve it")]
     OwnRelease {
         /// Its number.
@@ -41,12 +41,12 @@ pub enum Refused {
         /// Who made it.
         maker: String,
     },
-    /// Nobody knows who would approve it.
+    /// The approving person has no name in rialto.toml.
     #[error(
         "release {0} needs the approval of a second person, and nobody is named: name people in rialto.toml (`[operators.NAME]`), one of them with the role `checker`, and start the host again"
     )]
     Unnamed(u64),
-    /// The host could not do it.
+    /// The host failed to do it.
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
 }

@@ -1,4 +1,4 @@
-//! What operators are told of releases and of changes.
+//! Releases and changes as the operators' API shows them.
 
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::StoredActivation;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Summary {
     /// Its number.
     pub number: u64,
-    /// What names it by content.
+    /// The digest of its contents.
     pub digest: String,
     /// When it was made; milliseconds since 1970.
     pub created_at: u64,
@@ -18,10 +18,10 @@ pub struct Summary {
     pub note: String,
     /// Whether new turns run on it.
     pub current: bool,
-    /// Whether it is current or was; if not, it was refused when it was to be activated.
+    /// Whether it is or was current. If not, its activation was refused.
     #[serde(default)]
     pub was_current: bool,
-    /// Who made it; empty where nobody knows.
+    /// Who made it; empty if not known.
     #[serde(default)]
     pub maker: String,
     /// Who approved it, if it needed that and was.
@@ -30,12 +30,12 @@ pub struct Summary {
     /// Whether it waits for the approval of a second person.
     #[serde(default)]
     pub waits: bool,
-    /// When it became current or was to, by whom and why; the oldest first.
+    /// Its activations, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub activations: Vec<Activation>,
 }
 
-/// That a release became current, or was to.
+/// An activation of a release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Activation {
@@ -43,14 +43,14 @@ pub struct Activation {
     pub at: u64,
     /// Who wanted it.
     pub person: String,
-    /// Whose token was shown; empty where none was needed.
+    /// The operator whose token was used; empty for an action without a token.
     pub operator: String,
     /// Why, in their words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// The release that was current before; 0 for none.
     pub before: u64,
-    /// Whether the release became current. If not, it was refused, or its activation goes on.
+    /// Whether the release became current. If not, it was refused, or its activation is under way.
     pub done: bool,
 }
 
@@ -67,28 +67,28 @@ impl From<&StoredActivation> for Activation {
     }
 }
 
-/// A release with all that is in it, as `rialto release show` shows it.
+/// A release with its contents, as `rialto release show` shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ShownRelease {
-    /// What the list says of it.
+    /// Its entry of the list.
     #[serde(flatten)]
     pub summary: Summary,
     /// The text of scheme.toml, and the components' digests.
     pub document: SchemeDocument,
 }
 
-/// What differs between two releases.
+/// The differences between two releases.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Difference {
-    /// The one that is left.
+    /// The first release.
     pub from: u64,
-    /// The one that is gone to.
+    /// The second release.
     pub to: u64,
-    /// What differs, in words; empty if nothing does.
+    /// The differences in words; empty if there are none.
     pub changes: Vec<String>,
 }
 
-/// What was done, in words.
+/// The result of a change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Applied {
@@ -96,19 +96,18 @@ pub struct Applied {
     pub number: u64,
     /// Its digest.
     pub digest: String,
-    /// What differs from the release before.
+    /// The differences from the release before.
     pub changes: Vec<String>,
-    /// Why it needs the approval of a second person before it is current; it is current, or would be, if there
-    /// is nothing.
+    /// Why it needs a second person's approval. If this is empty, it is current, or would be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs_approval: Vec<String>,
-    /// Whether it is what was current already: nothing was done, or would be.
+    /// Whether it equals the current release, so that nothing was done, or would be.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchanged: bool,
 }
 
 impl Applied {
-    /// It is what is current already.
+    /// The result for a document that is current already.
     pub(super) fn unchanged(number: u64, document: &SchemeDocument) -> Self {
         Self {
             number,
@@ -119,7 +118,7 @@ impl Applied {
         }
     }
 
-    /// What an operator's log says of it.
+    /// The result in words, for the audit log.
     #[must_use]
     pub fn told(&self) -> String {
         let Self { number, digest, .. } = self;

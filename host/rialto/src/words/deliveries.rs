@@ -1,5 +1,5 @@
-//! Messages to the outside on a terminal: those of a story, a report of one that had trouble, and
-//! how the destinations stand.
+//! Outbound messages as text for a terminal: those about a subject, a report about one that had trouble, and the
+//! status of destinations.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::instant;
 use crate::cli::Delivery;
 use crate::ops::Destination;
 
-/// Messages with what became of them, in the order in which they were sent.
+/// Messages with their outcomes, in the order in which they were sent.
 pub fn deliveries(all: &[Delivery]) -> String {
     let mut text = String::new();
     let mut subject = "";
@@ -33,7 +33,7 @@ pub fn deliveries(all: &[Delivery]) -> String {
     text
 }
 
-/// A component's report in two lines. What it does not have is left out.
+/// A component's report in two lines. Missing members are left out.
 pub fn report(report: &Value) -> String {
     let said = |name: &str| report[name].as_str().unwrap_or_default().to_owned();
     let at = report["reportedAt"]
@@ -63,7 +63,7 @@ pub fn report(report: &Value) -> String {
     text
 }
 
-/// Destinations as a table, each that nobody is at with the reason.
+/// Destinations as a table, with the reason for each that cannot be reached.
 pub fn destinations(all: &[Destination]) -> String {
     let mut text = String::new();
     let longest = all.iter().map(|d| d.status.destination.len());

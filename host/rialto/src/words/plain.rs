@@ -1,12 +1,12 @@
-//! What somebody else wrote, for a terminal.
+//! Makes untrusted text safe for a terminal.
 
-/// A text in one line and in the order in which it was written: without characters that steer a terminal (C0, C1,
-/// line ends) or change the order in which text is shown (Unicode's bidirectional controls). Each becomes a blank.
+/// A text in one line. Each character that controls a terminal (C0, C1, line ends) or changes the order of the text
+/// (Unicode's bidirectional controls) becomes a blank.
 pub fn plain(text: &str) -> String {
     text.replace(steers, " ")
 }
 
-/// The same, where lines may end.
+/// The same, with line ends.
 pub fn plain_lines(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(plain).collect();
     lines.join("\n")
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_steers_a_terminal_or_turns_text_round_is_left() {
+    fn control_and_bidirectional_characters_are_removed() {
         assert_eq!(plain("a\n* 3 by ben\u{1b}[2J\u{9b}K"), "a * 3 by ben [2J K");
         assert_eq!(
             plain("pay \u{202e}001\u{202c} \u{2066}x\u{2069}"),

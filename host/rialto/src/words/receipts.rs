@@ -1,4 +1,4 @@
-//! Receipts for people: each in a few rows, an input once.
+//! Receipts as text for people. An input is shown once.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use serde_json::value::RawValue;
 use super::{Paint, instant};
 use crate::ops::FiledReceipt;
 
-/// Lines of one input that are shown.
+/// The most lines of an input that are shown.
 const LINES_MAX: usize = 80;
 
 /// Receipts, each in a few lines.
 pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
     let paint = Paint(colours);
     let mut text = String::new();
-    // The rules of a step judge one input: it is shown with the first of them.
+    // The rules of a step judge the same input. It is shown with the first of them.
     let mut shown = HashSet::new();
     for FiledReceipt {
         id,
@@ -90,7 +90,7 @@ fn verdict_words(outcome: &rialto_components::rules::Outcome) -> String {
     }
 }
 
-/// An input on lines of its own, which stand under each other in a row.
+/// An input as indented JSON lines.
 fn pretty(input: &RawValue) -> String {
     let value: Result<serde_json::Value, _> = serde_json::from_str(input.get());
     let written = value.and_then(|value| serde_json::to_string_pretty(&value));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_has_a_line_for_each_member_and_a_long_one_is_cut() {
+    fn an_input_has_a_line_for_each_member() {
         insta::assert_snapshot!(of(
             r#"{"subject":"quote:1","input":{"amount":{"units":"1"}}}"#
         ));

@@ -1,15 +1,15 @@
-//! Releases for people: a line of the list with its activations, and one release with all that is in it.
+//! Releases as text for people: a line of the list with its activations, and one release with its contents.
 
 use std::fmt::Write as _;
 
 use super::{instant, plain};
 use crate::releases::{Activation, ShownRelease, Summary};
 
-/// Characters of a digest that tell it from the others of a list.
+/// How many characters of a digest a list shows.
 const DIGEST_SHOWN: usize = 19;
 
-/// A release in the list, with a line for each of its activations. A kept one (blank) can be made current again;
-/// `x` never served.
+/// A release in the list, with a line for each of its activations. A blank mark means that it can be made current
+/// again; `x` means that it never served.
 pub fn release_in_a_list(release: &Summary) -> String {
     let mark = match release {
         Summary { current: true, .. } => "*",
@@ -33,7 +33,7 @@ pub fn release_in_a_list(release: &Summary) -> String {
     text
 }
 
-/// One release: what the list says of it, and its components.
+/// One release: its entry of the list, and its components.
 pub fn release(release: &ShownRelease) -> String {
     let ShownRelease { summary, document } = release;
     let state = match summary {
@@ -64,7 +64,7 @@ pub fn release(release: &ShownRelease) -> String {
     text
 }
 
-/// Who made it and who approved it; `-` where nobody knows.
+/// Its maker and approver; `-` if not known.
 fn by(release: &Summary) -> String {
     match (&*release.maker, &release.approver) {
         ("", _) => "-".to_owned(),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_activation_says_when_who_why_and_whether_it_was_done() {
+    fn an_activation_shows_time_person_reason_and_outcome() {
         let at = "2023-11-14 22:13:20.000Z";
         assert_eq!(
             told(&activation(2, "back again", true)),

@@ -1,5 +1,5 @@
-//! A checked scheme for people: each component with what it is given and whom it is joined to, then
-//! where the host listens, and the scheme's facts.
+//! A checked scheme as text for people: each component with its grants and links, the listeners, and the scheme's
+//! facts.
 
 use std::fmt::Write as _;
 
@@ -11,12 +11,12 @@ use rialto_manifest::Manifest;
 
 use super::Paint;
 
-/// Columns that no line goes beyond for want of a break.
+/// The widest line, in columns.
 const WIDTH: usize = 120;
-/// Columns before what a row says: four, the row's name, and a space.
+/// Columns before a row's text: four, the row's name, and a space.
 const INDENT: usize = 15;
 
-/// A release's wiring as a table: who imports what from whom, within which bounds.
+/// A release's wiring as a table: each component's imports, their providers, and its limits.
 pub fn wiring(release: &Release, colours: bool) -> String {
     let paint = Paint(colours);
     let mut text = String::new();
@@ -31,7 +31,7 @@ pub fn wiring(release: &Release, colours: bool) -> String {
     text
 }
 
-/// The calls that clients of gRPC may make, and what is offered to them and not there.
+/// The calls that gRPC clients may make, and offered calls that no component exports.
 pub fn calls(calls: &Calls, colours: bool) -> String {
     let paint = Paint(colours);
     let mut text = String::new();
@@ -98,17 +98,17 @@ fn component(text: &mut String, release: &Release, at: usize, member: &Member, p
     }
 }
 
-/// Verbs whose interfaces stand under each other.
+/// The group of verbs whose interfaces are listed together.
 fn kind(verb: &str) -> &str {
     verb.trim_start_matches("then ")
 }
 
-/// A row of several things; none if there are none.
+/// Add a row of items; none if there are none.
 fn row(text: &mut String, name: &str, items: impl IntoIterator<Item = String>) {
     rows(text, name, ",", items);
 }
 
-/// As `row`, with what stands between two of them.
+/// As `row`, with a separator.
 fn rows(text: &mut String, name: &str, between: &str, items: impl IntoIterator<Item = String>) {
     let mut line = format!("    {name:<10} ");
     let mut filled = 0;
@@ -142,7 +142,7 @@ fn limits(member: &Member) -> Vec<String> {
         fuel,
     ];
     match member.isolation {
-        // A rule's instances are as many as the verdicts that are under way.
+        // A rule has as many instances as verdicts are under way.
         Isolation::Fresh if member.role == Role::Rule => {}
         _ => said.push(format!("{} instances", limits.instances)),
     }
@@ -167,7 +167,7 @@ fn bytes(bytes: usize) -> String {
     }
 }
 
-/// What a component has of the host.
+/// The host surface of a link, if it is one.
 fn surface(link: &Link) -> Option<String> {
     match link.target {
         Target::Surface => Some(link.interface.interface.clone()),
@@ -176,7 +176,7 @@ fn surface(link: &Link) -> Option<String> {
     }
 }
 
-/// What a link does, with which interface, and with whom.
+/// A link in words: its verb, its interface, and the other component.
 fn joined(release: &Release, link: &Link) -> Vec<(&'static str, String, String)> {
     let name = |at: usize| release.members[at].identity.name.to_string();
     let short = link.interface.short();
@@ -205,7 +205,7 @@ fn joined(release: &Release, link: &Link) -> Vec<(&'static str, String, String)>
     }
 }
 
-/// A rule at a step, with what its failure means.
+/// A rule at a step, with the meaning of its failure.
 fn bound(rule: &BoundRule) -> String {
     let failing = match rule.failing {
         Failing::Refuse => format!("refuse with {}", rule.failure_code),
@@ -215,7 +215,7 @@ fn bound(rule: &BoundRule) -> String {
     format!("{}; if it fails: {failing}", rule.identity.name)
 }
 
-/// Where the host listens, and the scheme's facts.
+/// The listeners, and the scheme's facts.
 pub fn scheme(manifest: &Manifest, colours: bool) -> String {
     let paint = Paint(colours);
     let mut text = String::new();

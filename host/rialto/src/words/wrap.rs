@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_broken_behind_a_slash_or_a_hyphen() {
+    fn a_long_name_breaks_behind_slash_or_hyphen() {
         assert_eq!(
             wrapped("calls a-package/its-function", 20),
             "calls a-package/\n    its-function"
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_begins_far_to_the_right_goes_on_at_the_middle() {
+    fn a_far_indented_line_continues_at_the_middle() {
         let text = format!("{}one two three", " ".repeat(14));
         let expected = format!("{}one\n{}two three", " ".repeat(14), " ".repeat(10));
         assert_eq!(wrapped(&text, 20), expected);

@@ -39,7 +39,7 @@ fn told(keys: &mut KeyFolder, place: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_changes_takes_effect_at_the_next_look_and_is_told_once() {
+fn changes_take_effect_at_the_next_look() {
     let place = folder();
     let path = |name: &str| place.path().join(name);
     let mut keys = KeyFolder::open(place.path()).unwrap();

@@ -1,5 +1,5 @@
-//! Archives in a backup. Their files never change, so they are copied one by one, and each is compared with
-//! the digest that the database has of it.
+//! The archives of a backup. Their files never change, so they are copied one by one. Each copy is compared with
+//! its digest in the database.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::retention::Archive;
 
 /// The folder of archives in a backup.
 pub(super) const FOLDER: &str = "archives";
-/// How the name of a file ends that is being written.
+/// The ending of the name of a file that is being written.
 const PARTIAL: &str = ".partial";
 
-/// Copy the archives that a database names and that are there. Returns them, and the names of the others.
+/// Copy the archives of a database that exist. Returns them, and the names of the missing ones.
 pub(super) fn take(
     named: &[Archive],
     from: Option<&Path>,
@@ -53,7 +53,7 @@ pub(super) fn take(
     Ok((copied, elsewhere))
 }
 
-/// Copy the archives of a backup into the folder of archives. One that is there already stays.
+/// Copy the archives of a backup into the folder of archives. Existing ones stay.
 pub(super) fn restore(
     archives: &[Copied],
     backup: &Path,
@@ -74,7 +74,7 @@ pub(super) fn restore(
     Ok(rialto_files::sync_folder(to)?)
 }
 
-/// Refuse to begin where another file has the name of an archive, or the folder is not the host's alone.
+/// Fail if another file has the name of an archive, or other users can access the folder.
 pub(super) fn nothing_in_the_way(
     archives: &[Copied],
     to: &Path,
@@ -99,7 +99,7 @@ pub(super) fn nothing_in_the_way(
     Ok(())
 }
 
-/// Copy one file into a folder, under its name once it is whole and on the disk.
+/// Copy one file into a folder. It gets its name when it is complete and on the disk.
 fn copy(
     from: &Path,
     folder: &Path,
@@ -115,7 +115,7 @@ fn copy(
     }
     let copied = fill(from, &partial, expected, tell).and_then(|()| {
         let path = folder.join(&expected.file);
-        // A second name, for renaming would take the place of a file that comes at the same moment.
+        // A hard link, because a rename would overwrite a file that another process creates at this moment.
         match std::fs::hard_link(&partial, &path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 Err(BackupError::InTheWay(path))
@@ -127,14 +127,14 @@ fn copy(
     copied.and(removed)
 }
 
-/// Copy a file's bytes to the disk, and compare them with what they were.
+/// Copy a file to the disk, and compare its digest.
 fn fill(
     from: &Path,
     partial: &Path,
     expected: &Copied,
     tell: &mut dyn FnMut(Step),
 ) -> Result<(), BackupError> {
-    // Neither a link to elsewhere nor a pipe that never ends.
+    // Not a symbolic link, and not a pipe, which might never end.
     let found = std::fs::symlink_metadata(from).map_err(io_of(from))?;
     if !found.is_file() {
         return Err(FileError::NoFile(from.to_owned()).into());

@@ -1,9 +1,11 @@
-//! Copies of a store, taken beside a running host, and what they are restored from.
+//! Backups of a store, taken beside a running host, and their restore.
 //!
-//! A copy is a folder: `rialto.db`, one commit of the store with all that was acknowledged by then, also
-//! what was only in the journal; `archives`, the archives that this commit names; and `backup.json`, the
-//! manifest, which is written last: a folder without it is no backup. The copy is a store of its own that
-//! can be read where it is.
+//! A backup is a folder with
+//! - `rialto.db`: one commit of the store with all acknowledged groups, those in the journal included;
+//! - `archives`: the archives of this commit;
+//! - `backup.json`: the manifest. It is written last; a folder without it is not a backup.
+//!
+//! Commands can read a backup in place, like a store.
 
 mod archives;
 mod restore;
@@ -31,12 +33,12 @@ pub use take::take;
 pub const MANIFEST: &str = "backup.json";
 /// The database's file, as in a store.
 pub const DATABASE: &str = "rialto.db";
-/// The form of manifests that this version writes and reads.
+/// The manifest format of this version.
 const FORMAT: u32 = 1;
 /// Bytes that are copied or hashed at a time.
 const CHUNK: usize = 1 << 20;
 
-/// What a backup is of.
+/// The manifest of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
@@ -44,7 +46,7 @@ pub struct Manifest {
     pub format: u32,
     /// The version of the host's program that took it.
     pub rialto: String,
-    /// When it was begun; what was acknowledged before is in it.
+    /// When it began. All groups that were acknowledged before are in it.
     pub taken: jiff::Timestamp,
     /// The last turn that is in it.
     pub lsn: u64,
@@ -58,7 +60,7 @@ pub struct Manifest {
     pub database: Copied,
     /// The archives that are in the backup, by the names that the database has for them.
     pub archives: Vec<Copied>,
-    /// Archives that the database names and the backup has not: they were left out, or were not there.
+    /// Archives of the database that are not in the backup: they were left out or missing.
     pub archives_elsewhere: Vec<String>,
 }
 
@@ -80,21 +82,21 @@ pub struct Copied {
     pub file: String,
     /// Its length.
     pub bytes: u64,
-    /// Of its bytes, as `sha256sum` prints it.
+    /// The SHA-256 of its bytes, as `sha256sum` prints it.
     pub sha256: String,
 }
 
-/// What is being done, for who waits for it. Bytes are of one file.
+/// The progress of a backup or a restore. Bytes are of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It is copied. The whole is what it has at most: what is not in use is left out.
+    /// The file is copied. `of` is an upper bound, because unused pages are left out.
     Copying {
         /// Bytes so far.
         done: u64,
         /// Bytes of all.
         of: u64,
     },
-    /// The copy is looked through.
+    /// The copy is checked.
     Checking,
     /// Its digest is computed.
     Hashing {
@@ -105,26 +107,26 @@ pub enum Step {
     },
 }
 
-/// Why there is no backup, or none could be restored.
+/// Why a backup or a restore failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// There is nothing to back up.
+    /// The folder has no store.
     #[error(
         "there is no store in {0}; give the scheme's folder with --at, or the store's own with --state"
     )]
     NoStore(PathBuf),
-    /// There is something in the way.
+    /// The target folder is not empty.
     #[error(
         "{0} is not empty, and nothing is ever overwritten: name a folder that is empty or not there"
     )]
     NotEmpty(PathBuf),
-    /// A host has the store to restore to.
+    /// A host is using the target store.
     #[error("{0} is in use by a host: stop it, and name a folder that is empty or not there")]
     InUse(PathBuf),
     /// There is no manifest.
     #[error("{0} holds no backup: it has no backup.json, which is written when a backup is whole")]
     NoBackup(PathBuf),
-    /// The manifest says nothing that can be read.
+    /// The manifest is malformed.
     #[error("{path} is no manifest of a backup")]
     Manifest {
         /// The manifest.
@@ -142,7 +144,7 @@ pub enum BackupError {
         /// The version that took it.
         rialto: String,
     },
-    /// It is not what was written.
+    /// A file is damaged.
     #[error("{path} is damaged: {what}; take another backup")]
     Damaged {
         /// The file.
@@ -183,7 +185,7 @@ pub enum BackupError {
 }
 
 impl BackupError {
-    /// A file has other bytes than it was written with.
+    /// The error for a file whose bytes have changed.
     fn differs(path: &Path, (bytes, sha256): (u64, &str), written: &Copied) -> Self {
         let (then, digest) = (written.bytes, &written.sha256);
         Self::Damaged {
@@ -230,7 +232,7 @@ pub fn manifest(backup: &Path) -> Result<Manifest, BackupError> {
     }
 }
 
-/// What every form of a manifest has.
+/// The members of every manifest format.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
@@ -268,7 +270,7 @@ fn to_read(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// Whether a folder has nothing in it but what is named.
+/// Whether a folder has only entries with these names.
 fn is_empty_but(folder: &Path, names: &[&str]) -> Result<bool, BackupError> {
     for entry in std::fs::read_dir(folder).map_err(io_of(folder))? {
         let name = entry.map_err(io_of(folder))?.file_name();
@@ -279,7 +281,7 @@ fn is_empty_but(folder: &Path, names: &[&str]) -> Result<bool, BackupError> {
     Ok(true)
 }
 
-/// The last turn in a database, also one that is only in its journal.
+/// The last turn in a database, its journal included.
 async fn last_turn(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
     let flushed = counter(connection, "lsn").await?;
     let entries = journal::read(connection).await?;
@@ -289,7 +291,7 @@ async fn last_turn(connection: &mut SqliteConnection) -> Result<u64, StoreError>
         .fold(flushed, u64::max))
 }
 
-/// A counter of `meta` that is not there before it is first needed.
+/// A counter of `meta`; 0 if it does not exist yet.
 async fn counter_if_there(
     connection: &mut SqliteConnection,
     key: &str,
@@ -298,7 +300,7 @@ async fn counter_if_there(
     value.fetch_optional(connection).await.map_err(failed)
 }
 
-/// Read a file to its end, hand each piece on, and answer its length and digest.
+/// Read a file to its end and pass on each piece. Returns its length and digest.
 fn hashed(
     path: &Path,
     to: Option<(&Path, &mut File)>,

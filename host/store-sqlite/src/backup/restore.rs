@@ -1,5 +1,5 @@
-//! Restoring a backup into an empty folder, and marking it as what it is: not the store that it was taken
-//! of, which may have gone on.
+//! Restores a backup into an empty folder. The restored store is marked, because the original store may have
+//! committed more groups since the backup.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,18 +16,17 @@ use crate::rows::{signed, unsigned};
 use crate::slices::counter;
 use crate::{SqliteStore, in_use, journal, snapshot, unreadable};
 
-/// What the database is called until it is whole and marked. No host serves a folder that has it.
+/// The name of the database until it is complete and marked. No host serves a folder with this file.
 pub const UNFINISHED: &str = "rialto.db.restoring";
-/// Numbers that a restored store leaves out. The store that it was taken of has given them to turns,
-/// receipts and requests since; here they must not mean anything else.
+/// How many ids a restored store skips. The original store may have given them to turns, receipts and requests
+/// since the backup, and here they must not mean anything else.
 const NUMBERS_LEFT_OUT: u64 = 1 << 32;
 
-/// Restore a backup into a folder that is empty or not there, and its archives into the folder of archives,
-/// where those that are there already stay. When this returns, the store is on the disk.
+/// Restore a backup into a folder that is empty or does not exist, and its archives into the folder of archives,
+/// where existing ones stay. When this returns, the store is on the disk.
 ///
 /// # Errors
-/// When there is no backup, it is damaged, or the folder has anything in it but archives: nothing is ever
-/// overwritten.
+/// When there is no backup, it is damaged, or the folder has anything but archives. Nothing is overwritten.
 pub fn restore(
     backup: &Path,
     to: &Path,
@@ -42,7 +41,7 @@ pub fn restore(
         });
     }
     let owner = rialto_files::folder(to)?;
-    // What an interrupted restore has left is no obstacle, and archives are compared one by one.
+    // The remains of an interrupted restore are allowed. Archives are compared one by one.
     let left = [
         "lock",
         UNFINISHED,
@@ -64,13 +63,13 @@ pub fn restore(
         Ok(rialto_files::sync_folder(to)?)
     });
     if restored.is_err() && unfinished.exists() {
-        // It gives back its space. That it is there keeps a host from making a new store in its place.
+        // This frees its space. The empty file keeps a host from making a new store here.
         let _ = File::create(&unfinished);
     }
     restored.map(|()| of)
 }
 
-/// Copy, compare with what the manifest says, and mark.
+/// Copy the database, compare it with the manifest, and mark it.
 fn bring(
     of: &Manifest,
     backup: &Path,
@@ -105,7 +104,7 @@ fn bring(
     marked.map_err(io_of(to))
 }
 
-/// Write into the database that it is a restored one, and from which turn on it is one of its own.
+/// Mark the database as restored, with the last turn of the backup.
 async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
     let sqlite = sqlite_of(path);
     let unreadable = |source| BackupError::Unreadable {
@@ -152,7 +151,7 @@ async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
     connection.close().await.map_err(sqlite)
 }
 
-/// The first number that nothing in the database has.
+/// The first unused id of the database.
 async fn next_number(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
     let flushed = counter(connection, "next_id").await?;
     let entries = journal::read(connection).await?;
@@ -160,7 +159,7 @@ async fn next_number(connection: &mut SqliteConnection) -> Result<u64, StoreErro
     Ok(numbers.fold(flushed, u64::max))
 }
 
-/// The backup that a store was restored from.
+/// The backup from which a store was restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The last turn that was in it.
@@ -170,7 +169,7 @@ pub struct Origin {
 }
 
 impl SqliteStore {
-    /// The backup that this store was restored from, as long as nothing has been committed since.
+    /// The backup from which this store was restored; none once a group has been committed since.
     ///
     /// # Errors
     /// When it cannot be read.

@@ -1,5 +1,5 @@
-//! Taking a backup: one commit, copied in one reading of the database, which a running host does not
-//! see but by the growth of its log; then the copy is checked.
+//! Takes a backup: copies one commit in one read transaction, then checks the copy. A running host continues;
+//! only its write-ahead log grows meanwhile.
 
 use std::fs::File;
 use std::path::Path;
@@ -14,15 +14,16 @@ use super::{
 use crate::retention::Archive;
 use crate::rows::unsigned;
 
-/// How often it is told how far the copy is.
+/// The time between two reports of progress.
 const TOLD_EVERY: Duration = Duration::from_millis(250);
 
-/// Copy the store in a folder into another one, which is empty or not there, whether a host runs or not, with
-/// the archives that are in their folder; without that folder archives are left out. When this returns, the copy has been checked and is on the disk.
+/// Copy the store in a folder into another folder, which is empty or does not exist, whether a host runs or not.
+/// Archives are copied too, unless their folder is none. When this returns, the copy has been checked and is on
+/// the disk.
 ///
 /// # Errors
-/// When there is no store, the folder is not empty, or anything cannot be read or written; then nothing is left of
-/// the copy.
+/// When there is no store, the folder is not empty, or anything cannot be read or written. Nothing of the copy is
+/// left then.
 pub fn take(
     store: &Path,
     archives_from: Option<&Path>,
@@ -53,7 +54,7 @@ fn copied(
     tell: &mut dyn FnMut(Step),
 ) -> Result<Manifest, BackupError> {
     let (from, copy) = (store.join(DATABASE), to.join(DATABASE));
-    // SQLite fills an empty file that is there: this one nobody else can read.
+    // SQLite fills this empty file, which no other user can read.
     let file = rialto_files::create(&copy)?;
     let runtime = runtime(&copy)?;
     let taken = jiff::Timestamp::now();
@@ -90,8 +91,8 @@ fn copied(
     Ok(manifest)
 }
 
-/// All pages in use as of one moment. The host goes on meanwhile; what it writes is not in the copy, and
-/// waits in its log.
+/// Copy all pages in use as of one moment. The host continues; what it writes is not in the copy and stays in
+/// its write-ahead log.
 async fn copy_one_commit(
     from: &Path,
     to: &Path,
@@ -130,7 +131,7 @@ async fn database_bytes(connection: &mut SqliteConnection) -> Result<u64, sqlx::
     Ok(u64::try_from(pages.saturating_mul(size)).unwrap_or(0))
 }
 
-/// What a manifest says of the database.
+/// The data of the database for the manifest.
 struct Head {
     lsn: u64,
     release: Option<Release>,
@@ -139,8 +140,7 @@ struct Head {
     archives: Vec<Archive>,
 }
 
-/// Look through the whole copy: that its trees and indexes are whole and agree, and that what the journal
-/// holds can be read.
+/// Check the whole copy: its trees and indexes are intact and agree, and the journal can be read.
 async fn checked(copy: &Path) -> Result<Head, BackupError> {
     let sqlite = sqlite_of(copy);
     let mut connection = to_read(copy).connect().await.map_err(&sqlite)?;

@@ -1,5 +1,5 @@
-//! How much each segment has of each class, and from when. A flush counts what it writes, in the transaction that
-//! ends it, so that each item counts once.
+//! The contents of segments: how many items of each class a segment has, and of which time. A flush counts its
+//! items in its last transaction, so that each item counts once.
 
 use rialto_engine::store::StoreError;
 use sqlx::Row as _;
@@ -17,7 +17,7 @@ pub struct Contents {
     pub segment: u32,
     /// The class.
     pub class: Class,
-    /// How many items. Of a history from before this was counted: how many pages.
+    /// How many items. For a history from before items were counted: how many pages.
     pub items: u64,
     /// Bytes that they take, as the store has them.
     pub bytes: u64,
@@ -28,12 +28,12 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Whether everything is from this instant or from before.
+    /// Whether all items are from this instant or earlier.
     pub(super) fn is_before(&self, instant: u64) -> bool {
         self.times.is_some_and(|(_, last)| last <= instant)
     }
 
-    /// Whether something is from this instant or from before.
+    /// Whether an item is from this instant or later.
     pub(super) fn is_since(&self, instant: u64) -> bool {
         self.times.is_some_and(|(first, _)| first <= instant)
     }
@@ -50,7 +50,7 @@ pub(crate) struct Added {
 }
 
 impl Added {
-    /// One item more.
+    /// Add an item.
     pub fn item(&mut self, at: u64) {
         self.first_at = if self.items == 0 {
             at
@@ -62,7 +62,7 @@ impl Added {
     }
 }
 
-/// Count what a flush has added, in its last slice.
+/// Count the items of a flush, in its last slice.
 pub(crate) fn note(
     slices: &mut Slices<'_>,
     segment: u32,
@@ -96,7 +96,7 @@ pub(crate) fn note(
     ] {
         row.number(number)?;
     }
-    // Where the instants of a segment are not known yet, those of what comes are not its own alone.
+    // While the instants of a segment's older items are not known, its times stay unknown.
     let text = "INSERT INTO era_contents (era, class, items, bytes, first_at, last_at, last_page)
          VALUES (?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (era, class) DO UPDATE SET
@@ -108,7 +108,7 @@ pub(crate) fn note(
     Ok(())
 }
 
-/// What all segments have of a class.
+/// The contents of all segments of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The class.
@@ -121,10 +121,10 @@ pub struct Kept {
     pub first_at: Option<u64>,
 }
 
-/// What the store has, and how large it is.
+/// The sizes of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Of each class.
+    /// The contents of each class.
     pub classes: Vec<Kept>,
     /// Archives, and the bytes of their files.
     pub archives: (u64, u64),
@@ -153,7 +153,7 @@ fn contents(row: &SqliteRow) -> Result<Contents, StoreError> {
 }
 
 impl Inner {
-    /// The oldest segment that has anything of a class.
+    /// The oldest segment with items of a class.
     pub(super) fn oldest(&self, class: Class) -> Result<Option<Contents>, StoreError> {
         let text = format!("{SELECT} WHERE class = ? ORDER BY era LIMIT 1");
         let row = self.runtime.block_on(
@@ -164,7 +164,7 @@ impl Inner {
         row.map_err(failed)?.as_ref().map(contents).transpose()
     }
 
-    /// What a segment has.
+    /// The contents of a segment.
     pub(super) fn contents_of(&self, segment: u32) -> Result<Vec<Contents>, StoreError> {
         let text = format!("{SELECT} WHERE era = ? ORDER BY class");
         let rows = self.runtime.block_on(
@@ -175,7 +175,7 @@ impl Inner {
         rows.map_err(failed)?.iter().map(contents).collect()
     }
 
-    /// The same with the instants of its items, which are read if nobody has looked yet.
+    /// The same with the times of its items, which are read if they are not known yet.
     pub(super) fn with_times(&self, contents: Contents) -> Result<Contents, StoreError> {
         if contents.times.is_some() || contents.class != Class::History {
             return Ok(contents);
@@ -205,7 +205,7 @@ impl Inner {
 }
 
 impl SqliteStore {
-    /// How much the store has and how large it is; cheap.
+    /// The sizes of the store. Cheap.
     ///
     /// # Errors
     /// When it cannot be read.

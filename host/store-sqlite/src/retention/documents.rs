@@ -1,9 +1,11 @@
-//! Documents that are over go to archives too, but only their component knows which are, and only it may take
-//! them out: so the host asks it segment by segment, writes what is over to a file, and has the component take that
-//! out in turns of its own. Here are the parts of it that the store does.
+//! Archives of documents: the part of the store.
 //!
-//! The file is named in `archives` before anything is taken out. After a crash the file says what has to be
-//! taken out still: to take out what is gone already does nothing.
+//! Only its component knows which documents are finished, and only it may remove them.
+//! 1. The host asks the component, segment by segment, which documents are finished.
+//! 2. The store writes these to a file, and adds the file to the table `archives`.
+//! 3. The component removes them in turns of its own.
+//!
+//! After a crash the file says which documents must still be removed. Removing a document twice does nothing.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -20,12 +22,12 @@ use super::{Archive, Archived, Class, RetentionError, take};
 use crate::slices::Bound;
 use crate::{SqliteStore, failed, unreadable};
 
-/// Documents that are over together.
+/// Finished documents that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bundle {
-    /// What they are about: they are found by it.
+    /// Their subject, by which they are found.
     pub subject: String,
-    /// When it was over, milliseconds since 1970.
+    /// When they were finished, in milliseconds since 1970.
     pub at: u64,
     /// Their collections and ids.
     pub documents: Vec<(String, String)>,
@@ -34,7 +36,7 @@ pub struct Bundle {
 /// A bundle that is in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// What the documents are about.
+    /// The subject of the documents.
     pub subject: String,
     /// Their collections, ids, and the SHA-256 of their bodies in hexadecimal digits.
     pub documents: Vec<(String, String, String)>,
@@ -45,9 +47,9 @@ pub struct Taken {
 pub struct ArchivedDocument {
     /// What it is about.
     pub about: [String; 1],
-    /// When that was over, milliseconds since 1970.
+    /// When it was finished, in milliseconds since 1970.
     pub at: u64,
-    /// With which others it goes: those of the same number in its archive.
+    /// Documents with the same number in an archive are one bundle.
     pub bundle: u64,
     /// Its collection.
     pub collection: String,
@@ -70,14 +72,15 @@ fn digest(body: &str) -> String {
 }
 
 impl SqliteStore {
-    /// How many segments are full, with all their documents in the tables. A flush gives out row ids before it writes.
+    /// How many segments are full and have all their documents in the tables. A flush gives out row ids before it
+    /// writes.
     #[must_use]
     pub fn full_segments(&self) -> u32 {
         let _still = self.inner.flushing.lock();
         self.inner.row_ids.kept_segments()
     }
 
-    /// The ids of a collection's documents in a segment that gets no more, in the order of their first writing.
+    /// The ids of a collection's documents in a full segment, in the order of their first writes.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -116,7 +119,7 @@ impl SqliteStore {
         Ok(collections.collect())
     }
 
-    /// Segments of a collection that need not be asked for again.
+    /// The segments of a collection for which the component need not be asked again.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -134,7 +137,7 @@ impl SqliteStore {
         Ok(segments.map_err(failed)?.into_iter().collect())
     }
 
-    /// A segment of a collection need not be asked for again.
+    /// Note that the component need not be asked again for a segment of a collection.
     ///
     /// # Errors
     /// When that cannot be written.
@@ -154,8 +157,8 @@ impl SqliteStore {
         slices.finish()
     }
 
-    /// Write documents of a component to an archive file. Bundles of which a document is not there are left
-    /// out; none is answered when nothing is left. The documents stay where they are.
+    /// Write documents of a component to an archive file. Bundles with a missing document are left out. Returns
+    /// none if no bundle is left. The documents stay in the tables.
     ///
     /// # Errors
     /// When the store cannot be read or the folder cannot be used.
@@ -199,7 +202,7 @@ impl SqliteStore {
         Ok(Some((archive, taken)))
     }
 
-    /// The documents of a bundle, if all of them are there.
+    /// The documents of a bundle, if all of them exist.
     fn bodies(
         &self,
         collections: &HashMap<String, CollectionId>,
@@ -216,7 +219,7 @@ impl SqliteStore {
                 return Ok(None);
             };
             if found.body.contains(['\n', '\r']) {
-                // JSON as somebody has laid it out: it would be several lines of the archive.
+                // JSON with line breaks would be several lines of the archive.
                 tracing::error!(
                     collection,
                     id,
@@ -237,7 +240,7 @@ impl SqliteStore {
         Ok(Some(documents))
     }
 
-    /// Archives of documents of which not all may have been taken out yet.
+    /// Archives of documents that may not all be removed from the tables yet.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -247,7 +250,7 @@ impl SqliteStore {
         Ok(archives)
     }
 
-    /// What an archive of documents has, and its head.
+    /// The contents and the head of an archive of documents.
     ///
     /// # Errors
     /// When the file is not what was written.
@@ -268,7 +271,7 @@ impl SqliteStore {
         Ok((verified.head, taken))
     }
 
-    /// All documents of an archive have been taken out.
+    /// Note that all documents of an archive were removed from the tables.
     ///
     /// # Errors
     /// When that cannot be written.
@@ -280,8 +283,7 @@ impl SqliteStore {
     }
 }
 
-/// The documents about a subject that are in these archives, the oldest archive's first. Each of them was a
-/// component's, which comes with it.
+/// The documents about a subject in these archives, the oldest archive's first, each with its component.
 ///
 /// # Errors
 /// When an archive that is there cannot be read.
@@ -304,19 +306,19 @@ pub fn documents_about(
     Ok(archived)
 }
 
-/// Archives of documents that were looked through.
+/// The result of a visit of archives of documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
     /// How many.
     pub read: u64,
     /// Files that should be in the folder of archives and are not.
     pub missing: Vec<String>,
-    /// Files that are not what was written. Nothing of them is visited.
+    /// Files that are damaged. Nothing of them is visited.
     pub damaged: Vec<String>,
 }
 
-/// Visit all documents of a component that are in archives, the oldest archive first. A document that was not
-/// taken out of the tables at once may be in two. Each file is compared with its digest first.
+/// Visit all documents of a component that are in archives, the oldest archive first. A document may be in two
+/// archives, if it was not removed from the tables at once. Each file is verified first.
 ///
 /// # Errors
 /// When an archive cannot be read any more after it was compared, and what the visitor ends with.
@@ -329,7 +331,7 @@ pub fn visit_archived_documents<E: From<RetentionError>>(
     let mut looked = Looked::default();
     let of_class = |archive: &&Archive| archive.class == Class::Documents;
     for archive in archives.iter().filter(of_class) {
-        // What cannot be opened for another reason is damaged.
+        // A file that cannot be opened for another reason counts as damaged.
         if matches!(open(folder, archive, &mut looked.missing), Ok(None)) {
             continue;
         }
@@ -360,7 +362,7 @@ pub fn visit_archived_documents<E: From<RetentionError>>(
     Ok(looked)
 }
 
-/// What an archive has, by its bundles: the documents of one follow each other.
+/// The bundles of an archive. The documents of a bundle are consecutive.
 fn taken(path: &Path, head: &Head) -> Result<Vec<Taken>, RetentionError> {
     let mut bundles: Vec<Taken> = Vec::new();
     let mut last_number = None;

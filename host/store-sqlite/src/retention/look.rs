@@ -1,4 +1,4 @@
-//! What archives have about a subject.
+//! Reads what archives have about a subject.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use super::source::{Turn, Verdict};
 use super::{Archive, Class, RetentionError};
 use crate::SqliteStore;
 
-/// What was found in archives.
+/// The result of a search in archives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Archived<T> {
-    /// What was wanted, oldest first.
+    /// The items, oldest first.
     pub found: Vec<T>,
-    /// How many there are before these.
+    /// How many earlier ones there are.
     pub earlier: usize,
-    /// Files that should be in the folder of archives and are not: they may have more.
+    /// Files that are missing in the folder of archives. They may have more items.
     pub missing: Vec<String>,
 }
 
@@ -33,8 +33,8 @@ impl<T> Default for Archived<T> {
 }
 
 impl SqliteStore {
-    /// The last turns about a subject that are in archives, in log order; at most so many. Ask after
-    /// `last_of_history`: what is being archived may be in both, so leave out what that gave.
+    /// The last turns about a subject that are in archives, in log order, at most `most`. Call it after
+    /// `last_of_history`, and leave out turns that are in both: they are being archived.
     ///
     /// # Errors
     /// When the store, or an archive that is there, cannot be read.
@@ -72,8 +72,8 @@ impl SqliteStore {
         Ok(archived)
     }
 
-    /// The verdicts about a subject that are in archives, oldest first. Ask after `receipts`, and leave
-    /// out what that gave.
+    /// The receipts about a subject that are in archives, oldest first. Call it after `receipts`, and leave out
+    /// those that are in both.
     ///
     /// # Errors
     /// When the store, or an archive that is there, cannot be read.
@@ -117,7 +117,7 @@ impl SqliteStore {
     }
 }
 
-/// Open an archive; or note that it is not there.
+/// Open an archive, or note that its file is missing.
 pub(super) fn open(
     folder: &Path,
     archive: &Archive,

@@ -1,12 +1,12 @@
-//! What goes when its period is over: whole segments of the history and of receipts, each to an archive file.
+//! Retention: segments of the history and of receipts move to archive files when their period is over.
 //!
-//! A segment is written to a file, the file is synced, read again and compared, then named in the table
-//! `archives`; only then does what it has leave the tables, a little at a time, so that groups go on
-//! between. Whoever looks reads the tables first and archives then, so that nothing is missed, and an item
-//! that is in both is shown once. A crash leaves at most a file that nobody names, or a segment that is in
-//! both: the next pass goes on with it.
+//! 1. The segment is written to a file. The file is synced, read again and compared.
+//! 2. The file is added to the table `archives`.
+//! 3. The segment's items are removed from the tables, a few at a time, so that groups are committed between.
 //!
-//! The pages that become free in the database are used again for what comes; the file does not shrink.
+//! A reader reads the tables first and the archives then, so that nothing is missed. It shows an item that is
+//! in both once. A crash leaves at most an unnamed file, or a segment that is in both; the next pass continues.
+//! Pages that become free in the database are used again; the file does not shrink.
 
 mod contents;
 mod documents;
@@ -33,28 +33,28 @@ pub use look::Archived;
 pub use take::Archive;
 pub(crate) use take::{archives, is_plain_name};
 
-/// Parts of the shortest period after which a segment ends although it is not full: so late is the last of
-/// a segment behind the first.
+/// A segment ends after this fraction of the shortest period, although it is not full. So its last item is at
+/// most this much younger than its first.
 const SEGMENTS_OF_A_PERIOD: u64 = 16;
-/// Bytes of a segment's history after which it ends although it is not full: what one pass writes to a file.
+/// Bytes of a segment's history after which it ends although it is not full. One pass writes this to a file.
 const HISTORY_BYTES: u64 = 256 << 20;
 
-/// What is kept for good, and may be archived.
+/// The classes of items that are kept permanently and may be archived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// What happened, turn by turn.
+    /// The history.
     History,
-    /// Verdicts.
+    /// Receipts.
     Receipts,
-    /// Documents that are over, as their component says. It takes them out of the tables itself.
+    /// Documents that their component calls finished. It removes them from the tables itself.
     Documents,
 }
 
 impl Class {
-    /// Those that go with their segment, whole, and are counted.
+    /// The classes that are archived by whole segments.
     pub const WHOLE: [Self; 2] = [Self::History, Self::Receipts];
 
-    /// As the store and the operator name it.
+    /// The name in the store and for operators.
     pub const fn name(self) -> &'static str {
         match self {
             Self::History => "history",
@@ -69,10 +69,10 @@ impl Class {
     }
 }
 
-/// How long what is kept for good stays in the store, in milliseconds: none is for ever.
+/// How long items stay in the store before they are archived, in milliseconds; none for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
-    /// What happened.
+    /// The history's period.
     pub history: Option<u64>,
     /// Verdicts.
     pub receipts: Option<u64>,
@@ -96,13 +96,13 @@ impl Keep {
         all.into_iter().flatten().min()
     }
 
-    /// How old a segment becomes before it ends although it is not full, in milliseconds.
+    /// The age at which a segment ends although it is not full, in milliseconds.
     pub fn segment_age_max(&self) -> Option<u64> {
         Some((self.shortest()? / SEGMENTS_OF_A_PERIOD).max(1))
     }
 }
 
-/// Why nothing was archived, or an archive cannot be read.
+/// Why archiving, or reading an archive, failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RetentionError {
     /// The store.
@@ -111,7 +111,7 @@ pub enum RetentionError {
     /// The file.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The folder is not the host's alone, or a file in it cannot be made.
+    /// Other users can access the folder, or a file in it cannot be created.
     #[error(transparent)]
     File(#[from] rialto_files::FileError),
     /// The folder, or another file in it.
@@ -122,14 +122,13 @@ pub enum RetentionError {
         /// Why.
         source: std::io::Error,
     },
-    /// What was written is not what is on the disk.
+    /// The file on disk differs from what was written.
     #[error("{path} was written and is not on the disk as it was written: nothing was removed")]
     NotKept {
         /// The file.
         path: PathBuf,
     },
-    /// A file that is named in the store is not there or is another one, and the tables have only a part
-    /// of what it should have.
+    /// A file that the store names is missing or different, and the tables have only a part of its items.
     #[error(
         "{path} must be there, with the SHA-256 {sha256}, to go on removing what it has: put it back, from a backup if need be"
     )]
@@ -149,11 +148,11 @@ impl RetentionError {
 }
 
 impl SqliteStore {
-    /// End the newest segment if it is old, and archive every segment whose period is over at `now`, oldest first.
-    /// Ends early when `is_enough`, which is asked between steps. Returns what was archived.
+    /// End the newest segment if it is old, and archive each segment whose period is over at `now`, oldest first.
+    /// Stops early when `is_enough`, which is called between steps. Returns the new archives.
     ///
     /// # Errors
-    /// When the store or the folder of archives cannot be used: what is in the tables stays there.
+    /// When the store or the folder of archives cannot be used. The tables are unchanged then.
     pub fn archive(
         &self,
         keep: &Keep,
@@ -203,7 +202,7 @@ impl Inner {
         Slices::new(&self.runtime, &self.writer, fence)
     }
 
-    /// The oldest segment of a class, if it is full and everything in it is from before `until`.
+    /// The oldest segment of a class, if it is full and all its items are from before `until`.
     fn due(&self, class: Class, until: u64) -> Result<Option<Contents>, StoreError> {
         let open = self.row_ids.open_segment()?;
         let Some(oldest) = self.oldest(class)? else {
@@ -216,8 +215,8 @@ impl Inner {
         Ok(oldest.is_before(until).then_some(oldest))
     }
 
-    /// End the newest segment when it is old, so that segments become due; or when it has much of the history,
-    /// whatever is kept: an archive is made of a whole segment at a time.
+    /// End the newest segment if it is old, so that it becomes due, or if its history is large, because an archive
+    /// is made of a whole segment at a time.
     fn end_old_segment(&self, keep: &Keep, now: Timestamp) -> Result<(), StoreError> {
         let until = keep.segment_age_max().map(|age| now.0.saturating_sub(age));
         // No flush gives out row ids meanwhile.

@@ -1,4 +1,4 @@
-//! Reading a segment out of the tables, in the order in which it is archived, and removing it from them.
+//! Reads a segment from the tables, in the order of its archive, and removes it from the tables.
 
 use rialto_archive::{ArchiveError, Writer};
 use rialto_engine::history::Record;
@@ -13,16 +13,16 @@ use crate::rows::{json, signed, unsigned};
 use crate::slices::Bound;
 use crate::{Inner, archive, failed, unreadable};
 
-/// Pages of the history that are read, or removed in one transaction: pages are long, and each of them lies
-/// on several of the database's own.
+/// Pages of the history that are read, or removed, in one transaction. They are few because each takes several
+/// pages of the database.
 const PAGES: usize = 16;
-/// Receipts, or rows of an index, that are read, or removed in one transaction.
+/// Receipts, or rows of an index, that are read, or removed, in one transaction.
 const ROWS: usize = 256;
 
 /// A turn in an archive.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Turn {
-    /// Its subjects, once more: what every item has.
+    /// Its subjects. Every item of an archive has this member.
     about: Vec<rialto_engine::Name>,
     at: u64,
     /// The number of its group in the journal, and its own in the group; called `place` in archives.
@@ -31,20 +31,20 @@ pub(super) struct Turn {
     pub turn: Record,
 }
 
-/// A verdict in an archive.
+/// A receipt in an archive.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Verdict {
     pub about: Vec<String>,
     pub at: u64,
     pub id: u64,
-    /// What the store has: JSON.
+    /// The receipt as in the store: JSON.
     pub receipt: Box<RawValue>,
 }
 
 type Page = (u64, Vec<u8>);
 
 impl Inner {
-    /// Pages of the history behind one, up to another.
+    /// Pages of the history after one, up to another.
     fn pages(&self, after: i64, through: i64) -> Result<Vec<Page>, StoreError> {
         let rows = self.runtime.block_on(
             sqlx::query(
@@ -98,8 +98,8 @@ impl Inner {
     }
 }
 
-/// The first and the last instant of the history in its oldest segment, which ends with this page. Turns of
-/// one flush are of about a second: those of the first and of the last flush are looked at.
+/// The first and the last instant of the history in its oldest segment, which ends with this page. Reads only
+/// the first and the last flush, because the turns of a flush are about a second apart.
 pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64), StoreError> {
     let through = signed(last_page)?;
     let last_flush = archive::first_of_flush(last_page);
@@ -134,8 +134,8 @@ pub(super) fn history_times(store: &Inner, last_page: u64) -> Result<(u64, u64),
     Ok((from, to))
 }
 
-/// Write all that a segment has of a class. Reads a little at a time: what is in a full segment does not change.
-/// Returns whether it is all; else it was enough.
+/// Write all items of a class in a segment. Reads a few at a time, because a full segment does not change.
+/// Returns false if it stopped because of `is_enough`.
 pub(super) fn write<W: Write>(
     store: &Inner,
     of: &Contents,
@@ -209,7 +209,7 @@ fn write_receipts<W: Write>(
     Ok(true)
 }
 
-/// Remove what a segment has of a class. Returns whether all is gone; else it was enough.
+/// Remove all items of a class in a segment. Returns false if it stopped because of `is_enough`.
 pub(super) fn remove(
     store: &Inner,
     class: Class,
@@ -234,11 +234,11 @@ pub(super) fn remove(
     }
 }
 
-/// Pages of one flush go together: only flushes lie in the order of the log, and what stays in the tables is
-/// to be the log's end.
+/// Pages of one flush are removed together. Flushes are in the order of the log, pages of a flush are not, and
+/// the tables must keep the end of the log.
 const PAGES_OUT: &str = "DELETE FROM history WHERE page <= min(?1, ?3 | (
     SELECT max(page) FROM (SELECT page FROM history WHERE page <= ?1 ORDER BY page LIMIT ?2)))";
-/// The rows of the index lie in this order, so the subquery says where a part of them ends.
+/// The rows of the index are in this order, so the subquery gives the end of a part.
 const SUBJECTS_OUT: &str = "DELETE FROM history_by_era WHERE era = ?1 AND (subject, page) <= (
     SELECT subject, page FROM (
         SELECT subject, page FROM history_by_era WHERE era = ?1 ORDER BY subject, page LIMIT ?2
@@ -246,7 +246,7 @@ const SUBJECTS_OUT: &str = "DELETE FROM history_by_era WHERE era = ?1 AND (subje
 const RECEIPTS_OUT: &str = "DELETE FROM receipts WHERE id IN (
     SELECT id FROM receipts INDEXED BY receipts_by_era WHERE era = ?1 LIMIT ?2)";
 
-/// Remove rows, some in one transaction, until there are none.
+/// Remove rows, a few in each transaction, until none is left.
 fn remove_rows(
     store: &Inner,
     text: &str,

@@ -1,4 +1,4 @@
-//! Taking a segment out of the tables: the file first, then its row, then what it has.
+//! Moves a segment to an archive: writes the file, then its row in `archives`, then removes the items.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -14,26 +14,26 @@ use crate::rows::unsigned;
 use crate::slices::{Bound, Slices, counter};
 use crate::{Inner, failed, unreadable};
 
-/// How many files of other stores may have the name that an archive should have.
+/// How many files of other stores may have the wanted name of an archive.
 const NAMES_MAX: u32 = 1_000;
 
-/// How the names of archives end.
+/// The ending of archives' names.
 const ENDING: &str = ".jsonl.gz";
-/// How the name of a file ends that is being written.
+/// The ending of the name of a file that is being written.
 const PARTIAL: &str = ".partial";
 
-/// An archive, as the store knows it.
+/// An archive, as in the store's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
-    /// What it has.
+    /// The class of its items.
     pub class: Class,
-    /// Of which segment.
+    /// Its segment.
     pub segment: u32,
     /// Its file's name in the folder of archives.
     pub file: String,
     /// The SHA-256 of the file, in hexadecimal digits.
     pub sha256: String,
-    /// Of the digest; none as long as archives are not signed.
+    /// A signature of the digest; always none, because archives are not signed yet.
     pub signature: Option<String>,
     /// How many items.
     pub items: u64,
@@ -47,7 +47,7 @@ pub struct Archive {
     pub to: Timestamp,
     /// When it was made.
     pub archived_at: Timestamp,
-    /// Whether all of it has been taken out of the tables.
+    /// Whether all its items were removed from the tables.
     pub done: bool,
 }
 
@@ -59,8 +59,8 @@ impl Archive {
     }
 }
 
-/// Whether a name is that of a file in its folder, and of no other one: what a database or a manifest says
-/// may be somebody else's word.
+/// Whether a name is a plain file name without a path. A name in a database or a manifest may be an
+/// attacker's.
 pub(crate) fn is_plain_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     let is_normal = matches!(parts.next(), Some(Component::Normal(part)) if part == name);
@@ -105,7 +105,7 @@ pub(crate) async fn archives(
         .collect()
 }
 
-/// What an archive with this head is called; the nth name if others have the ones before.
+/// The nth possible name of an archive with this head.
 fn name(of: &Head, n: u32) -> String {
     let parts = [Some(&of.class), of.kept.as_ref(), of.component.as_ref()];
     let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
@@ -117,7 +117,7 @@ fn name(of: &Head, n: u32) -> String {
 }
 
 impl Inner {
-    /// Archive what a segment has of a class. Returns none when it was enough before there was a file.
+    /// Archive the items of a class in a segment. Returns none if `is_enough` stopped it before there was a file.
     pub(super) fn take(
         &self,
         of: &Contents,
@@ -146,7 +146,7 @@ impl Inner {
         Ok(Some(Archive { done, ..archive }))
     }
 
-    /// Write down that a file is an archive of this store. From now on what it has may leave the tables.
+    /// Add an archive to the store's table. From now on its items may be removed from the tables.
     pub(super) fn name_archive(
         &self,
         class: Class,
@@ -180,19 +180,19 @@ impl Inner {
         Ok(archive)
     }
 
-    /// Go on with archives whose items may still be in the tables.
+    /// Finish archives whose items may still be in the tables.
     pub(super) fn finish_archives(
         &self,
         folder: &Path,
         is_enough: &dyn Fn() -> bool,
     ) -> Result<(), RetentionError> {
         for archive in self.archives()? {
-            // Documents are taken out by their component.
+            // Documents are removed by their component.
             if archive.done || archive.class == Class::Documents || is_enough() {
                 continue;
             }
             let path = folder.join(&archive.file);
-            // The tables have only a part of it by now.
+            // The tables may have only a part of its items by now.
             if !verify(&path).is_ok_and(|verified| archive.is(&verified)) {
                 let sha256 = archive.sha256;
                 return Err(RetentionError::Lost { path, sha256 });
@@ -206,7 +206,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Remove what an archive has from the tables, then write down that it is done. Returns whether it is.
+    /// Remove an archive's items from the tables, then mark it as done. Returns whether it is done.
     fn finish_archive(
         &self,
         archive: &Archive,
@@ -264,8 +264,8 @@ impl Inner {
         slices.finish()
     }
 
-    /// Write the file, see that it is on the disk as it was written, and give it its name, or one behind the
-    /// names of so many `earlier` ones. What fills it says whether it is whole.
+    /// Write an archive file, verify it, and give it its name, the one after `earlier` others. `fill` returns
+    /// whether the file is complete.
     pub(super) fn write_file(
         &self,
         head: &Head,
@@ -273,11 +273,11 @@ impl Inner {
         folder: &Path,
         fill: impl FnOnce(&mut Writer<BufWriter<File>>) -> Result<bool, RetentionError>,
     ) -> Result<Option<(String, Written)>, RetentionError> {
-        // Nobody but the host's user reads what the store had.
+        // Only the host's user may read it.
         rialto_files::folder(folder)?;
         let partial = partial(folder, &name(head, 0), &head.store);
         let io = RetentionError::io;
-        // Of this process and this store: what is there was not finished.
+        // The name is of this process and this store, so an existing file is unfinished.
         match std::fs::remove_file(&partial) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(io(&partial)(error));
@@ -305,7 +305,7 @@ impl Inner {
         Ok(Some((name, written)))
     }
 
-    /// Which store this is: 16 hexadecimal digits.
+    /// The name of this store: 16 hexadecimal digits.
     fn name(&self) -> Result<String, StoreError> {
         let store = self.runtime.block_on(async {
             let mut reader = self.readers.acquire().await.map_err(failed)?;
@@ -314,7 +314,7 @@ impl Inner {
         Ok(format!("{store:016x}"))
     }
 
-    /// Remove what a process that was killed while it wrote a file for this store has left of it.
+    /// Remove the unfinished file of a process that was killed while it wrote for this store.
     pub(super) fn forget_partial(&self, folder: &Path) -> Result<(), RetentionError> {
         let entries = match std::fs::read_dir(folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -343,7 +343,7 @@ impl Inner {
     }
 }
 
-/// Write down that all of an archive has been taken out of the tables.
+/// Mark an archive: all its items were removed from the tables.
 pub(super) fn is_done(slices: &mut Slices<'_>, archive: &Archive) -> Result<(), StoreError> {
     let mut key = Bound::default();
     key.add(archive.file.clone())?;
@@ -364,15 +364,14 @@ pub(super) fn named_like(archives: &[Archive], of: &Head) -> u32 {
     u32::try_from(archives.iter().filter(is_like).count()).unwrap_or(u32::MAX)
 }
 
-/// Where a file is written before it has its name. No other process writes there, of this store or of
-/// another one.
+/// The path of a file while it is written. No other process uses it, of this store or another one.
 fn partial(folder: &Path, name: &str, store: &str) -> PathBuf {
     let process = std::process::id();
     folder.join(format!("{name}.{store}-{process}{PARTIAL}"))
 }
 
-/// Give a file its name. A file that has it already stays: it may be what a crash has left, and is then
-/// the same, byte for byte; or it is of a store that went another way after a backup was restored.
+/// Give a file its name. An existing file of this name stays. It may be left by a crash, and is then equal byte
+/// for byte. Or it belongs to another store, which was restored from the same backup.
 fn named(
     (of, earlier): (&Head, u32),
     folder: &Path,
@@ -382,7 +381,7 @@ fn named(
     for n in earlier..earlier.saturating_add(NAMES_MAX) {
         let name = name(of, n);
         let path: PathBuf = folder.join(&name);
-        // A second name, for renaming would take the place of a file that comes at the same moment.
+        // A hard link, because a rename would overwrite a file that another process creates at this moment.
         match std::fs::hard_link(partial, &path) {
             Ok(()) => {
                 std::fs::remove_file(partial).map_err(RetentionError::io(partial))?;

@@ -103,7 +103,7 @@ fn turns(records: &[Record]) -> Vec<u64> {
 }
 
 #[test]
-fn history_is_found_by_subject_in_the_order_of_the_log() {
+fn history_is_found_by_subject_in_log_order() {
     let (folder, store) = opened();
     let all = [
         record(1, &["transfer:a"]),
@@ -150,7 +150,7 @@ fn history_is_found_by_subject_in_the_order_of_the_log() {
 }
 
 #[test]
-fn an_id_stands_for_its_subjects_of_every_kind_that_there_is() {
+fn an_id_means_its_subjects_of_every_kind() {
     let (folder, store) = opened();
     let id = "7c23e80c-d078-4077-8263-2c047876fcf6";
     assert_eq!(store.subjects_of(id).unwrap(), Vec::<String>::new());
@@ -192,7 +192,7 @@ fn an_id_stands_for_its_subjects_of_every_kind_that_there_is() {
 }
 
 #[test]
-fn what_operators_did_is_kept_with_who_when_and_what_came_of_it() {
+fn operators_actions_are_kept_with_their_outcomes() {
     let (folder, store) = opened();
     let operation = |id: u64, outcome| Operation {
         id,
@@ -234,7 +234,7 @@ fn what_operators_did_is_kept_with_who_when_and_what_came_of_it() {
 }
 
 #[test]
-fn each_activation_is_kept_with_who_wanted_it_and_whether_it_was_done() {
+fn each_activation_is_kept_with_person_and_outcome() {
     let (folder, store) = opened();
     let begun = |release: u64, before: u64, done: bool| StoredActivation {
         release,

@@ -29,7 +29,7 @@ fn late() -> FlushPolicy {
 }
 
 #[test]
-fn a_backup_beside_a_writer_is_one_commit_with_all_that_was_acknowledged_before_it() {
+fn a_backup_is_one_commit_with_all_acknowledged_before() {
     const BACKUPS: usize = 10;
     let outer = rialto_files::temporary_folder().unwrap();
     let at = |name: &str| outer.path().join(name);
@@ -79,7 +79,7 @@ fn what_is_only_in_the_journal_is_in_the_backup() {
 }
 
 #[test]
-fn a_restored_store_says_so_until_it_is_written_and_gives_no_number_again() {
+fn a_restored_store_reuses_no_number() {
     let outer = rialto_files::temporary_folder().unwrap();
     let at = |name: &str| outer.path().join(name);
     let store = SqliteStore::open_with(&at("store"), late()).unwrap();

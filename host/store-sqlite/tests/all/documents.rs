@@ -53,7 +53,7 @@ fn ids(taken: &[Taken]) -> Vec<Vec<&str>> {
 }
 
 #[test]
-fn what_is_to_be_taken_out_is_read_back_from_the_file_bundle_by_bundle() {
+fn bundles_to_remove_are_read_from_the_archive() {
     let outer = rialto_files::temporary_folder().unwrap();
     let folder = outer.path().join("archives");
     let store = filled(&outer.path().join("state"));
@@ -133,7 +133,7 @@ fn a_segment_that_was_asked_for_is_noted_for_good() {
 }
 
 #[test]
-fn a_name_that_leads_out_of_the_folder_is_no_archives() {
+fn a_name_outside_the_folder_is_no_archive() {
     let outer = rialto_files::temporary_folder().unwrap();
     let (state, folder) = (outer.path().join("state"), outer.path().join("archives"));
     let store = filled(&state);

@@ -12,8 +12,7 @@ use crate::written;
 
 /// The folder of the store, for the writer.
 const FOLDER: &str = "RIALTO_TEST_KILLED_WRITER";
-const NAME: &str =
-    "killed_writer::a_killed_writer_loses_nothing_that_was_acknowledged_and_leaves_no_half";
+const NAME: &str = "killed_writer::a_killed_writer_loses_nothing_acknowledged";
 const KILLS: usize = 30;
 /// The longest that a writer lives after its first group.
 const LIFE_MAX: Duration = Duration::from_millis(150);
@@ -64,7 +63,7 @@ fn last_said(folder: &Path, killed: Killed) -> Option<u64> {
 }
 
 #[test]
-fn a_killed_writer_loses_nothing_that_was_acknowledged_and_leaves_no_half() {
+fn a_killed_writer_loses_nothing_acknowledged() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         let store = SqliteStore::open_with(Path::new(&folder), written::flushing()).unwrap();
         panic!("{}", written::write(&store));

@@ -196,7 +196,7 @@ const SUBJECTS: &str = "SELECT count(*) FROM history_by_era";
 const RECEIPTS: &str = "SELECT count(*) FROM receipts";
 
 #[test]
-fn what_is_older_than_it_is_kept_is_read_from_archives() {
+fn items_beyond_their_period_are_read_from_archives() {
     let folders = Folders::filled(1..61, FEW);
     let store = folders.store();
     let all: Vec<u64> = (1..61).collect();
@@ -263,7 +263,7 @@ fn what_is_older_than_it_is_kept_is_read_from_archives() {
 }
 
 #[test]
-fn what_is_younger_stays_and_so_does_everything_without_a_period() {
+fn young_items_and_items_without_a_period_stay() {
     let folders = Folders::filled(1..61, FEW);
     let store = folders.store();
     let counts = || {
@@ -301,7 +301,7 @@ fn what_is_younger_stays_and_so_does_everything_without_a_period() {
 }
 
 #[test]
-fn a_segment_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() {
+fn an_old_segment_ends_before_it_is_full() {
     let usual = FlushPolicy::default();
     let folders = Folders::filled(1..11, usual);
     let store = folders.store();
@@ -354,7 +354,7 @@ fn a_segment_that_is_not_full_ends_by_its_age_and_nothing_is_missed_behind_it() 
 }
 
 #[test]
-fn whenever_it_is_interrupted_nothing_is_missed_and_the_next_pass_goes_on() {
+fn an_interrupted_pass_misses_nothing_and_is_continued() {
     let mut steps = 0;
     loop {
         let folders = Folders::filled(1..13, FEW);
@@ -399,7 +399,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_file_that_a_crash_left_is_taken_and_another_stores_file_stays() {
+fn a_crashs_file_is_used_and_another_stores_stays() {
     let folders = Folders::filled(1..31, FEW);
     let before = folders.folder.path().join("before");
     // By the store's own means: its files come and go while its connections close.
@@ -448,7 +448,7 @@ fn a_file_that_a_crash_left_is_taken_and_another_stores_file_stays() {
 }
 
 #[test]
-fn without_its_file_nothing_more_is_removed_and_a_missing_archive_is_named() {
+fn without_its_file_nothing_more_is_removed() {
     let folders = Folders::filled(1..31, FEW);
     let now = at(30) + HOUR;
     // Enough as soon as there is a file.
@@ -525,7 +525,7 @@ fn a_store_of_the_layout_before_is_counted_and_archived() {
 }
 
 #[test]
-fn who_reads_while_a_segment_goes_misses_nothing_and_groups_go_on() {
+fn readers_miss_nothing_while_a_segment_is_archived() {
     let folders = Folders::filled(1..101, FEW);
     folders.with(FEW, |store| {
         let done = AtomicBool::new(false);

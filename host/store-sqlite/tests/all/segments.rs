@@ -75,7 +75,7 @@ const SEGMENTS: &str = "SELECT count(*) FROM eras";
 const ROWS: &str = "SELECT count(*) FROM documents";
 
 #[test]
-fn a_changed_document_stays_where_it_was_and_a_new_one_goes_to_the_newest_segment() {
+fn new_documents_go_to_the_newest_segment() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     with(folder, FEW, |store| write(store, 1, 0..40, 1, Some("1")));
@@ -99,7 +99,7 @@ fn a_changed_document_stays_where_it_was_and_a_new_one_goes_to_the_newest_segmen
 }
 
 #[test]
-fn a_document_in_the_place_of_a_removed_one_is_not_missed() {
+fn a_document_with_a_reused_row_id_is_found() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     for all in [0..3, 0..4, 0..6, 0..40] {
@@ -167,7 +167,7 @@ const WITHOUT_SEGMENTS: [&str; 23] = [
 ];
 
 #[test]
-fn a_store_of_the_layout_before_segments_is_served_with_all_that_it_has() {
+fn a_store_without_segments_is_migrated_completely() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     let subject = "transfer:t1";
@@ -233,7 +233,7 @@ fn a_store_of_the_layout_before_segments_is_served_with_all_that_it_has() {
 }
 
 #[test]
-fn documents_of_all_segments_are_read_in_the_order_of_their_ids() {
+fn documents_of_all_segments_are_in_id_order() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     // More segments than one statement reads.
@@ -275,7 +275,7 @@ fn documents_of_all_segments_are_read_in_the_order_of_their_ids() {
 }
 
 #[test]
-fn a_segment_of_the_usual_size_is_kept_and_found_again() {
+fn a_full_size_segment_is_stored_and_found_again() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
     let all = 0..70_000;
@@ -294,7 +294,7 @@ fn a_segment_of_the_usual_size_is_kept_and_found_again() {
 }
 
 #[test]
-fn nothing_is_said_to_be_missing_before_the_store_was_recovered() {
+fn reads_fail_before_the_store_was_recovered() {
     let folder = rialto_files::temporary_folder().unwrap();
     let store = SqliteStore::open(folder.path()).unwrap();
     let error = store.read(COLLECTION, "a").unwrap_err();

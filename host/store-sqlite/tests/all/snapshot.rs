@@ -68,7 +68,7 @@ fn removed(collection: u32, id: &str, version: u64) -> DocumentWrite {
 }
 
 #[test]
-fn what_is_only_in_the_journal_wins_over_the_tables_and_both_are_seen() {
+fn the_journal_takes_precedence_over_the_tables() {
     let folder = rialto_files::temporary_folder().unwrap();
     let nowhere = Snapshot::open(folder.path()).err().unwrap();
     assert!(matches!(nowhere, SnapshotError::NoStore(_)), "{nowhere:?}");

@@ -112,7 +112,7 @@ mod flushing {
 }
 
 #[test]
-fn a_folder_that_is_open_cannot_be_opened_again_until_it_is_closed() {
+fn an_open_folder_cannot_be_opened_again() {
     let folder = Folder::new();
     let open = folder.open();
     open.recover().unwrap();

@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_has_a_line_for_each_figure_with_its_points_below_each_other() {
+    fn a_table_has_a_line_for_each_figure() {
         let figures = json!({
             "payments": 39603,
             "payments_per_second": 2639.4251,

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_moves_wherever_it_stands_and_a_longer_one_does_not() {
+    fn an_address_is_replaced_and_longer_ones_are_not() {
         let text = "a = \"http://127.0.0.1:410/x\"\nb = \"127.0.0.1:410\"\nc = \"127.0.0.1:4101\"";
         let expected = "a = \"http://127.0.0.1:9/x\"\nb = \"127.0.0.1:9\"\nc = \"127.0.0.1:4101\"";
         assert_eq!(moved(text, "127.0.0.1:410", 9), expected);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_on_the_side_that_did_not_do_its_part() {
+    fn missing_steps_are_on_the_side_that_failed() {
         let taken = || Some(Some("202 after 1 attempt".to_owned()));
         let untaken = || Some(Some("unreachable after 8 attempts: refused".to_owned()));
         let asked = || Exchange {
