@@ -24,9 +24,9 @@ pub trait Store {
     fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String>;
     /// Write the document, whether it exists or not.
     fn put(&mut self, collection: &str, id: &str, body: &str);
-    /// Write the document only if it does not exist. Answers whether it was written.
+    /// Write the document only if it does not exist. Returns whether it was written.
     fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool;
-    /// Remove the document. Answers whether it existed.
+    /// Remove the document. Returns whether it existed.
     fn delete(&mut self, collection: &str, id: &str) -> bool;
     /// Documents in the order of their ids, at most `limit`, and where to go on.
     fn scan(
@@ -364,7 +364,7 @@ impl<T> Collection<T> {
         }
     }
 
-    /// Remove the document. Answers whether it existed.
+    /// Remove the document. Returns whether it existed.
     pub fn delete(&self, id: &str) -> bool {
         self.within(&mut HostStore).delete(id)
     }
@@ -427,7 +427,7 @@ impl<T: Serialize + DeserializeOwned> Collection<T> {
 }
 
 impl<T: Serialize> Collection<T> {
-    /// Write the document only if it does not exist. Answers whether it was written.
+    /// Write the document only if it does not exist. Returns whether it was written.
     pub fn insert_if_absent(&self, id: &str, document: &T) -> bool {
         self.within(&mut HostStore).insert_if_absent(id, document)
     }

@@ -50,8 +50,8 @@ impl Tail {
         self.count == 0
     }
 
-    /// Note an entry. The sums are the account's before it. Answers the page that it fills, with
-    /// the page's number.
+    /// Note an entry. The sums are the account's before it. Returns the page that it fills, with the page's
+    /// number.
     pub fn note(
         &mut self,
         entry: &str,

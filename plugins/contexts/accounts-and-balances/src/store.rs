@@ -18,8 +18,8 @@ pub trait Store {
     fn put_account(&mut self, account: &Account);
     /// An entry.
     fn entry(&mut self, id: &str) -> Option<Entry>;
-    /// Entries of a cause in the order of their ids, after this id: at most `limit` (1 to 1000).
-    /// Answers also whether there may be more.
+    /// Entries of a cause in the order of their ids, after this id: at most `limit` (1 to 1000). Also returns
+    /// whether there may be more.
     fn entries_of(&mut self, cause: &str, after: Option<&str>, limit: u32) -> (Vec<Entry>, bool);
     /// Add an entry.
     ///

@@ -113,8 +113,8 @@ enum Duty {
 }
 
 impl Judge<'_> {
-    /// Accept a message of a participant, signed as the scheme requires it. Answers what is to be given
-    /// to [`Self::take`] when the message is taken, if it must not be taken again.
+    /// Accept a message of a participant, signed as the scheme requires it. Returns what is to be given to
+    /// [`Self::take`] when the message is taken, if it must not be taken again.
     ///
     /// # Errors
     /// 3105, with what is wrong.
@@ -238,8 +238,8 @@ impl Judge<'_> {
         )
     }
 
-    /// A signed message is of now: one from long ago is said again by somebody who has kept it. Answers
-    /// its instant, in milliseconds since 1970.
+    /// A signed message is of now: one from long ago is said again by somebody who has kept it. Returns its
+    /// instant, in milliseconds since 1970.
     fn fresh(&self, headers: &str) -> Result<u64, String> {
         let date = only(headers, "date")?.unwrap_or_default();
         let at = parse_http_date(date)

@@ -43,9 +43,9 @@ pub(crate) const ACTIVATIONS: Collection<Activation> = Collection::new("activati
 /// Gives the manifest's participants from the one at a place, at most so many.
 pub type Listed<'a> = &'a dyn Fn(u32, u32) -> Vec<scheme::Participant>;
 
-/// Do a step of bringing the participants of the manifest in. Step 0 first judges them all, so that a
-/// release which cannot be brought in leaves nothing. Answers what has changed, a sentence each, and
-/// whether there is more to do.
+/// Do a step of bringing the participants of the manifest in. Step 0 first judges them all, so that a release
+/// which cannot be brought in leaves nothing. Returns what has changed, a sentence each, and whether there is
+/// more to do.
 ///
 /// # Panics
 /// When the manifest's amounts or currencies cannot be used, or the ledger refuses.
@@ -152,7 +152,7 @@ pub fn waits_for(store: &mut (impl Store + ?Sized), participant: &Participant) -
     })
 }
 
-/// Bring participants of the scheme in. Answers what has changed, a sentence each.
+/// Bring participants of the scheme in. Returns what has changed, a sentence each.
 ///
 /// # Panics
 /// When the manifest's amounts or currencies cannot be used, or the ledger refuses.
@@ -167,7 +167,7 @@ pub fn bring_in(
     brought.collect()
 }
 
-/// Bring one in. Answers what has changed.
+/// Bring one in. Returns what has changed.
 fn bring(
     world: &mut dyn World,
     scheme: &Scheme,
@@ -319,8 +319,8 @@ fn in_words(id: &str, is_new: bool, opened: &[String], details_changed: bool) ->
     }
 }
 
-/// Open the accounts that the manifest has and the participant has not, and deposit their opening
-/// liquidity. Answers their currencies.
+/// Open the accounts that the manifest has and the participant has not, and deposit their opening liquidity.
+/// Returns their currencies.
 fn open_missing_accounts(
     world: &mut dyn World,
     participant: &mut Participant,

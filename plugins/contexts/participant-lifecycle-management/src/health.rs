@@ -22,7 +22,7 @@ const BACKOFF_MS: u32 = 250;
 /// The longest pause, in milliseconds.
 const BACKOFF_MAX_MS: u32 = 1_000;
 
-/// Have an endpoint tried. Answers whether it is: not where the settings say so.
+/// Have an endpoint tried. Returns whether it is: not where the settings say so.
 pub fn ask(world: &mut dyn World, request: &str, update: &EndpointsUpdate) -> bool {
     let path = &world.settings().endpoint_health_path;
     if path.is_empty() {

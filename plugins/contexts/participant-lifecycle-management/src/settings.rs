@@ -40,7 +40,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What is wrong with settings that can be parsed.
+    /// Notes the problems of settings that could be parsed.
     pub fn judge(&self, problems: &mut Problems) {
         for kind in self.approval.keys() {
             let known = kind == DEFAULT || Kind::ALL.iter().any(|known| known.name() == kind);

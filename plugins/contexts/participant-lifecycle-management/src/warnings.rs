@@ -28,7 +28,7 @@ const GIVEN_MAX: u32 = 1_000;
 /// Warnings that have been given.
 pub(crate) const WARNINGS: Collection<Given> = Collection::new("liquidity-warnings");
 
-/// A warning is due; it is given unless it has been. Answers whether it is.
+/// A warning is due; it is given unless it has been. Returns whether it is.
 pub fn warn(
     world: &mut dyn World,
     participant: String,

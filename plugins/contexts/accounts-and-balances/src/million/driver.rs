@@ -128,8 +128,7 @@ impl World {
         world
     }
 
-    /// Do something to the ledger, and compare with what the model says. Answers whether it was
-    /// granted.
+    /// Do something to the ledger, and compare with what the model says. Returns whether it was granted.
     pub fn compare(
         &mut self,
         what: &'static str,
@@ -172,8 +171,8 @@ impl World {
         self.tally.values().flatten().sum()
     }
 
-    /// Do one random operation, or nothing where there is nothing to do it to. Answers the currency that
-    /// it was in.
+    /// Do one random operation, or nothing where there is nothing to do it to. Returns the currency that it was
+    /// in.
     pub fn step(&mut self) -> usize {
         self.count += 1;
         let currency = self.dice.below(CURRENCIES as u64) as usize;
@@ -231,8 +230,8 @@ impl World {
         }
     }
 
-    /// Fulfil or release one of the latest transfers, whatever state it is in. Answers its currency; none
-    /// if there is no transfer.
+    /// Fulfil or release one of the latest transfers, whatever state it is in. Returns its currency; none if
+    /// there is no transfer.
     fn end(&mut self) -> Option<usize> {
         let latest = self.transfers.len().min(40);
         let back = 1 + self.dice.below(latest as u64) as usize;

@@ -87,7 +87,7 @@ fn seconds(instant: u64) -> String {
 pub trait Memory: fmt::Debug {
     /// Whether somebody is known to have had a key.
     fn has_had_key(&self, signer: &str) -> bool;
-    /// Somebody has a key. Answers whether that was on disk already.
+    /// Somebody has a key. Returns whether that was on disk already.
     fn note_key(&self, signer: &str, now: u64) -> bool;
     /// When this message was taken, in milliseconds since 1970; none if it never was.
     fn taken_at(&self, message: &Fingerprint) -> Option<u64>;
