@@ -1,4 +1,4 @@
-//! What a participant has to keep of its settled funds of a model, so that each of its batches can be settled,
+//! The settled funds of a model that a participant has to keep, so that each of its batches can be settled,
 //! alone and in any order.
 //!
 //! | Kept | Read from |
@@ -7,10 +7,10 @@
 //! | what it has paid and is recorded in no batch yet | its position account: what is unsettled, less what the positions explain |
 //! | what is reserved for transfers under way, unless settled funds are held for them | its position account |
 //!
-//! Less what settlements have set aside of what is owed. Of a transfer nobody knows the model before it is
-//! recorded, so what is not recorded is kept of each model. Where a store was written by an earlier release,
-//! or a settlement is under way, more may be kept than is owed, and never less: the transfers of a position
-//! explain what is unsettled only while they are all that is on it.
+//! The amounts that settlements have set aside are subtracted. The model of a transfer is not known before it
+//! is recorded, so unrecorded amounts are kept of each model. In a store of an earlier release, or during a
+//! settlement, more may be kept than is owed, but never less: a position's transfers explain unsettled amounts
+//! only while it has no other entries.
 
 use super::Ledger;
 use crate::account_types::account_id_of;
@@ -20,12 +20,12 @@ use crate::store::Store;
 /// Transfers on a settlement position that wait for settlement.
 struct Waiting {
     transfers: Recorded,
-    /// Whether a settlement of them was undone.
+    /// Whether their settlement was undone.
     is_undone: bool,
 }
 
-/// The transfers of a position, while nothing else is left on it. Whether a closed one on which as much was
-/// paid as received is settled, nobody can see: it explains nothing.
+/// The transfers of a position, if it has no other balance. A closed position with equal sums may be settled or
+/// not, so it explains nothing.
 fn waiting(position: &Account) -> Option<Waiting> {
     let transfers = position.recorded?;
     let debits = (position.debit_balance.0).checked_sub(transfers.debits.0)?;
@@ -45,7 +45,7 @@ fn waiting(position: &Account) -> Option<Waiting> {
 struct Sums {
     owed: u128,
     explained: u128,
-    /// What is explained by transfers whose settlement was undone.
+    /// The amounts of transfers whose settlement was undone.
     undone: u128,
 }
 
@@ -68,8 +68,8 @@ impl Sums {
         }
     }
 
-    /// What of `unsettled` no position explains. Until an undoing has ended, its transfers are on positions
-    /// and are not unsettled again.
+    /// The part of `unsettled` that no position explains. Until an undoing has ended, its transfers are on
+    /// positions but do not count as unsettled.
     fn unexplained(&self, unsettled: u128) -> u128 {
         let all = self.explained.saturating_add(self.undone);
         let explained = if all <= unsettled {
@@ -86,13 +86,13 @@ fn add(sum: &mut u128, more: u128) {
 }
 
 impl<S: Store> Ledger<'_, S> {
-    /// What the owner of settled funds has to keep of them, in minor units.
+    /// The settled funds that the owner has to keep, in minor units.
     pub(super) fn kept_of(&mut self, funds: &mut Account) -> u128 {
         let (owner, currency) = (funds.participant.clone(), funds.currency.clone());
         let first = account_id(&owner, &currency, AccountType::Settlement);
         let mut sums = Sums::default();
         for position in self.named_positions(funds, &first) {
-            // Funds that belong to no model yet are those of whichever comes first.
+            // Funds without a model belong to the first model that uses them.
             let pays = funds.settlement_model.is_none()
                 || funds.settlement_model == position.settlement_model;
             sums.add(&position, pays);
