@@ -2,8 +2,8 @@
 //!
 //! A query takes one delivery to get here, a request for a transfer takes two. So a query may overtake the
 //! request that the hub accepted before it. A query that finds nothing therefore waits for a reminder that is
-//! due at once: it follows the deliveries about the transfer that were under way. After [`DELIVERIES`]
-//! reminders, the request has arrived, or the hub did not accept it before the query.
+//! due at once: it follows the deliveries about the transfer that were under way. After `DELIVERIES` reminders,
+//! the request has arrived, or the hub did not accept it before the query.
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_query_received as received;
 use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed as elapsed;

@@ -130,11 +130,9 @@ fn status_body(status: &TransferStatus, answer: Answer, now: u64) -> String {
 
 /// The messages of a rejection:
 ///
-/// - The payee FSP declined: its own message to the payer FSP. If that names another FSP, an error of the hub
-/// to both.
-///
+/// - The payee FSP declined: its own message to the payer FSP. If that names another FSP, an error of the
+///   hub to both.
 /// - The payee FSP was never asked: an error to the payer FSP only.
-///
 /// - The scheme refused the fulfilment: an error of the hub to both, to the payee FSP according to its mode.
 #[must_use]
 pub fn reject_processed(
