@@ -1,5 +1,5 @@
-//! `cargo xtask build`: plugins, components, the demonstration scheme, the host. And less of it: what the
-//! demonstration runs.
+//! `cargo xtask build`: builds plugins, components, the demonstration scheme and the host. Also builds only
+//! what the demonstration runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use rialto_manifest::Scheme;
 use crate::times::Times;
 use crate::{guests, process, repository};
 
-/// Build what runs.
+/// Builds everything.
 pub fn build(times: &mut Times) -> Result<()> {
     times.part("build the plugins", guests)?;
     times.part("build the host", host)
@@ -19,8 +19,8 @@ pub fn build(times: &mut Times) -> Result<()> {
 /// The profile of the demonstration: see Cargo.toml.
 pub const DEMO_PROFILE: &str = "demo";
 
-/// Build what the demonstration runs and nothing else: its components and its program. Not the suites, the
-/// simulation, the filler and the components that only tests have.
+/// Builds only what the demonstration runs: its components and its program. It leaves out the suites, the
+/// simulation, the filler and the tests' components.
 pub fn demo() -> Result<()> {
     let mut times = Times::default();
     let demo = repository::root().join(repository::DEMO);
@@ -43,12 +43,12 @@ pub fn demo() -> Result<()> {
     Ok(())
 }
 
-/// Build the plugins and put the components into the demonstration scheme.
+/// Builds the plugins and copies the components to the demonstration scheme.
 pub fn guests() -> Result<()> {
     make(&[])
 }
 
-/// Build plugins, of these names or all, wrap them, and put the components into the demonstration scheme.
+/// Builds plugins (all, or those named), wraps them, and copies the components to the demonstration scheme.
 fn make(names: &[String]) -> Result<()> {
     let modules = guests::build(names)?;
     let wrapped = guests::wrap_all(&modules)?;
@@ -63,8 +63,8 @@ fn host() -> Result<()> {
     process::say(
         "building the host and all that tests it: the first time some 600 crates, 15 to 25 minutes on two cores",
     );
-    // Always the whole workspace: another selection would mean other features of shared
-    // dependencies, and compiling those again.
+    // Always the whole workspace: another selection has other features of shared dependencies, and would
+    // compile them again.
     process::run(
         process::cargo()
             .current_dir(repository::root())
@@ -95,7 +95,7 @@ pub fn components_of(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(all.map(|component| component.within(folder)).collect())
 }
 
-/// Copy to a scheme's folder the components that it names, where they differ, and pin them.
+/// Copies changed components to the folder of the scheme that names them, and pins them.
 fn fill(folder: &Path) -> Result<()> {
     let mut changed = 0;
     for to in components_of(folder)? {
@@ -114,7 +114,7 @@ fn fill(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copy a file unless the other one has the same contents. Answers whether it was copied.
+/// Copies a file unless the other one has the same contents. Returns whether it was copied.
 fn copy_if_other(from: &Path, to: &Path) -> Result<bool> {
     let bytes = fs::read(from).with_context(|| {
         format!("the scheme names a component that no plugin makes: {from:?} cannot be read")
@@ -125,7 +125,7 @@ fn copy_if_other(from: &Path, to: &Path) -> Result<bool> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }
-    // A host that runs may be reading the old file: never change it in place.
+    // A running host may be reading the old file: never change it in place.
     let new = to.with_extension("wasm.new");
     fs::write(&new, bytes).and_then(|()| fs::rename(&new, to))?;
     Ok(true)

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: everything that can be said about the code without running it.
+//! `cargo xtask check`: all checks that do not run the code.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use crate::times::Times;
 use crate::{process, repository, tidy, tools};
 
-/// Run every check, and say at the end which ones failed.
+/// Runs every check, and names the failed ones at the end.
 pub fn check() -> Result<()> {
     let root = repository::root();
     let plugins = repository::plugins();
@@ -64,8 +64,8 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-/// Cargo in one of the two workspaces. The plugins are checked for this machine, which needs no
-/// other compiler.
+/// Runs cargo in one of the two workspaces. The plugins are checked for this machine, which needs no other
+/// compiler.
 fn cargo_in(folder: &Path) -> Command {
     let mut command = process::cargo();
     command.current_dir(folder);

@@ -1,6 +1,6 @@
-//! `cargo xtask dist`: one archive with all that an operator needs, and its checksum.
+//! `cargo xtask dist`: makes one archive for operators, and its checksum.
 //!
-//! The archive's folder is what `rialto init` looks into: `bin/rialto` beside `components/`.
+//! The archive's layout is the one that `rialto init` expects: `bin/rialto` beside `components/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{build, host, process, repository};
 
-/// What goes into the archive as it is in the repository.
+/// Files and folders of the repository that the archive contains.
 const COPIED: [&str; 8] = [
     "CHANGELOG.md",
     "LICENSE",
@@ -22,12 +22,12 @@ const COPIED: [&str; 8] = [
     "schemes/schema",
     "wit",
 ];
-/// The unit of the service manager, as an example.
+/// The example unit for systemd.
 const SERVICE: &str = "docs/rialto.service";
-/// An instant for all files of an archive, so that the same contents make the same archive.
+/// The time stamp of all files, so that the same contents make the same archive.
 const WRITTEN: &str = "@0";
 
-/// Build what operators run, and put it into an archive.
+/// Builds what operators run, and archives it.
 pub fn dist() -> Result<()> {
     host::release("rialto")?;
     let folder = repository::dist();
@@ -52,7 +52,7 @@ fn name() -> String {
     format!("rialto-{}-{arch}-{os}", env!("CARGO_PKG_VERSION"))
 }
 
-/// What an archive is made of.
+/// The contents of an archive.
 struct Files {
     binary: PathBuf,
     components: Vec<PathBuf>,
@@ -61,7 +61,7 @@ struct Files {
 }
 
 impl Files {
-    /// Make `FOLDER/NAME.tar.gz` and `FOLDER/NAME.tar.gz.sha256`; what was there of this name is replaced.
+    /// Makes `FOLDER/NAME.tar.gz` and `FOLDER/NAME.tar.gz.sha256`, replacing existing ones.
     fn archive(&self, folder: &Path, name: &str) -> Result<PathBuf> {
         let staged = folder.join(name);
         if staged.exists() {
@@ -75,7 +75,7 @@ impl Files {
                 .args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"])
                 .args(["--format=ustar", &format!("--mtime={WRITTEN}")])
                 .arg("--mode=u=rwX,go=rX")
-                // Without -n gzip would write when it was run.
+                // Without -n gzip writes the current time.
                 .args(["--use-compress-program=gzip -n", "--create", "--file"])
                 .arg(&archive)
                 .arg(name),
@@ -83,14 +83,14 @@ impl Files {
         let bytes = fs::read(&archive).with_context(|| format!("cannot read {archive:?}"))?;
         let digest = Sha256::digest(&bytes);
         let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        // As sha256sum writes it, and checks it.
+        // The format of sha256sum.
         let line = format!("{digest}  {name}.tar.gz\n");
         let checksum = checksum_of(&archive);
         fs::write(&checksum, line).with_context(|| format!("cannot write {checksum:?}"))?;
         Ok(archive)
     }
 
-    /// Put all files where they are in the archive.
+    /// Copies all files to their places in the archive.
     fn stage(&self, folder: &Path) -> Result<()> {
         copy(&self.binary, &folder.join("bin/rialto"))?;
         ensure!(!self.components.is_empty(), "there are no components");
@@ -111,7 +111,7 @@ fn checksum_of(archive: &Path) -> PathBuf {
     name.into()
 }
 
-/// Copy a file, or a folder with all that is in it.
+/// Copies a file, or a folder with its contents.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let copying = || format!("cannot copy {from:?} to {to:?}");
     if from.is_dir() {

@@ -1,6 +1,6 @@
-//! `cargo xtask test --foreign`: a rule that another project's tool builds, judged with by the host.
+//! `cargo xtask test --foreign`: builds a rule with another project's tool, and tests it in the host.
 //!
-//! It is no part of `cargo xtask test`, because installing that tool takes minutes.
+//! It is not part of `cargo xtask test`, because installing that tool takes minutes.
 
 use std::fs;
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::{build, process, repository, test};
 
 /// The tool, which is run by its own name.
 const TOOL: &str = "cargo-component";
-/// What to do when it is not there. The version is the last one that the rule was built with.
+/// How to install it. The version is the last one that built the rule.
 const INSTALL: &str = "cargo install --locked cargo-component --version 0.21.1";
 /// The rule, and its folder's name.
 const RULE: &str = "whole-amounts";
-/// What the tool compiles for unless it is told.
+/// The tool's default target.
 const TARGET: &str = "wasm32-wasip1";
-/// Variables that speak of the compiler that built this, or of how the host is compiled.
+/// Variables about the compiler of this program, or about compiling the host.
 const NOT_INHERITED: [&str; 5] = [
     "CARGO",
     "RUSTC",
@@ -28,7 +28,7 @@ const NOT_INHERITED: [&str; 5] = [
     "CARGO_BUILD_TARGET",
 ];
 
-/// Build the rule, and run the tests that need it.
+/// Builds the rule, and runs the tests that need it.
 pub fn test() -> Result<()> {
     build::build(&mut Times::default())?;
     if process::output(Command::new(TOOL).arg("--version")).is_none() {
@@ -55,7 +55,7 @@ pub fn test() -> Result<()> {
     test::of_foreign()
 }
 
-/// Copy a folder: the tool writes bindings beside the sources. What was there goes first.
+/// Copies a folder, replacing an existing one: the tool writes bindings beside the sources.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         fs::remove_dir_all(to).with_context(|| format!("cannot remove {to:?}"))?;

@@ -1,8 +1,7 @@
 //! `cargo xtask fuzz`: builds the fuzz targets of `fuzz/` and runs them from their seeds.
 //!
-//! What is run is what `cargo fuzz` runs: libFuzzer, guided by which code an input reaches. Here it needs
-//! no other toolchain than the project's, because no sanitizer is asked for: the code has no unsafe block,
-//! and what is looked for are panics and broken promises.
+//! It runs libFuzzer with coverage, as `cargo fuzz` does. It uses no sanitizer and so needs no other toolchain:
+//! the code has no unsafe blocks, and the targets look for panics and failed assertions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{process, repository};
 
-/// Coverage for libFuzzer, as `cargo fuzz` asks the compiler for it.
+/// The compiler flags for libFuzzer's coverage, as of `cargo fuzz`.
 const COVERAGE: [&str; 5] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -21,21 +20,21 @@ const COVERAGE: [&str; 5] = [
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
 ];
-/// An input that takes longer, in seconds, is a finding.
+/// The longest time of an input, in seconds: a longer one is a finding.
 const INPUT_SECONDS: u64 = 10;
-/// A target that takes more memory, in MiB, has found something.
+/// The most memory of a target, in MiB: more is a finding.
 const MEMORY_MIB: u64 = 1024;
-/// Lines of a target's log that are shown when it found something.
+/// Lines of a target's log that are shown for a finding.
 const LINES_SHOWN: usize = 40;
 
-/// A target that runs.
+/// A running target.
 struct Running {
     name: String,
     child: Child,
     log: PathBuf,
 }
 
-/// Build the targets, and run one of them or all, each this long.
+/// Builds the targets, and runs one of them or all, each for this time.
 pub fn fuzz(wanted: Option<&str>, seconds: u64) -> Result<()> {
     ensure!(seconds > 0, "a run takes at least a second");
     let mut targets = targets()?;
@@ -84,14 +83,14 @@ fn targets() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Build all targets, and answer where they are.
+/// Builds all targets, and returns their folder.
 fn build() -> Result<PathBuf> {
     process::say("building the fuzz targets (the first time takes a minute)");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let about = process::output(Command::new(rustc).arg("-vV")).context("`rustc -vV` failed")?;
     let host = about.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.context("`rustc -vV` names no host")?;
-    // With a target that is named, build scripts and macros are compiled without these flags.
+    // With an explicit target, build scripts and macros are compiled without these flags.
     process::run(
         process::cargo()
             .current_dir(repository::fuzz())
@@ -102,8 +101,8 @@ fn build() -> Result<PathBuf> {
     Ok(repository::fuzz_target().join(host).join("release"))
 }
 
-/// Start a target. What it reads goes from its seeds and from what earlier runs came upon; what it
-/// comes upon is kept, beside what it found wrong and its log.
+/// Starts a target. Its inputs are its seeds and those that earlier runs discovered. New inputs, findings and
+/// the log are kept.
 fn start(name: &str, programs: &Path, seconds: u64) -> Result<Running> {
     let kept = |what: &str| {
         let folder = repository::fuzz_target().join(what).join(name);
@@ -126,7 +125,7 @@ fn start(name: &str, programs: &Path, seconds: u64) -> Result<Running> {
         .arg(format!("-timeout={INPUT_SECONDS}"))
         .arg(format!("-rss_limit_mb={MEMORY_MIB}"))
         .arg("-print_final_stats=1")
-        // The panic's own words are at the end of the log then.
+        // The panic's message is then at the end of the log.
         .env("RUST_BACKTRACE", "0")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -138,7 +137,7 @@ fn start(name: &str, programs: &Path, seconds: u64) -> Result<Running> {
     Ok(Running { name, child, log })
 }
 
-/// Wait for a target, and tell what came of it.
+/// Waits for a target, and reports its result.
 fn ended_well(mut target: Running, programs: &Path) -> Result<bool> {
     let status = target.child.wait()?;
     let log = fs::read(&target.log).with_context(|| format!("cannot read {:?}", target.log))?;
@@ -163,7 +162,7 @@ fn ended_well(mut target: Running, programs: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// How many inputs a log says were tried.
+/// The number of tried inputs, from a log.
 fn inputs(log: &str) -> Option<u64> {
     let mut lines = log.lines();
     let counted = lines.find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));

@@ -15,10 +15,10 @@ mod toolchain;
 
 use toolchain::Toolchain;
 
-/// What the wrapped form depends on beside the module; change it to wrap everything again.
+/// The version of the wrapping; change it to wrap everything again.
 const WRAPPER: &str = "wit-component 0.254";
 
-/// A core module that was built.
+/// A built core module.
 pub struct Module {
     /// The plugin's name, in kebab-case.
     pub name: String,
@@ -26,7 +26,7 @@ pub struct Module {
     pub path: PathBuf,
 }
 
-/// A line of `cargo build --message-format=json`, as far as it matters here.
+/// The used members of a line of `cargo build --message-format=json`.
 #[derive(Deserialize)]
 struct Line {
     reason: String,
@@ -41,7 +41,7 @@ struct Target {
     kind: Vec<String>,
 }
 
-/// Build plugins as core modules: those of these names, or all where none is named.
+/// Builds plugins as core modules: those named, or all.
 pub fn build(names: &[String]) -> Result<Vec<Module>> {
     let toolchain = Toolchain::find()?;
     process::say(&format!("building the plugins with {}", toolchain.words()));
@@ -70,7 +70,7 @@ pub fn build(names: &[String]) -> Result<Vec<Module>> {
     Ok(modules)
 }
 
-/// What of the plugins' workspace cargo builds.
+/// The selection of the plugins' workspace.
 fn selection(names: &[String]) -> Vec<&str> {
     if names.is_empty() {
         return vec!["--workspace"];
@@ -79,7 +79,7 @@ fn selection(names: &[String]) -> Vec<&str> {
     names.flat_map(|name| ["--package", name]).collect()
 }
 
-/// The modules that cargo says it made, or found fresh.
+/// The modules that cargo made, or found fresh.
 fn modules(messages: &str) -> Result<Vec<Module>> {
     let mut modules = Vec::new();
     for text in messages.lines().filter(|line| line.starts_with('{')) {
@@ -102,7 +102,7 @@ fn modules(messages: &str) -> Result<Vec<Module>> {
     Ok(modules)
 }
 
-/// Wrap the modules that changed. Answers how many.
+/// Wraps changed modules. Returns their number.
 pub fn wrap_all(modules: &[Module]) -> Result<usize> {
     let folder = repository::components();
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {folder:?}"))?;
@@ -113,7 +113,7 @@ pub fn wrap_all(modules: &[Module]) -> Result<usize> {
     Ok(wrapped)
 }
 
-/// Wrap a module as a component, unless that was done before. Answers whether it was needed.
+/// Wraps a module as a component, unless that was done before. Returns whether it was needed.
 fn wrap(module: &Module) -> Result<bool> {
     let bytes = fs::read(&module.path).with_context(|| format!("cannot read {:?}", module.path))?;
     let folder = repository::components();
@@ -133,7 +133,7 @@ fn wrap(module: &Module) -> Result<bool> {
         .and_then(|mut encoder| encoder.encode())
         .map_err(|error| anyhow::anyhow!("{error:?}"))
         .with_context(|| format!("plugin `{}` cannot be wrapped", module.name))?;
-    // The mark goes first and comes back last: a run that is cut short wraps again.
+    // The mark is removed first and written last, so that an interrupted run wraps again.
     let _ = fs::remove_file(&mark);
     fs::write(&component, encoded).with_context(|| format!("cannot write {component:?}"))?;
     fs::write(&mark, wanted).with_context(|| format!("cannot write {mark:?}"))?;

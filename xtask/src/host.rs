@@ -1,4 +1,4 @@
-//! The verbs that programs of the workspace answer: the host's own, and the demonstration.
+//! The verbs that run programs of the workspace: the host and the demonstration.
 
 use std::path::PathBuf;
 
@@ -9,26 +9,26 @@ use crate::{build, process, repository};
 /// The folder of the profile that operators run.
 pub const RELEASE: &str = "release";
 
-/// Build what the demonstration runs, then make one payment through a host and tell its story.
+/// Builds what the demonstration runs, then runs it.
 pub fn demo(arguments: &[String]) -> Result<()> {
     build::demo()?;
     run(build::DEMO_PROFILE, "rialto-demo", &[], arguments)
 }
 
-/// Build what operators run, then measure.
+/// Builds what operators run, then measures.
 pub fn bench(arguments: &[String]) -> Result<()> {
     release("rialto")?;
     run(RELEASE, "rialto", &["bench"], arguments)
 }
 
-/// Build what operators run, then make a scheme of many participants and a store of many transfers.
+/// Builds what operators run, then makes a scheme of many participants and a store of many transfers.
 pub fn fill(arguments: &[String]) -> Result<()> {
     release("rialto-filler")?;
     run(RELEASE, "rialto-filler", &[], arguments)
 }
 
-/// The plugins, and a program as operators run it: what is measured is not what tests run, which is
-/// built quickly.
+/// Builds the plugins, and a program in the profile of operators. Tests use another profile, which compiles
+/// faster.
 pub fn release(package: &str) -> Result<()> {
     build::guests()?;
     process::say(
@@ -42,7 +42,7 @@ pub fn release(package: &str) -> Result<()> {
     ]))
 }
 
-/// Hand over to a program: `<program> <verb> schemes/demo …`.
+/// Runs a program: `<program> <verb> schemes/demo …`.
 fn run(profile: &str, name: &str, verb: &[&str], arguments: &[String]) -> Result<()> {
     let mut command = std::process::Command::new(program(profile, name)?);
     command

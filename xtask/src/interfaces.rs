@@ -1,6 +1,5 @@
-//! Which rows of the catalogue of interfaces the tests saw work: each suite adds its own to
-//! `target/interfaces.json`. Here they are counted by section, and compared with those that were seen at the
-//! last landing, which are checked in.
+//! The rows of the interface catalogue that tests saw work. Each suite adds its rows to
+//! `target/interfaces.json`. This module counts them by section, and compares them with the checked-in rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,14 +13,14 @@ use crate::{process, repository};
 
 /// The catalogue's rows, as the conformance suite keeps them.
 const ROWS: &str = "tests/conformance/interfaces.json";
-/// The rows that were seen at the last landing: a list of ids.
+/// The checked-in rows: a list of ids.
 const LANDED: &str = "tests/conformance/seen.json";
 
 fn seen_path() -> PathBuf {
     repository::root().join("target/interfaces.json")
 }
 
-/// Forget what earlier runs saw.
+/// Removes the rows of earlier runs.
 pub fn forget() -> Result<()> {
     match fs::remove_file(seen_path()) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -31,7 +30,7 @@ pub fn forget() -> Result<()> {
     }
 }
 
-/// How many rows were seen, in one line for each section.
+/// The number of rows seen, in one line per section.
 pub fn counts() -> Result<Vec<String>> {
     let rows = repository::root().join(ROWS);
     let rows = fs::read_to_string(&rows).with_context(|| format!("reading {}", rows.display()))?;
@@ -39,7 +38,7 @@ pub fn counts() -> Result<Vec<String>> {
     Ok(counted(&rows, &seen()?))
 }
 
-/// By row, the cases that saw it work. None if no suite has written yet.
+/// The cases that saw each row work. None if no suite has written yet.
 fn seen() -> Result<BTreeMap<String, Vec<String>>> {
     match fs::read_to_string(seen_path()) {
         Ok(text) => serde_json::from_str(&text).context("target/interfaces.json"),
@@ -54,10 +53,10 @@ fn landed() -> Result<BTreeSet<String>> {
     serde_json::from_str(&text).context(LANDED)
 }
 
-/// Compare what was seen now with what was seen at the last landing, and say what is new.
+/// Compares the seen rows with the checked-in ones, and prints new ones.
 ///
 /// # Errors
-/// When a row was seen then and is not seen now.
+/// If a checked-in row was not seen.
 pub fn compare() -> Result<()> {
     let (landed, seen) = (landed()?, now(&seen()?));
     let new: Vec<&String> = seen.difference(&landed).collect();
@@ -74,7 +73,7 @@ pub fn compare() -> Result<()> {
     bail!("rows of {LANDED} that no case has seen work now: {lost:?}")
 }
 
-/// Print the counts, and compare.
+/// Prints the counts, and compares.
 ///
 /// # Errors
 /// As [`compare`].
@@ -85,11 +84,11 @@ pub fn show() -> Result<()> {
     compare()
 }
 
-/// Add to the rows that were seen at the last landing those that the last run saw. What it did not see stays:
-/// whoever gives a row up takes it out of the file by hand.
+/// Adds the rows of the last run to the checked-in ones. Rows that it did not see stay: to give up a row,
+/// remove it from the file by hand.
 ///
 /// # Errors
-/// When there was no run, or the file cannot be written.
+/// If there was no run, or the file cannot be written.
 pub fn accept() -> Result<()> {
     let mut all = landed()?;
     let before = all.len();
@@ -101,7 +100,7 @@ pub fn accept() -> Result<()> {
     Ok(())
 }
 
-/// The rows that some case saw.
+/// The rows that a case saw.
 fn now(seen: &BTreeMap<String, Vec<String>>) -> BTreeSet<String> {
     let seen = seen.iter().filter(|(_, cases)| !cases.is_empty());
     seen.map(|(row, _)| row.clone()).collect()

@@ -1,4 +1,4 @@
-//! The project's verbs, for people and for continuous integration alike: `cargo xtask help`.
+//! The project's verbs, for people and for continuous integration: `cargo xtask help`.
 
 use std::process::ExitCode;
 
@@ -35,9 +35,9 @@ enum Verb {
     Build,
     /// Check formatting, lints, documentation and the project's own rules; changes nothing
     Check,
-    /// Check only the project's own rules, which takes a moment
+    /// Check only the project's own rules, which is quick
     Tidy {
-        /// Take the contracts in wit/ as they are now: writes wit/frozen.toml, wit/proto.lock.toml and proto/
+        /// Accept the current contracts in wit/: writes wit/frozen.toml, wit/proto.lock.toml and proto/
         #[arg(long)]
         accept_wit: bool,
     },
@@ -51,35 +51,37 @@ enum Verb {
     },
     /// Build the fuzz targets, then run them from their seeds
     Fuzz {
-        /// Run only this one of fuzz/fuzz_targets
+        /// Run only this target of fuzz/fuzz_targets
         target: Option<String>,
-        /// How long each runs
+        /// The time of each target, in seconds
         #[arg(long, default_value_t = 60)]
         seconds: u64,
     },
-    /// Count the rows of the catalogue of interfaces that the last run of all tests saw work, and compare them with those of the last landing
+    /// Count the rows of the interface catalogue that the last run of all tests saw work, and compare them with
+    /// the checked-in ones
     Interfaces {
-        /// Add what was seen to tests/conformance/seen.json
+        /// Add the seen rows to tests/conformance/seen.json
         #[arg(long)]
         accept: bool,
     },
-    /// Build as operators run it, and make one archive of the binary, its components, the documents and the contracts, with its SHA-256, in target/dist
+    /// Build for operators, and make an archive of binary, components, documents and contracts, with its
+    /// SHA-256, in target/dist
     Dist,
-    /// Build what the demonstration runs, then run it with one payment and tell its story
+    /// Build and run the demonstration: one payment and its story
     Demo {
-        /// What `rialto-demo` takes, such as --keep or --json
+        /// Arguments of `rialto-demo`, such as --keep or --json
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Build, then fill a store of a scheme with many participants with many transfers, to measure on it
+    /// Build, then make a store with many participants and transfers, for measurements
     Fill {
-        /// What `rialto-filler` takes: --place DIR, --participants, --transfers, --seed
+        /// Arguments of `rialto-filler`: --place DIR, --participants, --transfers, --seed
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
     /// Build, then measure payments a second on the demonstration scheme
     Bench {
-        /// What `rialto bench` takes, such as --json
+        /// Arguments of `rialto bench`, such as --json
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },

@@ -1,15 +1,15 @@
-//! Running other programs, and saying so.
+//! Running other programs, with notes on standard error.
 
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// Tell the person at the terminal what happens; standard output stays free for results.
+/// Prints a note to standard error; standard output is for results.
 pub fn say(what: &str) {
     eprintln!("==> {what}");
 }
 
-/// A command in words, for messages.
+/// A command as text, for messages.
 pub fn words(command: &Command) -> String {
     let words = [command.get_program()]
         .into_iter()
@@ -20,7 +20,7 @@ pub fn words(command: &Command) -> String {
         .join(" ")
 }
 
-/// Run a command; its failure is an error.
+/// Runs a command. Returns an error if it fails.
 pub fn run(command: &mut Command) -> Result<()> {
     let words = words(command);
     let status = command
@@ -30,7 +30,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether a command can be run and succeeds; it says nothing.
+/// Whether a command succeeds. Discards its output.
 pub fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -40,7 +40,7 @@ pub fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// What a command writes to standard output, if it succeeds.
+/// The standard output of a command, if it succeeds.
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     output
@@ -49,7 +49,7 @@ pub fn output(command: &mut Command) -> Option<String> {
         .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The cargo that runs this, or the one in the path.
+/// The cargo that runs this program, or the one in `PATH`.
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

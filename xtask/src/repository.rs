@@ -1,4 +1,4 @@
-//! Where things are in this repository.
+//! Paths in this repository.
 
 use std::path::{Path, PathBuf};
 
@@ -16,27 +16,27 @@ pub fn plugins() -> PathBuf {
 /// The demonstration scheme.
 pub const DEMO: &str = "schemes/demo";
 
-/// Where wrapped components are put.
+/// The folder of wrapped components.
 pub fn components() -> PathBuf {
     root().join("target/plugins")
 }
 
-/// The plugins' target folder for WebAssembly: apart from the host's, since the compiler differs.
+/// The plugins' target folder for WebAssembly. It is not the host's, since the compiler differs.
 pub fn guest_target() -> PathBuf {
     root().join("target/guest")
 }
 
-/// What another project's tool makes.
+/// The output of another project's tool.
 pub fn foreign() -> PathBuf {
     root().join("target/foreign")
 }
 
-/// The plugins' target folder for this machine: their tests and lints.
+/// The plugins' target folder for this machine: tests and lints.
 pub fn native_target() -> PathBuf {
     root().join("target/plugins-native")
 }
 
-/// Where archives for operators are put.
+/// The folder of archives for operators.
 pub fn dist() -> PathBuf {
     root().join("target/dist")
 }
@@ -46,12 +46,12 @@ pub fn fuzz() -> PathBuf {
     root().join("fuzz")
 }
 
-/// The fuzz targets' target folder: apart from the host's, since the compiler's flags differ.
+/// The fuzz targets' target folder. It is not the host's, since the compiler's flags differ.
 pub fn fuzz_target() -> PathBuf {
     root().join("target/fuzz")
 }
 
-/// Tools of others that `cargo xtask check` installs.
+/// Third-party tools that `cargo xtask check` installs.
 pub fn tools() -> PathBuf {
     root().join("target/tools")
 }

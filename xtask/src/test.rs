@@ -1,5 +1,5 @@
-//! `cargo xtask test`: both workspaces' tests, with one total, which interfaces they saw work, and how long
-//! each part took.
+//! `cargo xtask test`: runs both workspaces' tests, and prints one total, the interfaces that they saw work,
+//! and the time of each part.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::times::Times;
 use crate::{build, interfaces, process, repository};
 
-/// How tests ended.
+/// The results of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
     passed: u64,
@@ -28,25 +28,25 @@ impl AddAssign for Totals {
     }
 }
 
-/// What runs the conformance suite alone.
+/// The filter for the conformance suite alone.
 const CONFORMANCE: &str = "conformance";
-/// How the lines begin in which the conformance suite counts interfaces.
+/// The prefix of the lines in which the conformance suite counts interfaces.
 const INTERFACES: &str = "interfaces: ";
 
-/// Tells the simulation which seed to try beside the fixed ones.
+/// The variable with the simulation's additional seed.
 const NEW_SEED: &str = "RIALTO_NEW_SEED";
 
-/// A seed that nobody has tried: standard hash maps draw their keys from the system's randomness.
+/// A random seed: standard hash maps take their keys from the system's randomness.
 fn new_seed() -> u32 {
     let drawn = RandomState::new().build_hasher().finish();
     (drawn >> 32) as u32
 }
 
-/// What tests wrote.
+/// The output of tests.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Report {
     totals: Totals,
-    /// How many interfaces were seen to work, in one line for each section.
+    /// The number of interfaces seen to work, in one line per section.
     interfaces: Vec<String>,
 }
 
@@ -71,8 +71,8 @@ impl Report {
     }
 }
 
-/// Build, test the plugins on this machine, test the workspace; or run only what has the filter in its
-/// name, or only the conformance suite.
+/// Builds, then tests the plugins on this machine and the workspace. With a filter, runs only tests with it in
+/// their names, or only the conformance suite.
 pub fn test(filter: Option<&str>) -> Result<()> {
     let mut times = Times::default();
     let outcome = timed(filter, &mut times);
@@ -112,7 +112,7 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
         }
     }
     if filter.is_none() {
-        // What all suites have seen stands for what one of them has counted.
+        // The count over all suites replaces that of one suite.
         report.interfaces = interfaces::counts()?;
         if let Err(error) = interfaces::compare() {
             eprintln!("{error:#}");
@@ -133,7 +133,7 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     Ok(())
 }
 
-/// `cargo test` of one of the two workspaces. There are no doc tests: `tidy` sees to that.
+/// `cargo test` of one of the two workspaces. There are no doc tests: `tidy` forbids them.
 fn cargo_test(folder: &Path) -> Command {
     let mut command = process::cargo();
     command
@@ -181,7 +181,7 @@ pub fn of_foreign() -> Result<()> {
     Ok(())
 }
 
-/// Run a test command, pass on what it writes, and add up its results. Answers whether it succeeded.
+/// Runs a test command, prints its output, and adds up its results. Returns whether it succeeded.
 fn counted(command: &mut Command, report: &mut Report) -> Result<bool> {
     let words = process::words(command);
     let mut child = command

@@ -25,7 +25,7 @@ pub struct Finding {
     pub file: PathBuf,
     /// The line, from 1; 0 for the file as a whole.
     pub line: usize,
-    /// What is wrong and what to do.
+    /// The problem and what to do.
     pub message: String,
 }
 
@@ -39,12 +39,12 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Check the project's own rules; before that, take the contracts as they are now, if told to.
+/// Checks the project's own rules. Accepts the current contracts first, on request.
 pub fn tidy(accept_wit: bool) -> Result<()> {
     process::say("the project's own rules");
     let root = repository::root();
     if accept_wit {
-        // First what can be refused.
+        // First the part that may be refused.
         protos::accept(&root)?;
         frozen::accept(&root)?;
     }

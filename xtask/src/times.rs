@@ -1,4 +1,4 @@
-//! How long each part of a verb took, as a table at its end.
+//! The time of each part of a verb, as a table at its end.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub struct Times(Vec<(String, Duration)>);
 
 impl Times {
-    /// Run a part, and note how long it took, whatever came of it.
+    /// Runs a part, and records its time, even if it fails.
     pub fn part<T>(&mut self, name: &str, run: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let outcome = run();
@@ -15,7 +15,7 @@ impl Times {
         outcome
     }
 
-    /// The table: a line for each part, and their sum.
+    /// The table: one line per part, and their sum.
     pub fn table(&self) -> String {
         let sum = self.0.iter().map(|(_, time)| *time).sum();
         let all = self.0.iter().map(|(name, time)| (name.as_str(), *time));

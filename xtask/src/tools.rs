@@ -1,5 +1,5 @@
-//! Tools of others that check the project: installed from their crates into the build's folder, in the
-//! version that is named here, and run on both workspaces.
+//! Third-party tools that check the project. They are installed from their crates into the build's folder, in
+//! the version given here, and run on both workspaces.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,14 +19,15 @@ pub const DENY: Tool = Tool {
     name: "cargo-deny",
     version: "0.20.2",
 };
-/// Dependencies that nothing uses.
+/// Unused dependencies.
 pub const MACHETE: Tool = Tool {
     name: "cargo-machete",
     version: "0.9.2",
 };
 
 impl Tool {
-    /// Install the tool unless it is there in this version. It is used for seconds, so it is built quickly.
+    /// Installs the tool unless it exists in this version. It runs for seconds, so it is built without
+    /// optimization.
     pub fn install(&self) -> Result<PathBuf> {
         let folder = repository::tools();
         let program =
@@ -40,7 +41,7 @@ impl Tool {
         process::say(&format!("installing {wanted} (once on a machine)"));
         let mut install = process::cargo();
         install
-            // Not the workspace's settings: it is another project.
+            // Without the workspace's settings, since it is another project.
             .current_dir(std::env::temp_dir())
             .args(["install", "--locked", "--debug", "--quiet", self.name])
             .args(["--version", self.version, "--root"])
@@ -52,7 +53,7 @@ impl Tool {
         Ok(program)
     }
 
-    /// The name and version that the program says, as `cargo-deny 0.20.2`.
+    /// The name and version that the program prints, such as `cargo-deny 0.20.2`.
     fn said_version(&self, program: &Path) -> Option<String> {
         let said = process::output(Command::new(program).arg("--version"))?;
         let version = said.split_whitespace().last()?.to_owned();
@@ -60,7 +61,7 @@ impl Tool {
     }
 }
 
-/// Hold the dependencies of a workspace to `deny.toml`.
+/// Checks the dependencies of a workspace by `deny.toml`.
 pub fn deny(folder: &Path) -> Result<()> {
     let program = DENY.install()?;
     let mut command = Command::new(program);
@@ -73,7 +74,7 @@ pub fn deny(folder: &Path) -> Result<()> {
     process::run(&mut command)
 }
 
-/// Look in a workspace for dependencies that nothing uses.
+/// Finds unused dependencies of a workspace.
 pub fn machete(folder: &Path) -> Result<()> {
     let program = MACHETE.install()?;
     process::run(Command::new(program).current_dir(folder))

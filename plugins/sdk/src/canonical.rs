@@ -16,8 +16,7 @@ pub fn canonical_json(value: &Value) -> String {
     text
 }
 
-/// SHA-256 of a value's canonical form, in lower-case hexadecimal: equal for a message and for
-/// the same message with its members in another order.
+/// SHA-256 of a value's canonical form, in lower-case hexadecimal. The order of members does not change it.
 #[must_use]
 pub fn request_hash(value: &Value) -> String {
     sha256_hex(canonical_json(value).as_bytes())
@@ -104,7 +103,7 @@ fn write_string(text: &mut String, string: &str) {
     text.push('"');
 }
 
-/// Integers up to here are the same in a double.
+/// Integers up to this one are exact in a double.
 const EXACT_INTEGER_MAX: u64 = 1 << 53;
 
 fn write_number(text: &mut String, number: &Number) {
@@ -122,23 +121,23 @@ fn write_number(text: &mut String, number: &Number) {
     let _ = written;
 }
 
-/// More digits than the exact value of any double has.
+/// More digits than any double's exact value.
 const DIGITS_MAX: usize = 780;
 
-/// The digits before the exponent, without the point: of `1.5e3` it is `15`.
+/// The digits before the exponent, without the point: `15` for `1.5e3`.
 fn digits_of(scientific: &str) -> String {
     let mantissa = scientific.split('e').next().unwrap_or(scientific);
     mantissa.chars().filter(|c| *c != '.').collect()
 }
 
-/// Of two shortest texts of a double that are equally near, ECMAScript takes the even one, and Rust the
-/// upper one. So Rust's digits may have to be one less.
+/// If two shortest texts of a double are equally near, ECMAScript takes the even one, and Rust the upper one.
+/// So Rust's digits may have to be one less.
 fn even_of_two(double: f64, digits: String) -> String {
     let Some(last) = digits.bytes().last().filter(|last| last % 2 == 1) else {
         return digits;
     };
     let even = format!("{}{}", &digits[..digits.len() - 1], char::from(last - 1));
-    // Half-way between the two: the digits of the even one, and a 5. One digit more tells it mostly.
+    // Half-way between the two: the digits of the even one, and a 5. One more digit mostly decides it.
     let half = format!("{even}5");
     let exact = |count: usize| digits_of(&format!("{double:.count$e}"));
     if exact(digits.len()) == half && exact(DIGITS_MAX).trim_end_matches('0') == half {
@@ -179,15 +178,15 @@ fn write_double(text: &mut String, double: f64) -> std::fmt::Result {
     }
 }
 
-/// Base64url without padding, of which the last bits that belong to no byte may be anything.
+/// Base64url without padding. The last bits, which belong to no byte, may have any value.
 const LENIENT: GeneralPurpose =
     GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 /// The 32 bytes of a condition or fulfilment: 43 characters of base64url without padding.
 ///
-/// 43 characters are 258 bits. The two that are left over do not count: clients in use set them, and the
-/// API's definition allows it. So the same bytes have four texts. Conditions are compared as bytes where a
-/// fulfilment is judged; where an agreement is found by its condition, the text is a name.
+/// 43 characters are 258 bits. The last two do not count: deployed clients set them, and the API definition
+/// allows it. So the same bytes have four texts. Fulfilments are checked against the condition's bytes; an
+/// agreement is found by the condition's text.
 #[must_use]
 pub fn decode_32_bytes(text: &str) -> Option<[u8; 32]> {
     if text.len() != 43 {
@@ -196,8 +195,8 @@ pub fn decode_32_bytes(text: &str) -> Option<[u8; 32]> {
     LENIENT.decode(text).ok()?.try_into().ok()
 }
 
-/// The bytes of base64url without padding; none for any other text, and for one whose last bits
-/// belong to no byte and are not zero.
+/// The bytes of base64url without padding. None for any other text, and for one whose last bits belong to no
+/// byte and are not zero.
 #[must_use]
 pub fn decode_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()

@@ -1,17 +1,17 @@
-//! What became of the messages about a transfer or a quote, as its document holds it.
+//! Deliveries of the messages about a transfer or a quote, in its document.
 
 use crate::bindings::rialto::common::types::CallbackReport;
 use serde::{Deserialize, Serialize};
 
-/// Most deliveries that a document keeps: enough for every message of an ordinary life and a few
-/// repeats, and a bound for an FSP that asks again and again.
+/// The most deliveries of a document: enough for all usual messages and some repeats, and a bound for an FSP
+/// that repeats its queries.
 pub const DELIVERIES_MAX: usize = 16;
 
-/// One message to a participant and its end.
+/// A message to a participant, with its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeliveryDocument {
-    /// What the message was about, the event's name in kebab-case: `transfer-prepare`.
+    /// The event's name in kebab-case: `transfer-prepare`.
     pub kind: String,
     /// Whom it was for.
     pub destination: String,
@@ -25,12 +25,12 @@ pub struct DeliveryDocument {
     pub status: u16,
     /// Attempts in all.
     pub attempts: u32,
-    /// Why not, when it was not delivered.
+    /// Why it was not delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// UTC, milliseconds since 1970.
     pub reported_at: u64,
-    /// Whether it surely never left the hub.
+    /// Whether it never left the hub.
     #[serde(default, skip_serializing_if = "is_false")]
     pub never_sent: bool,
 }
@@ -41,7 +41,7 @@ const fn is_false(flag: &bool) -> bool {
 }
 
 impl DeliveryDocument {
-    /// The document's form of a report.
+    /// The document of a report.
     #[must_use]
     pub fn new(kind: &str, report: CallbackReport) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl DeliveryDocument {
     }
 }
 
-/// Add a delivery; the oldest goes when there are more than [`DELIVERIES_MAX`].
+/// Adds a delivery. Removes the oldest if there are more than [`DELIVERIES_MAX`].
 pub fn record(deliveries: &mut Vec<DeliveryDocument>, delivery: DeliveryDocument) {
     if deliveries.len() >= DELIVERIES_MAX {
         deliveries.drain(..=deliveries.len() - DELIVERIES_MAX);

@@ -1,8 +1,8 @@
 //! Typed collections of JSON documents, over the host's storage or, in a native test, over [`Memory`].
 //!
-//! A document may have members that this release does not know, because a newer one has written it and was
-//! rolled back. It is read without them, and they stay in it when it is written: [`keep`] says what is
-//! promised. A document of which the type knows every member costs nothing more.
+//! A document may have members that this release does not know, because a newer release has written it and was
+//! rolled back. The type reads it without them, and a write keeps them: [`keep`] has the rules. A document
+//! without unknown members costs nothing more.
 
 pub mod keep;
 mod lenient;
@@ -16,19 +16,19 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::marker::PhantomData;
 
-/// Where documents are: as the host's `storage`, so that a test can stand in for it.
+/// The host's `storage` as a trait, so that tests can replace it.
 pub trait Store {
     /// The document's body, or none.
     fn get(&mut self, collection: &str, id: &str) -> Option<String>;
-    /// As `get`, for a document that this turn is going to write.
+    /// As `get`, for a document that this turn will write.
     fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String>;
-    /// Write the document, whether it exists or not.
+    /// Writes the document, whether it exists or not.
     fn put(&mut self, collection: &str, id: &str, body: &str);
-    /// Write the document only if it does not exist. Answers whether it was written.
+    /// Writes the document only if it does not exist. Returns whether it was written.
     fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool;
-    /// Remove the document. Answers whether it existed.
+    /// Removes the document. Returns whether it existed.
     fn delete(&mut self, collection: &str, id: &str) -> bool;
-    /// Documents in the order of their ids, at most `limit`, and where to go on.
+    /// Documents in the order of their ids, at most `limit`, and the cursor.
     fn scan(
         &mut self,
         collection: &str,
@@ -36,11 +36,11 @@ pub trait Store {
         cursor: Option<&str>,
         limit: u32,
     ) -> storage::Page;
-    /// Note whether the type of the collection knows every member of the document that was read: then it
-    /// may be written without another look at it.
+    /// Records whether the collection's type knows every member of the document that was read. Then it can be
+    /// written without reading it again.
     fn note_known(&mut self, _collection: &'static str, _id: &str, _is_known: bool) {}
-    /// Whether it was noted that it does; a store that notes nothing has documents looked at before each
-    /// write.
+    /// Whether the type is recorded to know every member. A store without records has documents read before
+    /// each write.
     fn is_known(&self, _collection: &'static str, _id: &str) -> bool {
         false
     }
@@ -86,7 +86,7 @@ impl<S: Store + ?Sized> Store for &mut S {
     }
 }
 
-/// Let a component's world, a type without fields, be the host's storage too: [`HostStore`].
+/// Implements [`Store`] by the host's storage for a component's world, a type without fields: [`HostStore`].
 #[macro_export]
 macro_rules! stores_in_host {
     ($world:ident) => {
@@ -157,12 +157,12 @@ macro_rules! stores_in_host {
     };
 }
 
-/// Most documents that an instance notes: a turn writes fewer, and what is forgotten is looked at again.
+/// The most documents that an instance records. A turn writes fewer; documents without a record are read again.
 const NOTED_MAX: usize = 16;
 
 thread_local! {
-    /// The documents that this instance has read last and knows every member of. Its own release adds none
-    /// that it does not know; of what another one has written in between, a turn knows when it reads it.
+    /// The documents that this instance has read and has no unknown members of. Its own release adds no unknown
+    /// members. If another release has written in between, a turn notices when it reads.
     static NOTED: RefCell<VecDeque<(&'static str, String)>> = const { RefCell::new(VecDeque::new()) };
 }
 
@@ -235,7 +235,7 @@ impl Store for HostStore {
 pub struct Memory(pub BTreeMap<(String, String), String>);
 
 impl Memory {
-    /// The host's ids have 1 to 256 bytes and no control characters; others fail the turn.
+    /// The host's ids have 1 to 256 bytes without control characters; others fail the turn.
     fn key(collection: &str, id: &str) -> (String, String) {
         let is_id = (1..=256).contains(&id.len()) && !id.chars().any(char::is_control);
         assert!(is_id, "{id:?} is no id");
@@ -300,14 +300,14 @@ impl Store for Memory {
 
 /// A collection whose documents are all of one type.
 ///
-/// A document that cannot be read is a fault that no caller can mend: it traps, with the
-/// collection and the id in the message, and the host parks the turn where an operator sees it.
+/// A document that cannot be read traps, with the collection and the id in the message. The turn then becomes a
+/// dead letter.
 #[derive(Debug)]
 pub struct Collection<T> {
     name: &'static str,
-    /// The members that elements of lists are named by.
+    /// The members that name elements of lists.
     names: &'static [&'static str],
-    /// Whether the type itself refuses members that it does not know.
+    /// Whether the type itself refuses unknown members.
     is_strict: bool,
     documents: PhantomData<fn() -> T>,
 }
@@ -317,7 +317,7 @@ pub struct Collection<T> {
 pub struct Page<T> {
     /// Ids and documents, in the order of ids.
     pub documents: Vec<(String, T)>,
-    /// Give this to the next call to go on; none at the end.
+    /// The cursor for the next call; none at the end.
     pub cursor: Option<String>,
 }
 
@@ -333,15 +333,15 @@ impl<T> Collection<T> {
         }
     }
 
-    /// As it is, with documents in which elements of lists change: one is the same as before if its members
-    /// of these names are, so that it keeps what this release does not know of it.
+    /// The collection, with documents in which elements of lists change. An element with the same values of
+    /// these members is the same element, and keeps its unknown members.
     #[must_use]
     pub const fn with_elements_named_by(self, names: &'static [&'static str]) -> Self {
         Self { names, ..self }
     }
 
-    /// As it is, with a type that cannot refuse what it does not know (`#[serde(flatten)]` and tagged
-    /// enumerations cannot): each write compares with what is there. See [`known`] for what is flattened.
+    /// The collection, with a type that cannot refuse unknown members (`#[serde(flatten)]` and tagged
+    /// enumerations cannot). Each write compares with the stored document. See [`known`] for flattened members.
     #[must_use]
     pub const fn of_lenient_documents(self) -> Self {
         Self {
@@ -350,13 +350,13 @@ impl<T> Collection<T> {
         }
     }
 
-    /// What it is called.
+    /// The collection's name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The collection in a store: what a test can stand in for.
+    /// The collection in a store, which a test can replace.
     pub fn within<'a, S: Store + ?Sized>(&'a self, store: &'a mut S) -> Within<'a, T, S> {
         Within {
             collection: self,
@@ -364,7 +364,7 @@ impl<T> Collection<T> {
         }
     }
 
-    /// Remove the document. Answers whether it existed.
+    /// Removes the document. Returns whether it existed.
     pub fn delete(&self, id: &str) -> bool {
         self.within(&mut HostStore).delete(id)
     }
@@ -377,8 +377,8 @@ impl<T: DeserializeOwned> Collection<T> {
         self.within(&mut HostStore).get(id)
     }
 
-    /// As [`Self::get`], for a document that this turn is going to write: no other turn reads or
-    /// writes it until this one has been executed.
+    /// As [`Self::get`], for a document that this turn will write: no other turn reads or writes it until this
+    /// one was executed.
     #[must_use]
     pub fn get_for_update(&self, id: &str) -> Option<T> {
         self.within(&mut HostStore).get_for_update(id)
@@ -390,7 +390,7 @@ impl<T: DeserializeOwned> Collection<T> {
         self.within(&mut HostStore).scan(range, cursor, limit)
     }
 
-    /// The document, and whether its type knows every member of it.
+    /// The document, and whether its type knows all its members.
     fn decode(&self, id: &str, body: &str) -> (T, bool) {
         match serde_json::from_str(body) {
             Ok(document) => (document, self.is_strict),
@@ -406,12 +406,12 @@ impl<T: DeserializeOwned> Collection<T> {
 }
 
 impl<T: Serialize + DeserializeOwned> Collection<T> {
-    /// Write the document, whether it exists or not. What is there and this release does not know stays.
+    /// Writes the document, whether it exists or not. Unknown members stay.
     pub fn put(&self, id: &str, document: &T) {
         self.within(&mut HostStore).put(id, document);
     }
 
-    /// The document's body, with what of the stored one its type does not know.
+    /// The document's body, with unknown members of the stored one.
     #[cold]
     fn merged(&self, id: &str, document: &T, stored: &str) -> String {
         let (known, is_known) = self.decode(id, stored);
@@ -427,7 +427,7 @@ impl<T: Serialize + DeserializeOwned> Collection<T> {
 }
 
 impl<T: Serialize> Collection<T> {
-    /// Write the document only if it does not exist. Answers whether it was written.
+    /// Writes the document only if it does not exist. Returns whether it was written.
     pub fn insert_if_absent(&self, id: &str, document: &T) -> bool {
         self.within(&mut HostStore).insert_if_absent(id, document)
     }
@@ -438,7 +438,7 @@ impl<T: Serialize> Collection<T> {
 }
 
 impl<T> Collection<T> {
-    /// What every document of ours has: a JSON text.
+    /// The JSON text of a document.
     fn expect<V>(&self, id: &str, made: serde_json::Result<V>) -> V {
         made.unwrap_or_else(|error| {
             panic!(

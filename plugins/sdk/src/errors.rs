@@ -1,8 +1,8 @@
-//! FSPIOP's error codes: their texts, their HTTP status, and how an error is worded.
+//! FSPIOP's error codes: names, HTTP statuses and texts.
 
 use crate::bindings::rialto::common::types::ErrorInformation;
 
-/// Most characters of an ErrorDescription.
+/// The most characters of an ErrorDescription.
 pub const DESCRIPTION_MAX: usize = 128;
 
 /// The codes of the API definition, in ascending order, with their names.
@@ -74,8 +74,8 @@ pub fn description(code: &str) -> Option<&'static str> {
         .map(|index| TABLE[index].1)
 }
 
-/// An error for an FSP: "name of the code - detail", cut at 128 characters. A code that only the
-/// scheme knows is described by the detail alone; without a detail, by the code itself.
+/// An error for an FSP: "name of the code - detail", cut at 128 characters. A code of the scheme is described
+/// by the detail only; without a detail, by the code.
 #[must_use]
 pub fn error(code: &str, detail: &str) -> ErrorInformation {
     let text = match (description(code), detail) {
@@ -97,9 +97,9 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// Whether an FSP may use this code: one of the table, or of a scheme in a category of the API, by the
-/// rule of deployed switches, `^(10|20|3[0-4]|4[0-4]|5[0-4])[0-9]{2}$`; and those that deployments add
-/// to the API's, 6000 (settlement) and `7[0-9]{3}` (third parties).
+/// Whether an FSP may use this code. It may be one of the table, or a scheme's code in a category of the API,
+/// by the rule of deployed switches, `^(10|20|3[0-4]|4[0-4]|5[0-4])[0-9]{2}$`; or one that deployments add:
+/// 6000 (settlement) and `7[0-9]{3}` (third parties).
 #[must_use]
 pub fn is_legal_code(code: &str) -> bool {
     let [a, b, c, d] = code.as_bytes() else {
@@ -110,7 +110,7 @@ pub fn is_legal_code(code: &str) -> bool {
     code == "6000" || ((category || added) && c.is_ascii_digit() && d.is_ascii_digit())
 }
 
-/// The HTTP status that goes with a code when the error is the synchronous answer.
+/// The HTTP status of a code in a synchronous answer.
 #[must_use]
 pub fn http_status(code: &str) -> u16 {
     match code {

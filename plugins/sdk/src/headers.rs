@@ -1,5 +1,5 @@
-//! Header sections: the headers of a message in one string, a line `name: value` for each, names in
-//! lower case. The contract's `rialto:common/types.header-section`.
+//! Header sections: the headers of a message in one string, one line `name: value` each, names in lower case.
+//! The contract's `rialto:common/types.header-section`.
 
 /// All headers, in their order.
 pub fn each(section: &str) -> impl Iterator<Item = (&str, &str)> {
@@ -23,7 +23,7 @@ pub fn filled<'a>(section: &'a str, name: &str) -> Option<&'a str> {
     first(section, name).filter(|value| !value.is_empty())
 }
 
-/// Those that a test of their names keeps.
+/// The headers whose names pass a test.
 #[must_use]
 pub fn kept(section: &str, keep: impl Fn(&str) -> bool) -> String {
     let mut kept = String::with_capacity(section.len());
@@ -33,11 +33,11 @@ pub fn kept(section: &str, keep: impl Fn(&str) -> bool) -> String {
     kept
 }
 
-/// Add a header at the end. The name is in lower case.
+/// Appends a header. The name is in lower case.
 ///
 /// # Panics
-/// When the name or the value would be read back as something else: a line break in either, a colon
-/// in the name. A message that came by HTTP has none.
+/// If the header could not be read back: a line break in name or value, or a colon in the name. Messages by
+/// HTTP have none.
 pub fn push(section: &mut String, name: &str, value: &str) {
     let breaks = |byte| matches!(byte, b'\n' | b'\r');
     assert!(
@@ -51,7 +51,7 @@ pub fn push(section: &mut String, name: &str, value: &str) {
     section.push('\n');
 }
 
-/// The section of headers that the host gave as a list.
+/// The section for the host's list of headers.
 #[must_use]
 pub fn of_list(headers: &[(String, String)]) -> String {
     let bytes = headers.iter().map(|(n, v)| n.len() + v.len() + 3).sum();
@@ -62,7 +62,7 @@ pub fn of_list(headers: &[(String, String)]) -> String {
     section
 }
 
-/// The list that the host takes.
+/// The list for the host.
 #[must_use]
 pub fn to_list(section: &str) -> Vec<(String, String)> {
     each(section)

@@ -1,4 +1,4 @@
-//! The plugin's heap: an arena inside the module's own memory first, more memory only beyond it.
+//! The plugin's heap: first an arena in the module's own memory, then more memory.
 //!
 //! A rule runs in a fresh instance for every call. Growing an instance's memory changes page
 //! protections, twice for each call, and costs more than most rules do; a plugin that stays within
@@ -18,7 +18,7 @@ use talc::wasm::WasmBinning;
 const ARENA_BYTES: usize = 512 << 10;
 /// Bytes of a page of WebAssembly's memory.
 const PAGE_BYTES: usize = 64 << 10;
-/// More than the allocator keeps for itself beside what is asked for.
+/// More than the allocator's own overhead.
 const SPARE_BYTES: usize = 1 << 10;
 
 static mut ARENA: [MaybeUninit<u8>; ARENA_BYTES] = [MaybeUninit::uninit(); ARENA_BYTES];
@@ -27,10 +27,10 @@ static mut ARENA: [MaybeUninit<u8>; ARENA_BYTES] = [MaybeUninit::uninit(); ARENA
 static HEAP: TalcSyncCell<ArenaThenMemory, WasmBinning> =
     TalcSyncCell::new_wasm(ArenaThenMemory { arena: true });
 
-/// Gives the arena once, then grows the memory.
+/// Returns the arena once, then grows the memory.
 #[derive(Debug)]
 struct ArenaThenMemory {
-    /// Whether the arena is still to be given.
+    /// Whether the arena is not used yet.
     arena: bool,
 }
 

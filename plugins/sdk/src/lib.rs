@@ -1,4 +1,4 @@
-//! What a Rialto plugin written in Rust needs: bindings of the host's surfaces and tools over them.
+//! The SDK for Rialto plugins in Rust: bindings of the host's surfaces, and tools.
 //!
 //! | To | Use |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! | write to the host's log | [`logging`], [`info!`], [`warn!`] |
 //! | test with random choices that a seed repeats | [`testing`] |
 //!
-//! Everything but [`documents`], [`scheme`] and [`logging`] is pure and runs in native tests; those
-//! three call the host, which exists only where a component runs.
+//! [`documents`], [`scheme`] and [`logging`] call the host, which only exists for a component. Everything else
+//! is pure and runs in native tests.
 
 pub mod canonical;
 pub mod deliveries;

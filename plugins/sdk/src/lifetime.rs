@@ -1,22 +1,21 @@
-//! How far ahead the expiration of a transfer or a quote may be: bounds that a scheme sets.
+//! The bounds of a transfer's or a quote's expiration, set by the scheme.
 
-/// The least and the most time that may be left when a message arrives, in milliseconds.
+/// The shortest and the longest time to the expiration of an arriving message, in milliseconds.
 ///
-/// Without the upper one an FSP could have money reserved, and reminders kept, for thousands of
-/// years.
+/// Without the upper bound, an FSP could have money reserved and reminders stored for thousands of years.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetime {
-    /// The least.
+    /// The shortest.
     pub shortest_ms: u64,
-    /// The most.
+    /// The longest.
     pub longest_ms: u64,
 }
 
 impl Lifetime {
-    /// What is wrong with an expiration that is still to come, in words for the FSP that chose it.
+    /// Checks an expiration in the future. The error is for the FSP.
     ///
     /// # Errors
-    /// When it is nearer or further ahead than the scheme allows.
+    /// If it is outside the bounds.
     pub fn check(&self, now: u64, expiration: u64) -> Result<(), String> {
         let left = expiration.saturating_sub(now);
         if left > self.longest_ms {
@@ -34,10 +33,10 @@ impl Lifetime {
         Ok(())
     }
 
-    /// Whether the bounds leave anything between them, in words for the operator that set them.
+    /// Checks that the bounds allow some expiration. The error is for the operator.
     ///
     /// # Errors
-    /// When no expiration could fit.
+    /// If they allow none.
     pub fn validate(&self) -> Result<(), String> {
         if self.longest_ms == 0 {
             return Err("longestLifetimeMs is 0: everything would expire on arrival".to_owned());

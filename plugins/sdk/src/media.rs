@@ -30,7 +30,7 @@ impl Resource {
         .find(|resource| resource.name() == segment)
     }
 
-    /// As in paths and media types.
+    /// Its name in paths and media types.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Resource {
         }
     }
 
-    /// What is spoken to a participant that leaves it to the hub: the newest version.
+    /// The version for a participant that leaves it to the hub: the newest.
     #[must_use]
     pub fn newest(self) -> Version {
         match self {
@@ -76,11 +76,11 @@ pub enum Version {
 }
 
 impl Version {
-    /// What is spoken to a participant that has said nothing about what it understands: one that is told
-    /// of a timeout, say. A newer version could be refused, and so never be heard.
+    /// The version for a participant that has named none, for example in a timeout's notice. A newer version
+    /// might be refused.
     pub const UNASKED: Self = Self::V1_1;
 
-    /// As in media types.
+    /// Its text in media types.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -135,7 +135,7 @@ pub fn version_for_sender(headers: &str, resource: Resource) -> Version {
     }
 }
 
-/// The version that a message says it is in.
+/// The version of a message.
 #[must_use]
 pub fn content_version(headers: &str, resource: Resource) -> Version {
     let content_type = first(headers, "content-type");
@@ -145,12 +145,11 @@ pub fn content_version(headers: &str, resource: Resource) -> Version {
     }
 }
 
-/// Longest header of a trace that an answer goes on with, in bytes: what W3C asks of a `tracestate`.
+/// The longest trace header that an answer continues, in bytes: W3C's bound of a `tracestate`.
 const TRACE_BYTES_MAX: usize = 512;
 
-/// The headers of a request that shape the answer of the hub to it, and nothing that its sender can
-/// make long: the version in which to speak, as a `Content-Type`, and the trace. Who has to answer
-/// later keeps this in place of the headers.
+/// The headers of a request that shape the hub's answer: the version, as a `Content-Type`, and the trace. Their
+/// length is bounded. A context that answers later stores them in place of all headers.
 #[must_use]
 pub fn shaping(headers: &str, resource: Resource) -> String {
     let version = version_for_sender(headers, resource);
@@ -159,8 +158,7 @@ pub fn shaping(headers: &str, resource: Resource) -> String {
     kept + &trace(headers)
 }
 
-/// The headers of a message that its trace goes on with, unless somebody has made them longer than a
-/// trace may be.
+/// The trace headers of a message, unless they are too long.
 #[must_use]
 pub fn trace(headers: &str) -> String {
     let mut kept = String::new();
@@ -173,20 +171,19 @@ pub fn trace(headers: &str) -> String {
     kept
 }
 
-/// What one item of `Accept` asks for.
+/// An item of `Accept`.
 enum Wish {
     /// This version.
     One(Version),
     /// Any of major version 1.
     AnyMinor,
-    /// The newest that there is.
+    /// The newest.
     Newest,
 }
 
 impl Wish {
-    /// None if the item is of something else than the resource, or its version is not served. What
-    /// counts as an item is what the OpenAPI document's pattern takes, so that both read the same one of
-    /// several.
+    /// None if the item is not for the resource, or its version is not served. It accepts the same items as the
+    /// OpenAPI document's pattern, so that both choose the same one.
     fn of(item: &str, resource: Resource) -> Option<Self> {
         let rest = item
             .trim()
@@ -312,7 +309,7 @@ mod tests {
     fn without_accept_the_version_of_the_content_is_spoken() {
         let content = "application/vnd.interoperability.transfers+json;version=1.0";
         assert_eq!(spoken(None, Some(content), Resource::Transfers), "1.0");
-        // Of a PUT an Accept is tolerated; one that asks for nothing of the API says nothing.
+        // A PUT may have an Accept. One without a media type of the API is ignored.
         let anything = spoken(Some("*/*"), Some(content), Resource::Transfers);
         assert_eq!(anything, "1.0");
         assert_eq!(spoken(None, None, Resource::Transfers), "1.1");

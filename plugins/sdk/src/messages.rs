@@ -1,4 +1,4 @@
-//! Paths of parties, and the forms in which documents hold messages, parties and errors.
+//! Paths of parties, and documents of messages, parties and errors.
 
 use crate::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,8 @@ pub fn party_path(party: &PartyId) -> String {
     path
 }
 
-/// An identifier as it is compared: a telephone number with and without its `+` is one number, and
-/// nobody has two mailboxes that differ in case alone. Messages are forwarded as they came.
+/// An identifier for comparison: a telephone number with and without `+` is one number, and mailboxes do not
+/// differ in case alone. Messages are forwarded unchanged.
 #[must_use]
 pub fn spelt_once<'a>(id_type: &str, identifier: &'a str) -> Cow<'a, str> {
     match id_type {
@@ -27,7 +27,7 @@ pub fn spelt_once<'a>(id_type: &str, identifier: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// Whether two names are of one party, however its identifier is spelt.
+/// Whether two ids are of one party, in any spelling.
 #[must_use]
 pub fn is_same_party(one: &PartyId, other: &PartyId) -> bool {
     let identifier = |party: &PartyId| spelt_once(&party.id_type, &party.identifier).into_owned();
@@ -36,18 +36,18 @@ pub fn is_same_party(one: &PartyId, other: &PartyId) -> bool {
         && (one.identifier == other.identifier || identifier(one) == identifier(other))
 }
 
-/// A party's path with its identifier as it is compared.
+/// A party's path with its identifier for comparison.
 #[must_use]
 pub fn path_spelt_once(path: &str) -> String {
     let Some((id_type, rest)) = path.split_once('/') else {
         return path.to_owned();
     };
-    // An identifier that comes by the API has no slash.
+    // Identifiers of the API have no slash.
     let (identifier, sub_id) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     format!("{id_type}/{}{sub_id}", spelt_once(id_type, identifier))
 }
 
-/// A message as documents hold it.
+/// The document of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MessageDocument {
@@ -95,7 +95,7 @@ impl From<MessageDocument> for Message {
     }
 }
 
-/// A party's id as documents hold it.
+/// The document of a party's id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PartyDocument {
@@ -133,7 +133,7 @@ impl From<PartyDocument> for PartyId {
     }
 }
 
-/// An error as documents hold it.
+/// The document of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ErrorDocument {

@@ -1,4 +1,4 @@
-//! Exact amounts: FSPIOP's Amount text, minor units, and the form in which documents hold money.
+//! Exact amounts: FSPIOP's Amount text, minor units, and documents of money.
 
 use crate::bindings::rialto::common::types::{Money, U128};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ const INTEGER_DIGITS_MAX: usize = 18;
 /// Most decimal digits of an FSPIOP Amount.
 const DECIMAL_DIGITS_MAX: usize = 4;
 
-/// Why a text is no amount of a currency.
+/// Why a text is not an amount of a currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AmountError {
     /// Not of FSPIOP's form: up to 18 integer and 4 decimal digits, no sign, no needless zeros.
@@ -35,7 +35,7 @@ impl fmt::Display for AmountError {
 
 impl std::error::Error for AmountError {}
 
-/// Money of so many minor units.
+/// Money of an amount of minor units.
 #[must_use]
 pub fn money(currency: &str, scale: u8, minor_units: u128) -> Money {
     Money {
@@ -54,14 +54,14 @@ pub fn minor_units(money: &Money) -> u128 {
 /// The contract's form of an integer of 128 bits.
 #[must_use]
 pub fn to_u128(value: u128) -> U128 {
-    // Both casts take exactly the 64 bits that they should.
+    // Each cast takes exactly its 64 bits.
     U128 {
         high: (value >> 64) as u64,
         low: value as u64,
     }
 }
 
-/// Read FSPIOP's Amount: `^([0]|([1-9][0-9]{0,17}))([.][0-9]{0,3}[1-9])?$`.
+/// Parses FSPIOP's Amount: `^([0]|([1-9][0-9]{0,17}))([.][0-9]{0,3}[1-9])?$`.
 ///
 /// # Errors
 /// When the text breaks the pattern, or is finer than the currency's `scale` decimal places.
@@ -82,8 +82,8 @@ pub fn parse_amount(text: &str, currency: &str, scale: u8) -> Result<Money, Amou
     from_digits(integer, decimals, currency, scale)
 }
 
-/// Read an amount that an operator wrote in a manifest: as [`parse_amount`], but needless zeros at
-/// the end of the decimals (`1000.00`) and more integer digits are accepted.
+/// Parses an operator's amount in a manifest: as [`parse_amount`], but needless zeros at the end of the
+/// decimals (`1000.00`) and more integer digits are accepted.
 ///
 /// # Errors
 /// When the text is no decimal number without sign, or is finer than `scale` decimal places.
@@ -152,7 +152,7 @@ pub fn format_amount(money: &Money) -> String {
     text
 }
 
-/// Money as documents hold it: `{"currency":"USD","scale":2,"minorUnits":"1050"}`.
+/// The document of money: `{"currency":"USD","scale":2,"minorUnits":"1050"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MoneyDocument {
@@ -160,7 +160,7 @@ pub struct MoneyDocument {
     pub currency: String,
     /// Decimal places of the currency in this scheme.
     pub scale: u8,
-    /// Decimal text, because a JSON number is not exact in every reader.
+    /// Decimal text, because some readers' JSON numbers are not exact.
     #[serde(with = "units_text")]
     pub minor_units: u128,
 }

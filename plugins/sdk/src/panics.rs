@@ -1,10 +1,10 @@
-//! A panic says why before it traps: its message goes to the host's log as an error, and the host
-//! gives it as the reason of the call that failed. Without this a trap is all that is seen.
+//! The panic hook: it logs the message of a panic as an error before the trap, and the host reports it as the
+//! reason of the failed call. Without it only the trap would be visible.
 
 use crate::logging::{Level, log};
 use std::panic::PanicHookInfo;
 
-/// Run once by each instance, before its first call: the bindings see to that.
+/// Runs once per instance, before its first call; the bindings call it.
 #[used]
 // SAFETY: the section holds pointers to functions without arguments and results, as this is one.
 #[unsafe(link_section = ".init_array")]

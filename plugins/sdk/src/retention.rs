@@ -1,16 +1,16 @@
-//! What a component does whose documents go to archives: whether a document is still as an archive has it.
+//! Support for archiving: whether a document still equals its archived copy.
 
 use crate::documents::Store;
 use sha2::{Digest as _, Sha256};
 
-/// How a document stands to what an archive has of it.
+/// A document compared with its archived copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// It is the same.
     Same,
     /// It has changed since.
     Changed,
-    /// It is not there.
+    /// It does not exist.
     Gone,
 }
 
@@ -21,7 +21,7 @@ pub fn digest(body: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Compare a document with an archive, by its collection, its id and the digest of the body in the archive.
+/// Compares a document with an archive, by its collection, its id and the archived body's digest.
 pub fn standing(store: &mut impl Store, (collection, id, sha256): (&str, &str, &str)) -> Standing {
     match store.get_for_update(collection, id) {
         None => Standing::Gone,
@@ -30,10 +30,10 @@ pub fn standing(store: &mut impl Store, (collection, id, sha256): (&str, &str, &
     }
 }
 
-/// Compare all documents of a bundle: they are the same, gone, or changed, and one of them speaks for all.
+/// Compares all documents of a bundle. The result is the same for all: equal, removed, or changed.
 ///
 /// # Panics
-/// When a part of them is the same and a part is gone: they go together.
+/// If some are equal and some are removed: a bundle is removed together.
 pub fn standing_of_all<'d>(
     store: &mut impl Store,
     documents: impl Iterator<Item = (&'d str, &'d str, &'d str)>,

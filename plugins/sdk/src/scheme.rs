@@ -1,11 +1,11 @@
-//! The scheme's facts and the component's own settings, parsed once for an instance's life.
+//! The scheme's facts and the component's own settings, parsed once per instance.
 
 use crate::bindings::rialto::host::configuration;
 use serde::{Deserialize, de::DeserializeOwned};
 use std::any::{Any, type_name};
 use std::sync::OnceLock;
 
-/// The scheme as its manifest describes it.
+/// The facts of the scheme's manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Scheme {
@@ -54,10 +54,10 @@ pub struct Account {
     pub currency: String,
     /// Decimal text; see [`crate::money::parse_configured_amount`].
     pub opening_liquidity: String,
-    /// Decimal text; none when liquidity alone decides.
+    /// Decimal text; none if only the liquidity bounds it.
     #[serde(default)]
     pub net_debit_cap: Option<String>,
-    /// Decimal text; none when nothing is warned of.
+    /// Decimal text; none for no warnings.
     #[serde(default)]
     pub liquidity_threshold: Option<String>,
 }
@@ -84,10 +84,10 @@ impl Scheme {
 }
 
 /// Participants of the manifest, in its order, from the one at `first` (counted from 0): at most `limit`
-/// (1,000). They are not among the scheme's facts, for there may be ten thousand.
+/// (1,000). They are not among the scheme's facts, since there may be ten thousand.
 ///
 /// # Panics
-/// When the host gives something else.
+/// If the host's answer has another form.
 #[must_use]
 pub fn participants(first: u32, limit: u32) -> Vec<Participant> {
     let list = configuration::scheme_list("participants", first, limit);
@@ -101,7 +101,7 @@ static SETTINGS: OnceLock<Box<dyn Any + Send + Sync>> = OnceLock::new();
 /// The scheme's facts.
 ///
 /// # Panics
-/// When the host gives something else than a scheme.
+/// If the host's answer is not a scheme.
 pub fn scheme() -> &'static Scheme {
     SCHEME.get_or_init(|| {
         serde_json::from_str(&configuration::scheme())
@@ -113,7 +113,7 @@ pub fn scheme() -> &'static Scheme {
 /// `#[serde(default, deny_unknown_fields)]`.
 ///
 /// # Panics
-/// When the manifest's settings do not fit the type, or another type was asked for before.
+/// If the manifest's settings do not fit the type, or another type was requested before.
 pub fn settings<T: DeserializeOwned + Send + Sync + 'static>() -> &'static T {
     let settings = SETTINGS.get_or_init(|| {
         let settings: T = serde_json::from_str(&configuration::settings())

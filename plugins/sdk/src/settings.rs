@@ -1,18 +1,18 @@
-//! Judging settings by hand, so that every problem is found and named by its place.
+//! Checks of settings that find every problem with its place.
 //!
-//! Who has settings judges them before a release goes live, and owes an answer that names each
-//! problem. A context, whose settings are parsed by [`crate::scheme::settings`], asks [`judge`]; a
-//! rule, whose settings are richer, reads them member by member.
+//! A component with settings checks them before a release becomes current, and returns each problem. A context,
+//! whose settings are parsed by [`crate::scheme::settings`], calls [`judge`]. A rule, whose settings are
+//! richer, reads them member by member.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Something wrong with settings.
+/// A problem of settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// A JSON pointer into the settings; empty for the whole.
     pub pointer: String,
-    /// A sentence: what is wrong and what to do.
+    /// A sentence: the problem and what to do.
     pub message: String,
 }
 
@@ -21,7 +21,7 @@ pub struct Problem {
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
-    /// Note a problem.
+    /// Adds a problem.
     pub fn note(&mut self, pointer: &str, message: impl Into<String>) {
         self.0.push(Problem {
             pointer: pointer.to_owned(),
@@ -29,7 +29,7 @@ impl Problems {
         });
     }
 
-    /// The value, if no problem was found.
+    /// The value, if there are no problems.
     ///
     /// # Errors
     /// The problems.
@@ -42,8 +42,8 @@ impl Problems {
     }
 }
 
-/// What is wrong with settings that are parsed as a `T`, of which each member may be left out: each
-/// member that does not fit, or, when all do, what `further` notes about them.
+/// Checks settings of type `T`, whose members are all optional. Returns each member that does not fit, or, if
+/// all do, the problems that `further` adds.
 ///
 /// # Errors
 /// The problems.
@@ -54,7 +54,7 @@ pub fn judge<T: DeserializeOwned>(
     let mut problems = Problems::default();
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(members)) => {
-            // One by one: a parser stops at the first problem, and does not say where it is.
+            // One by one: a parser stops at the first problem, without its place.
             for (name, value) in &members {
                 let alone = Map::from_iter([(name.clone(), value.clone())]);
                 if let Err(error) = serde_json::from_value::<T>(Value::Object(alone)) {
@@ -74,8 +74,8 @@ pub fn judge<T: DeserializeOwned>(
     problems.or(())
 }
 
-/// A parser's words without the names of its types: `invalid type: string "soon", expected u64` becomes
-/// `must be a whole number from 0 on, not the text "soon"`. What it says otherwise stays.
+/// A parser's message without names of types: `invalid type: string "soon", expected u64` becomes `must be a
+/// whole number from 0 on, not the text "soon"`. Other messages do not change.
 fn plain(error: &str) -> String {
     let types = ["invalid type: ", "invalid value: "];
     let said = types.iter().find_map(|start| error.strip_prefix(start));
@@ -85,7 +85,7 @@ fn plain(error: &str) -> String {
     format!("must be {}, not {}", wanted(expected), had(found))
 }
 
-/// What a parser expects, in words.
+/// The words for the type that a parser expects.
 fn wanted(expected: &str) -> &str {
     match expected {
         "u8" => "a whole number from 0 to 255",
@@ -103,7 +103,7 @@ fn wanted(expected: &str) -> &str {
     }
 }
 
-/// What a parser has found, in words.
+/// The words for the value that a parser found.
 fn had(found: &str) -> String {
     let quoted = |kind: &str| {
         let value = found.strip_prefix(kind)?.strip_prefix(" `")?;
@@ -125,9 +125,9 @@ fn had(found: &str) -> String {
     }
 }
 
-/// Implement the export `settings-handler` for a component whose settings have a method
-/// `judge(&self, &mut Problems)`, or, after `by`, by a function of settings and problems. `$handler` is the
-/// export's module of the component's bindings.
+/// Implements the export `settings-handler` for a component whose settings have a method `judge(&self, &mut
+/// Problems)`, or, after `by`, by a function of settings and problems. `$handler` is the export's module of the
+/// component's bindings.
 #[macro_export]
 macro_rules! judges_settings {
     ($handler:ident, $component:ty, by $judge:expr) => {
@@ -204,7 +204,7 @@ impl<'a> Members<'a> {
         value.as_str()
     }
 
-    /// A text that must be there.
+    /// A required text.
     pub fn required_text(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
         if self.get(name).is_none() {
             problems.note(

@@ -1,8 +1,8 @@
-//! Which compiler makes WebAssembly.
+//! The choice of the compiler for WebAssembly.
 //!
-//! Three answers, tried in this order: a toolchain that has the target's standard library; rustup,
-//! which can add it; Debian's packages of a newer compiler with the library's sources, from which
-//! the library is built once. The last is for machines without access to rustup's servers.
+//! Three choices, in this order: a toolchain with the target's standard library; rustup, which can add it;
+//! Debian's packages of a newer compiler with the library's sources, from which the library is built once. The
+//! last is for machines without access to rustup's servers.
 
 use std::fs;
 use std::path::Path;
@@ -12,20 +12,20 @@ use anyhow::{Context, Result, bail};
 
 use crate::{process, repository};
 
-/// What plugins are compiled for. No WASI: a component sees only what it is granted.
+/// The target of plugins. It has no WASI, so a component only has what it is granted.
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Debian's packages: compiler, cargo, the library's sources.
 const PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
-/// Where they put things.
+/// Their paths.
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_LINKER: &str = "/usr/bin/rust-lld";
 const DEBIAN_SOURCES: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
-/// The oldest compiler that takes the plugins (edition 2024 and what their dependencies ask for).
+/// The oldest compiler for the plugins (edition 2024 and their dependencies).
 const MINOR_VERSION_MIN: u32 = 87;
 
-/// Variables by which a caller's settings for the host would leak into the plugins' build.
+/// Variables of the caller for the host's build, which must not affect the plugins' build.
 const NOT_INHERITED: [&str; 8] = [
     "RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
@@ -40,19 +40,19 @@ const NOT_INHERITED: [&str; 8] = [
 /// A compiler that makes WebAssembly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Toolchain {
-    /// The one in the path.
+    /// The one in `PATH`.
     Installed,
     /// Debian's, which builds the standard library from its sources.
     Debian,
 }
 
 impl Toolchain {
-    /// Find one, or install it.
+    /// Finds one, or installs it.
     pub fn find() -> Result<Self> {
         if target_is_installed() {
             return Ok(Self::Installed);
         }
-        // Once chosen it stays, so that a build does not ask rustup's servers each time.
+        // The choice is kept, so that a build does not ask rustup's servers each time.
         let chosen = repository::guest_target().join("toolchain");
         if debian_is_complete() && fs::read_to_string(&chosen).is_ok_and(|text| text == "debian\n")
         {
@@ -70,7 +70,7 @@ impl Toolchain {
         Ok(Self::Debian)
     }
 
-    /// What it is, for people.
+    /// Its description.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Installed => "the installed toolchain",
@@ -78,7 +78,7 @@ impl Toolchain {
         }
     }
 
-    /// Its cargo, in an environment of its own.
+    /// Its cargo, with its own environment.
     pub fn cargo(self) -> Command {
         let mut command = match self {
             Self::Installed => Command::new("cargo"),
@@ -100,8 +100,8 @@ impl Toolchain {
     }
 }
 
-/// Whether the toolchain in the path has the target's standard library. rustup says the same with
-/// `rustup target list --installed`, but this also holds where there is no rustup.
+/// Whether the toolchain in `PATH` has the target's standard library. Unlike `rustup target list --installed`,
+/// this works without rustup.
 fn target_is_installed() -> bool {
     let mut rustc = Command::new("rustc");
     rustc
@@ -167,7 +167,7 @@ fn install_debian() -> Result<()> {
     process::say(&format!("apt-get install {packages}"));
     process::run(quiet_apt().args(["install", "-y"]).args(PACKAGES))?;
     if !Path::new(DEBIAN_LINKER).exists() {
-        // The link names the package that it waits for: lld-22.
+        // The link names the package: lld-22.
         let linker = fs::read_link(DEBIAN_LINKER)
             .with_context(|| format!("the packages brought no {DEBIAN_LINKER}"))?;
         let package = linker.file_name().context("the linker's link is empty")?;
@@ -182,7 +182,7 @@ fn install_debian() -> Result<()> {
     Ok(())
 }
 
-/// apt-get that asks nothing and keeps standard output free.
+/// apt-get without questions, with its output on standard error.
 fn quiet_apt() -> Command {
     let mut command = Command::new("apt-get");
     command

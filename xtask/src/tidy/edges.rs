@@ -1,4 +1,4 @@
-//! Which crate of the workspace may use which: dependencies point one way.
+//! The allowed dependencies between crates of the workspace: they point one way.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::Finding;
 use crate::process;
 
-/// Crates and those they may use. Only `rialto-components` knows wasmtime, only `rialto-edge`
-/// knows HTTP, and backends know neither.
+/// Crates and the crates that they may use. Only `rialto-components` uses wasmtime, only `rialto-edge` HTTP,
+/// and backends neither.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-engine", &[]),
     ("rialto-files", &[]),
@@ -109,30 +109,30 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &["rialto-manifest", "rialto-proto"]),
 ];
 
-/// Crates that only some crates may use, with who they are: what a crate is for shows in what it uses.
+/// External crates that only some crates may use, with these crates.
 const OWNED: &[(&str, &[&str])] = &[
-    // The simulated FSPs sign for themselves: a second reading of what is signed.
+    // The simulated FSPs have their own signatures: an independent implementation.
     ("aws-lc-rs", &["rialto-signatures", "rialto-simulator"]),
     ("wasmtime", &["rialto-components"]),
     ("wasmtime-wasi", &["rialto-components"]),
-    // Tests damage a store as a stranger would, by SQL.
+    // Tests damage a store by SQL, as a stranger would.
     ("sqlx", &["rialto-store-sqlite", "rialto-tests"]),
     ("hyper", HTTP),
     ("hyper-util", HTTP),
     ("http-body-util", HTTP),
-    // The operators' API, and the control API of simulated FSPs: no document describes them.
+    // The operators' API, and the control API of simulated FSPs, which have no OpenAPI document.
     ("axum", &["rialto", "rialto-simulator"]),
     ("tower", &["rialto", "rialto-grpc"]),
     // The server, and the client that a tool makes for tests.
     ("tonic", &["rialto-grpc", "rialto-grpc-client"]),
     ("tokio-rustls", &["rialto-grpc"]),
     ("tracing-subscriber", &["rialto-telemetry"]),
-    // The host shows the engine's counters, which the engine keeps without knowing metrics.
+    // The host exports the engine's counters; the engine has no metrics crate.
     ("prometheus-client", &["rialto-telemetry", "rialto"]),
 ];
 
-/// Who speaks HTTP: the edge with FSPs and collectors, the host with operators and as their client, and
-/// those on the other side of the wire.
+/// Crates with HTTP: the edge for FSPs and collectors, the host for operators and as their client, and the
+/// clients in tests.
 const HTTP: &[&str] = &[
     "rialto-edge",
     "rialto-grpc",
@@ -156,13 +156,13 @@ struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
-    /// Where it comes from; none for a crate of this workspace.
+    /// Its source; none for a crate of this workspace.
     source: Option<String>,
     /// `dev` for tests, `build` for build scripts.
     kind: Option<String>,
 }
 
-/// Dependencies that point where they must not.
+/// Forbidden dependencies.
 pub fn findings(root: &Path) -> Result<Vec<Finding>> {
     let metadata = process::output(process::cargo().current_dir(root).args([
         "metadata",
@@ -196,7 +196,7 @@ fn of_package(root: &Path, package: &Package) -> Vec<Finding> {
     for dependency in &package.dependencies {
         let used = dependency.name.as_str();
         let ours = dependency.source.is_none();
-        // Tests may use any crate of ours: nothing is built on them.
+        // Tests may use any crate of the workspace: nothing depends on them.
         if ours && dependency.kind.as_deref() != Some("dev") && !allowed.contains(&used) {
             findings.push(finding(format!(
                 "`{name}` must not use `{used}`: dependencies point one way"
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_table_has_no_cycle() {
-        // Repeatedly take away the crates that use nothing that is left.
+        // Repeatedly remove crates that use no remaining crate.
         let mut left: Vec<_> = ALLOWED.to_vec();
         while !left.is_empty() {
             let names: Vec<_> = left.iter().map(|(name, _)| *name).collect();

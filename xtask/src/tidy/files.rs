@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 pub struct TextFile {
     /// From the repository's root, with `/` between the parts.
     pub path: PathBuf,
-    /// What it holds.
+    /// Its text.
     pub text: String,
 }
 
-/// Folders that are made, not written.
+/// Generated folders.
 const GENERATED: [&str; 5] = [
     ".git",
     "target",
@@ -21,12 +21,12 @@ const GENERATED: [&str; 5] = [
     "state",
     "proptest-regressions",
 ];
-/// Kinds of files that people write.
+/// Extensions of handwritten files.
 const WRITTEN: [&str; 11] = [
     "rs", "toml", "wit", "md", "yaml", "yml", "json", "sql", "sh", "proto", "txt",
 ];
 
-/// Every text file that people write.
+/// All handwritten text files.
 pub fn all(root: &Path) -> Result<Vec<TextFile>> {
     let mut files = Vec::new();
     collect(root, Path::new(""), &mut files)?;
@@ -43,7 +43,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<TextFile>) -> Result<()> 
         let path = folder.join(&name);
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            // `host/components` is a crate; `schemes/*/components` is made.
+            // `host/components` is a crate; `schemes/*/components` is generated.
             let made = GENERATED.iter().any(|generated| name == *generated);
             if !made || root.join(&path).join("Cargo.toml").exists() {
                 collect(root, &path, files)?;

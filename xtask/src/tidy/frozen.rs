@@ -1,6 +1,6 @@
-//! The contracts are frozen: `wit/frozen.toml` has the digest of each package of `wit/`, so that a
-//! change of one is seen in the diff, and meant. Components that were built against the package as it
-//! was may not fit any more.
+//! The contracts are frozen: `wit/frozen.toml` has the digest of each package of `wit/`, so that a change is
+//! deliberate and visible in the diff. Components that were built with the earlier package may not fit any
+//! more.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,17 +15,17 @@ use crate::process;
 
 /// The digests.
 const FILE: &str = "wit/frozen.toml";
-/// What it begins with.
+/// Its first lines.
 const HEAD: &str =
     "# The contracts as they were last accepted: the SHA-256 of each package of this folder.
 # A change of a package is a change for everyone who builds against it. When it is meant:
 #     cargo xtask tidy --accept-wit
 ";
-/// What to do.
+/// The remedy.
 const WHAT_TO_DO: &str = "if that is meant, `cargo xtask tidy --accept-wit` accepts it, and the diff of \
                           wit/frozen.toml shows it";
 
-/// Packages, by folder, that are not as they were accepted.
+/// Packages, by folder, that differ from the accepted ones.
 pub fn findings(files: &[TextFile]) -> Vec<Finding> {
     let accepted = files.iter().find(|file| file.path == Path::new(FILE));
     let accepted = accepted.map_or_else(BTreeMap::new, |file| read(&file.text));
@@ -46,7 +46,7 @@ pub fn findings(files: &[TextFile]) -> Vec<Finding> {
     findings
 }
 
-/// Accept the packages as they are now.
+/// Accepts the current packages.
 pub fn accept(root: &Path) -> Result<()> {
     let text = written(&packages(&files::all(root)?));
     let path = root.join(FILE);
@@ -66,7 +66,7 @@ fn finding(package: &str, message: &str) -> Finding {
     }
 }
 
-/// The digest of each package, by its folder: over the names and the texts of its files.
+/// The digest of each package, by its folder: over names and texts of its files.
 fn packages(files: &[TextFile]) -> BTreeMap<String, String> {
     let mut of_package: BTreeMap<String, Vec<(&PathBuf, &str)>> = BTreeMap::new();
     for file in files {
@@ -79,7 +79,7 @@ fn packages(files: &[TextFile]) -> BTreeMap<String, String> {
     let digest = |texts: Vec<(&PathBuf, &str)>| {
         let mut sha = Sha256::new();
         for (path, text) in texts {
-            // Lengths keep one file's end from being another's beginning.
+            // Lengths separate the files.
             let path = path.to_string_lossy();
             sha.update(format!("{} {} {path}\n{text}", path.len(), text.len()));
         }
@@ -98,7 +98,7 @@ fn written(packages: &BTreeMap<String, String>) -> String {
     format!("{HEAD}\n{}", lines.collect::<String>())
 }
 
-/// What `written` wrote. A line that it did not write says nothing, and so its package is not accepted.
+/// Parses the text of `written`. Other lines are ignored, so their packages are not accepted.
 fn read(text: &str) -> BTreeMap<String, String> {
     let pairs = text.lines().filter_map(|line| line.split_once(" = "));
     pairs

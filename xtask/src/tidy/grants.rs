@@ -14,7 +14,7 @@ use crate::repository;
 /// What a world imports, by package and interface.
 type Imports<'a> = Vec<(&'a str, &'a str)>;
 
-/// Grants that the worlds do not ask for, and imports that are not granted.
+/// Grants without imports, and imports without grants.
 pub fn findings(files: &[TextFile]) -> Result<Vec<Finding>> {
     let path = Path::new(repository::DEMO).join("scheme.toml");
     let text = text(files, &path).unwrap_or_default();

@@ -1,23 +1,23 @@
-//! Tests that documents name are there: a defence whose test is gone is only a sentence.
+//! Tests and conformance cases that documents name must exist.
 
 use std::collections::BTreeSet;
 
 use super::Finding;
 use super::files::TextFile;
 
-/// The documents that say by which test a defence or an invariant is shown.
+/// The documents that name tests of defences and invariants.
 const DOCUMENTS: [&str; 4] = [
     "ARCHITECTURE.md",
     "README.md",
     "docs/development.md",
     "docs/security.md",
 ];
-/// Underscores of a name that is a test's: a sentence of at least five words.
+/// The fewest underscores of a test's name: five words.
 const UNDERSCORES_MIN: usize = 4;
-/// What a document writes in the place of a long name's end.
+/// The sign for the omitted end of a long name.
 const REST: char = '…';
 
-/// Names of tests, and of cases of the conformance suite, that the documents say and that are not there.
+/// Missing tests, and missing cases of the conformance suite, that documents name.
 pub fn findings(files: &[TextFile]) -> Vec<Finding> {
     let sources: Vec<&TextFile> = files
         .iter()
@@ -80,12 +80,12 @@ fn functions(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands between backquotes.
+/// The texts in backquotes.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// Whether these words are a test's name. Metrics have a prefix.
+/// Whether a text is a test's name. Metrics have a prefix.
 fn is_test(word: &str) -> bool {
     let name = word.strip_suffix(REST).unwrap_or(word);
     let of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -94,8 +94,7 @@ fn is_test(word: &str) -> bool {
         && !name.starts_with("rialto_")
 }
 
-/// The cases of the conformance suite that a line names: behind the word `conformance`, until the sentence
-/// is over.
+/// The cases of the conformance suite that a line names: after the word `conformance`, until the sentence ends.
 fn cases_of(line: &str) -> impl Iterator<Item = &str> {
     let parts = line.split("conformance ").skip(1);
     parts.flat_map(|part| {

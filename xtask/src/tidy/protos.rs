@@ -1,5 +1,5 @@
-//! What gRPC clients are built against follows the WIT: `wit/proto.lock.toml` has the numbers, `proto/` the
-//! files. What would break clients is not accepted. The rules are those of `rialto-proto`.
+//! The contracts for gRPC clients follow the WIT: `wit/proto.lock.toml` has the field numbers, `proto/` the
+//! files. Changes that would break clients are not accepted. The rules are those of `rialto-proto`.
 
 use std::fs;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::process;
 
 /// The folder of the files.
 const FILES: &str = "proto";
-/// What to do.
+/// The remedy.
 const WHAT_TO_DO: &str =
     "if the change of wit/ is meant, `cargo xtask tidy --accept-wit` writes it";
 
-/// What does not follow the WIT, and what would break clients.
+/// Differences from the WIT, and changes that would break clients.
 pub fn findings(root: &Path) -> Vec<Finding> {
     let finding = |file: &Path, message: String| Finding {
         file: file.to_owned(),
@@ -45,7 +45,7 @@ pub fn findings(root: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Accept the WIT as it is now.
+/// Accepts the current WIT.
 pub fn accept(root: &Path) -> Result<()> {
     process::say("writing proto/ and its lock");
     checked_in::accept(&root.join("wit"), &root.join(FILES)).context("wit/ is not accepted")

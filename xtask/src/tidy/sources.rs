@@ -1,4 +1,4 @@
-//! Rules about the text of files: length, opening sentence, what must not be written.
+//! Rules about the text of files: length, opening sentence, forbidden texts.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use super::Finding;
 use super::files::TextFile;
 
-/// The longest Rust file, in lines: beyond it a file has more than one subject.
+/// The longest Rust file, in lines: a longer one has more than one subject.
 const LINES_MAX: usize = 800;
 
-/// Texts that must not stand in code that runs, with the reason. Taken apart, so that this file
-/// does not break its own rules.
+/// Forbidden texts in code, with the reason. They are split, so that this file does not break the rule.
 const FORBIDDEN: [(&str, &str); 2] = [
     (
         concat!(".unw", "rap()"),
@@ -22,7 +21,7 @@ const FORBIDDEN: [(&str, &str); 2] = [
     ),
 ];
 
-/// Beginnings of paths that exist on one machine only.
+/// Prefixes of paths that only exist on one machine.
 const MACHINE_PATHS: [&str; 4] = [
     concat!("/wo", "rk/"),
     concat!("/ho", "me/"),
@@ -30,7 +29,7 @@ const MACHINE_PATHS: [&str; 4] = [
     concat!("/Us", "ers/"),
 ];
 
-/// What begins and ends code in a comment.
+/// The fence of code in a comment.
 const FENCE: &str = "```";
 /// Languages of code in comments that rustdoc does not run.
 const SHOWN_ONLY: [&str; 6] = ["text", "json", "toml", "sh", "sql", "wit"];
@@ -56,7 +55,7 @@ pub fn test_modules(files: &[TextFile]) -> HashSet<PathBuf> {
     modules
 }
 
-/// What is wrong with a file's text.
+/// The problems of a file's text.
 pub fn findings(file: &TextFile, tests: &HashSet<PathBuf>) -> Vec<Finding> {
     let mut findings = machine_paths(file);
     if file
@@ -93,7 +92,7 @@ fn machine_paths(file: &TextFile) -> Vec<Finding> {
     findings
 }
 
-/// Whether an absolute path begins so: `/x/y`, not `a/x/y` or `http://host/x/y`.
+/// Whether the text has an absolute path with this prefix: `/x/y`, not `a/x/y` or `http://host/x/y`.
 fn begins_a_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -115,7 +114,7 @@ fn shape(file: &TextFile) -> Vec<Finding> {
     findings
 }
 
-/// Code in comments that rustdoc would run as a test. Nobody runs those, so there must be none.
+/// Code in comments that rustdoc would run as a test. Doc tests are not run, so there must be none.
 fn doc_tests(file: &TextFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut inside = false;
@@ -155,14 +154,14 @@ fn forbidden(file: &TextFile) -> Vec<Finding> {
     findings
 }
 
-/// Whether the module of tests, which ends a file, begins at this line.
+/// Whether the module of tests at a file's end begins at this line.
 pub fn begins_tests(text: &str, n: usize, line: &str) -> bool {
     let next = text.lines().nth(n + 1).unwrap_or("");
     line == "#[cfg(test)]" && next.starts_with("mod ") && next.ends_with('{')
 }
 
 fn is_test(path: &Path) -> bool {
-    // `tests/simulator` is a library that tests use, and is held to the rules of one.
+    // `tests/simulator` is a library, and has to keep a library's rules.
     if path.starts_with("tests/e2e") {
         return true;
     }

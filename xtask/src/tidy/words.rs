@@ -1,6 +1,5 @@
-//! The host knows no payment word: what is specific to payments is in `plugins/`, `wit/` and
-//! `schemes/`. Looked at are names and texts in the code of host crates; comments and tests may give
-//! examples.
+//! The host has no payment words: only `plugins/`, `wit/` and `schemes/` are about payments. The rule checks
+//! names and texts in the code of host crates; comments and tests may have examples.
 
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use super::Finding;
 use super::files::TextFile;
 use super::sources::begins_tests;
 
-/// Words that belong to payments, in the forms in which code has them.
+/// The payment words, as in code.
 const PAYMENT: [&str; 27] = [
     "currencies",
     "currency",
@@ -39,7 +38,7 @@ const PAYMENT: [&str; 27] = [
     "transfers",
 ];
 
-/// Names of others that sound like it.
+/// Third-party names that contain them.
 const NOT_MEANT: [&str; 3] = [
     "transfer-encoding",
     "Transfer-Encoding",
@@ -166,8 +165,8 @@ fn allowed(path: &Path) -> &'static [&'static str] {
     exception.map_or(&[], |(_, words, _)| words)
 }
 
-/// The payment words of a line of code. A name is taken apart: `FspId` has `fsp`, `payer_of` has
-/// `payer`, and `concurrency` has none.
+/// The payment words of a line of code. A name is split into words: `FspId` has `fsp`, `payer_of` has `payer`,
+/// and `concurrency` has none.
 fn words(line: &str) -> Vec<String> {
     let mut code = line.split("//").next().unwrap_or(line).to_owned();
     for other in NOT_MEANT {

@@ -5,7 +5,7 @@ use std::path::Component;
 use super::Finding;
 use super::files::TextFile;
 
-/// What is wrong with the names in a WIT file.
+/// The problems of names in a WIT file.
 pub fn findings(file: &TextFile) -> Option<Finding> {
     let parts: Vec<_> = file
         .path

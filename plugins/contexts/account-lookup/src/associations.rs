@@ -1,4 +1,4 @@
-//! Which FSP a party is with: associate, disassociate, query.
+//! Associations of parties with FSPs: associate, disassociate, query.
 
 use crate::bindings::exports::rialto::fsp_interop_api as asked;
 use crate::bindings::rialto::account_lookup as events;
@@ -10,7 +10,7 @@ use events::participants_association_processed::ProcessedParty;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use rialto_sdk::errors::error;
 
-/// A01: associate a party with the FSP that asks for it.
+/// A01: associates a party with the FSP that asks.
 pub fn associate(
     around: &mut impl Surroundings,
     event: asked::participant_association_request_received::Event,
@@ -41,7 +41,7 @@ fn try_associate(
     associate_one(around, &event.party, &event.fsp, currency)
 }
 
-/// A01 for many parties: each by itself, so that one that cannot be associated keeps no other out.
+/// A01 for many parties: each by itself, so that a failure does not affect the others.
 pub fn associate_batch(
     around: &mut impl Surroundings,
     event: asked::participants_association_request_received::Event,
@@ -73,7 +73,7 @@ pub fn associate_batch(
         } = asked;
         let done = match refusal {
             Some(refusal) => Err(refusal),
-            // As deployed switches have it; of a single party they say 3003.
+            // As in deployed switches, which answer 3003 for a single party.
             None if fsp != requester_fsp => {
                 Err(error("3204", "an FSP associates parties with itself only"))
             }
@@ -97,7 +97,7 @@ pub fn associate_batch(
     ));
 }
 
-/// An FSP has parties in currencies in which it has an account.
+/// Checks that the FSP has an account in the currency.
 fn check_currency(
     participant: &Participant,
     fsp: &str,
@@ -112,7 +112,7 @@ fn check_currency(
     }
 }
 
-/// Associate a party with an FSP that may have it.
+/// Associates a party with an FSP, if allowed.
 fn associate_one(
     around: &mut impl Surroundings,
     party: &PartyId,
@@ -143,12 +143,12 @@ fn associate_one(
     Ok(())
 }
 
-/// The business that a party is a part of. (The sub-id of a personal id says what kind of document
-/// it is: it names no part of anything.)
+/// The business that a party is a part of. The sub-id of a personal id is the kind of document and names no
+/// part.
 ///
-/// A business and its parts are with one FSP in each currency, or an FSP could have a shop's or an
-/// employee's money by being the first to name it, or a whole chain's by naming the chain. Parts of
-/// a business that is with nobody may be with several.
+/// A business and its parts belong to one FSP in each currency. Otherwise an FSP could get the money of a shop,
+/// an employee or a whole chain by associating it first. Parts of a business that nobody has associated may
+/// belong to several FSPs.
 fn whole_of(party: &PartyId) -> Option<PartyId> {
     let is_part = party.id_type == "BUSINESS" && party.sub_id_or_type.is_some();
     is_part.then(|| PartyId {
@@ -157,13 +157,13 @@ fn whole_of(party: &PartyId) -> Option<PartyId> {
     })
 }
 
-/// What is known of a party, in order to change it.
+/// The associations of a party, held for a change.
 fn kept(around: &impl Surroundings, party: &PartyId) -> PartyAssociations {
     let known = around.associations_for_update(&party_key(party));
     known.unwrap_or_else(|| PartyAssociations::new(party))
 }
 
-/// Store a party that had other associations before, and with the whole what changed in its part.
+/// Stores a party with changed associations, and updates the counts of its business.
 fn store(
     around: &mut impl Surroundings,
     key: &str,
@@ -182,7 +182,7 @@ fn store(
     around.store_associations(key, document);
 }
 
-/// A02: end the association of a party with the FSP that asks for it.
+/// A02: ends the association of a party with the FSP that asks.
 pub fn disassociate(
     around: &mut impl Surroundings,
     event: asked::participant_disassociate_request_received::Event,
@@ -204,7 +204,7 @@ fn try_disassociate(
 ) -> Result<(), ErrorInformation> {
     check_requester(around, &event.requester_fsp)?;
     let key = party_key(&event.party);
-    // Whether the party is with another FSP is not disclosed.
+    // The answer does not disclose whether the party is with another FSP.
     let unknown = || error("3204", "not associated with this FSP");
     let mut whole = whole_of(&event.party).map(|whole| kept(around, &whole));
     let mut document = around.associations_for_update(&key).ok_or_else(unknown)?;
@@ -216,7 +216,7 @@ fn try_disassociate(
     Ok(())
 }
 
-/// A03: tell which FSP a party is with.
+/// A03: answers which FSP a party is with.
 pub fn query(around: &mut impl Surroundings, event: asked::participant_query_received::Event) {
     let found = check_requester(around, &event.requester_fsp)
         .and_then(|_| find_fsp(around, &event.party, event.currency.as_deref()));
@@ -244,9 +244,9 @@ pub fn find_fsp(
         .ok_or_else(|| error("3204", ""))
 }
 
-/// The FSP that the payee of a quote is with, in this currency. A part that nobody has associated is with
-/// the FSP that has the whole, or a made-up part would have no FSP and any could be named for it. (A
-/// personal id has no parts.)
+/// The FSP that the payee of a quote is with, in this currency. A part that nobody has associated belongs to
+/// the FSP of the whole. Otherwise a made-up part would have no FSP, and any FSP could be named for it. A
+/// personal id has no parts.
 #[must_use]
 pub fn find_payee_fsp(
     around: &impl Surroundings,
@@ -262,7 +262,7 @@ pub fn find_payee_fsp(
     find(payee).or_else(|| find(&whole?))
 }
 
-/// What cannot be done, for the one who asked.
+/// The failure, for the FSP that asked.
 #[must_use]
 pub fn failed(
     requester_fsp: String,

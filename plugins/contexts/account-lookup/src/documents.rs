@@ -1,5 +1,4 @@
-//! What this context stores of parties: which FSPs each is with. Queries that wait for an answer are
-//! in `waiting`.
+//! Documents about parties: their FSPs. Waiting queries are in `waiting`.
 
 use rialto_sdk::bindings::rialto::common::types::PartyId;
 use rialto_sdk::canonical::sha256_hex;
@@ -7,13 +6,13 @@ use rialto_sdk::documents::Collection;
 use rialto_sdk::messages::{PartyDocument, spelt_once};
 use serde::{Deserialize, Serialize};
 
-/// Longest key that is a party's path in plain text, in bytes. The host's ids have at most 256, and
-/// that of a waiting query has an FSP's id beside the key: 32 characters, 128 bytes at most.
+/// Longest key that is a party's path in plain text, in bytes. The host's ids have at most 256 bytes, and a
+/// waiting query's id has an FSP's id beside the key: 32 characters, at most 128 bytes.
 const PLAIN_KEY_MAX: usize = 120;
 
-/// The id under which everything about a party is stored: its path, in which a `/` of an
-/// identifier is escaped, or a hash when that is long. Two parties never share an id, and one party
-/// has one id however it is spelt, or whoever owns `123` could not own `+123` as well.
+/// The id of all documents about a party: its path, with each `/` of an identifier escaped, or a hash if that
+/// is long. Two parties never share an id. All spellings of a party have the same id, so `123` and `+123` are
+/// one party.
 #[must_use]
 pub fn party_key(party: &PartyId) -> String {
     let identifier = spelt_once(&party.id_type, &party.identifier);
@@ -24,18 +23,18 @@ pub fn party_key(party: &PartyId) -> String {
     }
     // The host's ids have no control characters; the API refuses them, other callers may not.
     if key.len() > PLAIN_KEY_MAX || key.chars().any(char::is_control) {
-        // An identifier is never empty, so nothing else has two slashes in a row.
+        // An identifier is never empty, so no other id has two slashes in a row.
         key = format!("{}//{}", party.id_type, sha256_hex(key.as_bytes()));
     }
     key
 }
 
-/// Text without slashes, and other text for other text.
+/// Escapes slashes. Different texts stay different.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('%', "%25").replace('/', "%2F")
 }
 
-/// Parties by their keys. The counts of parts change; an FSP has one for each currency.
+/// Parties by their keys. Counts of parts are named by FSP and currency, since they change.
 pub const ASSOCIATIONS: Collection<PartyAssociations> =
     Collection::new("associations").with_elements_named_by(&["fsp", "currency"]);
 
@@ -45,15 +44,15 @@ pub const ASSOCIATIONS: Collection<PartyAssociations> =
 pub struct PartyAssociations {
     /// The party.
     pub party: PartyDocument,
-    /// At most one for each currency, and one for no currency in particular; the oldest first.
+    /// At most one per currency, and one without currency; the oldest first.
     pub associations: Vec<Association>,
-    /// Of a business: which FSPs have parts of it. Kept with the whole, so that whoever associates
-    /// the whole and whoever associates a part meet here.
+    /// For a business: the FSPs with parts of it. Kept with the whole, so that associations of the whole and of
+    /// a part conflict here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Parts>,
 }
 
-/// How many parts of a business are with one FSP.
+/// The number of parts of a business with one FSP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Parts {
@@ -80,7 +79,7 @@ pub struct Association {
 }
 
 impl PartyAssociations {
-    /// A party that is with nobody yet.
+    /// A party without associations.
     #[must_use]
     pub fn new(party: &PartyId) -> Self {
         Self {
@@ -90,13 +89,13 @@ impl PartyAssociations {
         }
     }
 
-    /// Whether there is nothing to keep.
+    /// Whether the document is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.associations.is_empty() && self.parts.is_empty()
     }
 
-    /// The association that stands for this currency, or for none in particular.
+    /// The association with this currency, or without currency.
     #[must_use]
     pub fn exactly(&self, currency: Option<&str>) -> Option<&Association> {
         self.associations
@@ -104,8 +103,8 @@ impl PartyAssociations {
             .find(|association| association.currency.as_deref() == currency)
     }
 
-    /// Whether another FSP's association stands in the way of one for this currency: it is for the
-    /// same currency, or one of the two is for no currency in particular, which means for all.
+    /// Whether another FSP's association conflicts with one for this currency: they have the same currency, or
+    /// one of them has none, which means all.
     #[must_use]
     pub fn is_taken(&self, fsp: &str, currency: Option<&str>) -> bool {
         self.associations
@@ -113,8 +112,8 @@ impl PartyAssociations {
             .any(|existing| existing.fsp != fsp && overlap(existing.currency.as_deref(), currency))
     }
 
-    /// Whether a part of this business that is with another FSP stands in the way of associating
-    /// the whole for this currency.
+    /// Whether a part of this business with another FSP conflicts with an association of the whole for this
+    /// currency.
     #[must_use]
     pub fn has_parts_elsewhere(&self, fsp: &str, currency: Option<&str>) -> bool {
         self.parts
@@ -122,7 +121,7 @@ impl PartyAssociations {
             .any(|parts| parts.fsp != fsp && overlap(parts.currency.as_deref(), currency))
     }
 
-    /// A part of this business had these associations before, and has those after.
+    /// Updates the counts after a part's associations have changed.
     pub fn part_changed(&mut self, before: &[Association], after: &[Association]) {
         let same = |a: &Association, b: &Association| a.fsp == b.fsp && a.currency == b.currency;
         let missing_in =
@@ -150,10 +149,9 @@ impl PartyAssociations {
         all.find(|parts| parts.fsp == association.fsp && parts.currency == association.currency)
     }
 
-    /// The FSP to ask: the one for the currency, else the one for no currency in particular, else,
-    /// when no currency is asked for, the oldest. So when several FSPs have the party in several
-    /// currencies, a question without currency has one answer, which no later association changes;
-    /// who wants another FSP asks for its currency, or names the FSP.
+    /// The FSP to ask: the one for the currency, or else the one without currency, or else, for a query without
+    /// currency, the oldest. So a query without currency always has the same answer, which later associations
+    /// do not change. To reach another FSP, a query names its currency or the FSP.
     #[must_use]
     pub fn fsp_for(&self, currency: Option<&str>) -> Option<&str> {
         let exact = self.exactly(currency).or_else(|| self.exactly(None));
@@ -163,9 +161,8 @@ impl PartyAssociations {
             .map(|association| association.fsp.as_str())
     }
 
-    /// Associate the party, in place of other FSPs' associations for the same currency, or in place
-    /// of all of them when it is for no currency in particular. A repeat changes nothing, not even
-    /// the association's age.
+    /// Associates the party. The association replaces those of other FSPs for the same currency, or all of them
+    /// if it has no currency. A repeat changes nothing, not even the association's age.
     pub fn associate(&mut self, association: Association) {
         self.associations.retain(|existing| {
             existing.fsp == association.fsp
@@ -176,7 +173,7 @@ impl PartyAssociations {
         }
     }
 
-    /// End the FSP's associations: the one for the currency, or all. Answers whether there was one.
+    /// Ends the FSP's associations: the one for the currency, or all. Returns whether there was one.
     pub fn disassociate(&mut self, fsp: &str, currency: Option<&str>) -> bool {
         let before = self.associations.len();
         self.associations.retain(|association| {
@@ -188,8 +185,7 @@ impl PartyAssociations {
     }
 }
 
-/// Whether associations for these two currencies get in each other's way: one for no currency in
-/// particular is for all.
+/// Whether associations for these two currencies conflict: one without currency is for all.
 fn overlap(one: Option<&str>, other: Option<&str>) -> bool {
     one == other || one.is_none() || other.is_none()
 }

@@ -1,4 +1,4 @@
-//! The surroundings where the component runs, and its exports.
+//! The component's surroundings in the host, and its exports.
 
 use crate::Component;
 use crate::bindings::exports::rialto::account_lookup::get_party_fsp;
@@ -84,7 +84,7 @@ impl Surroundings for Host {
             let page = WAITING.scan(&range, cursor.as_deref(), PAGE);
             all.extend(page.documents.into_iter().map(|(_, waiting)| waiting));
             cursor = page.cursor;
-            // At most one for each two participants, and each waits for a moment.
+            // At most one per pair of participants, and each waits a short time.
             if cursor.is_none() {
                 return all;
             }

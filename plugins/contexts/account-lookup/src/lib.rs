@@ -1,8 +1,8 @@
-//! Account Lookup (and Discovery): the bounded context that knows which FSP a party is with, and
-//! has that FSP asked who the party is.
+//! Account Lookup (and Discovery): the bounded context that knows the FSP of each party, and forwards party
+//! queries to it.
 //!
-//! Its oracle is its own collection of documents. A query for a party waits, as a document, until
-//! the party's FSP answers or a reminder ends it.
+//! Its oracle is its own collection of documents. A party query is a document until the party's FSP answers or
+//! a reminder ends it.
 
 pub mod associations;
 pub mod bindings;

@@ -1,4 +1,4 @@
-//! Who a party is: queries are passed to the party's FSP, and its answers to those who asked.
+//! Party queries: forwards queries to the party's FSP, and its answers to the requesters.
 
 use crate::associations::{failed, find_fsp};
 use crate::bindings::exports::rialto::fsp_interop_api as asked;
@@ -10,7 +10,7 @@ use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
 use rialto_sdk::errors::error;
 use rialto_sdk::messages::{MessageDocument, PartyDocument, party_path};
 
-/// A04, first half: have the party's FSP asked, and wait for its answer.
+/// A04, first half: forwards the query to the party's FSP, and waits for the answer.
 pub fn ask(around: &mut impl Surroundings, event: asked::party_query_received::Event) {
     let outcome = match find_responder(around, &event) {
         Ok(responder) => {
@@ -46,7 +46,7 @@ fn find_responder(
     }
 }
 
-/// Keep the query in the place of its requester and its FSP, until that answers or the time is over.
+/// Stores the query by its requester and FSP, until the FSP answers or the time is over.
 fn wait(
     around: &mut impl Surroundings,
     event: &asked::party_query_received::Event,
@@ -65,7 +65,7 @@ fn wait(
         message: remembered(&event.message),
     };
     match around.waiting_for_update(&key, query.pair()) {
-        // The reminder that is set comes first; it is set anew when it finds that it is too early.
+        // The existing reminder elapses first, and is then set again if it is too early.
         Some(mut waiting) => {
             waiting.replace(query);
             around.store_waiting(&key, &waiting);
@@ -77,7 +77,7 @@ fn wait(
     }
 }
 
-/// A04, second half: pass the answer to the one who asked. What nobody asked for is dropped.
+/// A04, second half: forwards the answer to the requester. An unexpected answer is dropped.
 pub fn answer(around: &mut impl Surroundings, event: asked::party_info_available::Event) {
     let named = event.destination_fsp.as_deref();
     let Some(query) = answered(around, &event.party, &event.requester_fsp, named) else {
@@ -91,8 +91,8 @@ pub fn answer(around: &mut impl Surroundings, event: asked::party_info_available
     }));
 }
 
-/// The second half, when the answer is not passed on: the one who asked is told why, and so is the one
-/// who answered. What nobody asked for is dropped.
+/// The second half for an answer that is not forwarded: tells the requester and the responder why. An
+/// unexpected answer is dropped.
 pub fn refuse_answer(around: &mut impl Surroundings, event: asked::party_info_refused::Event) {
     let named = event.destination_fsp.as_deref();
     let Some(query) = answered(around, &event.party, &event.requester_fsp, named) else {
@@ -124,8 +124,8 @@ fn nobody_waits(around: &impl Surroundings, responder: &str, party: &PartyId) {
     ));
 }
 
-/// Note that an FSP has answered the requester that it names, or else the one that waits longest.
-/// Answers the query, if there is one that waits for this FSP.
+/// Ends the query that an FSP has answered: that of the named requester, or else the one that has waited
+/// longest. Returns the query, if one waits for this FSP.
 fn answered(
     around: &mut impl Surroundings,
     party: &PartyId,
@@ -167,8 +167,8 @@ fn longest_waiting(around: &impl Surroundings, party_key: &str, responder: &str)
     Some(first.requester)
 }
 
-/// As [`answered`], of queries that waited before each had a document of its own. Their reminders find
-/// nothing to do when they come.
+/// As [`answered`], for queries of the older layout with one document per party. Their reminders then find
+/// nothing.
 fn answered_together(
     around: &mut impl Surroundings,
     party_key: &str,
@@ -184,13 +184,13 @@ fn answered_together(
     })
 }
 
-/// A requester's query may have waited long enough: tell it. Answers the party, for the turn's
+/// Handles the reminder of a query: tells the requester if the time is over. Returns the party, for the turn's
 /// history.
 pub fn elapse(around: &mut impl Surroundings, party_key: &str, pair: Pair<'_>) -> Option<PartyId> {
     let requester = pair.requester;
     let (mut party, mut next) = (None, None);
     let mut elapsed = Vec::new();
-    // What the reminder was set for may have been answered meanwhile, or asked again.
+    // The query may have been answered meanwhile, or asked again.
     if let Some(waiting) = around.waiting_for_update(party_key, pair) {
         party = Some(waiting.party.clone());
         if waiting.due > around.now() {

@@ -9,11 +9,11 @@ use serde::Deserialize;
 pub struct Settings {
     /// How long a query for a party waits for the answer of the party's FSP, in milliseconds.
     pub party_query_timeout_ms: u64,
-    /// What happens when an FSP associates a party that is with another FSP.
+    /// Whether an FSP may associate a party of another FSP.
     pub takeover: Takeover,
 }
 
-/// Whether an FSP may associate a party that is with another FSP.
+/// Whether an FSP may associate a party of another FSP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Takeover {
@@ -33,7 +33,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What is wrong with settings that can be parsed.
+    /// Notes the problems of settings that could be parsed.
     pub fn judge(&self, problems: &mut Problems) {
         if self.party_query_timeout_ms == 0 {
             let why = "it is 0: no FSP could answer in time who a party is";

@@ -1,4 +1,4 @@
-//! What the logic of this context needs from outside, so that tests can stand in for the host.
+//! The surroundings of this context as a trait, so that tests can replace the host.
 
 use crate::bindings::rialto::account_lookup as events;
 use crate::documents::PartyAssociations;
@@ -14,24 +14,24 @@ pub enum Outcome {
     Associated(events::participant_association_created::Event),
     /// A party is no longer associated.
     Disassociated(events::participant_association_removed::Event),
-    /// What became of many parties that were to be associated.
+    /// The results of associating many parties.
     BatchAssociated(events::participants_association_processed::Event),
     /// Many parties cannot be associated at all.
     BatchFailed(events::participants_association_failed::Event),
     /// The FSP that a party is with.
     Participant(events::participant_query_response::Event),
-    /// The FSP that is to be asked for a party.
+    /// The FSP to ask for a party.
     Asked(events::party_info_requested::Event),
-    /// The answer for the one who asked.
+    /// The answer for the requester.
     Answered(events::party_query_response::Event),
-    /// What cannot be done.
+    /// A failure.
     Failed(events::account_lookup_failed::Event),
 }
 
-/// A participant, as far as lookups care.
+/// The facts about a participant that lookups need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Participant {
-    /// Whether it may take part now.
+    /// Whether it is active.
     pub active: bool,
     /// Currencies of its enabled accounts.
     pub currencies: Vec<String>,
@@ -43,39 +43,37 @@ pub trait Surroundings {
     fn now(&self) -> u64;
     /// The scheme's settings for this component.
     fn settings(&self) -> &Settings;
-    /// A participant, or none of that id.
+    /// A participant; none if the id is unknown.
     fn participant(&self, fsp: &str) -> Option<Participant>;
     /// The FSPs that a party is with.
     fn associations(&self, party_key: &str) -> Option<PartyAssociations>;
-    /// The same, in order to change it.
+    /// The same, held for a change.
     fn associations_for_update(&self, party_key: &str) -> Option<PartyAssociations>;
-    /// Store the FSPs that a party is with; a party that is with nobody, nor a part of it, is
-    /// forgotten.
+    /// Stores the FSPs of a party. Removes the document of a party without associations and parts.
     fn store_associations(&mut self, party_key: &str, associations: &PartyAssociations);
-    /// A requester's query that waits for a party, in order to change it.
+    /// A requester's waiting query for a party, held for a change.
     fn waiting_for_update(&self, party_key: &str, pair: Pair<'_>) -> Option<Waiting>;
-    /// All queries that wait for a party.
+    /// All waiting queries for a party.
     fn all_waiting(&self, party_key: &str) -> Vec<Waiting>;
-    /// Store a query that waits.
+    /// Stores a waiting query.
     fn store_waiting(&mut self, party_key: &str, waiting: &Waiting);
-    /// A requester no longer waits for a party.
+    /// Removes a requester's waiting query.
     fn end_waiting(&mut self, party_key: &str, pair: Pair<'_>);
-    /// The queries for a party that waited before each had a document of its own, in order to change
-    /// them.
+    /// The waiting queries of the older layout for a party, held for a change.
     fn waiting_together_for_update(&self, party_key: &str) -> Option<WaitingTogether>;
-    /// Store them; nothing is kept when none waits.
+    /// Stores them, or removes the document if none waits.
     fn store_waiting_together(&mut self, party_key: &str, waiting: &WaitingTogether);
-    /// Be reminded of what a requester waits for, in place of an earlier reminder of it.
+    /// Sets the reminder of a requester's query, in place of an earlier one.
     fn remind(&mut self, party_key: &str, pair: Pair<'_>, due: u64);
-    /// No longer be reminded of it.
+    /// Cancels that reminder.
     fn forget(&mut self, party_key: &str, pair: Pair<'_>);
     /// Publish an outcome.
     fn publish(&mut self, outcome: Outcome);
-    /// Tell the operator of an answer that nobody waits for.
+    /// Logs an unexpected answer for the operator.
     fn note(&self, words: &str);
 }
 
-/// The one who asks must be an active participant.
+/// Checks that the requester is an active participant.
 pub fn check_requester(
     around: &impl Surroundings,
     fsp: &str,

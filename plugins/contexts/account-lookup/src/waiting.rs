@@ -1,6 +1,5 @@
-//! What this context stores of queries that wait for an answer: a document for each party, requester and
-//! FSP that was asked. A query is not signed: who asks in another's name, of another FSP, takes nothing from
-//! what waits already.
+//! Waiting queries: a document for each party, requester and responder. Queries are not signed. So a query in
+//! another's name, to another FSP, must not affect those that already wait.
 
 use rialto_sdk::bindings::rialto::common::types::Message;
 use rialto_sdk::canonical::sha256_hex;
@@ -8,21 +7,21 @@ use rialto_sdk::media::{Resource, shaping};
 use rialto_sdk::messages::{MessageDocument, PartyDocument};
 use serde::{Deserialize, Serialize};
 
-/// What stands between a party's key and the rest. No key has three slashes in a row or ends with one: a
+/// Separates a party's key from the rest. No key has three slashes in a row or ends with a slash, since a
 /// party's identifier and sub-id are never empty.
 const BETWEEN: &str = "///";
 
-/// Who waits for whose answer.
+/// The requester and the responder of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair<'a> {
     /// Who asked.
     pub requester: &'a str,
-    /// Who was asked; empty in a reminder that was set before this was part of it.
+    /// The FSP that was asked. Empty in a reminder of an earlier version.
     pub responder: &'a str,
 }
 
-/// The id under which a requester's query for a party waits, and that of its reminder: at most 187
-/// bytes, of the 256 that the host allows.
+/// The id of a requester's query for a party and of its reminder: at most 187 of the 256 bytes that the host
+/// allows.
 #[must_use]
 pub fn waiting_key(party_key: &str, pair: Pair<'_>) -> String {
     let text = serde_json::to_string(&[pair.requester, pair.responder]);
@@ -34,15 +33,15 @@ pub fn waiting_key(party_key: &str, pair: Pair<'_>) -> String {
     )
 }
 
-/// How the ids of all queries for one party begin.
+/// The prefix of the ids of all queries for one party.
 #[must_use]
 pub fn waiting_prefix(party_key: &str) -> String {
     format!("{party_key}{BETWEEN}")
 }
 
-/// A requester's query for a party, of one FSP. Asking that FSP again takes its place: until when, and in
-/// which version the requester is told of a failure are those of the latest query. What is counted
-/// is how many answers the FSP still owes, for each query was passed on.
+/// A requester's query for a party, to one FSP. A repeated query replaces it: the latest one sets the end of
+/// waiting and the version for errors. It counts the answers that the FSP still owes, since each query was
+/// forwarded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waiting {
@@ -54,14 +53,14 @@ pub struct Waiting {
     pub responder: String,
     /// When waiting ends: UTC, milliseconds since 1970.
     pub due: u64,
-    /// How many answers of the responder are still to be passed on; at least one.
+    /// The number of answers still to forward; at least one.
     pub answers: u32,
-    /// As much of the query as it takes to tell its sender that it failed.
+    /// The parts of the query that an error to its sender needs.
     pub message: MessageDocument,
 }
 
 impl Waiting {
-    /// Who waits for whom.
+    /// The requester and the responder.
     #[must_use]
     pub fn pair(&self) -> Pair<'_> {
         Pair {
@@ -70,7 +69,7 @@ impl Waiting {
         }
     }
 
-    /// Take the place of what waited here.
+    /// Replaces an earlier query.
     pub fn replace(&mut self, query: Self) {
         assert_eq!(self.pair(), query.pair(), "another's place is taken");
         let before = self.answers;
@@ -78,15 +77,14 @@ impl Waiting {
         self.answers = self.answers.saturating_add(before);
     }
 
-    /// One answer has come. Answers whether another one is owed.
+    /// Counts an answer. Returns whether another one is owed.
     pub fn is_answered_and_waits_on(&mut self) -> bool {
         self.answers = self.answers.saturating_sub(1);
         self.answers > 0
     }
 }
 
-/// As much of a query as it takes to tell its sender that it failed: of the headers the version in
-/// which to speak, and the trace.
+/// The parts of a query that an error to its sender needs: of the headers, the version and the trace.
 #[must_use]
 pub fn remembered(message: &Message) -> MessageDocument {
     MessageDocument {
@@ -97,8 +95,7 @@ pub fn remembered(message: &Message) -> MessageDocument {
     }
 }
 
-/// The queries for one party, as they were kept before each had a document of its own. None is added;
-/// those that waited when the release changed still end.
+/// The queries for one party in the older layout. None is added; those that waited at the upgrade still end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WaitingTogether {
@@ -123,8 +120,8 @@ pub struct WaitingQuery {
 }
 
 impl WaitingTogether {
-    /// The query that an answer is for: of the requester that the answer names, or the oldest one
-    /// that its sender was asked.
+    /// The query of an answer: that of the requester that the answer names, or else the oldest one to its
+    /// sender.
     pub fn take_answered(
         &mut self,
         responder: &str,
@@ -137,14 +134,14 @@ impl WaitingTogether {
         Some(self.queries.remove(index))
     }
 
-    /// The requester's queries that have waited long enough.
+    /// The requester's queries whose time is over.
     pub fn take_elapsed(&mut self, requester: &str, now: u64) -> Vec<WaitingQuery> {
         let elapsed =
             |waiting: &mut WaitingQuery| waiting.requester == requester && waiting.due <= now;
         self.queries.extract_if(.., elapsed).collect()
     }
 
-    /// When the first of the requester's queries has waited long enough, if it has any.
+    /// When the first of the requester's queries ends, if any.
     #[must_use]
     pub fn due(&self, requester: &str) -> Option<u64> {
         let of_requester = self.queries.iter().filter(|q| q.requester == requester);

@@ -1,13 +1,13 @@
-//! What accounts are for, the states that they have, and the ids that follow.
+//! Types, states and ids of accounts.
 
 use crate::bindings::rialto::accounts_and_balances::types as contract;
 use serde::{Deserialize, Serialize};
 
-/// What an account is for.
+/// The type of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AccountType {
-    /// What the participant may still spend through the scheme.
+    /// Funds that the participant may still spend through the scheme.
     Liquidity,
     /// Reserved for transfers in flight.
     Position,
@@ -15,9 +15,9 @@ pub enum AccountType {
     LiquidityCover,
     /// Settled funds held for the participant.
     Settlement,
-    /// Settled funds set aside for a settlement, or for a transfer that is settled at once.
+    /// Settled funds set aside for a settlement, or for an immediate transfer.
     SettlementReserved,
-    /// What the participant owes or is owed in a settlement batch.
+    /// The participant's obligation in a settlement batch.
     SettlementPosition,
     /// The hub: real money at the settlement bank, contra of the settlement accounts.
     HubReconciliation,
@@ -25,7 +25,7 @@ pub enum AccountType {
     HubLiquidityControl,
 }
 
-/// Entries never cross from one book to the other.
+/// A book. An entry never has accounts of both books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Book {
     /// Moves with every transfer.
@@ -58,13 +58,13 @@ impl AccountType {
         }
     }
 
-    /// Whether the account normally has more debits than credits.
+    /// Whether its normal balance is a debit.
     #[must_use]
     pub const fn is_debit_normal(self) -> bool {
         matches!(self, Self::HubReconciliation | Self::HubLiquidityControl)
     }
 
-    /// Whether the account may stand on either side, however far.
+    /// Whether its balance is unlimited on both sides.
     #[must_use]
     pub const fn is_boundless(self) -> bool {
         matches!(self, Self::SettlementPosition)
@@ -104,14 +104,13 @@ impl From<AccountType> for contract::LedgerAccountType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AccountState {
-    /// It does.
+    /// It takes entries.
     Enabled,
-    /// It refuses new reservations and funds movements; reservations that exist still end in it,
-    /// and it is settled.
+    /// It refuses new reservations and funds movements. Existing reservations still end in it, and it is
+    /// settled.
     Disabled,
-    /// It refuses also to be recorded on, and to be enabled again. A settlement position is settled
-    /// all the same, whatever it holds; any other account was empty when it was closed, and what is
-    /// still reserved for it ends in it.
+    /// It also refuses records, and cannot be enabled again. A settlement position is still settled. Any other
+    /// account was empty when it was closed, and existing reservations still end in it.
     Closed,
 }
 
@@ -125,15 +124,15 @@ impl From<AccountState> for contract::AccountState {
     }
 }
 
-/// The id of an account, for example `payerfsp:USD:LIQUIDITY`. Currency and type hold no colon,
-/// so two accounts never share an id.
+/// The id of an account, for example `payerfsp:USD:LIQUIDITY`. Currency and type have no colon, so the id is
+/// unique.
 #[must_use]
 pub fn account_id(owner: &str, currency: &str, account_type: AccountType) -> String {
     format!("{owner}:{currency}:{}", account_type.name())
 }
 
-/// The id of one of several accounts of a type: of a settlement model other than the first, or of a
-/// batch. The last part is a [name](is_name).
+/// The id of an account of a settlement model other than the first, or of a batch. Its last part is a
+/// [name](is_name).
 #[must_use]
 pub fn account_id_of(
     owner: &str,
@@ -148,14 +147,14 @@ pub fn account_id_of(
     }
 }
 
-/// Whether a settlement model or a batch may be called so: 1 to 96 letters, digits, `_`, `.`, `-`.
+/// Whether this is a valid name of a settlement model or a batch: 1 to 96 letters, digits, `_`, `.`, `-`.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     (1..=96).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Whether a participant may be called so: 1 to 32 letters, digits, `.`, `_`, `-`.
+/// Whether this is a valid participant's id: 1 to 32 letters, digits, `.`, `_`, `-`.
 #[must_use]
 pub fn is_owner(participant: &str) -> bool {
     participant.len() <= 32 && is_name(participant)
@@ -167,8 +166,8 @@ pub fn is_currency(code: &str) -> bool {
     code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-/// Whether a transfer, an instruction or a settlement may be called so: 1 to 128 visible ASCII
-/// characters. Entries' ids are made of it, and a space separates them.
+/// Whether this is a valid id of a transfer, an instruction or a settlement: 1 to 128 visible ASCII characters.
+/// Ids of entries contain it, and lists of them are separated by spaces.
 #[must_use]
 pub fn is_cause(cause: &str) -> bool {
     (1..=128).contains(&cause.len()) && cause.bytes().all(|byte| byte.is_ascii_graphic())

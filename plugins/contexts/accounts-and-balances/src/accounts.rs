@@ -1,4 +1,4 @@
-//! A ledger account: its document, and how an amount is posted to it.
+//! A ledger account: its document, and posting to it.
 
 pub use crate::account_types::{AccountState, AccountType, account_id};
 use crate::bindings::rialto::accounts_and_balances::types::{
@@ -28,9 +28,9 @@ impl Units {
 pub struct Account {
     /// See [`account_id`].
     pub id: String,
-    /// The participant, or the hub: who owns it.
+    /// Its owner: a participant, or the hub.
     pub participant: String,
-    /// What the account is for.
+    /// Its type.
     pub account_type: AccountType,
     /// ISO 4217.
     pub currency: String,
@@ -44,32 +44,32 @@ pub struct Account {
     pub credit_balance: Units,
     /// How far debits may exceed credits.
     pub debit_limit: Units,
-    /// Of a liquidity account: the highest net debit position; none when cover alone decides.
+    /// For a liquidity account: the highest net debit position. None: only the liquidity bounds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub net_debit_cap: Option<Units>,
-    /// Of a liquidity account: what is available below this is warned of.
+    /// For a liquidity account: operators are warned below this available amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub liquidity_threshold: Option<Units>,
-    /// Sum of fulfilled transfers that wait for settlement: paid ones on a position account,
-    /// received ones on a liquidity account. They stand where the fulfilment posts anyway, so
-    /// that a transfer touches no third account.
+    /// Sum of fulfilled transfers that wait for settlement: paid ones on a position account, received ones on a
+    /// liquidity account. The fulfilment posts to these accounts anyway, so a transfer touches no third
+    /// account.
     pub unsettled: Units,
-    /// Of an account of settlement: its model, once one has it.
+    /// For an account of settlement: its model, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settlement_model: Option<String>,
-    /// Of a settlement position: the batch or the settlement that it belongs to.
+    /// For a settlement position: its batch or settlement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
-    /// Of a participant's first settlement account: the participant's settlement positions that may have
-    /// something left, by their ids. Those that were opened by a release before this was kept are missing.
+    /// For a participant's first settlement account: the ids of the participant's settlement positions that may
+    /// have a balance. Positions that an earlier release opened are missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub positions: Vec<String>,
-    /// Of a settlement position: the transfers that were recorded on it and are settled with others. None on
-    /// one on which a release before this was kept has recorded all.
+    /// For a settlement position: the deferred transfers recorded on it. None if an earlier release recorded
+    /// all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
-    /// Of a position account: what of it is reserved for transfers whose settled funds are held. Of settled
-    /// funds set aside: what of them settlements have set aside of what is owed in their batches.
+    /// For a position account: the part reserved for transfers whose settled funds are held. For settled funds
+    /// set aside: the part that settlements have set aside for obligations of their batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<Apart>,
     /// Of settled funds: no transfers of their model wait in batches. Found when a transfer was settled at once,
@@ -79,7 +79,7 @@ pub struct Account {
     /// Its latest entries.
     #[serde(default, skip_serializing_if = "Tail::is_empty")]
     pub tail: Tail,
-    /// What went to archives.
+    /// The sums of archived entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<Archived>,
     /// UTC, milliseconds since 1970.
@@ -89,7 +89,7 @@ pub struct Account {
     pub full_pages: Vec<(u64, Page)>,
 }
 
-/// What was paid and received with transfers.
+/// Amounts paid and received with transfers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Recorded {
@@ -99,31 +99,30 @@ pub struct Recorded {
     pub credits: Units,
 }
 
-/// A part of an account's balance, at most.
+/// A part of an account's balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Apart {
     /// In minor units.
     pub amount: Units,
-    /// How many entries the account had. With another number of them a release that does not keep this has
-    /// posted since, and nobody knows the part.
+    /// The number of entries of the account at that time. If it differs, an earlier release has posted since,
+    /// and the part is not known.
     pub entries: u64,
 }
 
-/// An opening balance: the sums of an account's entries that went to archives. The account's own sums still
-/// count them.
+/// An opening balance: the sums of an account's archived entries. The account's own sums include them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Archived {
-    /// How many entries went.
+    /// The number of archived entries.
     pub entries: u64,
-    /// How many pages of the history went.
+    /// The number of archived pages.
     pub pages: u64,
     /// Their debits.
     pub debits: Units,
     /// Their credits.
     pub credits: Units,
-    /// What their transfers left unsettled.
+    /// The amounts of their transfers that were not settled.
     pub unsettled: Units,
     /// The latest instant of them: UTC, milliseconds since 1970.
     pub until: u64,
@@ -169,7 +168,7 @@ impl Account {
         }
     }
 
-    /// What the account holds on its normal side.
+    /// The balance on its normal side.
     #[must_use]
     pub fn balance(&self) -> u128 {
         let (debit, credit) = (self.debit_balance.0, self.credit_balance.0);
@@ -180,7 +179,7 @@ impl Account {
         }
     }
 
-    /// What can still be debited: credits minus debits plus the debit limit.
+    /// The amount that can still be debited: credits minus debits plus the debit limit.
     #[must_use]
     pub fn available(&self) -> u128 {
         self.credit_balance
@@ -189,7 +188,7 @@ impl Account {
             .saturating_sub(self.debit_balance.0)
     }
 
-    /// The account as callers see it.
+    /// The account for callers.
     #[must_use]
     pub fn position(&self) -> AccountPosition {
         let money = |units| money(&self.currency, self.scale, units);
@@ -202,7 +201,7 @@ impl Account {
         }
     }
 
-    /// The account with its terms, as callers see it.
+    /// The account with its terms, for callers.
     #[must_use]
     pub fn status(&self) -> AccountStatus {
         let money = |units: Units| money(&self.currency, self.scale, units.0);
@@ -218,14 +217,14 @@ impl Account {
         }
     }
 
-    /// The part of the balance that was set apart; nothing where nobody knows.
+    /// The recorded part of the balance; zero if it is not known.
     #[must_use]
     pub fn apart(&self) -> u128 {
         let known = self.apart.filter(|of| of.entries == self.tail.count);
         known.map_or(0, |of| of.amount.0)
     }
 
-    /// Note the part of the balance that is set apart, after entries are posted.
+    /// Records the part of the balance, after entries are posted.
     pub fn set_apart(&mut self, amount: u128) {
         self.apart = (amount > 0).then_some(Apart {
             amount: Units(amount),
@@ -233,8 +232,8 @@ impl Account {
         });
     }
 
-    /// Note a transfer that is about to be recorded. All entries before it are of transfers too, for a
-    /// settlement posts to closed positions alone.
+    /// Counts a transfer before it is recorded. All earlier entries are of transfers too, since a settlement
+    /// posts to closed positions only.
     pub fn note_recorded(&mut self, debits: Units, credits: Units) {
         let before = Recorded {
             debits: self.debit_balance,
@@ -245,7 +244,7 @@ impl Account {
         of.credits.0 = of.credits.0.saturating_add(credits.0);
     }
 
-    /// Whether amounts of this money can be posted.
+    /// Checks that this money can be posted.
     ///
     /// # Errors
     /// When the currency or its scale differs.
@@ -257,7 +256,7 @@ impl Account {
         }
     }
 
-    /// Whether the account takes new reservations and funds.
+    /// Checks that the account takes new reservations and funds.
     ///
     /// # Errors
     /// When it is disabled or closed.
@@ -269,7 +268,7 @@ impl Account {
         }
     }
 
-    /// Debit the account by an entry, posted at an instant.
+    /// Debits the account by an entry, posted at an instant.
     ///
     /// # Errors
     /// When debits would exceed credits by more than the limit, or 128 bits.
@@ -286,7 +285,7 @@ impl Account {
         Ok(())
     }
 
-    /// Credit the account by an entry, posted at an instant.
+    /// Credits the account by an entry, posted at an instant.
     ///
     /// # Errors
     /// When credits of the hub's account would exceed its debits, or 128 bits.
@@ -301,7 +300,7 @@ impl Account {
         Ok(())
     }
 
-    /// Note an entry in the account's history, before the sums change.
+    /// Adds an entry to the account's history, before the sums change.
     fn note(&mut self, entry: &str, now: u64) {
         let page = self
             .tail
@@ -309,7 +308,7 @@ impl Account {
         self.full_pages.extend(page);
     }
 
-    /// Count a fulfilled transfer that waits for settlement.
+    /// Adds a fulfilled transfer that waits for settlement.
     ///
     /// # Errors
     /// When the sum exceeds 128 bits.
@@ -319,10 +318,10 @@ impl Account {
         Ok(())
     }
 
-    /// Count transfers no more: they are settled.
+    /// Removes settled transfers.
     ///
     /// # Errors
-    /// When fewer wait for settlement.
+    /// If less waits for settlement.
     pub fn take_unsettled(&mut self, amount: Units) -> Result<(), LedgerError> {
         let rest = self.unsettled.0.checked_sub(amount.0);
         let too_many = || {

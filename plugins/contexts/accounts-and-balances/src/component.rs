@@ -27,7 +27,7 @@ use rialto_sdk::logging::subject;
 
 struct AccountsAndBalances;
 
-/// Do something with the ledger of this turn.
+/// Runs an operation on the ledger of this turn.
 fn ledger<T>(act: impl FnOnce(Ledger<'_, Stored<HostStore>>) -> T) -> T {
     act(Ledger::new(&mut Stored(HostStore), clock::now()))
 }

@@ -1,6 +1,5 @@
-//! Where an account's entries are found: the account's document knows its latest ones, and each
-//! sixteen become a page of their own. A posting writes the account anyway, so finding its entries
-//! costs one small document in sixteen.
+//! The history of an account: its document has the latest entries, and every sixteen entries become a page. A
+//! posting writes the account's document anyway, so the history costs one small document per sixteen entries.
 
 use crate::accounts::Units;
 use serde::{Deserialize, Serialize};
@@ -12,9 +11,9 @@ pub const PAGE: u64 = 16;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tail {
-    /// All entries of the account since it has a history, those on pages included.
+    /// The number of entries since the account has a history, those on pages included.
     pub count: u64,
-    /// Ids of those that are on no page yet, the oldest first, a space between two.
+    /// Ids of the entries on no page yet, the oldest first, separated by spaces.
     pub entries: String,
     /// The sum of debits before them.
     pub debit_before: Units,
@@ -31,7 +30,7 @@ pub struct Tail {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Page {
-    /// Ids of the entries, the oldest first, a space between two.
+    /// Ids of the entries, the oldest first, separated by spaces.
     pub entries: String,
     /// The sum of debits before them.
     pub debit_before: Units,
@@ -44,14 +43,13 @@ pub struct Page {
 }
 
 impl Tail {
-    /// Whether the account has no entry yet: what documents leave out.
+    /// Whether the account has no entry. Documents leave this value out.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Note an entry. The sums are the account's before it. Answers the page that it fills, with
-    /// the page's number.
+    /// Adds an entry. The sums are the account's before it. Returns the page that it fills, with its number.
     pub fn note(
         &mut self,
         entry: &str,
@@ -75,7 +73,7 @@ impl Tail {
         Some((self.count / PAGE - 1, self.page()))
     }
 
-    /// What is on no page yet, as if it were one. Leaves the tail empty.
+    /// Takes the entries on no page yet, as a page.
     fn page(&mut self) -> Page {
         Page {
             entries: std::mem::take(&mut self.entries),
@@ -86,7 +84,7 @@ impl Tail {
         }
     }
 
-    /// What is on no page yet, as if it were one.
+    /// The entries on no page yet, as a page.
     #[must_use]
     pub fn to_page(&self) -> Page {
         self.clone().page()
@@ -112,7 +110,7 @@ mod tests {
             assert_eq!(tail.note(&id, 100 + n, before, Units(7)), None);
         }
         assert_eq!(tail.count, 15);
-        // A clock that other turns have overtaken.
+        // A turn with an earlier clock may commit later.
         let (number, page) = tail.note("last", 50, Units(150), Units(7)).unwrap();
         assert_eq!(number, 0);
         assert_eq!(page.entries.split(' ').count(), 16);

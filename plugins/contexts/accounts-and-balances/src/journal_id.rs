@@ -1,9 +1,9 @@
-//! The ids that entries have outside: UUIDs of version 5, made of cause and step, so that the same
-//! entry has the same id wherever it is shown (choreography 18.4). They are not stored.
+//! The external ids of entries: UUIDs of version 5 of cause and step, so that an entry always has the same id
+//! (choreography 18.4). They are not stored.
 
 use uuid::Uuid;
 
-/// Where causes that are no UUIDs live: version 5 of the URL `urn:rialto:ledger`.
+/// The namespace of causes that are no UUIDs: version 5 of the URL `urn:rialto:ledger`.
 const CAUSES: Uuid = Uuid::from_u128(0x2a13_7ed3_cae2_54ef_a62e_d925_15a9_acf3);
 
 /// The id of the entry of a cause and a step; a cause that is a UUID is the namespace itself.

@@ -1,14 +1,13 @@
-//! What a participant uses of its net debit cap (decision 8): N = reserved + unsettled debits -
-//! unsettled credits.
+//! The use of a participant's net debit cap (decision 8): N = reserved + unsettled debits - unsettled credits.
 
 use crate::accounts::{Account, Units};
 
 /// N of a participant in one currency. One of the two is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetPosition {
-    /// N, where it is not negative.
+    /// N, if it is not negative.
     pub debit: Units,
-    /// -N, where it is.
+    /// -N, if N is negative.
     pub credit: Units,
 }
 

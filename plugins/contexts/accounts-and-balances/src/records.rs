@@ -1,4 +1,4 @@
-//! The documents that say what happened: entries, which are only ever added, and reservations.
+//! The documents of the journal: entries, which are never changed, and reservations.
 
 use crate::accounts::Units;
 use crate::bindings::rialto::accounts_and_balances::types::SettlementTiming;
@@ -36,24 +36,23 @@ pub enum EntryType {
     SettlementHoldRelease,
     /// An obligation moved from a batch to its settlement.
     SettlementConsolidate,
-    /// Settled funds of who owes, against its position.
+    /// Settled funds of a net payer, against its position.
     SettlementPay,
-    /// Settled funds to who is owed, against its position.
+    /// Settled funds to a net payee, against its position.
     SettlementReceive,
     /// The opposite of an earlier entry of a settlement.
     SettlementReversal,
 }
 
-/// The id of the entry of a cause and a step. It begins with the cause's id, so that all entries of
-/// one cause are neighbours.
+/// The id of the entry of a cause and a step. It begins with the cause's id, so that entries of a cause are
+/// adjacent.
 #[must_use]
 pub fn entry_id(cause: &str, step: &str) -> String {
     format!("{cause}:{step}")
 }
 
-/// The steps of a cause that post one entry each. A transfer's id is its FSP's choice, and may be that
-/// of an instruction: no step of the one is a step of the other. Lists of settlement have steps that
-/// their request names.
+/// The steps of a cause that post one entry each. FSPs choose transfer ids, which may equal an instruction's
+/// id, so transfers and instructions share no step. For lists of settlement, the request names the steps.
 pub mod steps {
     /// Of a transfer: funds are reserved.
     pub const PREPARE: &str = "prepare";
@@ -61,9 +60,9 @@ pub mod steps {
     pub const FULFIL: &str = "fulfil";
     /// Of a transfer: the payer has them back.
     pub const RELEASE: &str = "release";
-    /// Of a transfer that is settled at once: settled funds are held.
+    /// Of an immediate transfer: settled funds are held.
     pub const PREPARE_HOLD: &str = "prepare-hold";
-    /// Of a transfer that is settled at once: they are given back.
+    /// Of an immediate transfer: they are given back.
     pub const RELEASE_HOLD: &str = "release-hold";
     /// Of a deposit or a withdrawal, in the settlement book.
     pub const FUNDS_SETTLEMENT: &str = "funds-settlement";
@@ -78,7 +77,7 @@ pub mod steps {
 }
 
 impl EntryType {
-    /// As documents and callers write it.
+    /// The name in documents and for callers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -103,8 +102,8 @@ impl EntryType {
     }
 }
 
-/// A document of the collection `entries`: one debit and one credit of the same amount. Never
-/// changed, never removed; corrections are entries of their own.
+/// A document of the collection `entries`: one debit and one credit of the same amount. Entries are never
+/// changed; corrections are further entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
@@ -138,17 +137,17 @@ impl Entry {
     }
 }
 
-/// What became of a reservation.
+/// The state of a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReservationState {
-    /// The funds wait on the payer's position account.
+    /// The funds are on the payer's position account.
     Open,
     /// The payee has them; final.
     Fulfilled,
     /// The payer has them back; final.
     Released,
-    /// It was fulfilled or released, and is in an archive with its entries. What is left of it keeps its id.
+    /// It was fulfilled or released, and is archived with its entries. This shortened document keeps the id.
     Archived,
 }
 
@@ -165,13 +164,13 @@ pub struct ReservationAccounts {
     pub payee_liquidity: Option<String>,
 }
 
-/// Settled funds of the payer that are held as long as a reservation is open, by the accounts' ids.
+/// The accounts of settled funds of the payer that are held while a reservation is open, by their ids.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SettlementHold {
-    /// Where they came from.
+    /// The account they came from.
     pub settlement: String,
-    /// Where they are.
+    /// The account that holds them.
     pub reserved: String,
 }
 
@@ -179,21 +178,21 @@ pub struct SettlementHold {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Timing {
-    /// With others: until then it counts as unsettled.
+    /// In a batch; until then it counts as unsettled.
     #[default]
     Deferred,
-    /// By itself, right after its commit; with what is held until then.
+    /// By itself, right after its commit; with the hold until then.
     Immediate(Option<SettlementHold>),
 }
 
 impl Timing {
-    /// Whether it is settled with others: what documents leave out.
+    /// Whether it is settled in a batch. Documents leave this value out.
     #[must_use]
     pub fn is_deferred(&self) -> bool {
         *self == Self::Deferred
     }
 
-    /// What is held.
+    /// The hold.
     #[must_use]
     pub const fn hold(&self) -> Option<&SettlementHold> {
         match self {
@@ -215,21 +214,21 @@ impl From<SettlementTiming> for Timing {
     }
 }
 
-/// A document of the collection `unsettled-changes`: transfers that a settlement has settled, or
-/// opened again. Never changed, never removed: with the entries it explains what an account has
-/// unsettled, and makes a repeat harmless.
+/// A document of the collection `unsettled-changes`: transfers that a settlement has settled, or reopened. It
+/// is never changed. Together with the entries it explains an account's unsettled amount, and prevents a
+/// repeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UnsettledChange {
-    /// As an entry's: the cause and the step.
+    /// Cause and step, as of an entry.
     pub id: String,
-    /// Of each account, by its id.
+    /// The change of each account, by its id.
     pub accounts: Vec<UnsettledOfAccount>,
     /// UTC, milliseconds since 1970.
     pub posted_at: u64,
 }
 
-/// What of one account changes.
+/// The change of one account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UnsettledOfAccount {
@@ -237,7 +236,7 @@ pub struct UnsettledOfAccount {
     pub account: String,
     /// In minor units.
     pub amount: Units,
-    /// Whether it counts no more, or counts again.
+    /// Whether the amount is settled, or reopened.
     pub settled: bool,
 }
 
@@ -255,7 +254,7 @@ pub struct Reservation {
     pub currency: String,
     /// Decimal places of the currency in this scheme.
     pub scale: u8,
-    /// Where the funds came from and where they went.
+    /// Its accounts.
     pub accounts: ReservationAccounts,
     /// When it is settled.
     #[serde(default, skip_serializing_if = "Timing::is_deferred")]

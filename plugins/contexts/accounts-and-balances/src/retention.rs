@@ -1,9 +1,9 @@
-//! Transfers that are over go to an archive, and each account that they touched keeps their sums as an opening
-//! balance: of a transfer its reservation and all its entries, in one turn, and of accounts the pages of
-//! which all entries have gone.
+//! Archiving of transfers that are over. One turn removes a transfer's reservation and all its entries, and
+//! adds their sums to the opening balances of their accounts. A page of an account is removed after its last
+//! entry.
 //!
-//! A transfer is over when it was released, or when it was fulfilled, recorded, and its batch, if it has one,
-//! is settled. A shortened reservation stays, so that nothing is posted again under its id.
+//! A transfer is over when it was released, or when it was fulfilled, recorded, and its batch (if any) is
+//! settled. A shortened reservation stays, so that nothing is posted again under its id.
 
 use crate::accounts::{Account, AccountState, Archived, Units};
 use crate::bindings::exports::rialto::host::retention_handler::{
@@ -17,13 +17,13 @@ use rialto_sdk::documents::Store;
 use rialto_sdk::retention::{Standing, standing_of_all};
 use std::collections::BTreeMap;
 
-/// What the operator calls them in `keep`.
+/// Their name in the operator's `keep`.
 pub const NAME: &str = "transfers";
 const OF_RESERVATIONS: &str = "reservations";
 const OF_ENTRIES: &str = "entries";
 const OF_PAGES: &str = "entry-pages";
 
-/// What may have a period.
+/// The names that may have a period.
 #[must_use]
 pub fn kept() -> Vec<KeptDocuments> {
     vec![KeptDocuments {
@@ -33,7 +33,7 @@ pub fn kept() -> Vec<KeptDocuments> {
     }]
 }
 
-/// How something stands.
+/// The state of a document for archiving.
 enum Found {
     Gone,
     Open,
@@ -41,7 +41,7 @@ enum Found {
     Over(Bundle),
 }
 
-/// Which of these documents are over since an instant or longer.
+/// The documents that have been over since an instant or longer.
 pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u64) -> Judged {
     let mut judged = Judged {
         over: Vec::new(),
@@ -84,7 +84,7 @@ fn transfer(store: &mut impl Store, id: &str, before: u64) -> Found {
         return Found::Young;
     }
     let entries = entries_of(store, id);
-    // Age is reckoned from its end: what was posted later is no reason to keep what is behind it.
+    // Its age counts from its end: later entries are no reason to keep it.
     if entries.iter().any(|entry| entry.posted_at > before)
         || !is_over(store, &reservation, &entries)
     {
@@ -103,13 +103,13 @@ fn transfer(store: &mut impl Store, id: &str, before: u64) -> Found {
     })
 }
 
-/// Whether nothing more is to come of a transfer that has ended.
+/// Whether an ended transfer gets no more entries.
 fn is_over(store: &mut impl Store, of: &Reservation, entries: &[Entry]) -> bool {
     let is_record = |entry: &&Entry| entry.entry_type == EntryType::SettlementRecord;
     match (of.state, entries.iter().find(is_record)) {
         (ReservationState::Released, _) => true,
         (ReservationState::Fulfilled, None) => false,
-        // What is settled at once is recorded and paid in one list.
+        // An immediate transfer is recorded and paid in one list.
         (_, Some(record)) => !of.settlement.is_deferred() || is_settled(store, record),
         _ => false,
     }
@@ -127,14 +127,14 @@ fn is_settled(store: &mut impl Store, record: &Entry) -> bool {
         })
 }
 
-/// Whether an account of a batch is closed, and nothing is owed on it.
+/// Whether an account of a batch is closed and has no obligation.
 fn has_ended(account: &Account) -> bool {
     account.state == AccountState::Closed && account.debit_balance == account.credit_balance
 }
 
-/// The entries of a transfer: its own steps, and the list with which Settlements has recorded it. Looked for
-/// by their ids, for a scan would look into each era of the store; and by no other steps, for an
-/// instruction, or a settlement, may be called like a transfer.
+/// The entries of a transfer: its own steps, and the list with which Settlements has recorded it. Reads them by
+/// their ids, since a scan would read each segment of the store. Reads no other steps, since an instruction or
+/// a settlement may have the same id.
 fn entries_of(store: &mut impl Store, transfer: &str) -> Vec<Entry> {
     let mut entry = |step: &str| ENTRIES.within(store).get(&entry_id(transfer, step));
     let own = [
@@ -158,7 +158,7 @@ fn page(store: &mut impl Store, id: &str, before: u64) -> Found {
     let (account, number) = account_of_page(id);
     let is_first = number.bytes().all(|digit| digit == b'0');
     if is_first && (page.debit_before, page.credit_before) != (Units(0), Units(0)) {
-        // It says that there were entries before there was a history: it stays for good.
+        // It shows that there are entries from before the history: it stays for good.
         return Found::Gone;
     }
     if page.latest > before {
@@ -170,7 +170,7 @@ fn page(store: &mut impl Store, id: &str, before: u64) -> Found {
         .filter_map(|entry| ENTRIES.within(store).get(entry));
     let left = left.next();
     if let Some(entry) = left {
-        // What is no transfer's stays for good, and its page with it.
+        // Other entries stay for good, and so do their pages.
         let cause = RESERVATIONS.within(store).get(&entry.correlation_id);
         let goes = cause.is_some_and(|of| of.state != ReservationState::Archived);
         return if goes { Found::Open } else { Found::Gone };
@@ -182,13 +182,13 @@ fn page(store: &mut impl Store, id: &str, before: u64) -> Found {
     })
 }
 
-/// The account that a page is of, and its number.
+/// The account of a page, and its number.
 fn account_of_page(id: &str) -> (&str, &str) {
     let parts = id.rsplit_once('/');
     parts.unwrap_or_else(|| panic!("the page {id:?} is of no account"))
 }
 
-/// What accounts have to keep of what goes.
+/// The sums that accounts keep of archived entries.
 #[derive(Default)]
 struct Sums(BTreeMap<String, Archived>);
 
@@ -228,7 +228,7 @@ impl Sums {
         }
     }
 
-    /// Add them to the accounts, in the order of their ids.
+    /// Adds them to the accounts, in the order of their ids.
     fn keep(self, store: &mut impl Store, archive: &Archive) {
         for (id, sums) in self.0 {
             let account = ACCOUNTS.within(store).get_for_update(&id);
@@ -263,7 +263,7 @@ fn add(sum: &mut Units, amount: Units) {
     *sum = Units(added);
 }
 
-/// These bundles are in an archive.
+/// Removes bundles that are in an archive.
 pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBundle]) {
     let mut sums = Sums::default();
     for bundle in bundles {
@@ -287,14 +287,14 @@ fn compared(document: &ArchivedDocument) -> (&str, &str, &str) {
     (&document.collection, &document.id, &document.sha256)
 }
 
-/// Take a transfer out, if the archive has all of it.
+/// Removes a transfer, if the archive has all of it.
 fn take_out(store: &mut impl Store, sums: &mut Sums, documents: &[ArchivedDocument]) {
     let [reservation, entries @ ..] = documents else {
         panic!("a bundle without a document");
     };
     let posted = entries_of(store, &reservation.id);
     if posted.len() != entries.len() {
-        // Another entry came since; it goes with the others another time.
+        // An entry was added since: the transfer is archived another time.
         return;
     }
     let of = RESERVATIONS.within(store).get_for_update(&reservation.id);
@@ -321,7 +321,7 @@ fn take_out(store: &mut impl Store, sums: &mut Sums, documents: &[ArchivedDocume
         .put(&reservation.id, &shortened(of));
 }
 
-/// What stays of a reservation: its id is never another transfer's.
+/// The shortened document of a reservation, which keeps its id in use.
 fn shortened(of: Reservation) -> Reservation {
     Reservation {
         accounts: ReservationAccounts {

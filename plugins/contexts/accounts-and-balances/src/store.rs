@@ -1,48 +1,47 @@
-//! The storage that the ledger needs, and the host's.
+//! The ledger's storage as a trait, and the host's implementation.
 
 use crate::accounts::Account;
 use crate::history::Page;
 use crate::records::{Entry, Reservation, UnsettledChange};
 use rialto_sdk::documents::{Collection, Range, Store as Documents};
 
-/// What the ledger reads and writes. All writes of one operation become true together.
+/// The documents of the ledger. All writes of one operation are committed together.
 pub trait Store {
-    /// The account, held for this operation until it has ended.
+    /// The account, held until the operation has ended.
     fn account(&mut self, id: &str) -> Option<Account>;
-    /// The account, only to be looked at.
+    /// The account, read only.
     fn view(&mut self, id: &str) -> Option<Account>;
-    /// Accounts whose ids lie between (the second excluded), in their order, only to be looked at:
-    /// at most `limit` (1 to 1000).
+    /// Accounts with ids between these (the second excluded), in order, read only: at most `limit` (1 to 1000).
     fn accounts_between(&mut self, from: &str, to: &str, limit: u32) -> Vec<Account>;
     /// Write an account.
     fn put_account(&mut self, account: &Account);
     /// An entry.
     fn entry(&mut self, id: &str) -> Option<Entry>;
-    /// Entries of a cause in the order of their ids, after this id: at most `limit` (1 to 1000).
-    /// Answers also whether there may be more.
+    /// Entries of a cause in the order of their ids, after this id: at most `limit` (1 to 1000). Also returns
+    /// whether there may be more.
     fn entries_of(&mut self, cause: &str, after: Option<&str>, limit: u32) -> (Vec<Entry>, bool);
     /// Add an entry.
     ///
     /// # Panics
-    /// When there is one of the same id: entries are never changed.
+    /// If there is one with the same id: entries are never changed.
     fn append_entry(&mut self, entry: &Entry);
     /// A full page of an account's entries.
     fn page(&mut self, id: &str) -> Option<Page>;
     /// Add a full page.
     ///
     /// # Panics
-    /// When there is one of the same id: pages are never changed.
+    /// If there is one with the same id: pages are never changed.
     fn append_page(&mut self, id: &str, page: &Page);
-    /// The reservation of a transfer, held for this operation until it has ended.
+    /// The reservation of a transfer, held until the operation has ended.
     fn reservation(&mut self, transfer_id: &str) -> Option<Reservation>;
     /// Write a reservation.
     fn put_reservation(&mut self, reservation: &Reservation);
-    /// A change of what is unsettled.
+    /// A change of unsettled amounts.
     fn unsettled_change(&mut self, id: &str) -> Option<UnsettledChange>;
-    /// Add a change of what is unsettled.
+    /// Adds a change of unsettled amounts.
     ///
     /// # Panics
-    /// When there is one of the same id: they are never changed.
+    /// If there is one with the same id: they are never changed.
     fn append_unsettled_change(&mut self, change: &UnsettledChange);
     /// The changes of what is unsettled by a cause: at most `limit` (1 to 1000). Answers also whether there may
     /// be more.
@@ -56,7 +55,7 @@ pub(crate) const RESERVATIONS: Collection<Reservation> = Collection::new("reserv
 pub(crate) const UNSETTLED_CHANGES: Collection<UnsettledChange> =
     Collection::new("unsettled-changes");
 
-/// The ledger's documents: in the host's storage within the current turn, or wherever a test has them.
+/// The ledger's documents: in the host's storage, or in a test's store.
 #[derive(Debug, Clone, Default)]
 pub struct Stored<D>(pub D);
 
@@ -93,7 +92,7 @@ impl<D: Documents> Store for Stored<D> {
         let page = ENTRIES.within(&mut self.0).scan(&range, None, limit);
         let more = page.cursor.is_some();
         let entries = page.documents.into_iter().map(|(_, entry)| entry);
-        // The ids of a cause that is called like this one with a colon behind lie in between.
+        // Ids of a cause with this id and a colon as its prefix lie in between.
         let entries = entries.filter(|entry| entry.correlation_id == cause);
         (entries.collect(), more)
     }

@@ -1,5 +1,4 @@
-//! The two operations. `openapi.yaml` is their document, by which the host has judged every request before
-//! it comes here.
+//! The two operations. The host has validated each request by `openapi.yaml` before.
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::accounts_and_balances::types::{LedgerAccountType, LedgerError};
@@ -10,7 +9,7 @@ use crate::views::{Posting, Reservation};
 use rialto_sdk::operators::paging::Items;
 use rialto_sdk::operators::{Answer, Caller, Kind, Paging, Problem, Role, parameter};
 
-/// Who answers: Participant Lifecycle Management, or a test.
+/// The source of answers: Participant Lifecycle Management, or a test.
 pub trait Lifecycle {
     /// The entries of one of a participant's accounts, newest first.
     ///
@@ -20,11 +19,11 @@ pub trait Lifecycle {
         &mut self,
         request: &cover_history::Request,
     ) -> Result<Option<cover_history::Response>, LedgerError>;
-    /// What of a participant is reserved; none for an id that is no participant.
+    /// The reservations of a participant; none if the id is unknown.
     fn reservations(&mut self, participant: &str) -> Option<Vec<reservations::Reservation>>;
 }
 
-/// Answer a request of an operator.
+/// Answers a request of an operator.
 #[must_use]
 pub fn answer(lifecycle: &mut dyn Lifecycle, caller: &Caller, request: &Request) -> Answer {
     let answered = caller.needs(Role::Reader).and_then(|()| {
@@ -111,7 +110,7 @@ fn instant(query: &[(String, String)], name: &str) -> Result<Option<u64>, Proble
     })
 }
 
-/// What a reader can ask wrongly: an account that is not opened yet, or a cursor of another list.
+/// A reader's mistake: an unopened account, or a cursor of another list.
 fn refused(error: LedgerError) -> Problem {
     match error {
         LedgerError::UnknownAccount(id) => {

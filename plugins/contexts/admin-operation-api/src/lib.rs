@@ -1,8 +1,7 @@
-//! The Admin/Operation API: the history of a participant's accounts, and what of them is reserved.
+//! The Admin/Operation API: histories and reservations of participants' accounts.
 //!
-//! It keeps nothing: Participant Lifecycle Management knows the participants and asks the ledger
-//! (choreography 6.12). The operations that change something Participant Lifecycle Management serves
-//! itself, on the same listener.
+//! It stores nothing: Participant Lifecycle Management knows the participants and asks the ledger (choreography
+//! 6.12), and serves the operations that change something, on the same listener.
 //!
 //! | Module | Holds |
 //! |---|---|

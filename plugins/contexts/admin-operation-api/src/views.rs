@@ -5,7 +5,7 @@ use crate::bindings::rialto::participant_lifecycle_management::get_reservations 
 use rialto_sdk::operators::Amount;
 use serde::Serialize;
 
-/// An entry as one of its two accounts sees it.
+/// An entry from the point of view of one of its accounts.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Posting {
@@ -48,7 +48,7 @@ impl From<&ledger::Posting> for Posting {
     }
 }
 
-/// What of an account is reserved.
+/// The reservation of an account.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reservation {

@@ -1,10 +1,10 @@
-//! Handing a callback report to the host: one event for each outcome that was delivered.
+//! Publishing callback reports: one event for each delivered outcome.
 
 use crate::bindings::rialto::fsp_interop_api as events;
 use crate::report::ReportKind;
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 
-/// Publish the callback report of this kind. Lookups and queries of quotes have none.
+/// Publishes the callback report of this kind. Lookups and queries of quotes have none.
 pub fn publish(kind: ReportKind, report: &CallbackReport) {
     if kind.subject_kind() == "transfer" {
         of_transfer(kind, report);

@@ -1,12 +1,12 @@
-//! A test: the errors that the OpenAPI document lists are those that the switch sends, by the names
-//! that the API definition gives them.
+//! A test: the OpenAPI document lists exactly the errors that the switch sends, with the names of the API
+//! definition.
 
 use rialto_sdk::errors;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Code and name of each error that the document lists.
+/// Code and name of each listed error.
 fn listed() -> Vec<(&'static str, &'static str)> {
     let document = include_str!("../openapi.yaml");
     let entries = document
@@ -35,7 +35,7 @@ fn sources() -> Vec<String> {
                 folders.push(path);
             } else if name.ends_with(".rs") && !is_test {
                 let text = fs::read_to_string(path).unwrap();
-                // Tests within a file stand at its end.
+                // A file's tests are at its end.
                 let tests = "#[cfg(test)]\nmod tests {";
                 let code = text.split(tests).next().unwrap_or_default();
                 sources.push(code.to_owned());
@@ -45,7 +45,7 @@ fn sources() -> Vec<String> {
     sources
 }
 
-/// What looks like an error code: four digits as a text of their own.
+/// Texts that look like an error code: four digits.
 fn codes(source: &str) -> impl Iterator<Item = &str> {
     let is_code = |text: &&str| text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit());
     source.split('"').filter(is_code)

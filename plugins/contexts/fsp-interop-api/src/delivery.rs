@@ -16,7 +16,7 @@ use rialto_sdk::warn;
 /// The name of this context in notifications.
 pub const REQUESTED_BY: &str = "fsp-interop-api";
 
-/// What this turn knows before it looks at its event.
+/// The facts of a turn that do not depend on its event.
 #[must_use]
 pub fn frame() -> Frame<'static> {
     let settings: &Settings = settings();
@@ -29,8 +29,8 @@ pub fn frame() -> Frame<'static> {
     }
 }
 
-/// Have a message delivered. A participant without a callback address is told nothing; whoever
-/// caused the message learns that from the callback report.
+/// Has a message delivered. A participant without a callback address gets nothing; the callback report tells
+/// the context that caused the message.
 pub fn deliver(frame: &Frame<'_>, notice: Notice) {
     let Some(target) = get_participant_callback_info(&notice.destination) else {
         return undeliverable(frame, notice);
@@ -86,7 +86,7 @@ pub fn request(notice: Notice, base_url: &str, id: String) -> notify_requested::
         subject,
         on_failure,
     } = notice;
-    // Somebody waits for what comes back, and is told instead that nothing will.
+    // The sender waits for an answer, and gets an error instead.
     let give_up_while_away = matches!(
         on_failure,
         Some(OnFailure::RefuseQuote { .. } | OnFailure::AnswerParty { .. })

@@ -1,28 +1,27 @@
-//! The OpenAPI document that this component serves, as its settings have it.
+//! The OpenAPI document of this component, changed by its settings.
 //!
-//! The host routes and judges by this document alone, so a setting that lets more messages in is a change
-//! of the document, made where the document is given to the host; what the host then lets through is
-//! brought into its usual form before it is read ([`crate::usual`]). The file itself is the document of the
-//! settings' defaults, which is the API definition's.
+//! The host routes and validates by this document alone. So a setting that admits more messages changes the
+//! document that the host gets. Such messages are then brought into their usual form ([`crate::usual`]). The
+//! file itself is the document for the default settings, which is the API definition's.
 
 use crate::settings::{Deviation, IdFormat, Settings};
 
 /// The document of the defaults.
 const DOCUMENT: &str = include_str!("../openapi.yaml");
 
-/// What an id matches in the document of the defaults, without its anchors.
+/// The pattern of ids in the default document, without anchors.
 const UUID: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
-/// A UUID of any version that RFC 9562 has.
+/// A UUID of any version of RFC 9562.
 const UUID_ANY: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
-/// A ULID in its canonical spelling: 26 characters of Crockford's base 32. The first is at most 7, for
-/// there are 128 bits.
+/// A ULID in its canonical spelling: 26 characters of Crockford's base 32. The first is at most 7, since a ULID
+/// has 128 bits.
 const ULID: &str = "[0-7][0-9A-HJKMNP-TV-Z]{25}";
 
-/// What lines with a media type's pattern have.
+/// The text in lines with a media type's pattern.
 const MEDIA: &str = "'^application/vnd\\.interoperability\\.";
 /// The end of the media type in such a pattern, before its version.
 const SUFFIX: &str = "\\+json";
-/// A parameter that says what is so anyway: JSON is UTF-8.
+/// A redundant parameter: JSON is always UTF-8.
 const CHARSET: &str = "(?:\\s?;\\s?[Cc][Hh][Aa][Rr][Ss][Ee][Tt]=\"?[Uu][Tt][Ff]-8\"?)?";
 
 /// What begins the lines with the versions of a resource, and what ends the list in them.
@@ -32,7 +31,7 @@ const LAST: &str = "'], pattern:";
 /// The line before which the document says that a slash at a path's end is none.
 const PATHS: &str = "\npaths:\n";
 
-/// The document of these settings.
+/// The document for these settings.
 #[must_use]
 pub fn of(settings: &Settings) -> String {
     let mut document = DOCUMENT.to_owned();
@@ -51,7 +50,7 @@ pub fn of(settings: &Settings) -> String {
     document
 }
 
-/// What an id matches.
+/// The pattern of ids.
 fn ids(settings: &Settings) -> String {
     let formats = settings.id_formats.iter();
     let patterns: Vec<&str> = formats
@@ -128,7 +127,7 @@ mod tests {
         });
         let before = lines_with(DOCUMENT, MEDIA);
         let after = lines_with(&document, MEDIA);
-        // Accept and Content-Type of four resources, each in its schema and for the host.
+        // Accept and Content-Type of four resources, each in its schema and in the host's extension.
         assert_eq!((before.len(), after.len()), (16, 16));
         for (before, after) in before.iter().zip(after) {
             assert_eq!(after.matches(CHARSET).count(), 2, "{after}");

@@ -1,12 +1,11 @@
-//! Headers: which of a message go on with it, and which a message of the hub carries.
+//! Headers of forwarded messages and of the hub's own messages.
 
 use crate::media::{Resource, Version, media_type};
 use rialto_sdk::headers::{filled, kept, push};
 use rialto_sdk::time::format_http_date;
 
-/// Headers that go on with a message, beside those of FSPIOP's own. What is not listed here is
-/// between one FSP and the hub, or a client's own: the other FSP's servers may believe such headers
-/// (who is calling, from where, by which route), so no FSP may set them for another.
+/// Headers that are forwarded, besides FSPIOP's own. All others are dropped: the other FSP's servers may trust
+/// them (who is calling, from where, by which route), so no FSP may set them for another.
 const FORWARDED: [&str; 6] = [
     "accept",
     "content-type",
@@ -16,14 +15,12 @@ const FORWARDED: [&str; 6] = [
     "x-forwarded-for",
 ];
 
-/// What begins the names of FSPIOP's own headers: source, destination, signature, uri, http-method,
-/// encryption.
+/// The prefix of FSPIOP's own headers: source, destination, signature, uri, http-method, encryption.
 const FSPIOP: &str = "fspiop-";
 
 const DESTINATION: &str = "fspiop-destination";
 
-/// The one of FSPIOP's headers that is between one FSP and one hub: through which scheme a message
-/// came.
+/// The FSPIOP header that is not forwarded: it names the scheme a message came through.
 const PROXY: &str = "fspiop-proxy";
 
 /// The API definition's spelling of its headers.
@@ -49,7 +46,7 @@ pub fn spelt(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// What goes on with a message. `Accept` has no meaning on a PUT or PATCH.
+/// Whether a header is forwarded. `Accept` has no meaning on a PUT or PATCH.
 #[must_use]
 pub fn forwardable(headers: &str, method: &str) -> String {
     let with_accept = !matches!(method, "PUT" | "PATCH");
@@ -60,13 +57,13 @@ pub fn forwardable(headers: &str, method: &str) -> String {
     })
 }
 
-/// The destination that the sender named; none when it left it open, in one of three ways.
+/// The destination that the sender named; none if it left it open, in one of three ways.
 #[must_use]
 pub fn named_destination<'a>(headers: &'a str, hub: &str) -> Option<&'a str> {
     filled(headers, DESTINATION).filter(|destination| *destination != hub)
 }
 
-/// The headers of a forwarded message: as received, the destination filled in where it was open.
+/// The headers of a forwarded message: as received, with a missing destination added.
 #[must_use]
 pub fn forwarded(headers: String, destination: &str, hub: &str) -> String {
     if named_destination(&headers, hub).is_some() {
@@ -77,7 +74,7 @@ pub fn forwarded(headers: String, destination: &str, hub: &str) -> String {
     headers
 }
 
-/// The headers of a message that the hub makes. The trace of its cause goes on.
+/// The headers of a message of the hub. It continues the trace of its cause.
 #[must_use]
 pub fn originated(
     resource: Resource,

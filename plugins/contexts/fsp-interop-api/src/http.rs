@@ -1,4 +1,4 @@
-//! What the host calls: to serve HTTP, and to have settings judged.
+//! The exports for HTTP and for settings.
 
 use crate::Component;
 use crate::bindings::exports::rialto::host::http_handler::{
@@ -32,13 +32,13 @@ impl inbound::Taken for AskTransfers {
 
 impl Guest for Component {
     fn openapi() -> String {
-        // Settings that cannot be used are told when they are judged, with all that is wrong with them.
+        // `judge` reports bad settings, with all problems.
         let settings = serde_json::from_str(&configuration::settings());
         document::of(&settings.unwrap_or_default())
     }
 
     fn handle(request: Request) -> Response {
-        // Messages that need an answer of their own are acknowledged 200, requests 202.
+        // Requests are answered 202, all other messages 200.
         let status = if request.method == "PUT" { 200 } else { 202 };
         let settings: &Settings = settings();
         let headers = of_list(&request.headers);

@@ -1,10 +1,9 @@
-//! FSPIOP-Signature: what a signed message must say, and the signatures of the hub's own messages.
+//! FSPIOP-Signature: checks of signed messages, and signatures of the hub's own messages.
 //!
-//! The signature is over the body's octets and a protected header, which repeats what else matters: who
-//! says it, to whom, on which path. It is judged against the headers and against the request itself,
-//! so that what was signed for one path cannot be said on another one. A message that changes something
-//! and has no id that would make it idempotent is taken once: its `Date` is signed too, and it is
-//! remembered for as long as that counts as now. The keys are the host's.
+//! The signature covers the body's octets and a protected header, which repeats sender, receiver and path. It
+//! is checked against the headers and the request itself, so that a message signed for one path is not valid on
+//! another. A message that changes something and has no id for idempotency is accepted once: its `Date` is
+//! signed too, and the message is remembered while that is recent. The host has the keys.
 //!
 //! | To see | Read |
 //! |---|---|
@@ -38,11 +37,11 @@ const METHOD: &str = "fspiop-http-method";
 const SIGNATURE_MAX: usize = 512;
 const PROTECTED_HEADER_MAX: usize = 32_768;
 
-/// Who signs with what. The host has the keys.
+/// The keys. The host has the keys.
 pub trait Keys: fmt::Debug {
-    /// Whether somebody has a key.
+    /// Whether a participant has a key.
     fn has_key(&self, signer: &str) -> bool;
-    /// Judge a signature.
+    /// Verifies a signature.
     fn verify(
         &self,
         signer: &str,
@@ -51,11 +50,11 @@ pub trait Keys: fmt::Debug {
         payload: &str,
         signature: &str,
     ) -> Verdict;
-    /// Sign as the hub; none if it has no key.
+    /// Signs as the hub; none if it has no key.
     fn sign(&self, members: &str, payload: &str) -> Option<Signed>;
 }
 
-/// The keys that the host has.
+/// The host's keys.
 #[derive(Debug, Clone, Copy)]
 pub struct HostKeys;
 
@@ -80,12 +79,12 @@ impl Keys for HostKeys {
     }
 }
 
-/// What signatures are judged by, beside the message.
+/// The facts for checking signatures.
 #[derive(Debug, Clone, Copy)]
 pub struct Judge<'a> {
     /// The keys.
     pub keys: &'a dyn Keys,
-    /// What is remembered of signers.
+    /// The memory of signers and signed messages.
     pub memory: &'a dyn Memory,
     /// The component's settings.
     pub settings: &'a Settings,
@@ -101,23 +100,23 @@ struct Flattened {
     protected_header: String,
 }
 
-/// What is asked of a message.
+/// The duty to sign a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Duty {
-    /// Nothing: it is not verified.
+    /// None: the message is not verified.
     None,
-    /// If it is signed, it must be signed well.
+    /// A signature is optional, but must be valid.
     IfSigned,
     /// It must be signed.
     Signed,
 }
 
 impl Judge<'_> {
-    /// Accept a message of a participant, signed as the scheme requires it. Answers what is to be given
-    /// to [`Self::take`] when the message is taken, if it must not be taken again.
+    /// Checks that a participant's message is signed as the scheme requires. Returns the value for
+    /// [`Self::take`] if the message must not be accepted twice.
     ///
     /// # Errors
-    /// 3105, with what is wrong.
+    /// 3105, with the problem.
     pub fn check(
         &self,
         request: &Request,
@@ -128,7 +127,7 @@ impl Judge<'_> {
             .map_err(|detail| error("3105", &detail))
     }
 
-    /// A message that [`Self::check`] has accepted is taken: it is not taken again.
+    /// Remembers an accepted message, so that it is not accepted again.
     pub fn take(&self, message: &Fingerprint, source: &str) {
         let window = self.settings.signed_message_age_ms;
         self.memory.take(message, source, self.now, window);
@@ -156,7 +155,7 @@ impl Judge<'_> {
         members.compare(headers)?;
         self.compare(request, headers)?;
         let date = self.fresh(headers)?;
-        // What may come unsigned too gains nothing by this.
+        // This is useless for messages that may be unsigned.
         let only_once = duty == Duty::Signed && !is_idempotent(request);
         if only_once && members.get("Date").is_none() {
             return Err(
@@ -172,13 +171,13 @@ impl Judge<'_> {
             .keys
             .verify(source, algorithm, &protected_header, body, &signature)
         {
-            // Whoever has a key must sign from now on: the host tells of keys too, but of one that was there
-            // before its participant only after a while.
+            // A key owner must sign from now on. The host reports keys too, but later, for a key that is older
+            // than its participant.
             Verdict::Valid => {
                 self.memory.note_key(source, self.now);
             }
             Verdict::Invalid => return Err(format!("no key of {source} has signed this body so")),
-            // None is there, or its last one went a moment ago.
+            // There is no key, or the last one was removed just now.
             Verdict::NoKey => return Err(format!("{source} has no key")),
         }
         if !only_once {
@@ -192,7 +191,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What the scheme asks of a message of this sender.
+    /// The duty to sign for a message of this sender.
     fn duty(&self, request: &Request, source: &str) -> Result<Duty, String> {
         // A query changes nothing, and deployed clients do not sign it.
         if request.method == "GET" {
@@ -213,8 +212,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Deployed clients sign neither DELETE nor, unless they are told to, PUT /parties: a scheme may
-    /// take both as they are.
+    /// Deployed clients do not sign DELETE, and sign PUT /parties only if configured. A scheme may accept both
+    /// unsigned.
     fn may_be_unsigned(&self, request: &Request) -> bool {
         let setting = match exemption(request) {
             Some(Exemption::Delete) => self.settings.unsigned_delete,
@@ -224,9 +223,9 @@ impl Judge<'_> {
         setting == Unsigned::Accept
     }
 
-    /// The request is what the signed headers name.
+    /// Checks that the signed headers match the request.
     fn compare(&self, request: &Request, headers: &str) -> Result<(), String> {
-        // That it is there and as it is protected was seen before.
+        // Its presence and equality were checked before.
         let uri = only(headers, URI)?.unwrap_or_default();
         if !target::is_of(uri, request, self.settings) {
             return Err(differs("FSPIOP-URI"));
@@ -238,8 +237,8 @@ impl Judge<'_> {
         )
     }
 
-    /// A signed message is of now: one from long ago is said again by somebody who has kept it. Answers
-    /// its instant, in milliseconds since 1970.
+    /// Checks that a signed message is recent: an old one is a replay. Returns its instant, in milliseconds
+    /// since 1970.
     fn fresh(&self, headers: &str) -> Result<u64, String> {
         let date = only(headers, "date")?.unwrap_or_default();
         let at = parse_http_date(date)
@@ -255,15 +254,15 @@ impl Judge<'_> {
         ))
     }
 
-    /// Two answers about one party to one FSP within a second are one signed message, for `Date` has
-    /// seconds. So an answer may come again for a moment; that it is as old as that changes nothing.
+    /// `Date` has whole seconds, so two answers about one party to one FSP within a second are the same signed
+    /// message. So an answer may be repeated for a short time. Such an old answer does no harm.
     fn may_come_again(&self, request: &Request, taken_at: u64) -> bool {
         exemption(request) == Some(Exemption::PutParties)
             && self.now.saturating_sub(taken_at) < self.settings.repeated_put_parties_ms
     }
 }
 
-/// Messages that have a setting of their own for those that are not signed.
+/// Messages with a setting for accepting them unsigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exemption {
     Delete,
@@ -279,8 +278,8 @@ fn exemption(request: &Request) -> Option<Exemption> {
     }
 }
 
-/// Whether the message has an id by which a second one is known: a quote's or a transfer's. Associations
-/// have none, nor have answers about parties.
+/// Whether the message has an id that shows a repeat: a quote's or a transfer's. Associations and answers about
+/// parties have none.
 fn is_idempotent(request: &Request) -> bool {
     matches!(
         Resource::of_path(&request.path),
@@ -288,7 +287,7 @@ fn is_idempotent(request: &Request) -> bool {
     )
 }
 
-/// Why a message without a signature is refused, with the setting by which a scheme takes it.
+/// The error for an unsigned message, with the setting that would accept it.
 fn must_sign(request: &Request, source: &str) -> String {
     let see = match exemption(request) {
         Some(Exemption::Delete) => "; see unsignedDelete",
@@ -299,7 +298,7 @@ fn must_sign(request: &Request, source: &str) -> String {
 }
 
 impl Flattened {
-    /// Read the header's value.
+    /// Parses the header's value.
     fn read(value: &str) -> Result<Self, String> {
         let value: Self = serde_json::from_str(value)
             .map_err(|problem| format!("header FSPIOP-Signature: {problem}"))?;
@@ -329,7 +328,7 @@ impl Flattened {
     }
 }
 
-/// Whether a message says that its signature protects the header of this name (lower case).
+/// Whether a message's signature protects the header of this name (lower case).
 #[must_use]
 pub fn protects(headers: &str, name: &str) -> bool {
     let members = first(headers, SIGNATURE)
@@ -353,7 +352,7 @@ struct Own<'a> {
     date: Option<&'a str>,
 }
 
-/// The headers of a message that the hub makes, with its signature if it has a key.
+/// The headers of a message of the hub, with its signature if it has a key.
 #[must_use]
 pub fn signed(
     keys: &dyn Keys,

@@ -1,9 +1,8 @@
-//! The FSP Interop API: the bounded context through which participants reach the scheme.
+//! The FSP Interop API: the bounded context that connects participants with the scheme.
 //!
-//! FSPIOP messages come in by HTTP and go on as events; outcomes of the other contexts come back as
-//! events and go out as callbacks. What this context must remember about a message under way travels
-//! with the message (its correlation) or with the events (the cause). It keeps documents for signatures
-//! alone: who has had a key, and which signed messages must not be taken again.
+//! FSPIOP messages arrive by HTTP and become events. Outcomes of other contexts arrive as events and become
+//! callbacks. State of a message under way travels with the message (its correlation) or with the events (the
+//! cause). Documents are only for signatures: key owners, and signed messages that must not be accepted again.
 //!
 //! | To see | Read |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! A message to a participant, before it is known where the participant takes it.
+//! A message to a participant, before its callback address is known.
 
 pub use crate::bindings::rialto::fsp_interop_api::notify_requested::Worth;
 use crate::headers::{forwarded, originated};
@@ -11,18 +11,18 @@ use rialto_sdk::errors::DESCRIPTION_MAX;
 use rialto_sdk::time::format_date_time;
 use serde::Serialize;
 
-/// What a turn knows before it looks at its event.
+/// The facts of a turn that do not depend on its event.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
     /// The participant id of the hub.
     pub hub: &'a str,
-    /// Who signs with what: the hub does, if it has a key.
+    /// The keys, for the hub's signatures.
     pub keys: &'a dyn Keys,
     /// The turn's instant, in milliseconds since 1970.
     pub now: u64,
-    /// How long an answer is worth delivering from when it leaves, in milliseconds.
+    /// How long the hub tries to deliver an answer, in milliseconds from when it leaves.
     pub delivery_deadline_ms: u64,
-    /// How long a request that somebody waits for is worth delivering, in milliseconds.
+    /// How long the hub tries to deliver a request whose sender waits, in milliseconds.
     pub request_deadline_ms: u64,
 }
 
@@ -41,20 +41,20 @@ pub struct Notice {
     pub body: Option<String>,
     /// No attempt begins after that.
     pub worth: Worth,
-    /// Which callback report tells the context that caused the message.
+    /// The callback report for the context that caused the message.
     pub report: ReportKind,
     /// The transfer, the quote or the party that the message is about.
     pub subject: String,
-    /// What to do when it cannot be delivered, beside the report.
+    /// The action if it cannot be delivered, besides the report.
     pub on_failure: Option<OnFailure>,
 }
 
-/// What makes the hub tell somebody something.
+/// The cause of a message of the hub.
 #[derive(Debug, Clone, Copy)]
 pub struct Cause<'a> {
     /// Its header section.
     headers: &'a str,
-    /// In which version the one who is told has asked to be told, if that is not for the headers to say.
+    /// The version that the receiver has asked for, if it is not in the headers.
     version: Option<Version>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Cause<'a> {
         Self::headers(&message.headers)
     }
 
-    /// What is left of a participant's message.
+    /// The stored part of a participant's message.
     #[must_use]
     pub fn headers(headers: &'a str) -> Self {
         Self {
@@ -74,13 +74,13 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// No message: a clock.
+    /// No message: a timeout.
     #[must_use]
     pub fn none() -> Self {
         Self::headers("")
     }
 
-    /// The same, told to somebody who has asked for this version. A text that is none leaves it open.
+    /// The same, for a receiver who has asked for this version. An invalid version is ignored.
     #[must_use]
     pub fn in_version(self, version: Option<&str>) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl<'a> Cause<'a> {
 }
 
 impl Frame<'_> {
-    /// Forward a participant's message byte for byte.
+    /// Forwards a participant's message byte for byte.
     #[must_use]
     pub fn forward(
         &self,
@@ -120,7 +120,7 @@ impl Frame<'_> {
         }
     }
 
-    /// A message that the hub makes, in the version that the sender of the cause speaks.
+    /// A message of the hub, in the version of the cause's sender.
     #[must_use]
     pub fn originate(
         &self,
@@ -135,7 +135,7 @@ impl Frame<'_> {
         });
         let asked = cause.version;
         let spoken = asked.unwrap_or_else(|| version_for_sender(cause.headers, resource));
-        // PATCH came with 1.1; whoever is sent one has asked for it.
+        // PATCH is new in 1.1; its receiver has asked for it.
         let version = if method == "PATCH" {
             spoken.max(Version::V1_1)
         } else {
@@ -177,7 +177,7 @@ impl Frame<'_> {
         self.originate(cause, ("PUT", path), error_body(error), destination, about)
     }
 
-    /// The last instant of a request that somebody waits for, in milliseconds since 1970.
+    /// The deadline of a request whose sender waits, in milliseconds since 1970.
     #[must_use]
     pub fn request_deadline(&self) -> u64 {
         self.now.saturating_add(self.request_deadline_ms)
@@ -188,8 +188,8 @@ impl Frame<'_> {
     }
 }
 
-/// FSPIOP's PUT and PATCH /transfers/{ID}. Its members are in alphabetical order, as in every body that
-/// the hub makes: deployed validators sort the members before they verify the hub's signature.
+/// FSPIOP's PUT and PATCH /transfers/{ID}. Its members are in alphabetical order, as in all bodies of the hub:
+/// deployed validators sort the members before they verify the hub's signature.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TransferBody<'a> {
@@ -213,7 +213,7 @@ pub fn transfer_body(state: &str, fulfilment: Option<&str>, completed: Option<u6
     })
 }
 
-/// The body of a PATCH /transfers/{ID} that says why the transfer is aborted.
+/// The body of a PATCH /transfers/{ID} for an aborted transfer, with the reason.
 #[must_use]
 pub fn aborted_body(completed: u64, error: &ErrorInformation) -> String {
     let cause = format!("{}: {}", error.code, error.description);
@@ -243,14 +243,14 @@ pub fn participant_body(fsp: Option<&str>) -> String {
     to_text(&Body { fsp_id: fsp })
 }
 
-/// What became of one party of a PUT /participants/{ID}.
+/// The result of one party in a PUT /participants/{ID}.
 #[derive(Debug, Clone, Copy)]
 pub struct PartyDone<'a> {
     /// The party.
     pub party: &'a PartyId,
-    /// The FSP with which it was to be associated.
+    /// The FSP of the association.
     pub fsp: &'a str,
-    /// Why it is not.
+    /// Why it was not associated.
     pub error: Option<&'a ErrorInformation>,
 }
 

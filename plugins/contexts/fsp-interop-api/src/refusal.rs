@@ -16,7 +16,7 @@ const JSON: &str = "application/json";
 /// Seconds after which a client may try again when the host is overloaded.
 const RETRY_AFTER_SECONDS: &str = "1";
 
-/// How the host begins the place of what is wrong with a header.
+/// The prefix of a header's place in the host's problems.
 const HEADER: &str = "header ";
 
 #[derive(Serialize)]
@@ -77,7 +77,7 @@ fn body(error: &ErrorInformation, extension_list: Option<ExtensionList<'_>>) -> 
     serde_json::to_string(&body).expect("strings always have a JSON text")
 }
 
-/// Refuse a message that fits the OpenAPI document but not the scheme.
+/// Refuses a message that fits the OpenAPI document but not the scheme.
 #[must_use]
 pub fn refuse(content_type: (String, String), error: &ErrorInformation) -> Response {
     Response {
@@ -87,8 +87,8 @@ pub fn refuse(content_type: (String, String), error: &ErrorInformation) -> Respo
     }
 }
 
-/// The first segments of the paths of what the API definition has and this switch has not, in 1.1 and in
-/// the drafts of 2.0.
+/// The first path segments of services of the API definition that this switch lacks, in 1.1 and in the drafts
+/// of 2.0.
 const NOT_SERVED: [&str; 8] = [
     "authorizations",
     "bulkQuotes",
@@ -100,14 +100,14 @@ const NOT_SERVED: [&str; 8] = [
     "transactions",
 ];
 
-/// Whether a path is one of the API definition's, of a service that this switch does not offer: a client
-/// that gets 404 would look for the slip in its own path.
+/// Whether a path belongs to a service of the API definition that this switch lacks. With a 404, a client would
+/// search for a mistake in its own path.
 fn is_not_served(path: &str) -> bool {
     let first = path.split('/').nth(1).unwrap_or_default();
     NOT_SERVED.contains(&first)
 }
 
-/// Word what the host found wrong with a request.
+/// Words a problem that the host found in a request.
 #[must_use]
 pub fn word(head: &RequestHead, violation: &Violation, settings: &Settings) -> Response {
     let code = match violation.kind {
@@ -145,15 +145,14 @@ pub fn word(head: &RequestHead, violation: &Violation, settings: &Settings) -> R
     }
 }
 
-/// What is said of an `Accept` that lists no served version: the API definition's words, which clients
-/// compare.
+/// The text for an `Accept` without a served version: the API definition's, which clients compare.
 const UNSERVED_ACCEPTED: &str =
     "The Client requested an unsupported version, see extension list for supported version(s).";
-/// The same of a `Content-Type`: the words of deployed switches.
+/// The same for a `Content-Type`: the text of deployed switches.
 const UNSERVED_CONTENT: &str =
     "Client supplied a protocol version which is not supported by the server";
 
-/// Where and what. What failed inside the host is no caller's business.
+/// Place and problem. Callers get no details of failures inside the host.
 fn detail(code: &str, violation: &Violation) -> String {
     let Violation {
         kind,
@@ -168,7 +167,7 @@ fn detail(code: &str, violation: &Violation) -> String {
         }
         (ViolationKind::UnacceptableVersion, "header Accept", _) => UNSERVED_ACCEPTED.to_owned(),
         (ViolationKind::UnacceptableVersion, ..) => UNSERVED_CONTENT.to_owned(),
-        // The words of deployed switches, with the header's name as the API definition spells it.
+        // The text of deployed switches, with the API definition's spelling of the header.
         (ViolationKind::Missing, location, _) if location.starts_with(HEADER) => {
             format!("{} is required", &location[HEADER.len()..])
         }
@@ -189,9 +188,8 @@ fn versions(supported: &[String]) -> Option<ExtensionList<'_>> {
     (!extension.is_empty()).then_some(ExtensionList { extension })
 }
 
-/// The `Content-Type` of an error body: `application/json`, as the published document says, if the
-/// sender takes that; else as of any answer to the message. Who sends no `Accept` (of a PUT) takes
-/// everything.
+/// The `Content-Type` of an error body: `application/json`, as in the published document, if the sender accepts
+/// it; otherwise that of any answer to the message. A message without `Accept` (a PUT) accepts everything.
 #[must_use]
 pub fn error_type(headers: &str, path: &str) -> (String, String) {
     typed(headers, path, true)
@@ -206,7 +204,7 @@ fn typed(headers: &str, path: &str, serves_2: bool) -> (String, String) {
     }
 }
 
-/// Whether the sender takes JSON without a version as an answer.
+/// Whether the sender accepts JSON without a version as an answer.
 #[must_use]
 pub fn takes_json(headers: &str) -> bool {
     let mut lists = each(headers)

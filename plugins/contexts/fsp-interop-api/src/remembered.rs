@@ -1,14 +1,13 @@
-//! What an instance remembers from one turn to the next, so that it does not ask again: who is a
-//! participant, and of whom it is on disk that it had a key. Both are facts that nothing ends: who was let
-//! in stays in, and who had a key has had it. What an instance does not remember it asks and reads as ever.
-//! An instance is of one release.
+//! An instance's cache across turns: which names are participants, and which key owners are on disk. Both facts
+//! never end: an approved participant stays one, and a former key owner stays one. Anything else is read again.
+//! An instance belongs to one release.
 
 use crate::jws::memory::{Fingerprint, Memory};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::thread::LocalKey;
 
-/// Most names that are remembered of a kind; an id has 32 characters at most.
+/// The most names per kind; an id has at most 32 characters.
 const NAMES_MAX: usize = 4_096;
 
 type Names = RefCell<BTreeSet<String>>;
@@ -18,7 +17,7 @@ thread_local! {
     static SIGNERS: Names = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Whether this is so of a name: asked until it is.
+/// Whether the fact holds for a name. Asks until it does.
 fn is_so(names: &'static LocalKey<Names>, name: &str, ask: impl FnOnce() -> bool) -> bool {
     if names.with_borrow(|names| names.contains(name)) {
         return true;
@@ -34,12 +33,12 @@ fn is_so(names: &'static LocalKey<Names>, name: &str, ask: impl FnOnce() -> bool
     is_so
 }
 
-/// Whether somebody is a participant: `ask` tells, of whom no earlier turn has seen it.
+/// Whether a name is a participant's. Calls `ask` if no earlier turn has found it.
 pub fn is_participant(fsp: &str, ask: impl FnOnce() -> bool) -> bool {
     is_so(&PARTICIPANTS, fsp, ask)
 }
 
-/// A memory that is not told again of keys that it has noted.
+/// A memory that stores each key owner once.
 #[derive(Debug)]
 pub struct Once<M>(pub M);
 
@@ -49,7 +48,7 @@ impl<M: Memory> Memory for Once<M> {
     }
 
     fn note_key(&self, signer: &str, now: u64) -> bool {
-        // What this turn notes itself is not remembered: the turn may be run again.
+        // An owner stored by this turn is not cached: the turn may run again.
         is_so(&SIGNERS, signer, || self.0.note_key(signer, now))
     }
 
@@ -98,12 +97,12 @@ mod tests {
     fn key_is_noted_once_until_it_is_on_disk() {
         type Stored = Documents<rialto_sdk::documents::Memory>;
         let memory = Once(Stored::default());
-        // The turn that writes it is run again, say, and what it wrote is gone.
+        // Suppose that the turn runs again, and its write is lost.
         assert!(!memory.note_key("payerfsp", 5));
         memory.0.0.borrow_mut().0.clear();
         assert!(!memory.note_key("payerfsp", 6));
         assert!(memory.has_had_key("payerfsp"));
-        // A later one finds it, and none after that looks.
+        // A later turn finds it, and no turn after that reads it.
         assert!(memory.note_key("payerfsp", 7));
         memory.0.0.borrow_mut().0.clear();
         assert!(memory.note_key("payerfsp", 8));

@@ -1,5 +1,5 @@
-//! What a delivery report leads to: the callback report of the outcome that was delivered, and, for
-//! a request that has to have an answer, an answer in place of the participant that was not reached.
+//! Handling of delivery reports: the callback report of the outcome and, for a request that needs an answer, an
+//! answer in place of the unreachable participant.
 
 use crate::Component;
 use crate::bindings::exports::rialto::notifications_and_alerts::notify_report;
@@ -18,20 +18,19 @@ use rialto_sdk::logging;
 use rialto_sdk::messages::PartyDocument;
 use serde::{Deserialize, Serialize};
 
-/// Which callback report tells what became of a message.
+/// The kind of callback report for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReportKind {
-    /// About lookups: no context is told.
+    /// Lookups: no report.
     Lookup,
-    /// About a request to associate many parties: no context is told.
+    /// A request to associate many parties: no report.
     Parties,
-    /// The answer to a query for a quote: no context is told.
+    /// The answer to a query for a quote: no report.
     QuoteQuery,
-    /// A refused quote: no context is told.
+    /// A refused quote: no report.
     QuoteReject,
-    /// An answer in place of an FSP that was not reached. No message has it any more; those that were
-    /// on their way when the release changed do.
+    /// An answer in place of an unreachable FSP. Only messages of an earlier release have it.
     Substitute,
     /// `QuoteReceivedCallbackReport`
     QuoteReceived,
@@ -69,20 +68,20 @@ pub enum ReportKind {
     TransferPrepareRuleCheckFailed,
 }
 
-/// What to do when a message cannot be delivered, beside the callback report.
+/// The action if a message cannot be delivered, besides the callback report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum OnFailure {
-    /// A request for a quote: tell Quoting, which knows whether the payee FSP has answered all the
-    /// same, and else tells the payer FSP. Nothing is reserved that would have to wait.
+    /// A request for a quote: tell Quoting. It knows whether the payee FSP has answered, and otherwise tells
+    /// the payer FSP. Nothing is reserved that would have to wait.
     RefuseQuote {
         /// The payer FSP.
         requester: String,
         /// The headers of its request that shape the answer.
         cause: String,
     },
-    /// A query for a party: answer in place of the party's FSP, so that Account Lookup ends the
-    /// query and the requester is told once.
+    /// A party query: answer in place of the party's FSP, so that Account Lookup ends the query and the
+    /// requester is told once.
     AnswerParty {
         /// Who asked.
         requester: String,
@@ -91,26 +90,25 @@ pub enum OnFailure {
         /// The headers of its request that shape the answer.
         cause: String,
     },
-    /// A payee FSP's message that ends a transfer: tell the payer FSP the same in the hub's own
-    /// words. It may be the payee FSP's wording that the payer FSP cannot take, and it has to learn
-    /// what became of its money.
+    /// A payee FSP's message that ends a transfer: tell the payer FSP the same by a message of the hub. The
+    /// payer FSP may have refused the payee FSP's wording, and has to learn the outcome.
     SayItself {
-        /// Which callback report tells what became of the hub's message.
+        /// The callback report for the hub's message.
         report: ReportKind,
         /// The path of its PUT.
         path: String,
         /// Its body.
         body: String,
-        /// The headers of the payee FSP's message that shape it.
+        /// The headers of the payee FSP's message that shape the hub's.
         cause: String,
     },
 }
 
-/// What this context wants back with a delivery report.
+/// The correlation that comes back with a delivery report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Correlation {
-    /// Which callback report is due.
+    /// The kind of callback report.
     pub report: ReportKind,
     /// The transfer, the quote or the party.
     pub subject: String,
@@ -131,10 +129,10 @@ impl Correlation {
         serde_json::to_string(self).expect("strings always have a JSON text")
     }
 
-    /// From text. A newer release that was rolled back may have put more into one that is still under way.
+    /// From text. The message may be of a newer release that was rolled back, with more members.
     ///
     /// # Panics
-    /// When the text is none that [`Self::to_text`] made: only this context writes them.
+    /// If [`Self::to_text`] did not make the text: only this context writes them.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         rialto_sdk::documents::read(text)
@@ -142,15 +140,14 @@ impl Correlation {
     }
 }
 
-/// The headers of a PUT that shape what the hub says in its place to somebody else: the trace. In
-/// which version to speak they do not say.
+/// The headers of a PUT that shape the hub's message in its place: the trace. They have no version for the
+/// answer.
 #[must_use]
 pub fn shaping(headers: &str) -> String {
     trace(headers)
 }
 
-/// As [`shaping`], for somebody who has asked for this version of transfers. No PUT goes on with an `Accept`
-/// of its own.
+/// As [`shaping`], for a receiver who has asked for this version of transfers. A forwarded PUT has no `Accept`.
 #[must_use]
 pub fn shaping_in(headers: &str, version: Option<&str>) -> String {
     let mut shaping = shaping(headers);
@@ -164,14 +161,14 @@ pub fn shaping_in(headers: &str, version: Option<&str>) -> String {
     shaping
 }
 
-/// What takes the place of an answer that will not come.
+/// The substitute for an answer that will not come.
 #[derive(Debug, PartialEq)]
 pub enum Substitute {
     /// A message of the hub.
     Notice(Box<Notice>),
     /// An answer to a query for a party.
     PartyInfo(Box<events::party_info_available::Event>),
-    /// What Quoting is told.
+    /// The event for Quoting.
     QuoteUndelivered(Box<events::quote_request_undelivered::Event>),
 }
 
@@ -234,7 +231,7 @@ pub fn substitute(
     }
 }
 
-/// Why a request was not delivered, for the one who sent it.
+/// The error for the sender of an undelivered request.
 #[must_use]
 pub fn undeliverable(report: &CallbackReport) -> ErrorInformation {
     let destination = &report.destination;
@@ -246,7 +243,7 @@ pub fn undeliverable(report: &CallbackReport) -> ErrorInformation {
                 report.status
             ),
         ),
-        // Also when it was not even tried: nobody has been there for a while.
+        // Also without an attempt: the circuit of the destination is open.
         0 => error("1001", &format!("{destination} cannot be reached")),
         status => error(
             "1001",
@@ -255,8 +252,8 @@ pub fn undeliverable(report: &CallbackReport) -> ErrorInformation {
     }
 }
 
-/// Publish the callback report of a message that has ended, and its substitute, with this error, if
-/// one is due.
+/// Publishes the callback report of a message that has ended, and its substitute with this error, if one is
+/// due.
 pub fn ended(
     frame: &Frame<'_>,
     correlation: Correlation,
@@ -308,7 +305,7 @@ pub fn callback_report(event: notify_report::Event, correlation: &Correlation) -
 }
 
 impl ReportKind {
-    /// The kind of what the message was about, as in a turn's subject.
+    /// The kind of the message's subject, as in a turn's.
     #[must_use]
     pub fn subject_kind(self) -> &'static str {
         match self {

@@ -8,36 +8,33 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
-    /// How long an answer to a participant is worth delivering, in milliseconds from when it leaves,
-    /// however long the hub itself took with it. A request for a transfer is worth it until the
-    /// transfer expires.
+    /// How long the hub tries to deliver an answer to a participant, in milliseconds from when it leaves; the
+    /// hub's own time does not count. A request for a transfer is tried until the transfer expires.
     pub delivery_deadline_ms: u64,
-    /// How long a query for a party or a request for a quote is worth delivering, in milliseconds:
-    /// after that the one who waits for it is told that the other FSP cannot be reached.
+    /// How long the hub tries to deliver a party query or a request for a quote, in milliseconds. After that
+    /// its sender is told that the other FSP cannot be reached.
     pub request_deadline_ms: u64,
     /// How far ahead of the hub's clock a payee FSP's `completedTimestamp` may be, in milliseconds.
     pub completed_timestamp_ahead_ms: u64,
     /// How old a payee FSP's `completedTimestamp` may be, in milliseconds.
     pub completed_timestamp_age_ms: u64,
-    /// How far the `Date` of a signed message may be from the hub's clock, in milliseconds, to either
-    /// side.
+    /// How far the `Date` of a signed message may be from the hub's clock, in milliseconds, before or after.
     pub signed_message_age_ms: u64,
     /// Who must sign.
     pub signatures: Signatures,
-    /// What becomes of an unsigned PUT /parties of an FSP that must sign. Deployed clients do not sign
-    /// it unless they are told to.
+    /// Whether to accept an unsigned PUT /parties of an FSP that must sign. Deployed clients sign it only if
+    /// configured.
     pub unsigned_put_parties: Unsigned,
-    /// What becomes of an unsigned DELETE of an FSP that must sign. Deployed clients do not sign it.
+    /// Whether to accept an unsigned DELETE of an FSP that must sign. Deployed clients do not sign it.
     pub unsigned_delete: Unsigned,
-    /// For how long after the first one the same signed PUT /parties is taken again, in milliseconds;
-    /// 0 for never. A sender's `Date` has seconds, so two answers about one party within a second are
-    /// one signed message.
+    /// How long the same signed PUT /parties is accepted again, in milliseconds after the first; 0 for never.
+    /// `Date` has whole seconds, so two answers about one party within a second are the same signed message.
     pub repeated_put_parties_ms: u64,
-    /// What ids of quotes, transactions and transfers look like: at least one.
+    /// The forms of ids of quotes, transactions and transfers: at least one.
     pub id_formats: Vec<IdFormat>,
-    /// What becomes of a media type with `charset=utf-8`.
+    /// Whether to accept a media type with `charset=utf-8`.
     pub charset_parameter: Deviation,
-    /// What becomes of a path with a slash at its end.
+    /// Whether to accept a path with a slash at its end.
     pub trailing_slash: Deviation,
     /// What becomes of version 2.0 of each resource, in `Content-Type` and in `Accept`. Its bodies are those
     /// of 1.x with some optional members more, and go on as they are.
@@ -56,14 +53,14 @@ pub enum IdFormat {
     Ulid,
 }
 
-/// What becomes of what the API definition has otherwise.
+/// How to handle a deviation from the API definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deviation {
     /// It is refused.
     #[default]
     Refuse,
-    /// It is taken, and brought into the definition's form.
+    /// It is accepted, and brought into the definition's form.
     Accept,
 }
 
@@ -71,14 +68,14 @@ pub enum Deviation {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Signatures {
-    /// Of participants that are not named below.
+    /// For participants that are not named below.
     pub required: Required,
-    /// Of participants by their ids.
+    /// For participants by their ids.
     pub participants: BTreeMap<String, Required>,
 }
 
 impl Signatures {
-    /// What is required of a participant.
+    /// The requirement for a participant.
     #[must_use]
     pub fn of(&self, participant: &str) -> Required {
         let named = self.participants.get(participant);
@@ -86,16 +83,16 @@ impl Signatures {
     }
 }
 
-/// Whose messages must be signed.
+/// Who must sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Required {
-    /// Everybody's: who has no key is refused.
+    /// All participants: one without a key is refused.
     All,
-    /// Those of participants that have a key, or ever had one: who had one and has none is refused.
+    /// Participants that have or had a key. One that had a key and has none is refused.
     #[default]
     WithKey,
-    /// Nobody's. What is signed by a participant with a key must be signed well.
+    /// No participant. But a signature of a participant with a key must be valid.
     None,
 }
 
@@ -103,10 +100,9 @@ pub enum Required {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unsigned {
-    /// It is taken: whoever reaches the hub can send it in the FSP's name. One that is signed must be
-    /// signed well.
+    /// It is accepted: any client of the hub can send it in the FSP's name. A signature must still be valid.
     Accept,
-    /// It is refused as any other.
+    /// It is refused like any other.
     #[default]
     Refuse,
 }
@@ -133,7 +129,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What is wrong with settings that can be parsed.
+    /// Notes the problems of settings that could be parsed.
     pub fn judge(&self, problems: &mut Problems) {
         let times = [
             (

@@ -1,6 +1,6 @@
-//! Who has a key: what the host says about it is remembered, so that a participant whose key is lost is not
-//! taken for one that never had any. It is remembered whoever it is: somebody may have a key before being a
-//! participant, and lose it before saying a word. And who is named in settings that is no participant.
+//! Key owners: remembers the host's reports, so that a participant whose key is lost still has to sign. Owners
+//! that are not participants are remembered too: a key may be added before its participant, and be lost before
+//! the first message. Also logs names in settings that are not participants'.
 
 use crate::Component;
 use crate::bindings::exports::rialto::host::signers_handler;
@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 
 /// Most characters of a participant's id.
 const ID_MAX: usize = 32;
-/// Participants of the scheme's document that are asked for at once.
+/// Participants of the scheme's document per page.
 const ASKED_AT_ONCE: u32 = 1_000;
-/// Names of one line of the log.
+/// The most names in one line of the log.
 const NAMES_TOLD: usize = 10;
 
 impl signers_handler::Guest for Component {
@@ -29,8 +29,7 @@ impl signers_handler::Guest for Component {
     }
 }
 
-/// These have a key: all whose names may be a participant's are remembered. Those of them that are no
-/// participants are answered.
+/// Remembers all key owners whose names may be a participant's. Returns those that are not participants.
 fn found(
     signers: Vec<String>,
     is_participant: impl Fn(&str) -> bool,
@@ -47,8 +46,8 @@ fn found(
     signers.into_iter().filter(is_unknown).collect()
 }
 
-/// Judge settings. Who is named in them and is not in the scheme's document is told in the log: perhaps the
-/// name is misspelt. It is no problem, for operators let participants in too.
+/// Checks settings. Logs names that are not in the scheme's document, which may be misspelt. That is no
+/// problem, since operators add participants too.
 pub fn judge(settings: &Settings, problems: &mut Problems) {
     settings.judge(problems);
     let ids = |first| -> Vec<String> {
@@ -61,8 +60,8 @@ pub fn judge(settings: &Settings, problems: &mut Problems) {
     }
 }
 
-/// Who is named in settings and is not among the participants of the scheme's document, of which `ids` has
-/// the ids from one place on; none behind the end.
+/// Names in settings that are not in the scheme's document. `ids` returns the document's ids from an index on;
+/// none after the end.
 fn strangers_named<'a>(
     settings: &'a Settings,
     ids: impl Fn(u32) -> Vec<String>,
@@ -87,7 +86,7 @@ fn strangers_named<'a>(
     strangers
 }
 
-/// A line about those who are named in settings and are not in the scheme's document.
+/// The log line about such names.
 fn told(strangers: &BTreeSet<&str>) -> String {
     let names: Vec<String> = strangers
         .iter()
@@ -104,7 +103,7 @@ fn told(strangers: &BTreeSet<&str>) -> String {
     )
 }
 
-/// Whether a text can be a participant's id: a name of a file may be anything.
+/// Whether a text can be a participant's id: a file may have any name.
 fn may_be_an_id(signer: &str) -> bool {
     (1..=ID_MAX).contains(&signer.chars().count()) && !signer.chars().any(char::is_control)
 }
@@ -138,7 +137,7 @@ mod tests {
         let memory = Documents::<rialto_sdk::documents::Memory>::default();
         let newfsp = || vec!["newfsp".to_owned()];
         assert_eq!(found(newfsp(), |_| false, &memory, 5), newfsp());
-        // It is let in, and its key goes before the host asks again.
+        // It is added, and its key is removed before the host asks again.
         assert!(memory.has_had_key("newfsp"));
         assert_eq!(found(newfsp(), |_| true, &memory, 7), [""; 0]);
         let stored: Vec<String> = memory.0.borrow().0.values().cloned().collect();

@@ -1,13 +1,13 @@
-//! Messages that the settings let in although the API definition has them otherwise, brought into its form:
-//! what is read and forwarded afterwards is as any other FSP's, and no receiver has to take what this scheme
-//! takes. But for what a signature protects: that is verified as it was sent, by the hub and by the receiver,
-//! so it goes on as it was sent.
+//! Brings messages that deviate from the API definition, and that the settings admit, into the definition's
+//! form. So they are read and forwarded like any other, and no receiver has to accept deviations. Protected
+//! headers are an exception: the hub and the receiver verify them as they were sent, so they are forwarded
+//! unchanged.
 
 use crate::settings::{Deviation, Settings};
 use rialto_sdk::headers::{each, push};
 
-/// A message's header section without the charset in its media types; none where it is so already. The
-/// headers that `stays` names stay as they are.
+/// A message's header section without charsets in its media types; none if nothing changes. Headers for which
+/// `stays` holds do not change.
 #[must_use]
 pub fn headers(section: &str, settings: &Settings, stays: impl Fn(&str) -> bool) -> Option<String> {
     if settings.charset_parameter == Deviation::Refuse {
@@ -28,7 +28,7 @@ pub fn headers(section: &str, settings: &Settings, stays: impl Fn(&str) -> bool)
     })
 }
 
-/// A path without a slash at its end, where the settings say that it is the same path.
+/// A path without a slash at its end, if the settings ignore the slash.
 #[must_use]
 pub fn path<'a>(path: &'a str, settings: &Settings) -> &'a str {
     match path.strip_suffix('/') {

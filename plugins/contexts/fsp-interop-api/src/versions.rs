@@ -1,4 +1,4 @@
-//! A test: the OpenAPI document serves the versions of which the media types know.
+//! A test: the OpenAPI document serves the versions of the media types.
 
 use rialto_sdk::media::Resource;
 

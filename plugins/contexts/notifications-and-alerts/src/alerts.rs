@@ -1,5 +1,5 @@
-//! Alerts: canonical events that operators are to hear of. An alert is kept as data, told in the log, and
-//! served with the others; the choreography (5.4) leaves open by which other way it reaches people.
+//! Alerts: canonical events for operators. An alert is stored, logged and listed over HTTP; the choreography
+//! (5.4) leaves other ways open.
 
 use crate::bindings::exports::rialto::participant_lifecycle_management::participant_liquidity_threshold_exceeded::{
     Event, Warning,
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 /// Alerts, the oldest first.
 pub(crate) const ALERTS: Collection<AlertDocument> = Collection::new("alerts");
 
-/// Something that operators are to hear of.
+/// An alert.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AlertDocument {
-    /// What happened: the event's name in kebab-case, and after a slash which kind of it.
+    /// The event's name in kebab-case, and its kind after a slash.
     pub alert: String,
-    /// Whom it is about.
+    /// The participant.
     pub participant: String,
     /// A sentence.
     pub message: String,
@@ -61,12 +61,12 @@ impl AlertDocument {
     }
 }
 
-/// Keep an alert.
+/// Stores an alert.
 pub fn keep(alert: &AlertDocument) {
     ALERTS.put(&alert.id(), alert);
 }
 
-/// One page of alerts, oldest first, and where the next one begins.
+/// A page of alerts, oldest first, and the cursor of the next one.
 #[must_use]
 pub fn page(cursor: Option<&str>, limit: u32) -> (Vec<AlertDocument>, Option<String>) {
     let Page { documents, cursor } = ALERTS.scan(&Range::All, cursor, limit);

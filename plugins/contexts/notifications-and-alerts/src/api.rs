@@ -49,7 +49,7 @@ fn answer(caller: &Caller, request: &Request) -> Result<Answer, Problem> {
             Answer::json(200, &page)
         }
         _ => {
-            // It must be there, says the document.
+            // The OpenAPI document requires it.
             let destination = parameter(query, "destination").unwrap_or_default();
             let (reports, next) = reports::page(destination, cursor, paging.limit);
             page("reports", json!(reports), next)
@@ -57,7 +57,7 @@ fn answer(caller: &Caller, request: &Request) -> Result<Answer, Problem> {
     })
 }
 
-/// Where an audience's notices are.
+/// The id prefix of an audience's notices.
 fn audience(named: &str) -> String {
     match named {
         CHECKERS | OPERATORS => named.to_owned(),

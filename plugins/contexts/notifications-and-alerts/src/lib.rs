@@ -1,8 +1,8 @@
 //! Notifications & Alerts: the bounded context that delivers messages to participants.
 //!
-//! A request for a notification becomes a request of the host, which tries as hard as the settings
-//! say; its report is kept, and becomes the report to the context that asked. What its turns are about they have
-//! from the turns that caused them.
+//! A request for a notification becomes an outbound request of the host, which retries as the settings say. The
+//! host's report is stored, and becomes the report to the context that asked. Turns get their subjects from the
+//! turns that caused them.
 
 pub mod alerts;
 pub mod api;
@@ -68,7 +68,7 @@ impl participant_state_updated::Guest for Component {
     }
 }
 
-/// Keep a notice, and tell it.
+/// Stores a notice and sends it to the webhook.
 fn told(notice: &NoticeDocument) {
     subject("participant", &notice.participant);
     let about = notice.request.as_deref().unwrap_or_default();

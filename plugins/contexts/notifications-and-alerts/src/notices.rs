@@ -1,5 +1,5 @@
-//! Notices to operators: what waits for a decision, and what became of what they asked for. A notice is
-//! kept as data, told in the log, served, and sent to the operators' webhook where there is one.
+//! Notices to operators: waiting requests, and the outcomes of their own requests. A notice is stored, logged,
+//! listed over HTTP, and sent to the operators' webhook if there is one.
 
 use crate::bindings::exports::rialto::fsp_interop_api::notify_requested::{self, Worth};
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
@@ -15,25 +15,25 @@ pub const NOTICES: Collection<NoticeDocument> = Collection::new("notices");
 pub const CHECKERS: &str = "checkers";
 /// All operators.
 pub const OPERATORS: &str = "operators";
-/// This context, where it asks itself for a notification.
+/// The name of this context when it asks itself for a notification.
 pub const OWN: &str = "notifications-and-alerts";
-/// How long a notice is worth sending, in milliseconds.
+/// How long the host tries to send a notice, in milliseconds.
 const WORTH_MS: u64 = 3_600_000;
 
-/// Something that operators are told.
+/// A notice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NoticeDocument {
     /// `checkers`, `operators`, or one operator's name after `operator/`.
     pub audience: String,
-    /// The request; none where the notice is about none.
+    /// The request, if the notice is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
     /// What was asked for.
     pub kind: String,
     /// Of whom.
     pub participant: String,
-    /// How it stands.
+    /// Its state.
     pub state: String,
     /// In words.
     pub message: String,
@@ -60,7 +60,7 @@ impl NoticeDocument {
         }
     }
 
-    /// The notice that a participant may transact, or may not.
+    /// The notice of a participant's new state.
     #[must_use]
     pub fn of_state(event: &participant_state_updated::Event) -> Self {
         let may = if event.may_transact { "may" } else { "may not" };
@@ -80,14 +80,14 @@ impl NoticeDocument {
         }
     }
 
-    /// Its id: later notices come after earlier ones to the same audience.
+    /// Its id, in the order of time for each audience.
     #[must_use]
     pub fn id(&self) -> String {
         let about = self.request.as_deref().unwrap_or(&self.participant);
         format!("{}/{:013}/{about}/{}", self.audience, self.at, self.state)
     }
 
-    /// The request that takes the notice to the operators' webhook.
+    /// The request that sends the notice to the operators' webhook.
     ///
     /// # Panics
     /// Never: strings and numbers always have a JSON text.

@@ -1,4 +1,4 @@
-//! From the request for a notification to the host's request, and from the host's report to ours.
+//! Conversions: from a notification to the host's request, and from the host's report to this context's report.
 
 use crate::bindings::exports::rialto::fsp_interop_api::notify_requested;
 use crate::bindings::rialto::notifications_and_alerts::notify_report;
@@ -10,7 +10,7 @@ use rialto_sdk::documents;
 use rialto_sdk::headers::to_list;
 use serde::{Deserialize, Serialize};
 
-/// What this context wants back from the host when a request has ended.
+/// The correlation that the host returns with a report.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Correlation {
@@ -20,7 +20,7 @@ struct Correlation {
     method: String,
     path: String,
     subject: String,
-    /// What the requester wants back from this context.
+    /// The correlation that this context returns to the requester.
     correlation: String,
 }
 
@@ -60,13 +60,13 @@ pub fn outbound(event: notify_requested::Event, policy: DeliveryPolicy) -> Outbo
     }
 }
 
-/// What became of a notification, and what it was about.
+/// The outcome of a notification, and its subject.
 ///
 /// # Panics
-/// When the report does not carry what [`outbound`] gave to the host.
+/// If the report lacks what [`outbound`] gave to the host.
 #[must_use]
 pub fn report(report: DeliveryReport, reported_at: u64) -> Ended {
-    // A newer release that was rolled back may have put more into that of a request still under way.
+    // A request of a newer release that was rolled back may still be under way, with more in it.
     let given: Correlation = documents::read(&report.correlation).unwrap_or_else(|problem| {
         panic!(
             "the correlation {:?} cannot be read: {problem}",
@@ -77,7 +77,7 @@ pub fn report(report: DeliveryReport, reported_at: u64) -> Ended {
     let (delivered, response, reason) = match report.outcome {
         Outcome::Delivered(response) => (true, Some(response), None),
         Outcome::Failed(failure) => {
-            // Where it may go was judged when it was staged: no attempt was made, also before a restart.
+            // Its destination was checked when it was staged: no attempt was made, not even before a restart.
             not_sent = (failure.kind == FailureKind::NotAllowed).then_some(NotSent::NotAllowed);
             let reason = format!("{}: {}", word(failure.kind), failure.reason);
             (false, failure.response, Some(reason))

@@ -1,6 +1,5 @@
-//! Delivery reports, filed under whom the messages were for. Unless the settings want all of them, a
-//! message that went through at once leaves none here: the host's history tells of every one under what
-//! it was about. Kept for good, as the history is.
+//! Delivery reports, by destination. By default, a message that was delivered at the first attempt leaves no
+//! report: the host's history has every message under its subject. Reports stay for good.
 
 use crate::notification::Ended;
 use crate::settings::{Settings, Which};
@@ -10,16 +9,16 @@ use serde::{Deserialize, Serialize};
 /// Reports by destination and time.
 const REPORTS: Collection<ReportDocument> = Collection::new("reports");
 
-/// Bytes of an answer that a report keeps: an FSPIOP error and some more.
+/// Bytes of an answer that a report keeps: enough for an FSPIOP error.
 const ANSWER_BYTES_MAX: usize = 1_024;
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReportDocument {
     /// The notification's id.
     pub notification_id: String,
-    /// What it was about: `transfer:7c23e80c-…`.
+    /// Its subject: `transfer:7c23e80c-…`.
     pub subject: String,
     /// The context that asked for it.
     pub requested_by: String,
@@ -35,7 +34,7 @@ pub struct ReportDocument {
     pub status: u16,
     /// Attempts in all.
     pub attempts: u32,
-    /// Why not, when it was not delivered.
+    /// Why it was not delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The beginning of the last answer's body, if it had one.
@@ -67,26 +66,26 @@ impl ReportDocument {
         }
     }
 
-    /// Its id: later reports come after earlier ones to the same participant.
+    /// Its id, in the order of time for each participant.
     fn id(&self) -> String {
         let (at, id) = (self.reported_at, &self.notification_id);
         format!("{}/{at:013}/{id}", self.destination)
     }
 
-    /// Whether the message did not go through at once.
+    /// Whether the message was not delivered at the first attempt.
     fn is_of_trouble(&self) -> bool {
         !self.delivered || self.attempts > 1
     }
 }
 
-/// Keep a report, if the settings want it.
+/// Stores a report, if the settings ask for it.
 pub fn keep(report: &ReportDocument, settings: &Settings) {
     if settings.reports_kept == Which::All || report.is_of_trouble() {
         REPORTS.put(&report.id(), report);
     }
 }
 
-/// One page of the reports of messages to a participant, oldest first, and where the next one begins.
+/// A page of the reports of messages to a participant, oldest first, and the cursor of the next one.
 #[must_use]
 pub fn page(
     participant: &str,
@@ -99,7 +98,7 @@ pub fn page(
     (reports.collect(), cursor)
 }
 
-/// The beginning of a text, of so many bytes at most.
+/// The beginning of a text, up to a number of bytes.
 fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }

@@ -1,4 +1,4 @@
-//! The component's settings: how hard to try to deliver a message.
+//! The component's settings: how to retry messages.
 
 use crate::bindings::exports::rialto::fsp_interop_api::notify_requested::Worth;
 use rialto_sdk::bindings::rialto::host::http::{DeliveryPolicy, WhileAway};
@@ -7,12 +7,12 @@ use serde::Deserialize;
 
 /// Settings of the scheme's manifest for this component.
 ///
-/// A message is tried again, with growing pauses, while attempts are left and it is worth one; how
-/// long it is comes with the message.
+/// A message is tried again, with growing pauses, while attempts are left and it has not expired. Each message
+/// has its own expiry.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
-    /// Attempts in all, 1 to 100.
+    /// The most attempts, 1 to 100.
     pub attempts_max: u32,
     /// How long one attempt may take, in milliseconds.
     pub attempt_timeout_ms: u32,
@@ -22,15 +22,15 @@ pub struct Settings {
     pub backoff_max_ms: u32,
     /// Which reports are kept by participant.
     pub reports_kept: Which,
-    /// Where notices to operators are sent too, as JSON; none: they are only kept.
+    /// A URL that gets notices to operators as JSON; none: notices are only stored.
     pub operators_webhook: Option<String>,
 }
 
-/// Which reports are kept by participant, beside the history, which has all.
+/// Which reports are kept by participant. The history has all messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Which {
-    /// Those of messages that took more than one attempt or were given up.
+    /// Reports of messages that took more than one attempt or failed.
     Troubled,
     /// All of them.
     All,
@@ -50,7 +50,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What is wrong with settings that can be parsed.
+    /// Notes the problems of settings that could be parsed.
     pub fn judge(&self, problems: &mut Problems) {
         if !(1..=100).contains(&self.attempts_max) {
             let message = format!("it is {}; it must be 1 to 100", self.attempts_max);
@@ -73,8 +73,7 @@ impl Settings {
         }
     }
 
-    /// The host's policy for a message that is worth so much and leaves at `now` (milliseconds since
-    /// 1970).
+    /// The host's policy for a message with this expiry that leaves at `now` (milliseconds since 1970).
     #[must_use]
     pub const fn policy(&self, worth: Worth, now: u64, while_away: WhileAway) -> DeliveryPolicy {
         let deadline = match worth {

@@ -1,9 +1,8 @@
-//! Bringing the participants of the manifest in, when a release becomes current.
+//! Adding the participants of the manifest when a release becomes current.
 //!
-//! Pure over its surroundings. A release runs it once, but every step is harmless when it is run
-//! again: accounts that exist stay as they are, and the deposit of an opening liquidity carries an
-//! instruction id that is the same each time. What the manifest says wrongly traps: a release that
-//! cannot be brought in does not become current.
+//! It is pure over its surroundings. A release runs it once, but each step may run again without effect:
+//! existing accounts do not change, and the deposit of an opening liquidity always has the same instruction id.
+//! A wrong manifest traps, and then the release does not become current.
 
 pub mod facts;
 
@@ -25,12 +24,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Participants that one step brings in: few enough for one turn, whatever they are.
+/// The number of participants that one step adds: few enough for any turn.
 pub const STEP: u32 = 100;
-/// Participants that are judged at a time.
+/// The number of participants that are checked at a time.
 const JUDGED: u32 = 1_000;
 
-/// A document of the collection `activations`: a release whose participants are all in.
+/// A document of the collection `activations`: a release whose participants are all added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Activation {
@@ -40,15 +39,14 @@ pub struct Activation {
 
 pub(crate) const ACTIVATIONS: Collection<Activation> = Collection::new("activations");
 
-/// Gives the manifest's participants from the one at a place, at most so many.
+/// Reads participants of the manifest: from an index on, at most a number of them.
 pub type Listed<'a> = &'a dyn Fn(u32, u32) -> Vec<scheme::Participant>;
 
-/// Do a step of bringing the participants of the manifest in. Step 0 first judges them all, so that a
-/// release which cannot be brought in leaves nothing. Answers what has changed, a sentence each, and
-/// whether there is more to do.
+/// Does a step of adding the participants of the manifest. Step 0 first checks them all, so that a bad release
+/// leaves nothing behind. Returns the changes, a sentence each, and whether there is more to do.
 ///
 /// # Panics
-/// When the manifest's amounts or currencies cannot be used, or the ledger refuses.
+/// If the manifest's amounts or currencies are not valid, or the ledger refuses.
 pub fn step(
     world: &mut dyn World,
     (scheme, listed): (&Scheme, Listed<'_>),
@@ -64,7 +62,7 @@ pub fn step(
     let more = !listed(first.saturating_add(STEP), 1).is_empty();
     let done = Activation { at: world.now() };
     if !more {
-        // Of a step that is repeated the first one stays.
+        // A repeated step keeps the first document.
         let _ = ACTIVATIONS
             .within(world)
             .insert_if_absent(&release.to_string(), &done);
@@ -72,7 +70,7 @@ pub fn step(
     (changes, more)
 }
 
-/// Read all amounts, and find all currencies.
+/// Reads all amounts, and finds all currencies.
 fn judge(world: &mut dyn World, scheme: &Scheme, listed: Listed<'_>) {
     let pisps = pisps(world);
     let mut first = 0;
@@ -93,8 +91,8 @@ fn judge(world: &mut dyn World, scheme: &Scheme, listed: Listed<'_>) {
     }
 }
 
-/// Participants of type PISP that were let in. There may be ten thousand participants, more than a turn may
-/// read; these are few.
+/// The approved participants of type PISP. A turn cannot read all participants, of which there may be ten
+/// thousand; PISPs are few.
 pub const PISPS: Collection<Pisp> = Collection::new("pisps");
 
 /// A document of the collection `pisps`.
@@ -119,7 +117,7 @@ fn pisps(world: &mut dyn World) -> BTreeSet<String> {
     }
 }
 
-/// Insist that a release gives a PISP no accounts.
+/// Checks that a release gives a PISP no accounts.
 fn has_no_accounts(configured: &scheme::Participant) {
     assert!(
         configured.accounts.is_empty(),
@@ -128,14 +126,14 @@ fn has_no_accounts(configured: &scheme::Participant) {
     );
 }
 
-/// A participant as others see it: one that came with a release which is not wholly in may not trade.
+/// A participant for other contexts. One of a release that is not completely added may not trade.
 pub fn known(store: &mut (impl Store + ?Sized), id: &str) -> Option<Participant> {
     let mut participant = PARTICIPANTS.within(store).get(id)?;
     participant.waits = waits(store, &participant);
     Some(participant)
 }
 
-/// A participant as those see it who send and receive: none that has not been let in.
+/// A participant for senders and receivers: none if it was not approved.
 pub fn trader(store: &mut (impl Store + ?Sized), id: &str) -> Option<Participant> {
     known(store, id).filter(Participant::is_in)
 }
@@ -144,7 +142,7 @@ fn waits(store: &mut (impl Store + ?Sized), participant: &Participant) -> bool {
     waits_for(store, participant).is_some()
 }
 
-/// The release that a participant came with, while that is not wholly in.
+/// The release that added a participant, while that release is not completely added.
 pub fn waits_for(store: &mut (impl Store + ?Sized), participant: &Participant) -> Option<u64> {
     participant.created_by.filter(|release| {
         let done = ACTIVATIONS.within(store).get(&release.to_string());
@@ -152,10 +150,10 @@ pub fn waits_for(store: &mut (impl Store + ?Sized), participant: &Participant) -
     })
 }
 
-/// Bring participants of the scheme in. Answers what has changed, a sentence each.
+/// Adds participants of the scheme. Returns the changes, a sentence each.
 ///
 /// # Panics
-/// When the manifest's amounts or currencies cannot be used, or the ledger refuses.
+/// If the manifest's amounts or currencies are not valid, or the ledger refuses.
 pub fn bring_in(
     world: &mut dyn World,
     scheme: &Scheme,
@@ -167,7 +165,7 @@ pub fn bring_in(
     brought.collect()
 }
 
-/// Bring one in. Answers what has changed.
+/// Adds one participant. Returns the changes.
 fn bring(
     world: &mut dyn World,
     scheme: &Scheme,
@@ -185,7 +183,7 @@ fn bring(
         ));
     }
     if let Some(stored) = &stored {
-        // Also of who was let in since the first step, or before these facts were kept.
+        // Also for participants approved since the first step, or before these facts were kept.
         facts::judge_accounts(world, scheme, stored);
         if stored.participant_type == Type::Pisp {
             has_no_accounts(configured);
@@ -204,7 +202,7 @@ fn bring(
             .to_owned(),
     };
     let moved = participant.take_over(&wanted);
-    // Who came with a release that was refused on the way comes with this one.
+    // A participant of a release that was refused during its activation is added by this one.
     let came_with = participant.created_by;
     if is_new || waits(world, &participant) {
         participant.created_by = Some(release);
@@ -256,7 +254,7 @@ fn nobody_yet(id: &str, now: u64) -> Participant {
     }
 }
 
-/// What a release may change of a participant.
+/// The members that a release may change.
 fn in_short(participant: &Participant) -> Value {
     let currencies: Vec<_> = participant.accounts.iter().map(|a| &a.currency).collect();
     json!({
@@ -319,8 +317,7 @@ fn in_words(id: &str, is_new: bool, opened: &[String], details_changed: bool) ->
     }
 }
 
-/// Open the accounts that the manifest has and the participant has not, and deposit their opening
-/// liquidity. Answers their currencies.
+/// Opens the participant's missing accounts, and deposits their opening liquidity. Returns their currencies.
 fn open_missing_accounts(
     world: &mut dyn World,
     participant: &mut Participant,
@@ -383,7 +380,7 @@ fn deposit(world: &mut dyn World, participant: &str, amount: &Money) {
     }
 }
 
-/// An account of the manifest with its amounts read.
+/// An account of the manifest, with parsed amounts.
 struct Opening {
     liquidity: Money,
     net_debit_cap: Option<Money>,

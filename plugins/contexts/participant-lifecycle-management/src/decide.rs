@@ -1,6 +1,6 @@
-//! A checker's decision: everything is judged again, and what is approved becomes true in the same turn.
+//! A checker's decision. Everything is checked again, and an approval takes effect in the same turn.
 //!
-//! A refusal changes nothing: the request goes on waiting, and the checker may reject it.
+//! A refusal changes nothing: the request still waits, and the checker may reject it.
 
 use crate::bindings::rialto::participant_lifecycle_management::approval_notification::Audience;
 use crate::health;
@@ -15,14 +15,14 @@ use rialto_sdk::operators::{Answer, Caller, Kind, Problem, header, version};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Who decides where the scheme approves by itself.
+/// The checker's name in automatic approvals.
 pub const AUTOMATIC: &str = "automatic";
 
-/// What the checker says.
+/// The checker's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
-    /// Make it so.
+    /// Approve.
     Approve,
     /// Do not.
     Reject,
@@ -32,33 +32,33 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
-    /// What the checker says.
+    /// The checker's decision.
     pub decision: Verdict,
     /// In the checker's words.
     #[serde(default)]
     pub note: Option<String>,
-    /// The request that the checker has read; where the path names none, another one may be open by now.
+    /// The request that the checker has read. If the path names none, another request may be open by now.
     #[serde(default)]
     pub request: Option<String>,
 }
 
-/// What a path names.
+/// The subject that a path names.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The participant.
     pub participant: &'a str,
     /// Which kind of request.
     pub kind: RequestKind,
-    /// The account, where the path has one.
+    /// The account, if the path names one.
     pub account: Option<&'a str>,
-    /// The request; none where a participant has only one.
+    /// The request; none if a participant can only have one.
     pub request: Option<&'a str>,
 }
 
-/// Decide a request, as who may decide.
+/// Decides a request. The caller has checked the role.
 ///
 /// # Errors
-/// Why that is refused; then nothing was written.
+/// The reason of a refusal; then nothing was written.
 pub fn decide(
     world: &mut dyn World,
     caller: &Caller,
@@ -71,7 +71,7 @@ pub fn decide(
     let mut request = find(world, place, &participant)?;
     let mut tags = vec![participant.tag()];
     if place.request.is_some() {
-        // Elsewhere it says nothing: every request that waits is at its first version.
+        // Otherwise the tag is useless: every waiting request has its first version.
         tags.push(request.tag());
     }
     version::insist_on_any(headers, &tags)?;
@@ -131,8 +131,8 @@ fn find(
     })
 }
 
-/// Insist that what is open is what the checker has read. Who was rejected may apply again, with other
-/// terms: then a decision names the request, or the version of the participant.
+/// Checks that the open request is the one that the checker has read. A rejected participant may apply again
+/// with other terms: then a decision names the request, or the version of the participant.
 fn is_the_one_read(
     place: &Place<'_>,
     headers: &[(String, String)],
@@ -151,7 +151,7 @@ fn is_the_one_read(
             .with("is", open.id.as_str()));
     }
     let names_version = header(headers, "if-match").is_some_and(|tags| tags.trim() != "*");
-    // An application is the first entry of a history, and its end the second.
+    // The first entry of a history is the application, the second one its end.
     let is_first = participant.changes <= 1;
     if place.request.is_some() || names_version || is_first {
         return Ok(());
@@ -164,7 +164,7 @@ fn is_the_one_read(
     Err(problem.with("pendingRequest", open.id.as_str()))
 }
 
-/// Nobody waits to be let in: that was decided, or the participant came with a release.
+/// The error if no application is open: it was decided, or a release added the participant.
 fn none_open(participant: &Participant) -> Problem {
     let state = match participant.state {
         ParticipantState::Rejected => State::Rejected.name(),
@@ -178,10 +178,10 @@ fn none_open(participant: &Participant) -> Problem {
     Problem::new(Kind::AlreadyDecided, detail).with("state", state)
 }
 
-/// Insist that what is to be changed is as it was when the change was asked for.
+/// Checks that the target of a request has not changed since the request.
 ///
 /// # Errors
-/// When it is not.
+/// If it has changed.
 pub fn as_it_was(request: &Request, participant: &Participant) -> Result<(), Problem> {
     let is = request.asked.change().based_on(participant);
     if is == request.based_on {
@@ -192,10 +192,10 @@ pub fn as_it_was(request: &Request, participant: &Participant) -> Result<(), Pro
     Err(problem.with("was", request.based_on.clone()).with("is", is))
 }
 
-/// Make a request true that was judged, or have its endpoint tried first.
+/// Makes an approved request take effect, or has its endpoint tried first.
 ///
 /// # Errors
-/// As the ledger refuses; then nothing was written.
+/// If the ledger refuses; then nothing was written.
 pub fn approve(
     world: &mut dyn World,
     request: &mut Request,
@@ -210,10 +210,10 @@ pub fn approve(
     make(world, request, participant)
 }
 
-/// Make a request true.
+/// Makes a request take effect.
 ///
 /// # Errors
-/// As the ledger refuses; then nothing was written.
+/// If the ledger refuses; then nothing was written.
 pub fn make(
     world: &mut dyn World,
     request: &mut Request,
@@ -250,7 +250,7 @@ fn reject(world: &mut dyn World, request: &mut Request, participant: &mut Partic
     );
 }
 
-/// Write how a request has ended, and tell its maker.
+/// Stores the end of a request, and tells its maker.
 pub fn end(
     world: &mut dyn World,
     request: &mut Request,

@@ -1,5 +1,5 @@
-//! Trying an endpoint before it is taken: one request of the host to it, and its report (choreography
-//! 6.4). Alive is who answers with anything below 500.
+//! Trying an endpoint before it is used: one outbound request, and its report (choreography 6.4). An endpoint
+//! is alive if it answers with a status below 500.
 
 use crate::bindings::exports::rialto::host::http_report_handler::DeliveryReport;
 use crate::decide::{as_it_was, end, make};
@@ -11,18 +11,18 @@ use rialto_sdk::bindings::rialto::host::http::{
     DeliveryPolicy, FailureKind, OutboundRequest, OutboundResponse, Outcome, WhileAway,
 };
 
-/// Attempts of a try.
+/// The most attempts.
 const ATTEMPTS: u32 = 3;
-/// How long one may take, in milliseconds.
+/// The longest attempt, in milliseconds.
 const ATTEMPT_TIMEOUT_MS: u32 = 2_000;
-/// How long all of them may take, in milliseconds.
+/// The longest time of all attempts, in milliseconds.
 const DEADLINE_MS: u64 = 10_000;
 /// The pause after the first attempt that failed, in milliseconds.
 const BACKOFF_MS: u32 = 250;
 /// The longest pause, in milliseconds.
 const BACKOFF_MAX_MS: u32 = 1_000;
 
-/// Have an endpoint tried. Answers whether it is: not where the settings say so.
+/// Has an endpoint tried. Returns false if the settings turn this off.
 pub fn ask(world: &mut dyn World, request: &str, update: &EndpointsUpdate) -> bool {
     let path = &world.settings().endpoint_health_path;
     if path.is_empty() {
@@ -47,10 +47,10 @@ pub fn ask(world: &mut dyn World, request: &str, update: &EndpointsUpdate) -> bo
     true
 }
 
-/// An endpoint was tried: take it, or leave the old one in force.
+/// Handles the report: uses the new endpoint, or keeps the old one.
 ///
 /// # Panics
-/// When there is no such request: nobody else sends.
+/// If there is no such request: nothing else sends requests.
 pub fn tried(world: &mut dyn World, report: &DeliveryReport) {
     let id = &report.correlation;
     let request = REQUESTS.within(world).get_for_update(id);
@@ -85,7 +85,7 @@ pub fn tried(world: &mut dyn World, report: &DeliveryReport) {
     );
 }
 
-/// Why nobody is there; none when somebody is.
+/// Why the endpoint is not alive; none if it is.
 fn dead(report: &DeliveryReport) -> Option<String> {
     let alive = |response: &OutboundResponse| response.status < 500;
     match &report.outcome {

@@ -1,7 +1,7 @@
-//! What has been changed of a participant, by whom: a chain that nobody can change unseen.
+//! The history of a participant's changes: a chain of hashes, so that tampering is detected.
 //!
-//! An entry is inserted once and never written again. Each holds the hash of the one before, and the
-//! participant's document that of the last: `rialto ledger check` walks the chain.
+//! An entry is inserted once and never changed. Each has the hash of the entry before it, and the participant's
+//! document has the hash of the last. `rialto ledger check` verifies the chain.
 
 use crate::participants::Participant;
 use rialto_sdk::canonical::request_hash;
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 /// Changes by participant and number.
 pub const CHANGES: Collection<Change> = Collection::new("changes");
-/// The same as they are written: hashes are of everything that is, whichever release has written it.
+/// The same as raw JSON: hashes cover all members, of any release.
 const WRITTEN: Collection<Value> = Collection::new("changes");
 
-/// Who changed it.
+/// The authors of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct By {
@@ -24,7 +24,7 @@ pub struct By {
     /// Who decided it: an operator, or `automatic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checker: Option<String>,
-    /// The release that brought it.
+    /// The release that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<u64>,
 }
@@ -33,34 +33,33 @@ pub struct By {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Change {
-    /// Counted from 0.
+    /// Numbered from 0.
     pub n: u64,
     /// UTC, milliseconds since 1970.
     pub at: u64,
-    /// What was changed: a kind of request, or `release`.
+    /// The kind of request, or `release`.
     pub kind: String,
-    /// The request's state then; `RELEASE` where a release did it.
+    /// The request's state then; `RELEASE` for a release.
     pub state: String,
     /// Who.
     pub by: By,
     /// The request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// What was asked for: the request's payload, its reason, and what became of it in words. None where
-    /// a release did it.
+    /// The request's payload, reason, note and failure. None for a release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Value>,
-    /// What it is about, before; null where there was nothing.
+    /// The value before the change; null if there was none.
     pub before: Value,
-    /// The same after.
+    /// The value after the change.
     pub after: Value,
-    /// The hash of the entry before; empty for the first one.
+    /// The hash of the entry before this one; empty in the first.
     pub previous: String,
     /// SHA-256 of this entry's canonical JSON (RFC 8785) without this member.
     pub hash: String,
 }
 
-/// What is to be kept of a change.
+/// The members of a new entry.
 #[derive(Debug, Clone)]
 pub struct Note {
     /// See [`Change`].
@@ -80,7 +79,7 @@ pub struct Note {
 }
 
 impl Change {
-    /// The hash that the entry ought to have.
+    /// The hash that the entry should have.
     #[must_use]
     pub fn hash_of(&self) -> String {
         hash_of(serde_json::to_value(self).unwrap_or_default())
@@ -94,10 +93,10 @@ fn hash_of(mut change: Value) -> String {
     request_hash(&change)
 }
 
-/// Append a change to a participant's history. The participant is to be written after it.
+/// Appends a change to a participant's history. The caller then writes the participant.
 ///
 /// # Panics
-/// When there is an entry of this number: then somebody has written the participant's document.
+/// If there is an entry with this number: then the participant's document was tampered with.
 pub fn append(
     store: &mut (impl Store + ?Sized),
     participant: &mut Participant,
@@ -134,7 +133,7 @@ pub fn id(participant: &str, n: u64) -> String {
     format!("{participant}/{n:010}")
 }
 
-/// Where a participant's chain is broken; none when it is whole.
+/// Where a participant's chain is broken; none if it is valid.
 #[must_use]
 pub fn broken(store: &mut (impl Store + ?Sized), participant: &Participant) -> Option<u64> {
     let mut previous = String::new();

@@ -1,4 +1,4 @@
-//! The real world: the host's surfaces, and the contexts that this one is joined to.
+//! The real surroundings: the host's surfaces, and the contexts that this one calls.
 
 use crate::bindings::rialto::accounts_and_balances::{
     create_participant_account_with_limits as create_account,

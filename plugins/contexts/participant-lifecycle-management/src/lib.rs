@@ -1,5 +1,4 @@
-//! Participant Lifecycle Management: who takes part in the scheme, on which terms, and where they are
-//! reached.
+//! Participant Lifecycle Management: the participants, their terms and their endpoints.
 //!
 //! | Module | Holds |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! What other contexts may ask about a participant's money: the participant and its accounts are known
-//! here, the amounts to the ledger.
+//! Queries of other contexts about a participant's money. This context has the participant and its accounts,
+//! the ledger has the amounts.
 
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
     get_liquidity_cover_history as cover_history, get_reservations as reservations,
@@ -12,10 +12,10 @@ use crate::bindings::rialto::accounts_and_balances::types::{
 use crate::participants::PARTICIPANTS;
 use crate::world::World;
 
-/// The entries of one of a participant's accounts; none where there is no such participant or account.
+/// The entries of one of a participant's accounts; none if there is no such participant or account.
 ///
 /// # Errors
-/// As the ledger says.
+/// If the ledger refuses.
 pub fn history(
     world: &mut dyn World,
     request: cover_history::Request,
@@ -48,7 +48,7 @@ pub fn history(
     }))
 }
 
-/// The account of settlement that is asked for: of one model, or the first.
+/// The requested account of settlement: of a model, or the first.
 fn of_settlement(
     world: &mut dyn World,
     request: &cover_history::Request,
@@ -66,10 +66,10 @@ fn of_settlement(
     Ok(found.map(|status| status.position.account_id))
 }
 
-/// What of a participant is reserved; none where there is no such participant.
+/// The reservations of a participant; none if there is no such participant.
 ///
 /// # Panics
-/// When the ledger does not know the accounts of a participant that has some.
+/// If the ledger does not know the participant's accounts.
 pub fn reservations(
     world: &mut dyn World,
     participant: &str,

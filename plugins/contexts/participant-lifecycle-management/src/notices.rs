@@ -1,4 +1,4 @@
-//! Telling operators what became of requests. Notifications & Alerts delivers it.
+//! Notices to operators about requests. Notifications & Alerts delivers them.
 
 use crate::bindings::rialto::participant_lifecycle_management::approval_notification::{
     Audience, Event as Notice,
@@ -6,7 +6,7 @@ use crate::bindings::rialto::participant_lifecycle_management::approval_notifica
 use crate::requests::Request;
 use crate::world::{Event, World};
 
-/// Tell somebody how a request stands.
+/// Publishes a notice of a request's state.
 pub fn tell(world: &mut dyn World, audience: Audience, request: &Request, message: &str) {
     let at = world.now();
     world.publish(Event::Notice(Notice {

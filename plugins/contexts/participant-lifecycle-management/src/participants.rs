@@ -1,4 +1,4 @@
-//! The participant document, and what callers are told of it.
+//! The participant document, and its views for callers.
 //!
 //! | State | Event | Next state | Publishes |
 //! |---|---|---|---|
@@ -39,13 +39,13 @@ pub enum State {
     /// May not transact for now.
     #[serde(rename = "DISABLED")]
     Disabled,
-    /// Was never let in.
+    /// Was not approved.
     #[serde(rename = "REJECTED")]
     Rejected,
 }
 
 impl State {
-    /// The state as documents and operators have it.
+    /// The state's name in documents and for operators.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -57,19 +57,19 @@ impl State {
     }
 }
 
-/// What a participant is in the scheme.
+/// The type of a participant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Type {
     /// A financial service provider with accounts.
     #[default]
     Dfsp,
-    /// A payment initiation service provider: it has none.
+    /// A payment initiation service provider, without accounts.
     Pisp,
 }
 
 impl Type {
-    /// The type as documents and operators have it.
+    /// The type's name in documents and for operators.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -99,20 +99,20 @@ impl From<State> for ParticipantState {
     }
 }
 
-/// Participants by id. Their accounts change; a currency has one.
+/// Participants by id. Accounts are named by their currency, since they change.
 pub const PARTICIPANTS: Collection<Participant> =
     Collection::new("participants").with_elements_named_by(&["currency"]);
 
-/// What of an account is set aside by an approved request.
+/// Cover set aside by an approved request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Cover {
-    /// So much in all.
+    /// The total.
     #[serde(with = "document")]
     pub amount: Money,
-    /// By this request.
+    /// The request.
     pub request: String,
-    /// Since then; UTC, milliseconds since 1970.
+    /// Since when; UTC, milliseconds since 1970.
     pub since: u64,
 }
 
@@ -129,21 +129,21 @@ pub struct Account {
     pub scale: u8,
     /// Whether it may be used.
     pub enabled: bool,
-    /// The highest net debit position; none when cover alone decides.
+    /// The highest net debit position; none if only the liquidity bounds it.
     #[serde(
         default,
         with = "document::option",
         skip_serializing_if = "Option::is_none"
     )]
     pub net_debit_cap: Option<Money>,
-    /// What is available below this is warned of.
+    /// Operators are warned below this available amount.
     #[serde(
         default,
         with = "document::option",
         skip_serializing_if = "Option::is_none"
     )]
     pub liquidity_threshold: Option<Money>,
-    /// What is set aside; none when that was never asked for.
+    /// The cover; none if it was never requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cover: Option<Cover>,
     /// The ledger's id of the liquidity account.
@@ -164,12 +164,12 @@ pub struct Participant {
     pub participant: String,
     /// For people.
     pub name: String,
-    /// What it is in the scheme.
+    /// Its type.
     #[serde(default)]
     pub participant_type: Type,
-    /// Whether it may transact, and why not.
+    /// Its state.
     pub state: State,
-    /// Where it takes callbacks, without a slash at the end; empty when it takes none.
+    /// Its callback URL, without a slash at the end; empty if it has none.
     pub callback_base_url: String,
     /// One for each currency.
     pub accounts: Vec<Account>,
@@ -180,26 +180,24 @@ pub struct Participant {
     /// Counts each write.
     #[serde(default)]
     pub version: u64,
-    /// How many entries its history has.
+    /// The number of entries of its history.
     #[serde(default)]
     pub changes: u64,
-    /// The hash of the last one; empty while there is none.
+    /// The hash of the last entry; empty if there is none.
     #[serde(default)]
     pub last_change_hash: String,
-    /// What the last release that changed it said; none when no release has.
+    /// The values of the last release that changed it; none if no release has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brought: Option<Brought>,
-    /// The release that it came with; none for one that came otherwise, that operators have approved since,
-    /// or that came before this was kept.
+    /// The release that added it. None if operators added it or have approved it since, or for older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<u64>,
-    /// Whether that release is not wholly in yet: found out when others ask, never stored.
+    /// Whether that release is not completely added. Computed at each query, never stored.
     #[serde(skip)]
     pub waits: bool,
 }
 
-/// What a release says of a participant. What operators have changed since stays, until a release says
-/// something else than the one before.
+/// The values of a release. Operators' changes stay until a release differs from the one before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Brought {
@@ -209,18 +207,17 @@ pub struct Brought {
     pub callback_base_url: String,
 }
 
-/// What a release has changed of a participant that was there.
+/// The changes of a release to an existing participant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Its name.
     pub name: bool,
-    /// Where it is reached.
+    /// Its endpoints.
     pub endpoint: bool,
 }
 
 impl Participant {
-    /// The entity tag of its version. What is read with it may hold more: its open requests, and whether its
-    /// release is in.
+    /// The entity tag of its version. It does not cover open requests and the state of its release.
     #[must_use]
     pub fn tag(&self) -> String {
         version::tag_of('p', self.version)
@@ -232,14 +229,14 @@ impl Participant {
         self.state == State::Approved && !self.waits
     }
 
-    /// Whether it has been let in. Who waits for approval or was rejected is no participant to others: nobody
-    /// has approved where it would be reached.
+    /// Whether it is approved or disabled. Others see no participant that waits or was rejected, since nobody
+    /// has approved its endpoint.
     #[must_use]
     pub const fn is_in(&self) -> bool {
         matches!(self.state, State::Approved | State::Disabled)
     }
 
-    /// Take over what a release says, as far as it says something new.
+    /// Applies the values of a release that differ from those of the release before.
     pub fn take_over(&mut self, wanted: &Brought) -> Moved {
         let said = self.brought.as_ref();
         let name = said.map_or(&self.name, |said| &said.name);
@@ -265,7 +262,7 @@ impl Participant {
         accounts.find(|account| account.currency == currency)
     }
 
-    /// Its account in a currency, to be changed.
+    /// Its account in a currency, mutable.
     pub fn account_mut(&mut self, currency: &str) -> Option<&mut Account> {
         let mut accounts = self.accounts.iter_mut();
         accounts.find(|account| account.currency == currency)
@@ -276,7 +273,7 @@ impl Participant {
         enabled.map(|account| account.currency).collect()
     }
 
-    /// The participant as a transfer needs it.
+    /// The participant for a transfer.
     #[must_use]
     pub fn into_transfers_data(self) -> ParticipantTransfersData {
         ParticipantTransfersData {
@@ -287,7 +284,7 @@ impl Participant {
         }
     }
 
-    /// The participant as a quote needs it.
+    /// The participant for a quote.
     #[must_use]
     pub fn into_quote_data(self) -> ParticipantQuoteData {
         ParticipantQuoteData {
@@ -298,7 +295,7 @@ impl Participant {
         }
     }
 
-    /// Where the participant takes callbacks; none when it takes none, or has not been let in.
+    /// The participant's callback URL; none if it has none, or is not approved.
     #[must_use]
     pub fn into_callback_info(self) -> Option<ParticipantCallbackInfo> {
         if !self.is_in() || self.callback_base_url.is_empty() {
@@ -311,7 +308,7 @@ impl Participant {
         })
     }
 
-    /// All that is known of the participant.
+    /// All facts about the participant.
     #[must_use]
     pub fn into_info(self) -> ParticipantInfo {
         let may_transact = self.may_transact();
@@ -326,7 +323,7 @@ impl Participant {
         }
     }
 
-    /// The accounts, as the event about the participant lists them.
+    /// The accounts for the event about the participant.
     #[must_use]
     pub fn accounts_with_terms(&self) -> Vec<AccountWithTerms> {
         let accounts = self.accounts.iter();
@@ -336,7 +333,7 @@ impl Participant {
     }
 }
 
-/// The endpoints of whom takes callbacks there.
+/// The endpoints with this callback URL.
 #[must_use]
 pub fn endpoints(callback_base_url: String) -> Vec<Endpoint> {
     if callback_base_url.is_empty() {
@@ -362,7 +359,7 @@ impl Account {
         }
     }
 
-    /// The account as events list it.
+    /// The account for events.
     #[must_use]
     pub fn with_terms(&self, participant: &str) -> AccountWithTerms {
         AccountWithTerms {

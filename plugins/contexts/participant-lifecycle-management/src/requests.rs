@@ -24,14 +24,14 @@ use serde_json::{Value, json};
 
 /// Requests by id.
 pub const REQUESTS: Collection<Request> = Collection::new("requests").of_lenient_documents();
-/// The same as they are written: a newer release that was rolled back may have asked for more.
+/// The same as raw JSON: a newer release may have added members.
 const WRITTEN: Collection<Value> = Collection::new("requests");
-/// What waits for approval, by kind and time.
+/// Waiting requests, by kind and time.
 pub const PENDING: Collection<Pending> = Collection::new("pending");
-/// What is asked for and not decided, by what it is about.
+/// Open requests, by their target.
 pub const OPEN: Collection<Open> = Collection::new("open-requests");
 
-/// What a request is about.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A new participant.
@@ -50,7 +50,7 @@ pub enum Kind {
     AccountLimit,
     /// An account's warning threshold.
     AccountThreshold,
-    /// Where the participant is reached.
+    /// The participant's endpoints.
     Endpoints,
 }
 
@@ -85,7 +85,7 @@ impl Kind {
     }
 }
 
-/// How a request stands.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING-KEBAB-CASE")]
 pub enum State {
@@ -93,11 +93,11 @@ pub enum State {
     Pending,
     /// Was approved; an endpoint is being tried.
     Checking,
-    /// Was approved and is true.
+    /// Was approved and has taken effect.
     Approved,
-    /// Was rejected; nothing came of it.
+    /// Was rejected, without effect.
     Rejected,
-    /// Was approved, and could not be made true.
+    /// Was approved, but could not take effect.
     Failed,
 }
 
@@ -121,17 +121,17 @@ impl State {
 pub struct Request {
     /// UUID.
     pub id: String,
-    /// What is asked for: `kind` and `payload`.
+    /// `kind` and `payload`.
     #[serde(flatten, deserialize_with = "known")]
     pub asked: Asked,
     /// Of whom.
     pub participant: String,
-    /// What of the participant; empty where there is only one.
+    /// The part of the participant; empty if there is only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
-    /// How that was when it was asked for.
+    /// Its value at the time of the request.
     pub based_on: Value,
-    /// How it stands.
+    /// Its state.
     pub state: State,
     /// Why, in the maker's words.
     pub reason: String,
@@ -155,7 +155,7 @@ pub struct Request {
     pub version: u64,
 }
 
-/// A document of the collection `pending`: what filters need.
+/// A document of the collection `pending`: the values for filters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pending {
@@ -189,8 +189,7 @@ impl Request {
         version::tag_of('r', self.version)
     }
 
-    /// What histories keep of it, so that nobody changes it unseen: all that its document says, and will
-    /// say, of what is asked for.
+    /// The part of it for the history, which protects it from tampering: payload, reason, note and failure.
     #[must_use]
     pub fn told(&self, store: &mut (impl Store + ?Sized)) -> Value {
         let asked = serde_json::to_value(&self.asked).unwrap_or_default();
@@ -212,7 +211,7 @@ impl Request {
         open_id(&self.participant, self.asked.kind(), &self.target)
     }
 
-    /// Write a new request, to wait for a checker.
+    /// Stores a new request, which waits for a checker.
     pub fn submit(&self, store: &mut (impl Store + ?Sized)) {
         REQUESTS.within(store).put(&self.id, self);
         PENDING.within(store).put(
@@ -230,14 +229,14 @@ impl Request {
         OPEN.within(store).put(&self.open_id(), &open);
     }
 
-    /// Write what became of it.
+    /// Stores its new state.
     pub fn stand(&mut self, store: &mut (impl Store + ?Sized), state: State) {
         self.state = state;
         self.version += 1;
         REQUESTS.within(store).put(&self.id, self);
         PENDING.within(store).delete(&self.pending_id());
         if state == State::Checking {
-            // Also what was approved without waiting keeps another one away meanwhile.
+            // A request in CHECKING is open too, even if it was approved automatically.
             let open = Open {
                 request: self.id.clone(),
             };
@@ -248,7 +247,7 @@ impl Request {
     }
 }
 
-/// The id of what is open about this. Targets may be long: their hash stands for them.
+/// The id of the open request about a target. Long targets are replaced by their hash.
 #[must_use]
 pub fn open_id(participant: &str, kind: Kind, target: &str) -> String {
     format!(

@@ -5,18 +5,18 @@ use rialto_sdk::settings::Problems;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What the key of `approval` for all other kinds is called.
+/// The key of `approval` for all other kinds.
 const DEFAULT: &str = "default";
 /// The longest path.
 const PATH_CHARACTERS_MAX: usize = 256;
 
-/// How a request becomes true.
+/// How requests are approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Approval {
-    /// One operator makes it, another one checks it.
+    /// One operator makes it, another one approves it.
     TwoOperators,
-    /// At once: for sandboxes.
+    /// Automatically, for sandboxes.
     Automatic,
 }
 
@@ -24,9 +24,9 @@ pub enum Approval {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
-    /// By kind of request; `default` for those that are not named.
+    /// By kind of request; `default` for all others.
     pub approval: BTreeMap<String, Approval>,
-    /// The path below an endpoint that is asked before the endpoint is taken; empty: none is asked.
+    /// The path below an endpoint that is requested before the endpoint is used; empty: no request.
     pub endpoint_health_path: String,
 }
 
@@ -40,7 +40,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What is wrong with settings that can be parsed.
+    /// Notes the problems of settings that could be parsed.
     pub fn judge(&self, problems: &mut Problems) {
         for kind in self.approval.keys() {
             let known = kind == DEFAULT || Kind::ALL.iter().any(|known| known.name() == kind);
@@ -68,7 +68,7 @@ impl Settings {
         }
     }
 
-    /// Kinds of requests that become true without a second operator.
+    /// The kinds of requests with automatic approval.
     #[must_use]
     pub fn automatic(&self) -> Vec<&'static str> {
         let kinds = Kind::ALL.into_iter();
@@ -76,7 +76,7 @@ impl Settings {
         alone.map(Kind::name).collect()
     }
 
-    /// How requests of this kind become true.
+    /// How requests of this kind are approved.
     #[must_use]
     pub fn approval_of(&self, kind: Kind) -> Approval {
         let named = self.approval.get(kind.name());

@@ -1,5 +1,5 @@
-//! A request of a maker: judged, kept, and the checkers told. Where the scheme approves by itself it
-//! becomes true at once.
+//! Requests of makers: checks and stores them, and tells the checkers. With automatic approval, a request takes
+//! effect at once.
 
 use crate::bindings::rialto::participant_lifecycle_management::approval_notification::Audience;
 use crate::decide::{self, AUTOMATIC};
@@ -13,7 +13,7 @@ use crate::world::World;
 use rialto_sdk::operators::{Answer, Caller, Kind, Problem, version};
 use serde_json::{Value, json};
 
-/// Who asks, why, and with which headers.
+/// The maker of a request, with reason and headers.
 #[derive(Debug, Clone, Copy)]
 pub struct Maker<'a> {
     /// Who asks.
@@ -24,10 +24,10 @@ pub struct Maker<'a> {
     pub headers: &'a [(String, String)],
 }
 
-/// Take a request about a participant, of who may make one.
+/// Handles a request about a participant. The caller has checked the role.
 ///
 /// # Errors
-/// Why it is refused; then nothing was written.
+/// The reason of a refusal; then nothing was written.
 pub fn submit(
     world: &mut dyn World,
     maker: &Maker<'_>,
@@ -49,14 +49,14 @@ pub fn submit(
     keep(world, request, participant)
 }
 
-/// There is no such participant.
+/// The error about an unknown participant.
 #[must_use]
 pub fn unknown(participant: &str) -> Problem {
     let detail = format!("there is no participant {participant}");
     Problem::new(Kind::ParticipantUnknown, detail)
 }
 
-/// Who was rejected may apply again; all other ids are taken.
+/// Checks that the id is free: a rejected participant may apply again.
 fn may_apply(
     world: &mut dyn World,
     id: &str,
@@ -117,7 +117,7 @@ fn keep(
     let kind = request.asked.kind();
     let is_application = matches!(request.asked, Asked::Participant(_));
     if world.settings().approval_of(kind) == Approval::Automatic {
-        // The application is no state of its own then: the participant begins approved.
+        // Then the participant begins as APPROVED.
         AUTOMATIC.clone_into(request.checker.get_or_insert_default());
         request.decided_at = Some(world.now());
         decide::approve(world, &mut request, &mut participant)?;

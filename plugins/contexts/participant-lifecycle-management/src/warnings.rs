@@ -1,6 +1,5 @@
-//! Warnings of a participant's liquidity: that it has fallen below its threshold, or could not cover a
-//! transfer. Each is given once; it is given anew when the liquidity has recovered in between
-//! (choreography 6.9 to 6.11).
+//! Warnings about a participant's liquidity: it is below its threshold, or could not cover a transfer. Each is
+//! given once, and again after the liquidity has recovered (choreography 6.9 to 6.11).
 
 use crate::bindings::rialto::accounts_and_balances::get_current_liquidity_position::Request;
 use crate::bindings::rialto::accounts_and_balances::types::AccountPosition;
@@ -13,8 +12,8 @@ use rialto_sdk::money::minor_units;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A document of the collection `liquidity-warnings`: a warning that has been given. It goes when
-/// the liquidity has recovered.
+/// A document of the collection `liquidity-warnings`: a given warning. It is removed when the liquidity has
+/// recovered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Given {
@@ -22,13 +21,13 @@ pub struct Given {
     pub warned_at: u64,
 }
 
-/// Warnings of one participant that are looked at: more than it can have.
+/// The most warnings of one participant.
 const GIVEN_MAX: u32 = 1_000;
 
-/// Warnings that have been given.
+/// Given warnings.
 pub(crate) const WARNINGS: Collection<Given> = Collection::new("liquidity-warnings");
 
-/// A warning is due; it is given unless it has been. Answers whether it is.
+/// Gives a warning, unless it was given before. Returns whether it gave one.
 pub fn warn(
     world: &mut dyn World,
     participant: String,
@@ -52,11 +51,11 @@ pub fn warn(
     true
 }
 
-/// A participant's liquidity has risen: warnings that its liquidity is above again are forgotten.
+/// Handles a rise of a participant's liquidity: removes warnings that no longer hold.
 pub fn recovered(world: &mut dyn World, participant: &str, position: &AccountPosition) {
     let available = minor_units(&position.available);
     let threshold = position.threshold.as_ref().map(minor_units);
-    // Without a threshold, something is more than the nothing that could not cover a transfer.
+    // Without a threshold, any available amount ends the warning.
     if available < threshold.unwrap_or(1) {
         return;
     }
@@ -68,14 +67,13 @@ pub fn recovered(world: &mut dyn World, participant: &str, position: &AccountPos
     }
 }
 
-/// A transfer of a participant has ended without a commit, and what was reserved for it is back: warnings of
-/// currencies of which enough is there again are forgotten. Whoever tells of the end does not say of which
-/// currency it is; a participant has few warnings.
+/// Handles the release of a participant's reserved funds: removes warnings that no longer hold. The event has
+/// no currency, so all currencies are checked; a participant has few warnings.
 ///
 /// # Panics
-/// When the ledger does not know an account that a warning was given of.
+/// If the ledger does not know the account of a warning.
 pub fn released(world: &mut dyn World, participant: &str) {
-    // Two words for each currency, of which a scheme has tens.
+    // Two per currency, and a scheme has tens of currencies.
     let given = Range::Prefix(format!("{participant}/"));
     let given = WARNINGS.within(world).scan(&given, None, GIVEN_MAX);
     let currency = |id: &str| id.split('/').nth(1).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Everything outside that a request of an operator may need, so that native tests can stand in for it.
+//! The surroundings of a request as a trait, so that native tests can replace them.
 
 use crate::bindings::rialto::accounts_and_balances::{
     create_participant_account_with_limits as create_account,
@@ -26,37 +26,37 @@ use rialto_sdk::bindings::rialto::host::http::OutboundRequest;
 use rialto_sdk::documents::Store;
 use rialto_sdk::scheme::Scheme;
 
-/// What other contexts are told.
+/// An event for other contexts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A participant is in, with its accounts.
+    /// A participant was added, with its accounts.
     Created(participant_created::Event),
-    /// It may transact, or not.
+    /// Its state has changed.
     StateUpdated(participant_state_updated::Event),
-    /// It has accounts in one more currency.
+    /// It has an account in one more currency.
     AccountAdded(participant_account_added::Event),
-    /// Its accounts of a currency take transfers again.
+    /// Its account was enabled.
     AccountEnabled(participant_account_enabled::Event),
-    /// They do not.
+    /// Its account was disabled.
     AccountDisabled(participant_account_disabled::Event),
-    /// Its net debit cap is another one.
+    /// Its net debit cap has changed.
     LimitUpdated(participant_account_limit_updated::Event),
-    /// Its warning threshold is another one.
+    /// Its warning threshold has changed.
     ThresholdUpdated(participant_account_threshold_updated::Event),
-    /// It is reached elsewhere.
+    /// Its endpoints have changed.
     EndpointsUpdated(participant_endpoints_updated::Event),
     /// Its liquidity is low.
     Warned(participant_liquidity_threshold_exceeded::Event),
-    /// Something became of a request.
+    /// The state of a request has changed.
     Notice(approval_notification::Event),
 }
 
-/// The ledger, as far as participants are concerned.
+/// The ledger's operations for participants.
 pub trait Ledger {
     /// Open the accounts of a new participant.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn open(
         &mut self,
         request: &create_accounts::Request,
@@ -64,7 +64,7 @@ pub trait Ledger {
     /// Open accounts in one more currency.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn open_one(
         &mut self,
         request: &create_account::Request,
@@ -72,7 +72,7 @@ pub trait Ledger {
     /// Post a deposit or a withdrawal.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn move_funds(
         &mut self,
         request: &manage_funds::Request,
@@ -80,15 +80,15 @@ pub trait Ledger {
     /// Move settled funds between two settlement models.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn move_between_models(
         &mut self,
         request: &between_models::Request,
     ) -> Result<between_models::Response, LedgerError>;
-    /// Let accounts take new reservations and funds, or not.
+    /// Enables or disables accounts for new reservations and funds.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn enable(
         &mut self,
         request: &enabled_disabled::Request,
@@ -96,7 +96,7 @@ pub trait Ledger {
     /// Set the net debit cap.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn set_limit(
         &mut self,
         request: &account_limit::Request,
@@ -104,15 +104,15 @@ pub trait Ledger {
     /// Set warning thresholds.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn set_thresholds(
         &mut self,
         request: &account_threshold::Request,
     ) -> Result<Vec<AccountPosition>, LedgerError>;
-    /// What a participant has, uses and may still use in one currency.
+    /// The liquidity of a participant in one currency: total, used and available.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn position(
         &mut self,
         request: &current_position::Request,
@@ -120,7 +120,7 @@ pub trait Ledger {
     /// Set liquidity aside, or give it back.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn reserve(
         &mut self,
         request: &reservation_entries::Request,
@@ -128,7 +128,7 @@ pub trait Ledger {
     /// All accounts of a participant.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn positions(
         &mut self,
         request: &accounts_positions::Request,
@@ -136,22 +136,22 @@ pub trait Ledger {
     /// The entries of an account.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn history(
         &mut self,
         request: &position_history::Request,
     ) -> Result<position_history::Response, LedgerError>;
-    /// What of a participant is reserved.
+    /// The reservations of a participant.
     ///
     /// # Errors
-    /// As the ledger says.
+    /// If the ledger refuses.
     fn reservations(
         &mut self,
         participant: &str,
     ) -> Result<Vec<reservation_accounts::ReservationAccount>, LedgerError>;
 }
 
-/// The world of a turn. What is done through it becomes true together, or not at all.
+/// The surroundings of a turn. All its effects are committed together, or not at all.
 pub trait World: Store + Ledger {
     /// The turn's instant: UTC, milliseconds since 1970.
     fn now(&self) -> u64;
@@ -161,9 +161,9 @@ pub trait World: Store + Ledger {
     fn scheme(&self) -> &'static Scheme;
     /// The component's settings.
     fn settings(&self) -> &'static Settings;
-    /// File the turn under this.
+    /// Adds a subject to the turn.
     fn subject(&mut self, kind: &str, id: &str);
-    /// Tell other contexts.
+    /// Publishes an event.
     fn publish(&mut self, event: Event);
     /// Stage a request to the outside.
     fn send(&mut self, request: &OutboundRequest);

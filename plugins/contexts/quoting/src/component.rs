@@ -81,8 +81,8 @@ impl Surroundings for Host {
     }
 }
 
-/// Under what the receipts of a quote's rules are filed: the turn's subject. The id alone could be a
-/// transfer's as well, and both are chosen by participants.
+/// The subject of turns about a quote, under which the receipts of its rules are filed. The id alone is not
+/// enough: participants choose ids, and a transfer may have the same.
 fn receipts_of(quote_id: &str) -> String {
     format!("quote:{quote_id}")
 }
@@ -142,8 +142,8 @@ impl quote_request_undelivered::Guest for Quoting {
 
 impl get_agreement::Guest for Quoting {
     fn get_agreement(condition: String) -> Option<rules::Agreement> {
-        // A storage id holds 1 to 256 bytes without control characters; a condition that is none
-        // of this scheme's has no agreement.
+        // A storage id has 1 to 256 bytes without control characters; a condition of another form has no
+        // agreement.
         let is_condition = condition.len() == 43 && condition.bytes().all(|b| b.is_ascii_graphic());
         if !is_condition {
             return None;
@@ -158,7 +158,7 @@ impl participant_endpoints_updated::Guest for Quoting {
     }
 }
 
-/// Keep each kind of callback report under its own name.
+/// Keeps each kind of callback report under its own name.
 macro_rules! keep_reports {
     ($($interface:ident as $kind:expr,)*) => {$(
         impl $interface::Guest for Quoting {

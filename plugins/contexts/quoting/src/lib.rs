@@ -1,4 +1,4 @@
-//! Agreements / Quotes: requests for quotes, the terms that answer them, and what was agreed.
+//! Agreements / Quotes: requests for quotes, their terms, and agreements.
 //!
 //! | Module | Holds |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | [`query`] | an FSP asks for a quote that exists |
 //! | [`reports`] | what became of the messages to participants |
 //!
-//! Fees are never computed here: the FSPs agree on amounts, and the scheme's rules judge them.
+//! This context computes no fees: FSPs agree on amounts, and the scheme's rules check them.
 
 pub mod query;
 pub mod quote;

@@ -1,4 +1,4 @@
-//! An FSP asks for a quote that exists, and how a quote is told. A query changes nothing.
+//! Queries for quotes by FSPs. A query changes nothing.
 
 use crate::bindings::exports::rialto::fsp_interop_api::quote_query_received as received;
 use crate::bindings::rialto::quoting::quote_query_response::{Event, QuoteQueryResult};
@@ -8,10 +8,10 @@ use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
 
-/// Answer a query. Who is no party to the quote is told what is told of an unknown id. While the payee
-/// FSP has not answered there is nothing to tell: an error would read as a refusal, and the callback
-/// that comes of the quote answers the query too. Once the request has expired it cannot come any more;
-/// a request without `expiration` expires when the payee FSP has had its time.
+/// Answers a query. An FSP that is no party to the quote gets the answer for an unknown id. While the payee FSP
+/// has not answered, the query gets no answer of its own: an error would read as a refusal, and the quote's
+/// callback answers the query too. After the request's expiration, no callback can come, and the query is
+/// answered. A request without `expiration` expires after the answer time of the settings.
 pub fn query(world: &mut impl Surroundings, event: received::Event) {
     let received::Event {
         quote_id,
@@ -37,8 +37,7 @@ pub fn query(world: &mut impl Surroundings, event: received::Event) {
     answer(world, quote_id, requester_fsp, outcome, message);
 }
 
-/// A quote as its parties may know it: the accepted terms, or why there are none; nothing of one that is
-/// pending.
+/// A quote as its parties get it: the accepted terms, or the reason for none. None while it is pending.
 pub(crate) fn outcome(quote: Quote) -> Option<QuoteQueryResult> {
     match (quote.response_body, quote.reason) {
         (Some(body), _) => Some(QuoteQueryResult::Found(body)),
@@ -47,13 +46,12 @@ pub(crate) fn outcome(quote: Quote) -> Option<QuoteQueryResult> {
     }
 }
 
-/// The answer to a message about a quote that does not exist, or not for its sender.
+/// The answer about a quote that is unknown to its sender.
 pub(crate) fn not_found() -> ErrorInformation {
     error("3205", "")
 }
 
-/// The answer to a payee FSP whose message is for somebody else than the payer FSP: it would be
-/// forwarded to a payer FSP that has every reason to refuse it.
+/// The error for a message to another FSP than the payer FSP: the payer FSP would refuse the forwarded message.
 pub(crate) fn wrong_destination() -> ErrorInformation {
     error("3100", "FSPIOP-Destination is not the payer FSP")
 }

@@ -20,7 +20,7 @@ use rialto_sdk::deliveries::DeliveryDocument;
 use rialto_sdk::messages::ErrorDocument;
 use serde::{Deserialize, Serialize};
 
-/// Where a quote is.
+/// The state of a quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum State {
@@ -63,7 +63,7 @@ pub struct Quote {
     /// SHA-256 of the canonical JSON of the response that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_hash: Option<String>,
-    /// The body of the accepted response, byte for byte: what a query is answered with.
+    /// The body of the accepted response, byte for byte, for answers to queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_body: Option<String>,
     /// The condition of the accepted response: the id of the agreement.
@@ -77,16 +77,16 @@ pub struct Quote {
     /// When it became final.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<u64>,
-    /// What became of messages about it, the latest last.
+    /// Outcomes of messages about it, the latest last.
     #[serde(default)]
     pub deliveries: Vec<DeliveryDocument>,
 }
 
 impl Quote {
-    /// End it without an agreement.
+    /// Ends it without an agreement.
     ///
     /// # Panics
-    /// When it has ended already: a mistake of this component, never of a participant.
+    /// If it has ended already: a bug of this component; participants cannot cause it.
     pub fn end(&mut self, state: State, reason: &ErrorInformation, now: u64) {
         assert!(
             self.state == State::Pending && matches!(state, State::Rejected | State::Expired),
@@ -99,15 +99,14 @@ impl Quote {
         self.finished_at = Some(now);
     }
 
-    /// From when on no terms can be accepted: the request's expiration, or where it has none, when the
-    /// payee FSP has had the time that the scheme gives it. In milliseconds since 1970.
+    /// When the request expires, in milliseconds since 1970: its `expiration`, or else the end of the answer
+    /// time of the settings. No terms are accepted after it.
     #[must_use]
     pub fn expires_at(&self, expiration: Option<u64>, settings: &Settings) -> u64 {
         expiration.unwrap_or_else(|| self.requested_at.saturating_add(settings.answer_within_ms))
     }
 
-    /// Whether the payee FSP is still asked although the request has expired: no terms can be accepted
-    /// any more. `now` is in milliseconds since 1970.
+    /// Whether the quote is pending although the request has expired. `now` is in milliseconds since 1970.
     #[must_use]
     pub fn is_overdue(&self, now: u64, settings: &Settings) -> bool {
         let expiration = self.request.as_ref().and_then(|request| request.expiration);
@@ -120,7 +119,7 @@ impl Quote {
         fsp == self.payer_fsp || self.is_payee(fsp)
     }
 
-    /// Whether a message of the payee FSP that names this destination may go to the payer FSP.
+    /// Whether a message of the payee FSP with this destination may be forwarded to the payer FSP.
     #[must_use]
     pub fn may_go_to_payer(&self, destination: Option<&str>) -> bool {
         destination.is_none_or(|destination| destination == self.payer_fsp)

@@ -10,7 +10,7 @@ use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
 use rialto_sdk::messages::ErrorDocument;
 
-/// Take a refusal.
+/// Handles a refusal.
 pub fn reject(world: &mut impl Surroundings, event: requested::Event) {
     let refusal = match world.quote(&event.quote_id) {
         None => not_found(),
@@ -22,7 +22,7 @@ pub fn reject(world: &mut impl Surroundings, event: requested::Event) {
         }
         Some(quote) if quote.state == State::Pending => return conclude(world, quote, event),
         Some(quote) if quote.reason == Some(ErrorDocument::from(&event.error)) => {
-            // A repeat; the payee FSP is owed no answer.
+            // A repeat: the payee FSP needs no answer.
             return world.log(Level::Debug, "a repeated refusal is ignored");
         }
         Some(_) => error("3100", "the quote does not wait for the payee FSP"),

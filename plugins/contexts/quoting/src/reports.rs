@@ -1,4 +1,4 @@
-//! What became of the messages to participants.
+//! Outcomes of the messages to participants.
 
 use crate::bindings::exports::rialto::fsp_interop_api::quote_request_undelivered as undelivered;
 use crate::bindings::rialto::quoting::quote_query_response::QuoteQueryResult;
@@ -9,8 +9,8 @@ use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::deliveries::{DeliveryDocument, record};
 use rialto_sdk::logging::Level;
 
-/// Keep a report with its quote. A message to an FSP that is no party to the quote is not kept:
-/// strangers could push out what matters.
+/// Keeps a report with its quote. A report of a message to another FSP is not kept: strangers could push out
+/// the others.
 pub fn report(world: &mut impl Surroundings, kind: &str, report: CallbackReport) {
     let quote = world
         .quote(&report.subject)
@@ -23,9 +23,8 @@ pub fn report(world: &mut impl Surroundings, kind: &str, report: CallbackReport)
     world.put_quote(&quote);
 }
 
-/// A request that did not reach the payee FSP ends the quote: there is nothing reserved to wait for,
-/// and the payer FSP is told at once. But it may have come there all the same, only the hub did not
-/// hear so: if the payee FSP has answered, what it answered stands.
+/// Ends a quote whose request did not reach the payee FSP, and tells the payer FSP at once: nothing is reserved
+/// that would have to wait. If the payee FSP has answered, the request did arrive, and the answer stands.
 pub fn undelivered(world: &mut impl Surroundings, event: undelivered::Event) {
     let quote = world
         .quote(&event.quote_id)

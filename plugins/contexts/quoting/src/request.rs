@@ -1,4 +1,4 @@
-//! A payer FSP asks for a quote: repeats, checks, and each refusal's event.
+//! Requests for quotes: repeats, checks, and each refusal's event.
 
 use crate::bindings::exports::rialto::fsp_interop_api::quote_request_received as received;
 use crate::bindings::rialto::quoting::types::QuoteTermsRequested;
@@ -20,7 +20,7 @@ use rialto_sdk::money::minor_units;
 
 /// Why a request is refused.
 enum Refusal {
-    /// It is no valid request; whether only because it is too late.
+    /// The request is not valid; the state says whether it is only too late.
     Request(ErrorInformation, State),
     /// One of its FSPs is not valid.
     Fsp(ErrorInformation),
@@ -28,14 +28,14 @@ enum Refusal {
     Rule(ErrorInformation),
 }
 
-/// Take a request for a quote.
+/// Handles a request for a quote.
 pub fn request(world: &mut impl Surroundings, event: received::Event) {
     if let Some(existing) = world.quote(&event.request.quote_id) {
         return repeat(world, existing, event);
     }
     let payer_fsp = event.request.payer_fsp.as_ref();
     if payer_fsp.is_some_and(|named| *named != event.requester_fsp) {
-        // Stored nowhere, or a stranger could use up the ids of others.
+        // Not stored: a stranger could use up the ids of others.
         let error = error("3100", "the payer's fspId is not FSPIOP-Source");
         return refuse_sender(world, event, error);
     }
@@ -43,7 +43,7 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
     let named = event.request.payee_fsp.as_ref();
     let named = named.or(event.destination_fsp.as_ref()).cloned();
     let is_named = named.is_some();
-    // Decision 49: who names neither has the party looked up.
+    // Decision 49: a request that names neither has its party looked up.
     let payee_fsp =
         named.or_else(|| world.party_fsp(&event.request.payee, &event.request.amount.currency));
     let mut quote = Quote {
@@ -82,7 +82,7 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
                     quote.end(State::Rejected, error, now);
                 }
             }
-            // Nothing is kept for who takes no part: anybody could fill the store.
+            // Nothing is stored for senders that are not participants: strangers could fill the store.
             let requester = std::slice::from_ref(&event.requester_fsp);
             if world.participants(requester).iter().any(Option::is_some) {
                 world.put_quote(&quote);
@@ -92,7 +92,7 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
     }
 }
 
-/// A quote id that is known: the same request again, or another one.
+/// Handles a request with a known id: a repeat, or another quote.
 fn repeat(world: &mut impl Surroundings, existing: Quote, event: received::Event) {
     let is_same_sender = event.requester_fsp == existing.payer_fsp;
     if !is_same_sender || event.request_hash != existing.request_hash {
@@ -102,7 +102,7 @@ fn repeat(world: &mut impl Surroundings, existing: Quote, event: received::Event
         let quote_id = event.request.quote_id;
         answer(world, quote_id, event.requester_fsp, outcome, event.message);
     } else {
-        // The callback that the sender waits for will come.
+        // The sender's callback is on its way.
         world.log(
             Level::Debug,
             "a repeated request for a pending quote is ignored",
@@ -119,8 +119,8 @@ fn refuse_sender(world: &mut impl Surroundings, event: received::Event, error: E
     }));
 }
 
-/// All checks. Answers the request with both FSPs named. What the payer FSP has not named is what account
-/// lookup has said.
+/// Does all checks. Returns the request with both FSPs. If the payer FSP named no payee FSP, it is the one from
+/// account lookup.
 fn examine(
     world: &mut impl Surroundings,
     event: &received::Event,
@@ -180,8 +180,8 @@ fn examine(
     }
 }
 
-/// The payee FSP that the payer FSP names must have the payee, as the scheme wants it: the payer FSP has
-/// it from an answer that somebody else may have given.
+/// Checks, as the settings say, that the named payee FSP has the payee: the payer FSP may have its name from a
+/// forged answer.
 fn check_payee(
     world: &mut impl Surroundings,
     terms: &QuoteTermsRequested,
@@ -194,7 +194,7 @@ fn check_payee(
     match world.party_fsp(&terms.payee, &terms.amount.currency) {
         Some(known) if known == payee_fsp => Ok(()),
         None if demand == PayeeFsp::WhereKnown => Ok(()),
-        // Which FSP has it is not disclosed.
+        // The answer does not disclose which FSP has it.
         _ => Err(error("3204", "the payee is not with the payee FSP")),
     }
 }

@@ -1,8 +1,7 @@
 //! The payee FSP names its terms.
 //!
-//! Only the payee FSP's first answer to a pending quote counts; what does not fit is answered to
-//! its sender alone and changes nothing. Terms that the scheme refuses end the quote, and both
-//! FSPs are told.
+//! Only the payee FSP's first answer to a pending quote counts. Any other answer changes nothing, and its
+//! sender gets an error. Terms that the scheme refuses end the quote, and both FSPs are told.
 
 use crate::bindings::exports::rialto::fsp_interop_api::quote_response_received as received;
 use crate::bindings::rialto::quoting::quote_query_response::QuoteQueryResult;
@@ -21,7 +20,7 @@ use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
 use rialto_sdk::money::minor_units;
 
-/// Take the payee FSP's terms.
+/// Handles the payee FSP's terms.
 pub fn response(world: &mut impl Surroundings, event: received::Event) {
     let Some(mut quote) = world.quote(&event.quote_id) else {
         return refuse_sender(world, event, not_found());
@@ -39,7 +38,7 @@ pub fn response(world: &mut impl Surroundings, event: received::Event) {
     }
 }
 
-/// Terms for a quote that has ended.
+/// Handles terms for a quote that has ended.
 fn repeat(world: &mut impl Surroundings, quote: Quote, event: received::Event) {
     let is_same = quote.response_hash.as_ref() == Some(&event.request_hash);
     let error = match (quote.state, quote.reason) {
@@ -66,7 +65,7 @@ fn refuse_sender(world: &mut impl Surroundings, event: received::Event, error: E
     );
 }
 
-/// The payee FSP's answer to a pending quote: it ends here.
+/// Handles the payee FSP's answer to a pending quote: ends the quote.
 fn conclude(
     world: &mut impl Surroundings,
     mut quote: Quote,
@@ -112,7 +111,7 @@ fn conclude(
 
 type Refused = (ErrorInformation, State);
 
-/// What no scheme would accept. The request expires at this instant.
+/// Does the checks that every scheme needs. The request expires at this instant.
 fn check(
     world: &mut impl Surroundings,
     request: &RequestTerms,
@@ -155,9 +154,8 @@ fn check(
     }
     check_fsps(world, &request.payer_fsp, &request.payee_fsp, currency)
         .map_err(|error| (error, State::Rejected))?;
-    // A condition is a transfer's way back to its agreement. An FSP may use its own again with the
-    // same FSP, as test platforms do (the latest agreement counts), but nobody can take over what
-    // others agreed on.
+    // A transfer finds its agreement by its condition. An FSP may use its own condition again with the same
+    // FSP, as test platforms do; the latest agreement counts. It cannot use a condition of other FSPs.
     let other_fsps = |agreed: Agreement| {
         agreed.request.payee_fsp != request.payee_fsp
             || agreed.request.payer_fsp != request.payer_fsp
@@ -168,7 +166,7 @@ fn check(
     Ok(())
 }
 
-/// What the scheme's rules say.
+/// Asks the scheme's rules.
 fn judge(
     world: &mut impl Surroundings,
     quote_id: &str,

@@ -8,17 +8,16 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
-    /// The most time that a request for a quote, or the terms of a quote, may have left when they
-    /// arrive, in milliseconds.
+    /// The longest time to its expiration that an arriving request or its terms may have, in milliseconds.
     pub longest_lifetime_ms: u64,
-    /// The least time that they must have left, in milliseconds; 0 for none.
+    /// The shortest such time, in milliseconds; 0 for none.
     pub shortest_lifetime_ms: u64,
-    /// How long the payee FSP may take for a request that has no `expiration`, in milliseconds since it
-    /// arrived. After that the request counts as expired: terms come too late, and a query is told so.
+    /// The answer time of the payee FSP for a request without `expiration`, in milliseconds since its arrival.
+    /// After it, the request has expired: terms are refused, and a query is told so.
     pub answer_within_ms: u64,
     /// Which FSP may be the payee FSP of a quote.
     pub payee_fsp: PayeeFsp,
-    /// What becomes of a request for a quote whose payer FSP is its payee FSP.
+    /// How to handle a request for a quote whose payer FSP is its payee FSP.
     pub on_us: OnUs,
 }
 
@@ -26,15 +25,14 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PayeeFsp {
-    /// The one that has the payee, if Account Lookup knows of one in the currency; any other FSP only
-    /// for a payee that nobody has associated. Deployed switches check nothing here, and their FSPs
-    /// ask for quotes for payees that are in nobody's directory (the FSP is named by
-    /// FSPIOP-Destination): those go on working.
+    /// The FSP that Account Lookup has for the payee in the currency. For a payee that nobody has associated,
+    /// any FSP. Deployed switches check nothing here, and their FSPs ask for quotes for unassociated payees,
+    /// with the FSP in FSPIOP-Destination. These requests still work.
     #[default]
     WhereKnown,
-    /// The one that has the payee, which must be associated.
+    /// The FSP that has the payee, which must be associated.
     AsLookedUp,
-    /// The one that the payer FSP names, as in deployed switches: the scheme relies on the payer FSP.
+    /// The FSP that the payer FSP names, as in deployed switches: the scheme trusts the payer FSP.
     AsNamed,
 }
 
@@ -42,9 +40,9 @@ pub enum PayeeFsp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnUs {
-    /// It is handled as any other.
+    /// It is handled like any other.
     Allow,
-    /// It is refused 3100, as in deployed switches unless they are told otherwise.
+    /// It is refused 3100, as in deployed switches by default.
     #[default]
     Refuse,
 }
@@ -71,7 +69,7 @@ impl Settings {
         }
     }
 
-    /// What is wrong with settings that can be parsed.
+    /// Notes the problems of settings that could be parsed.
     pub fn judge(&self, problems: &mut Problems) {
         if let Err(problem) = self.lifetime().validate() {
             problems.note("", problem);

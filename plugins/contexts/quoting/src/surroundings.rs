@@ -1,4 +1,4 @@
-//! What a quote reads, asks and publishes, as a trait: the host's in a component, a fake in tests.
+//! The surroundings of a quote as a trait: the host in a component, a fake in tests.
 
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_quote_data::ParticipantQuoteData;
 use crate::bindings::rialto::quoting::{
@@ -49,23 +49,23 @@ pub trait Surroundings {
 
     /// Participants, in the order asked for.
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantQuoteData>>;
-    /// The FSP that a party is with, in this currency or in no particular one.
+    /// The FSP that a party is with, in this currency or without currency.
     fn party_fsp(&mut self, party: &PartyId, currency: &str) -> Option<String>;
-    /// Have the rules judge a request for a quote.
+    /// Asks the rules about a request for a quote.
     fn judge_request(&mut self, id: &str, input: &quote_request_check::Input) -> Verdict;
-    /// Have the rules judge the payee FSP's terms.
+    /// Asks the rules about the payee FSP's terms.
     fn judge_response(&mut self, id: &str, input: &quote_response_check::Input) -> Verdict;
 
     /// Publish an event.
     fn publish(&mut self, publication: Publication);
-    /// Tell the operator.
+    /// Logs a line for the operator.
     fn log(&mut self, level: Level, line: &str);
 }
 
-/// Whether two FSPs may deal with each other now, in this currency.
+/// Checks that two FSPs may transact with each other now, in this currency.
 ///
 /// # Errors
-/// The reason for the FSP that asked.
+/// The reason, for the FSP that asked.
 pub(crate) fn check_fsps(
     world: &mut impl Surroundings,
     payer_fsp: &str,
@@ -97,7 +97,7 @@ pub(crate) fn check_fsps(
     Ok(())
 }
 
-/// The first reason of a refusal, as an FSP is told.
+/// The first violation of a refusal, as the FSP gets it.
 pub(crate) fn violation(violations: &[Violation]) -> ErrorInformation {
     violations.first().map_or_else(
         || error("3100", "a rule refuses the quote"),

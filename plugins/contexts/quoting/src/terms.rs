@@ -1,4 +1,4 @@
-//! Requests, responses and agreements as documents hold them, to and from the contracts' types.
+//! Documents of requests, responses and agreements, and their conversion from and to the contracts' types.
 
 use rialto_sdk::bindings::rialto::common::types::Money;
 use rialto_sdk::bindings::rialto::rules::types as rules;
@@ -6,7 +6,7 @@ use rialto_sdk::messages::PartyDocument;
 use rialto_sdk::money::document;
 use serde::{Deserialize, Serialize};
 
-/// An enumeration of the contracts with FSPIOP's upper-case words.
+/// A document's form of an enumeration of the contracts, with FSPIOP's upper-case words.
 macro_rules! mirror {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
         $(#[$doc])*
@@ -123,7 +123,7 @@ pub struct RequestTerms {
     pub fees: Option<Money>,
     /// What it is for.
     pub transaction_type: TransactionType,
-    /// UTC, milliseconds since 1970; when the payer FSP no longer wants an answer.
+    /// When the request expires: UTC, milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiration: Option<u64>,
 }
@@ -180,7 +180,7 @@ impl From<RequestTerms> for rules::QuoteRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResponseTerms {
-    /// What the transfer will carry.
+    /// The amount of the transfer.
     #[serde(with = "document")]
     pub transfer_amount: Money,
     /// What the payee gets.
@@ -206,7 +206,7 @@ pub struct ResponseTerms {
     pub payee_fsp_commission: Option<Money>,
     /// 43 characters of base64url.
     pub condition: String,
-    /// UTC, milliseconds since 1970; until when the terms hold.
+    /// When the terms expire: UTC, milliseconds since 1970.
     pub expiration: u64,
 }
 

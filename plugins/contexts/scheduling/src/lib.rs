@@ -1,7 +1,7 @@
-//! Scheduling: the bounded context that reminds other contexts at an instant.
+//! Scheduling: the bounded context for other contexts' reminders.
 //!
-//! It keeps nothing itself: a reminder is a reminder of the host, named after its client, and
-//! becomes true with the turn of the context that asked for it.
+//! It stores nothing: a reminder is a reminder of the host, named after its client, and is committed with the
+//! turn of the context that asked.
 
 pub mod bindings;
 pub mod names;

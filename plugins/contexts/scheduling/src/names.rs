@@ -1,13 +1,13 @@
-//! How a client's reminder is named at the host, and which instructions are malformed.
+//! The host's names of clients' reminders, and the checks of instructions.
 
 use crate::bindings::exports::rialto::scheduling::create_schedule_reminder::Reminder;
 
 /// Longest name of a reminder at the host, in bytes.
 const NAME_MAX: usize = 256;
-/// Longest payload, in bytes: a reminder says what it is about, it does not carry it.
+/// The longest payload, in bytes.
 const PAYLOAD_MAX: usize = 64 * 1024;
 
-/// The name at the host. The client has no `/`, so the name can be taken apart again.
+/// The name at the host. The client has no `/`, so the name can be split again.
 #[must_use]
 pub fn name(client: &str, id: &str) -> String {
     format!("{client}/{id}")
@@ -19,10 +19,10 @@ pub fn parts(name: &str) -> Option<(&str, &str)> {
     name.split_once('/')
 }
 
-/// What is wrong with an instruction, if anything is.
+/// Checks an instruction.
 ///
 /// # Errors
-/// A sentence for the one who gave it.
+/// A sentence for the client.
 pub fn check(reminder: &Reminder) -> Result<(), String> {
     let Reminder {
         id,

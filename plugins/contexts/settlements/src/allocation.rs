@@ -1,4 +1,4 @@
-//! Which accounts of which participant a transfer uses, its settlement model and when it is settled.
+//! The accounts of a transfer, its settlement model, and when it is settled.
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_prepare_requested as requested;
 use crate::bindings::rialto::accounts_and_balances::types::{SettlementHold, SettlementTiming};
@@ -7,9 +7,8 @@ use crate::participants::{ACCOUNTS, ParticipantAccounts, document_id, of_model};
 use crate::settings::{Kind, Settings};
 use crate::world::World;
 
-/// A transfer to prepare with its accounts. The payer's liquidity is debited and its position
-/// credited; the payee's the other way round. A participant without accounts in the currency gets
-/// none: Transfers words the refusal.
+/// Adds the accounts to a transfer to prepare. The payer's liquidity is debited and its position credited; the
+/// payee's vice versa. A participant without accounts in the currency gets none; Transfers then refuses.
 pub fn allocate(
     world: &mut impl World,
     settings: &Settings,
@@ -34,8 +33,8 @@ pub fn allocate(
             };
             let payer = own(&event.payer_fsp);
             own(&event.payee_fsp);
-            // Settled funds may be short where liquidity is not: they may be of another model, also of
-            // one that an earlier release had, or not yet moved by a settlement.
+            // Settled funds may be short although the liquidity suffices: they may belong to another model,
+            // perhaps of an earlier release, or a settlement has not moved them yet.
             SettlementTiming::Immediate(Some(SettlementHold {
                 settlement: payer.settlement,
                 reserved: payer.reserved,

@@ -1,5 +1,4 @@
-//! Settlement over HTTP, for operators: what each operation of the document asks for, and the roles that
-//! it needs.
+//! The operations on settlement for operators, over HTTP, with the roles that they need.
 
 use crate::batches::{BATCHES, Batch};
 use crate::bindings::exports::rialto::host::http_handler::Request;
@@ -38,7 +37,7 @@ fn look(world: &mut impl World, settings: &Settings, request: &Request) -> Resul
         "getSettlementBatch" => {
             let batch = known_batch(world, id(request))?;
             let told = views::batch(world, &batch, &Paging::of(query)?)?;
-            // What it holds changes without it: no version tells.
+            // Its contents change without the batch document, so it has no version.
             Ok(Answer::json(200, &told).with("etag", version::tag(batch.version)))
         }
         "listSettlements" => list_settlements(world, query),
@@ -105,7 +104,7 @@ fn change<W: World>(
     })
 }
 
-/// A settlement with the beginning of its matrix; 202 while it goes on by itself.
+/// A settlement with the beginning of its matrix; status 202 while it is working.
 fn told(world: &mut impl World, settlement: &Settlement, status: u16) -> Result<Answer, Problem> {
     let mut told = views::settlement(settlement);
     told["matrix"] = json!(views::matrix(world, settlement, &Paging::of(&[])?)?);
@@ -161,7 +160,7 @@ fn list_settlements(world: &mut impl World, query: &[(String, String)]) -> Resul
     Ok(Answer::json(200, &settlements))
 }
 
-/// The bodies of all changes; the document has looked at the form.
+/// The body of all changes. The OpenAPI document has validated its form.
 #[derive(Debug, Deserialize)]
 struct Body {
     #[serde(default)]

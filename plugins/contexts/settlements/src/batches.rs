@@ -26,24 +26,24 @@ use rialto_sdk::documents::Collection;
 use rialto_sdk::time::format_date_time;
 use serde::{Deserialize, Serialize};
 
-/// Which batch takes transfers now, by model and currency.
+/// The open batch, by model and currency.
 pub(crate) const OPEN: Collection<OpenBatch> = Collection::new("open-batches");
 /// Batches by their ids.
 pub const BATCHES: Collection<Batch> = Collection::new("batches");
-/// Who is in a batch: `<batch>/<participant>`.
+/// The members of batches: `<batch>/<participant>`.
 pub const MEMBERS: Collection<Member> = Collection::new("batch-members");
 
 /// A document of the collection `open-batches`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct OpenBatch {
-    /// The batch; none when the latest one is closed.
+    /// The batch; none if the latest one is closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     batch: Option<String>,
-    /// It takes transfers before this: UTC, milliseconds since 1970; none: until it is closed.
+    /// When it stops taking transfers: UTC, milliseconds since 1970. None: when it is closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<u64>,
-    /// How many batches there have been.
+    /// The number of batches so far.
     sequence: u64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct OpenBatch {
 pub enum State {
     /// It takes transfers.
     Open,
-    /// It takes none any more.
+    /// It takes no more transfers.
     Closed,
     /// A settlement has it.
     AwaitingSettlement,
@@ -79,7 +79,7 @@ impl State {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Batch {
-    /// `<model>.<currency>.<yyyy>.<MM>.<dd>.<HH>.<mm>.<sequence>`, the time being UTC.
+    /// `<model>.<currency>.<yyyy>.<MM>.<dd>.<HH>.<mm>.<sequence>`, in UTC.
     pub id: String,
     /// The settlement model.
     pub model: String,
@@ -91,19 +91,19 @@ pub struct Batch {
     pub state: State,
     /// UTC, milliseconds since 1970.
     pub opened_at: u64,
-    /// When it took transfers no more.
+    /// When it stopped taking transfers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<u64>,
-    /// Which operator closed it, and why; none when its time was over or a settlement took it.
+    /// The operator who closed it. None if its time was over or a settlement took it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_by: Option<String>,
     /// Why an operator closed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The settlement that has it, or had it last.
+    /// The settlement that has it, or had it before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settlement: Option<String>,
-    /// One more with each change.
+    /// Incremented with each change.
     pub version: u64,
 }
 
@@ -115,13 +115,13 @@ pub struct Member {
     pub participant: String,
     /// The ledger's account of what it owes or is owed in the batch.
     pub account: String,
-    /// What it paid and received with the batch's transfers, once the batch takes no more. The account
-    /// has entries of settlements beside them then.
+    /// What it paid and received with the batch's transfers, once the batch is closed. After that the account
+    /// also has entries of settlements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<Sums>,
 }
 
-/// What was paid and what was received.
+/// Paid and received amounts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Sums {
@@ -132,7 +132,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Those of an account that has entries of transfers only.
+    /// The amounts of an account that only has entries of transfers.
     #[must_use]
     pub fn on(account: &AccountStatus) -> Self {
         Self {
@@ -148,7 +148,7 @@ pub fn member_id(batch: &str, participant: &str) -> String {
     format!("{batch}/{participant}")
 }
 
-/// The batch that a transfer of a model goes into, opened if there is none.
+/// The batch for a transfer of a model. Opens one if none is open.
 pub fn current(world: &mut impl World, model: &Model, (currency, scale): (&str, u8)) -> String {
     let id = format!("{}:{currency}", model.name);
     let now = world.now();
@@ -156,8 +156,8 @@ pub fn current(world: &mut impl World, model: &Model, (currency, scale): (&str, 
         open.batch
             .filter(|_| open.until.is_none_or(|until| now < until))
     };
-    // Read, not held: transfers do not wait for each other here. A turn that has read what another
-    // one changes is run again, so that no transfer gets into a batch that is closed.
+    // Read, not held, so that transfers do not wait for each other. If another turn changes the document, this
+    // turn runs again, so no transfer gets into a closed batch.
     if let Some(batch) = OPEN.within(world).get(&id).and_then(takes) {
         return batch;
     }
@@ -209,7 +209,7 @@ fn batch_id(model: &str, currency: &str, now: u64, sequence: u64) -> String {
     format!("{model}.{currency}.{minute}.{sequence:06}")
 }
 
-/// Let a batch take no transfers from now on. The caller has seen that it is open.
+/// Closes a batch for transfers. The caller has checked that it is open.
 pub fn stop(world: &mut impl World, batch: &Batch) {
     let id = format!("{}:{}", batch.model, batch.currency);
     let Some(mut open) = OPEN.within(world).get_for_update(&id) else {
@@ -224,7 +224,7 @@ pub fn stop(world: &mut impl World, batch: &Batch) {
 /// Change a batch.
 ///
 /// # Panics
-/// When there is none of this id: ids come from this component's own documents. When the change is none that may
+/// If there is none with this id (ids come from this component's own documents), or if the state may not
 /// follow.
 pub fn update(world: &mut impl World, id: &str, change: impl FnOnce(&mut Batch)) {
     let Some(mut batch) = BATCHES.within(world).get_for_update(id) else {
@@ -252,7 +252,7 @@ pub fn update(world: &mut impl World, id: &str, change: impl FnOnce(&mut Batch))
     BATCHES.within(world).put(id, &batch);
 }
 
-/// The account of a participant in a batch, opened when the participant's first transfer comes.
+/// The account of a participant in a batch. Opens it at the participant's first transfer.
 ///
 /// # Errors
 /// When the ledger refuses.
@@ -266,8 +266,8 @@ pub fn account_of(
     if let Some(member) = MEMBERS.within(world).get(&id) {
         return Ok(member.account);
     }
-    // Held, so that a settlement that takes the batch looks at its members either before this turn,
-    // which is run again then, or after it: a scan by itself could miss one that is being added.
+    // Held, so that a settlement reads the members either before this turn, which then runs again, or after it.
+    // A scan alone could miss a member that is being added.
     let held = BATCHES.within(world).get_for_update(batch);
     assert!(held.is_some(), "batch {batch:?} is not there");
     let wanted = NewAccount {
@@ -291,7 +291,7 @@ pub fn account_of(
     Ok(account)
 }
 
-/// Take a batch for a settlement: it takes no transfers from now on.
+/// Assigns a batch to a settlement. The batch takes no more transfers.
 pub fn take(world: &mut impl World, batch: &str, settlement: &str) {
     let now = world.now();
     if let Some(open) = BATCHES.within(world).get(batch) {

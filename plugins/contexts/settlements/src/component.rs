@@ -165,7 +165,7 @@ impl participant_state_updated::Guest for Settlements {
             state: state.to_owned(),
             updated_at: event.updated_at,
         };
-        // Two changes may overtake each other.
+        // Two changes may arrive in the wrong order.
         let known = STATES.get_for_update(&event.participant);
         if known.is_none_or(|known| known.updated_at <= state.updated_at) {
             STATES.put(&event.participant, &state);

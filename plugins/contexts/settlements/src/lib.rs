@@ -1,5 +1,5 @@
-//! Settlements: gives each transfer its settlement model and its accounts, records what was committed, and
-//! settles it.
+//! Settlements: gives each transfer its settlement model and accounts, records committed transfers, and settles
+//! them.
 //!
 //! | Module | Holds |
 //! |---|---|
@@ -15,8 +15,8 @@
 //! | [`units`] | amounts |
 //! | [`world`] | everything outside |
 //!
-//! It learns of participants' accounts from the events about participants. Funds are moved by the ledger
-//! alone: what is here says which entries, and the ledger judges them.
+//! It learns of participants' accounts from events. Only the ledger moves funds: this context proposes entries,
+//! and the ledger checks them.
 
 #![allow(
     clippy::result_large_err,

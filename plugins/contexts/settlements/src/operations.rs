@@ -1,6 +1,6 @@
-//! What operators do: close a batch, settle batches, complete and abort a settlement. Each is judged
-//! before a batch or a settlement is written, so that a refusal has changed none. Where a settlement has
-//! too many members to be judged at once, it ends as refused by itself.
+//! Operators' operations: close a batch, settle batches, complete and abort a settlement. All checks come
+//! before the first write to a batch or a settlement, so a refusal changes nothing. A settlement with too many
+//! members for one turn is checked by its own steps, and ends as REFUSED.
 
 use crate::batches::{self, BATCHES, Batch, State};
 use crate::progress::{self, advance};
@@ -33,7 +33,7 @@ impl Asked<'_> {
     }
 }
 
-/// Close an open batch: the next transfer opens another one.
+/// Closes an open batch. The next transfer opens another one.
 ///
 /// # Errors
 /// When there is no such batch, or it is not open.
@@ -54,11 +54,11 @@ pub fn close_batch(world: &mut impl World, id: &str, asked: &Asked<'_>) -> Resul
     known_batch(world, id)
 }
 
-/// Settle batches together.
+/// Settles batches together.
 ///
 /// # Errors
-/// When one is unknown, settled already or being settled, when they are of several models, or when
-/// somebody could not pay.
+/// If a batch is unknown, settled or being settled, if they belong to several models, or if a member has too
+/// little funds.
 pub fn settle(
     world: &mut impl World,
     settings: &Settings,
@@ -68,8 +68,8 @@ pub fn settle(
     let batches = takable(world, ids)?;
     let model = common_model(&batches)?;
     let parts = parts(&batches);
-    // Read before anything is taken: what is refused here has changed no batch and moved nothing. An
-    // account of the model that a member lacked may have been opened.
+    // Checked before any batch is taken, so a refusal changes no batch and moves nothing. It may have opened
+    // missing accounts of members.
     let short = progress::short_of(world, settings, &model, &parts).unwrap_or_default();
     if !short.is_empty() {
         let detail = "participants have too little settled funds to pay what they owe in these batches; nothing was changed";
@@ -106,10 +106,10 @@ pub fn settle(
     Ok(advance(world, settings, &settlement.id))
 }
 
-/// Say that a settlement's funds have moved.
+/// Completes a settlement: an operator confirms that the bank has moved the funds.
 ///
 /// # Errors
-/// When there is no such settlement, it does not wait for that, or who asks is who asked for it.
+/// If there is no such settlement, it is not PENDING, or the operator is the one who asked for it.
 pub fn complete(
     world: &mut impl World,
     settings: &Settings,
@@ -131,10 +131,10 @@ pub fn complete(
     Ok(advance(world, settings, id))
 }
 
-/// Give a settlement up: before it is completed, or after it was completed by itself.
+/// Aborts a settlement before it is completed, or undoes one that completed by itself.
 ///
 /// # Errors
-/// When there is no such settlement, it is too late or too early, or who asks is who asked for it.
+/// If there is no such settlement, its phase does not allow it, or the operator is the one who asked for it.
 pub fn abort(
     world: &mut impl World,
     settings: &Settings,
@@ -185,8 +185,8 @@ pub fn known_settlement(world: &mut impl World, id: &str) -> Result<Settlement, 
     known.ok_or_else(unknown)
 }
 
-/// A settlement is completed and aborted by another operator than the one who asked for it. One of an
-/// automatic model is completed by asking for it: nobody else is needed for that.
+/// Checks that another operator completes or aborts a settlement than asked for it. An automatic settlement
+/// completes without a second operator.
 fn checked(world: &mut impl World, id: &str, asked: &Asked<'_>) -> Result<Settlement, Problem> {
     known_settlement(world, id)?;
     let held = SETTLEMENTS.within(world).get_for_update(id);
@@ -249,7 +249,7 @@ fn wrong_state(kind: Kind, what: &str, id: &str, state: &impl serde::Serialize) 
     Problem::new(kind, detail).with("state", state)
 }
 
-/// Who is short, as operators read it.
+/// The participants with too little funds, for operators.
 #[must_use]
 pub fn told_short(short: &Short) -> Value {
     json!({

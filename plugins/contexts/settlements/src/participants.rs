@@ -1,6 +1,6 @@
-//! The ledger's accounts of participants, as the events about participants tell of them. Nothing here
-//! decides whether somebody may transact: who may is asked of Participant Lifecycle Management in the
-//! turn that needs it, so that an event that is late lets nobody trade who may not.
+//! The ledger's accounts of participants, from the events about participants. This does not decide whether a
+//! participant may transact: the turn that needs it asks Participant Lifecycle Management. So a late event lets
+//! no disabled participant trade.
 
 use crate::bindings::rialto::accounts_and_balances::create_accounts::NewAccount;
 use crate::bindings::rialto::accounts_and_balances::types::{
@@ -32,7 +32,7 @@ pub struct ParticipantAccounts {
     /// Decimal places of the currency in this scheme.
     #[serde(default)]
     pub scale: u8,
-    /// What it may still spend.
+    /// Funds that it may still spend.
     pub liquidity: String,
     /// Reserved for its transfers in flight.
     pub position: String,
@@ -69,7 +69,7 @@ fn yes() -> bool {
     true
 }
 
-/// When each of an account's terms was changed last: UTC, milliseconds since 1970; 0: never.
+/// When each term of an account last changed: UTC, milliseconds since 1970; 0 for never.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Updated {
@@ -87,7 +87,7 @@ impl Updated {
     }
 }
 
-/// A term of an account as an event tells it.
+/// A term of an account, from an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Term {
     /// Whether the account is enabled.
@@ -106,30 +106,29 @@ pub struct ModelAccounts {
     pub settlement: String,
     /// Settled funds set aside.
     pub reserved: String,
-    /// Of a model that settles at once: the position that is there for a moment.
+    /// For an immediate model: its standing position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<String>,
 }
 
 impl ModelAccounts {
-    /// Whether no account is missing: a release may have made a deferred model an immediate one.
+    /// Whether it is complete: a release may have made a deferred model an immediate one.
     fn is_enough_for(&self, model: &Model) -> bool {
         model.kind != Kind::ImmediateGross || self.standing.is_some()
     }
 }
 
-/// A document of the collection `participant-states`: what the last event said.
+/// A document of the collection `participant-states`, from the last event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ParticipantState {
-    /// As the API of participants names it.
+    /// The state's name in the participants' API.
     pub state: String,
     /// UTC, milliseconds since 1970.
     pub updated_at: u64,
 }
 
-/// The id of a participant's accounts in one currency. A currency holds no colon, so two
-/// participants never share an id.
+/// The id of a participant's accounts in one currency. A currency has no colon, so the id is unique.
 #[must_use]
 pub fn document_id(participant: &str, currency: &str) -> String {
     format!("{participant}:{currency}")
@@ -155,8 +154,8 @@ impl ParticipantAccounts {
         }
     }
 
-    /// Take a term that was changed at an instant, unless a later change is known: two events may
-    /// overtake each other.
+    /// Stores a term that changed at an instant, unless a later change is known: events may arrive in the wrong
+    /// order.
     fn take(&mut self, term: Term, at: u64) {
         let updated = match &term {
             Term::Enabled(_) => &mut self.updated.enabled,
@@ -175,8 +174,8 @@ impl ParticipantAccounts {
     }
 }
 
-/// A participant has accounts in a currency: note them, and open those of the settlement models. An
-/// account that is known keeps what is known of it.
+/// Stores the accounts of a participant in a currency, and opens those of the settlement models. A known
+/// account keeps its terms.
 pub fn added(world: &mut impl World, settings: &Settings, account: AccountWithTerms) {
     let id = document_id(&account.ids.participant, &account.ids.currency);
     let known = ACCOUNTS.within(world).get_for_update(&id);
@@ -203,11 +202,11 @@ pub fn added(world: &mut impl World, settings: &Settings, account: AccountWithTe
     ACCOUNTS.within(world).put(&id, &accounts);
 }
 
-/// Note a term of an account that was changed at an instant. An event about an account that is not known
-/// yet is early: it traps, and comes again after the one that it waits for.
+/// Stores a term of an account that changed at an instant. If the account is not known yet, the event is early:
+/// it traps and is tried again after the other event.
 ///
 /// # Panics
-/// When the account is not known yet.
+/// If the account is not known yet.
 pub fn change(world: &mut impl World, ids: &ParticipantAccountIds, term: Term, at: u64) {
     let id = document_id(&ids.participant, &ids.currency);
     let Some(mut accounts) = ACCOUNTS.within(world).get_for_update(&id) else {
@@ -217,7 +216,7 @@ pub fn change(world: &mut impl World, ids: &ParticipantAccountIds, term: Term, a
     ACCOUNTS.within(world).put(&id, &accounts);
 }
 
-/// A participant's accounts of a model, opened if they are not there: models come with releases.
+/// A participant's accounts of a model. Opens missing ones, since models come with releases.
 ///
 /// # Errors
 /// When the participant has no accounts of the currency, or the ledger refuses.
@@ -239,7 +238,7 @@ pub fn of_model(
         .within(world)
         .get_for_update(&id)
         .ok_or_else(unknown)?;
-    // What was noted by an earlier version has none.
+    // Documents of an earlier version have none.
     accounts.scale = scale;
     open(world, &mut accounts, &[model])?;
     ACCOUNTS.within(world).put(&id, &accounts);
@@ -255,7 +254,7 @@ fn open(
         let own = accounts.settlements.get(&model.name);
         own.is_none_or(|own| !own.is_enough_for(model))
     };
-    // The ledger opens none twice: what is there is named again.
+    // The ledger opens no account twice: it returns the existing one.
     let missing: Vec<&Model> = models.iter().copied().filter(is_missing).collect();
     for model in missing {
         let new = |account_type, batch: Option<&str>| NewAccount {

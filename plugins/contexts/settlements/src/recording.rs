@@ -1,4 +1,4 @@
-//! A committed transfer is recorded: in its batch, or settled at once (choreography 18.7, 18.8).
+//! Recording of committed transfers: in a batch, or settled at once (choreography 18.7, 18.8).
 
 use crate::batches;
 use crate::bindings::exports::rialto::transfers::transfer_committed_fulfiled::Event;
@@ -12,13 +12,12 @@ use crate::participants::of_model;
 use crate::settings::{Kind, Settings};
 use crate::world::World;
 
-/// Record a transfer. The event is gone with the turn that has recorded it, and comes again only when
-/// nothing of that turn remains; a repeat while the batch is open would find the transfer in the ledger,
-/// a later one would name another batch and be refused.
+/// Records a transfer. The event is delivered again only if its turn had no effect. A repeat while the batch is
+/// open would find the transfer in the ledger; a later repeat would name another batch and be refused.
 ///
 /// # Errors
-/// When the ledger refuses. The event then comes again: what a transfer that is settled at once needs
-/// may come with another transfer, whose event is on its way.
+/// If the ledger refuses. The event is then tried again: an immediate transfer may need funds from another
+/// transfer whose event is on its way.
 pub fn record(
     world: &mut impl World,
     settings: &Settings,
@@ -64,7 +63,7 @@ fn at_once(
     hold: Option<&SettlementHold>,
 ) -> Result<Vec<JournalEntry>, LedgerError> {
     let mut model = settings.model(&event.settlement_model);
-    // It was when the transfer was prepared, whatever a release says now.
+    // It was an immediate model at the prepare, even if a release has changed it since.
     model.kind = Kind::ImmediateGross;
     let currency = (event.amount.currency.as_str(), event.amount.scale);
     let payer = of_model(world, &event.payer_fsp, currency, &model)?;

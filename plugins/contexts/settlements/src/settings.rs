@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Settings {
-    /// The model of what no rule catches.
+    /// The model of transfers that match no rule.
     pub settlement_model: String,
-    /// The models. Without any, the one of [`Self::settlement_model`] settles deferred and net.
+    /// The models. Without any, [`Self::settlement_model`] is a deferred net model.
     pub models: Vec<Model>,
-    /// Which transfer is settled by which model: the first rule that fits.
+    /// Which model settles which transfer: the first rule that matches.
     pub rules: Vec<Rule>,
 }
 
@@ -26,13 +26,13 @@ pub struct Model {
     pub name: String,
     /// How transfers are settled.
     pub kind: Kind,
-    /// Of a deferred model: whether a settlement waits for an operator to say that it is done.
+    /// For a deferred model: whether an operator has to complete a settlement.
     #[serde(default)]
     pub settles: Settles,
-    /// Of a deferred model: how long a batch takes transfers, in milliseconds; 0: until it is closed.
+    /// For a deferred model: how long a batch takes transfers, in milliseconds; 0: until it is closed.
     #[serde(default)]
     pub batch_interval_ms: u64,
-    /// The currencies that it serves; all when it is empty.
+    /// The currencies that it serves; all if empty.
     #[serde(default)]
     pub currencies: Vec<String>,
 }
@@ -41,7 +41,7 @@ pub struct Model {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Together, in batches, and only what is left between participants.
+    /// Together, in batches, as net amounts between participants.
     DeferredNet,
     /// One by one, right after the commit.
     ImmediateGross,
@@ -51,14 +51,14 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Settles {
-    /// When an operator says that the settlement bank has moved them.
+    /// When an operator confirms that the settlement bank has moved them.
     #[default]
     Manual,
     /// At once.
     Automatic,
 }
 
-/// Which transfers a model settles: all that fit each member that is there.
+/// The transfers that a model settles: those that match all given members.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
@@ -92,7 +92,7 @@ impl Default for Settings {
 }
 
 impl Model {
-    /// The model of a name that no settings describe: deferred and net, settled by an operator.
+    /// The default for a name without settings: deferred net, completed by an operator.
     #[must_use]
     pub fn unlisted(name: &str) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl Model {
         }
     }
 
-    /// Whether transfers in this currency may be settled by it.
+    /// Whether it settles transfers in this currency.
     #[must_use]
     pub fn serves(&self, currency: &str) -> bool {
         self.currencies.is_empty() || self.currencies.iter().any(|own| own == currency)
@@ -157,7 +157,7 @@ impl Settings {
         self.model(rule.map_or(&self.settlement_model, |rule| &rule.model))
     }
 
-    /// What is wrong with settings that can be parsed.
+    /// Notes the problems of settings that could be parsed.
     pub fn judge(&self, problems: &mut Problems) {
         self.judge_within(rialto_sdk::scheme::scheme(), problems);
     }

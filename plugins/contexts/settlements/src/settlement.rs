@@ -36,10 +36,10 @@ use serde::{Deserialize, Serialize};
 pub const SETTLEMENTS: Collection<Settlement> = Collection::new("settlements");
 /// Rows of matrices: `<settlement>/<currency>/<participant>`.
 pub const ROWS: Collection<Row> = Collection::new("matrix-rows");
-/// What was posted: `<settlement>/<number>`.
+/// Posted lists: `<settlement>/<number>`.
 pub const POSTED: Collection<Posted> = Collection::new("settlement-postings");
 
-/// Where a settlement is. See the module's table.
+/// The phase of a settlement. See the module's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[allow(missing_docs, reason = "the module's table says what is done in each")]
@@ -62,7 +62,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Whether the settlement goes on by itself.
+    /// Whether the settlement continues by itself.
     #[must_use]
     pub const fn is_working(self) -> bool {
         !matches!(
@@ -96,25 +96,25 @@ impl Phase {
     }
 }
 
-/// How far a phase has come.
+/// The progress of a phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Cursor {
-    /// Which of the settlement's parts or batches.
+    /// The index of the current part or batch.
     pub part: usize,
-    /// The last document that was looked at; of those who pay, where two sides are gone through.
+    /// The last document that was read; in a phase with two sides, the last payer.
     pub after: String,
-    /// Of those who are paid.
+    /// In a phase with two sides, the last payee.
     pub payees_after: String,
-    /// While a batch is calculated: what its members looked at so far have paid.
+    /// While a batch is calculated: the sum that its members so far have paid.
     #[serde(default)]
     pub paid: Units,
-    /// And received.
+    /// The sum that they have received.
     #[serde(default)]
     pub received: Units,
 }
 
-/// What of a settlement is in one currency.
+/// The part of a settlement in one currency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Part {
@@ -127,14 +127,14 @@ pub struct Part {
 }
 
 impl Part {
-    /// Whether obligations have to be brought together before they are settled.
+    /// Whether its obligations have to be consolidated first.
     #[must_use]
     pub fn is_of_several(&self) -> bool {
         self.batches.len() > 1
     }
 }
 
-/// Something that an operator did.
+/// An action of an operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Act {
@@ -142,11 +142,11 @@ pub struct Act {
     pub by: String,
     /// UTC, milliseconds since 1970.
     pub at: u64,
-    /// As the operator gave it.
+    /// The operator's reason.
     pub reason: String,
 }
 
-/// Who has too little to settle.
+/// A participant with too little funds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Short {
@@ -156,7 +156,7 @@ pub struct Short {
     pub currency: String,
     /// Decimal places of the currency in this scheme.
     pub scale: u8,
-    /// What it would have to pay.
+    /// The amount that it has to pay.
     pub needs: Units,
     /// The settled funds that it has.
     pub has: Units,
@@ -170,41 +170,40 @@ pub struct Settlement {
     pub id: String,
     /// The settlement model of all its batches.
     pub model: String,
-    /// Whether it does not wait for an operator.
+    /// Whether it completes without an operator.
     pub automatic: bool,
-    /// By currency, in the order of their codes.
+    /// The parts by currency, in the order of their codes.
     pub parts: Vec<Part>,
     /// Where it is.
     pub state: Phase,
-    /// How many steps were done: one of a number that is past is not done again.
+    /// The number of steps done: a step with a lower number is not repeated.
     pub step: u64,
     /// How far the phase has come.
     pub cursor: Cursor,
-    /// How many lists were posted that an undoing has to turn round.
+    /// The number of posted lists, which an undoing reverses.
     pub posted: u64,
-    /// Who is short, a hundred at most.
+    /// Participants with too little funds, at most a hundred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub short: Vec<Short>,
-    /// How many are short.
+    /// Their number.
     pub short_count: u64,
     /// Who asked for it.
     pub created: Act,
-    /// When it was completed; by whom, unless by itself.
+    /// When it was completed, and by whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<Act>,
-    /// Who aborted it, or is aborting it: none again when an undoing was given up because somebody is
-    /// short.
+    /// Who aborted it, or is aborting it. None again after an undoing that failed for lack of funds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted: Option<Act>,
-    /// One more with each change.
+    /// Incremented with each change.
     pub version: u64,
 }
 
 impl Settlement {
-    /// Go to another phase, from its beginning.
+    /// Enters another phase, at its beginning.
     ///
     /// # Panics
-    /// When the phase may not follow: a mistake of this component, never of an operator.
+    /// If the phase may not follow: a bug of this component; operators cannot cause it.
     pub fn enter(&mut self, state: Phase) {
         assert!(
             self.state.may_become(state),
@@ -221,10 +220,10 @@ impl Settlement {
         self.parts.iter().flat_map(|part| &part.batches)
     }
 
-    /// Note that somebody is short.
+    /// Adds a participant with too little funds.
     ///
     /// # Panics
-    /// When who is short has enough.
+    /// If the participant has enough.
     pub fn is_short(&mut self, short: Short) {
         assert!(
             short.has < short.needs,
@@ -246,8 +245,7 @@ impl Settlement {
     }
 }
 
-/// A document of the collection `matrix-rows`: what one participant has to do with a settlement in one
-/// currency.
+/// A document of the collection `matrix-rows`: the amounts of one participant in a settlement and currency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Row {
@@ -257,11 +255,11 @@ pub struct Row {
     pub currency: String,
     /// Decimal places of the currency in this scheme.
     pub scale: u8,
-    /// Where its obligation is when it is settled: the batch's account, or the settlement's.
+    /// The account of its obligation: the batch's, or the settlement's.
     pub account: String,
-    /// What it paid with transfers of the batches.
+    /// The amount that it paid with transfers of the batches.
     pub debits: Units,
-    /// What it received.
+    /// The amount that it received.
     pub credits: Units,
     /// Settled funds that are set aside.
     pub held: Units,
@@ -270,7 +268,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What is left between what was paid and received.
+    /// The difference between paid and received amounts.
     #[must_use]
     pub fn net(&self) -> Net {
         Net::of(self.debits, self.credits)
@@ -283,8 +281,7 @@ pub fn row_id(settlement: &str, currency: &str, participant: &str) -> String {
     format!("{settlement}/{currency}/{participant}")
 }
 
-/// A document of the collection `settlement-postings`: a list that was posted, to be turned round if the
-/// settlement is undone.
+/// A document of the collection `settlement-postings`: a posted list, for an undoing to reverse.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Posted {
@@ -292,7 +289,7 @@ pub struct Posted {
     pub lines: Vec<Line>,
 }
 
-/// What a line of a list is.
+/// The type of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "as the ledger's contract names them")]
@@ -321,16 +318,16 @@ pub struct Line {
     pub currency: String,
     /// Decimal places of the currency in this scheme.
     pub scale: u8,
-    /// Of what a net payee receives: where its settled funds are set aside before an undoing.
+    /// For an amount that a net payee receives: the account where an undoing sets it aside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved: Option<String>,
 }
 
 impl Line {
-    /// The entry as the ledger takes it.
+    /// The entry for the ledger.
     ///
     /// # Panics
-    /// When it would move nothing.
+    /// If its amount is zero.
     #[must_use]
     pub fn entry(&self) -> JournalEntry {
         assert!(

@@ -20,7 +20,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// So many minor units of a currency.
+    /// An amount of minor units of a currency.
     #[must_use]
     pub fn of(currency: &str, scale: u8, units: Units) -> Self {
         Self {
@@ -30,19 +30,19 @@ impl Amount {
     }
 }
 
-/// Who has to pay whom, of a sum of debits and one of credits.
+/// The net of a sum of debits and a sum of credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Net {
-    /// More was paid than received.
+    /// More paid than received.
     Pays(Units),
-    /// More was received than paid.
+    /// More received than paid.
     Receives(Units),
-    /// As much.
+    /// Equal sums.
     Even,
 }
 
 impl Net {
-    /// What is left of debits and credits.
+    /// The net of debits and credits.
     #[must_use]
     pub fn of(debits: Units, credits: Units) -> Self {
         match debits.cmp(&credits) {
@@ -52,7 +52,7 @@ impl Net {
         }
     }
 
-    /// What is left on an account of the ledger.
+    /// The net of an account of the ledger.
     #[must_use]
     pub fn on(account: &AccountStatus) -> Self {
         let position = &account.position;

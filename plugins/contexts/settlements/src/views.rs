@@ -10,7 +10,7 @@ use rialto_sdk::operators::paging::Items;
 use rialto_sdk::operators::{Paging, Problem};
 use serde_json::{Value, json};
 
-/// A batch with a page of what its members owe or are owed.
+/// A batch with a page of its members' obligations.
 ///
 /// # Errors
 /// When the cursor is not of this list.

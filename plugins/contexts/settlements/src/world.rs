@@ -12,23 +12,23 @@ pub trait World: Store {
     fn now(&self) -> u64;
     /// A random UUID.
     fn uuid(&mut self) -> String;
-    /// Have the ledger open accounts.
+    /// Opens accounts in the ledger.
     ///
     /// # Errors
     /// When the ledger refuses.
     fn create_accounts(&mut self, accounts: &[NewAccount]) -> Result<Vec<String>, LedgerError>;
-    /// Have the ledger close accounts.
+    /// Closes accounts in the ledger.
     ///
     /// # Errors
     /// When the ledger refuses.
     fn close_accounts(&mut self, accounts: &[String]) -> Result<Vec<AccountStatus>, LedgerError>;
-    /// Accounts of the ledger as they are.
+    /// The current state of ledger accounts.
     fn accounts(&mut self, accounts: &[String]) -> Vec<Option<AccountStatus>>;
-    /// Have the ledger post entries, all or none.
+    /// Posts entries in the ledger, all or none.
     ///
     /// # Errors
     /// When the ledger refuses.
     fn insert_entries(&mut self, request: &journal::Request) -> Result<(), LedgerError>;
-    /// Have a settlement go on in another turn.
+    /// Continues a settlement in another turn.
     fn step_is_due(&mut self, settlement: &str, step: u64);
 }

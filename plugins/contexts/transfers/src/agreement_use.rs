@@ -1,5 +1,5 @@
-//! Which transfer an agreement serves. An agreement is for one payment: its fulfilment is known to
-//! whoever has paid by it, and the payee FSP has promised it once.
+//! Which transfer an agreement serves. An agreement is for one payment: the payer of that payment knows its
+//! fulfilment, and the payee FSP has agreed once.
 
 use crate::settings::AgreementServes;
 use crate::surroundings::Surroundings;
@@ -20,8 +20,8 @@ pub struct AgreementUse {
     pub transfer_id: String,
 }
 
-/// See to it that the agreement is free for the transfer. Answers what to keep once the transfer is
-/// prepared. An agreement of other FSPs is not the transfer's to use, nor to use up.
+/// Checks that the agreement is free for the transfer. Returns the document to write when the transfer is
+/// prepared. A transfer cannot use, or use up, an agreement of other FSPs.
 ///
 /// # Errors
 /// When the agreement serves another transfer, which has not failed.

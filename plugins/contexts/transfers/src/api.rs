@@ -1,5 +1,5 @@
-//! Transfers for operators, over HTTP: which operation does what. `openapi.yaml` is its document, by which
-//! the host has judged every request before it comes here.
+//! The operations on transfers for operators, over HTTP. The host has validated each request by `openapi.yaml`
+//! before.
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::endings::{self, ENDINGS, Ending, Standing, Verdict, known};
@@ -16,11 +16,11 @@ use rialto_sdk::operators::{Amount, Answer, Caller, Kind, Paging, Problem, Role,
 use rialto_sdk::scheme::Scheme;
 use serde::Deserialize;
 
-/// How far back is looked unless said, in milliseconds.
+/// How far back a search goes by default, in milliseconds.
 const BACK: u64 = 60 * 60 * 1000;
-/// Entries that a request looks at.
+/// The most entries that a request reads.
 const LOOKED_AT_MAX: u32 = 1000;
-/// The same where each transfer's agreement has to be asked for.
+/// The same for a search that asks for each transfer's agreement.
 const LOOKED_AT_WITH_PARTY_MAX: u32 = 200;
 
 /// Answer a request that fits the document.
@@ -138,7 +138,7 @@ fn change<W: Surroundings + Store>(
     }
 }
 
-/// What a search asks for.
+/// The filters of a search.
 struct Wanted<'a> {
     participant: Option<&'a str>,
     state: Option<&'a str>,
@@ -197,7 +197,7 @@ impl<'a> Wanted<'a> {
                 .is_none_or(|most| amount <= minor_units(most))
     }
 
-    /// The parties are those of the agreement; a transfer without one, or in an archive, has none.
+    /// The parties are those of the agreement. A transfer without an agreement, or in an archive, has none.
     fn fits_party(&self, world: &mut impl Surroundings, transfer: &Transfer) -> bool {
         let Some(party) = self.party else {
             return true;
@@ -215,7 +215,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Which part of the order of time a query is about: the last hour unless said.
+/// The time span of a query: by default the last hour.
 fn span(query: &[(String, String)], now: u64, looked_at_max: u32) -> Result<Span, Problem> {
     let instant = |name: &str| {
         let read = parameter(query, name).map(str::parse::<u64>).transpose();
@@ -224,7 +224,7 @@ fn span(query: &[(String, String)], now: u64, looked_at_max: u32) -> Result<Span
             Problem::new(Kind::Malformed, detail)
         })
     };
-    // What is left out by default does not grow from page to page.
+    // The default end is the same on each page.
     let goes_on = parameter(query, "cursor").map(|_| 0);
     let part = (instant("from")?.or(goes_on), instant("to")?);
     Ok(Span::of(part, (BACK, now), looked_at_max))

@@ -96,7 +96,7 @@ impl Surroundings for Host {
     }
 
     fn create_reminder(&mut self, id: &str, due: u64) {
-        // Without a reminder a reservation could live for ever.
+        // Without a reminder, a reservation could stay for ever.
         remind(id, due, String::new());
     }
 
@@ -106,7 +106,7 @@ impl Surroundings for Host {
     }
 
     fn delete_reminder(&mut self, id: &str) -> bool {
-        // One that has elapsed already finds the transfer ended.
+        // A reminder that has elapsed already finds the transfer ended.
         delete_schedule_reminder(CLIENT, id) == Deletion::Deleted
     }
 
@@ -126,7 +126,7 @@ impl Surroundings for Host {
     }
 
     fn threshold_exceeded(&mut self, request: &threshold_exceeded::Request) {
-        // Whether it is a warning is not this context's to judge.
+        // Participant Lifecycle Management decides whether this is a warning.
         let _ = threshold_exceeded::liquidity_threshold_exceeded(request);
     }
 
@@ -155,10 +155,10 @@ impl Surroundings for Host {
 
 rialto_sdk::stores_in_host!(Host);
 
-/// Be reminded by Scheduling.
+/// Sets a reminder at Scheduling.
 ///
 /// # Panics
-/// When Scheduling refuses: ids and payloads that are made here have the form that it asks for.
+/// If Scheduling refuses: ids and payloads made here always have the right form.
 fn remind(id: &str, due: u64, payload: String) {
     let reminder = Reminder {
         id: id.to_owned(),
@@ -171,8 +171,8 @@ fn remind(id: &str, due: u64, payload: String) {
     }
 }
 
-/// The subject of turns about a transfer, under which the receipts of its rules are filed. The id alone could
-/// be a quote's as well, and both are chosen by participants.
+/// The subject of turns about a transfer, under which the receipts of its rules are filed. The id alone is not
+/// enough: participants choose ids, and a quote may have the same.
 fn about(transfer_id: &str) -> String {
     format!("transfer:{transfer_id}")
 }
@@ -288,7 +288,7 @@ impl participant_endpoints_updated::Guest for Transfers {
     }
 }
 
-/// Keep each kind of callback report under its own name.
+/// Keeps each kind of callback report under its own name.
 macro_rules! keep_reports {
     ($($interface:ident as $kind:literal,)*) => {$(
         impl $interface::Guest for Transfers {

@@ -72,10 +72,10 @@ pub enum Verdict {
     Reject,
 }
 
-/// Ask for a transfer to be ended.
+/// Asks for a transfer to be ended.
 ///
 /// # Errors
-/// When there is no such transfer, it may not be ended, or the same waits for a decision already.
+/// If there is no such transfer, it may not be ended, or such a request is already waiting.
 pub fn ask<W: Surroundings + Store>(
     world: &mut W,
     caller: &Caller,
@@ -106,11 +106,11 @@ pub fn ask<W: Surroundings + Store>(
     Ok(ending)
 }
 
-/// Decide whether a transfer is ended. All is judged again, and what is approved becomes true in this turn.
+/// Decides a request to end a transfer. Everything is checked again, and an approval takes effect in this turn.
 ///
 /// # Errors
-/// When nothing waits for a decision, who decides is who asked, the transfer may not be ended any more, or
-/// the ledger does not give the funds back. Then nothing was changed.
+/// If no request waits, the checker is the maker, the transfer may not be ended any more, or the ledger refuses
+/// the release. Then nothing has changed.
 pub fn decide<W: Surroundings + Store>(
     world: &mut W,
     caller: &Caller,
@@ -178,7 +178,7 @@ fn end(
     Ok(())
 }
 
-/// Whether a transfer may be ended, which this turn holds: what was handled is in it.
+/// Checks that a transfer may be ended. This turn holds the transfer, so it has all that was handled.
 fn may_end(world: &mut impl Surroundings, transfer: &Transfer, now: u64) -> Result<(), Problem> {
     let refused = |detail: String| Err(Problem::new(Kind::TransferState, detail));
     let id = &transfer.transfer_id;
@@ -201,7 +201,7 @@ fn may_end(world: &mut impl Surroundings, transfer: &Transfer, now: u64) -> Resu
     }
     match earlier(world, transfer, now) {
         None => Ok(()),
-        // What runs may be about anything, and who was never asked has sent nothing.
+        // A running turn may be about anything, and an FSP that was never asked has sent nothing.
         Some(EarlierWork::Running) if !transfer.is_expired(now) => Ok(()),
         Some(earlier) => {
             let detail = format!("transfer {id} waits for {}", in_words(&earlier));
@@ -211,7 +211,7 @@ fn may_end(world: &mut impl Surroundings, transfer: &Transfer, now: u64) -> Resu
     }
 }
 
-/// What was taken about a transfer before its expiry, or by now, and is not handled.
+/// Work about a transfer that arrived before its expiry (or before now) and is not handled.
 pub(crate) fn earlier(
     world: &mut impl Surroundings,
     transfer: &Transfer,
@@ -220,7 +220,7 @@ pub(crate) fn earlier(
     world.earlier(&transfer.transfer_id, transfer.expiration.min(now))
 }
 
-/// What something waits for, and what an operator can do.
+/// Describes what an end waits for, and what an operator can do.
 pub(crate) fn in_words(earlier: &EarlierWork) -> String {
     match earlier {
         EarlierWork::Running => {

@@ -1,12 +1,12 @@
 //! The payee FSP commits.
 //!
-//! The order of checks is the safe one: the transfer exists, the sender is its payee FSP (or nothing
-//! changes), repeats and state, expiry, destination, fulfilment, rules. What fails after the state ends the
-//! transfer, because only the genuine payee FSP gets that far: a commitment without a fulfilment, with a wrong
-//! one, or for another FSP than the payer FSP is its last word, and the payer FSP must not wait for more.
+//! The checks have this order: the transfer exists; the sender is its payee FSP; repeats and state; expiry;
+//! destination; fulfilment; rules. If one of the first three fails, nothing changes. If another one fails, the
+//! transfer ends, because only the genuine payee FSP gets that far. So a commitment with a missing or wrong
+//! fulfilment, or for another FSP than the payer FSP, ends the transfer, and the payer FSP waits no longer.
 //!
-//! A commitment has arrived at the instant of the turn that took it from the payee FSP, which the event
-//! carries. The event may be handled later: that makes no commitment late.
+//! The event has the instant at which the commitment arrived from the payee FSP. That instant counts, even if
+//! the event is handled later.
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_fulfil_committed_requested as requested;
 use crate::bindings::rialto::accounts_and_balances::process_transfer_fulfil as ledger_fulfil;
@@ -28,7 +28,7 @@ use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
 use rialto_sdk::canonical::fulfilment_matches;
 use rialto_sdk::errors::error;
 
-/// Take a commitment.
+/// Handles a commitment.
 pub fn fulfil(world: &mut impl Surroundings, event: requested::Event) {
     let Some(transfer) = world.transfer(&event.transfer_id) else {
         return refuse_sender(world, event, not_found());
@@ -46,14 +46,14 @@ pub fn fulfil(world: &mut impl Surroundings, event: requested::Event) {
     }
 }
 
-/// The hash of the commitment that a transfer of this payee FSP has taken, if it has. Changes nothing.
+/// The hash of the accepted commitment of a transfer with this payee FSP, if any. Changes nothing.
 pub fn taken(world: &mut impl Surroundings, transfer_id: &str, payee_fsp: &str) -> Option<String> {
     let transfer = world.read_transfer(transfer_id);
     let own = transfer.filter(|transfer| transfer.payee_fsp == payee_fsp);
     own.and_then(|transfer| transfer.fulfil_hash)
 }
 
-/// A commitment to a transfer that has ended otherwise than by its expiry.
+/// Handles a commitment to a transfer that has ended, but not by its expiry.
 fn repeat(world: &mut impl Surroundings, transfer: &Transfer, event: requested::Event) {
     match &transfer.fulfil_hash {
         Some(hash) if *hash == event.request_hash => answer_again(world, transfer, event),
@@ -68,8 +68,8 @@ fn repeat(world: &mut impl Surroundings, transfer: &Transfer, event: requested::
     }
 }
 
-/// The same commitment again: the payee FSP missed the answer. In reserved mode it waits for a PATCH, however
-/// the transfer ended.
+/// Answers the same commitment again, since the payee FSP missed the answer. In reserved mode it waits for a
+/// PATCH, whether the transfer was committed or not.
 fn answer_again(world: &mut impl Surroundings, transfer: &Transfer, event: requested::Event) {
     let outcome = match (event.mode, &transfer.reason) {
         (FulfilMode::Committed, Some(reason)) => TransferQueryResult::Failed(reason.clone().into()),
@@ -99,7 +99,7 @@ fn refuse_sender(world: &mut impl Surroundings, event: requested::Event, error: 
     refuse(world, transfer_id, requester_fsp, error, message);
 }
 
-/// The payee FSP's commitment to a prepared transfer: it ends here.
+/// Handles the payee FSP's commitment to a prepared transfer: ends the transfer.
 fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: requested::Event) {
     let now = world.now();
     assert!(
@@ -122,12 +122,12 @@ fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: reques
     }
 }
 
-/// When a commitment has arrived. Never after now: the clock may have been set back since.
+/// The instant at which a commitment arrived, at most now: the clock may have been set back since.
 fn arrival(event: &requested::Event, now: u64) -> u64 {
     event.arrived_at.map_or(now, |at| at.min(now))
 }
 
-/// Judge the fulfilment. Answers it.
+/// Checks the fulfilment. Returns it.
 fn check(
     world: &mut impl Surroundings,
     transfer: &Transfer,
@@ -145,7 +145,7 @@ fn check(
         return Err(error("3100", detail));
     }
     let input = transfer_fulfil_check::Input {
-        // To a rule too it is as late as it arrived.
+        // Rules get the arrival time, too.
         now: arrival(event, now),
         completed_timestamp: event.completed_timestamp,
         transfer: rules::Transfer {

@@ -1,11 +1,12 @@
-//! Which transfers there are, by the time at which they came: for operators, and for the sweep.
+//! The index of transfers by arrival time, for operators and for the sweep.
 //!
-//! A transfer's id is drawn by its payer FSP, so its documents lie in no order of time. So transfers of one
-//! payer FSP that come within a hundredth of a second are in one small document more, written in the turns that
-//! take them up: that is what listing costs a payment. Under load several payments share it. It keeps no two
-//! turns apart that the ledger does not: those that reserve funds of one payer come one after the other anyway.
-//! Whoever looks reads a part of the order, a bounded number of transfers at a time, and nothing of the last
-//! second ([`Span::of`]): it would be in the way of payments.
+//! The payer FSP chooses a transfer's id, so transfer documents have no order of time. An index document lists
+//! the transfers of one payer FSP that arrive within a hundredth of a second. The turn that takes a transfer
+//! writes it; that is the cost of the index. Under load several payments share a document. The index adds no
+//! conflicts: turns that reserve funds of one payer conflict in the ledger anyway.
+//!
+//! A query reads a bounded number of transfers, and nothing of the last second ([`Span::of`]), because that
+//! would conflict with payments.
 
 use crate::transfer::Transfer;
 use rialto_sdk::documents::{Collection, Range, Store};
@@ -13,42 +14,42 @@ use rialto_sdk::operators::paging::Items;
 use rialto_sdk::operators::{Kind, Paging, Problem};
 use serde::{Deserialize, Serialize};
 
-/// Slices of time, by their beginnings and payer FSPs.
+/// Index documents, by the beginning of their time slice and the payer FSP.
 pub const BY_TIME: Collection<Slice> =
     Collection::new("by-time").with_elements_named_by(&["transferId"]);
 
 /// How long a slice is, in milliseconds.
 const SLICE_MS: u64 = 10;
-/// Transfers of one document; those beyond have each its own.
+/// The most transfers of a document; each further one has its own.
 const IN_ONE_MAX: usize = 64;
 /// Documents of one scan.
 const STEP: u32 = 100;
-/// How long ago is looked at, at the latest, in milliseconds: payments write what is younger.
+/// The youngest age that a query reads, in milliseconds: payments write younger entries.
 pub const LIVE_MS: u64 = 1000;
 
-/// A document of the collection `by-time`: transfers of a payer FSP that came within a slice of time.
+/// A document of the collection `by-time`: transfers of a payer FSP that arrived within a time slice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Slice {
     /// Who pays.
     pub payer: String,
-    /// Who is paid, where the document is of one transfer alone, named in its id: as a release before this one
-    /// has written it. Else empty: such a release, rolled back to, finds no transfer by it.
+    /// The payee FSP, in a document of an earlier release: such a document has one transfer, named in its id.
+    /// Otherwise empty, so that an earlier release finds no transfer by it after a rollback.
     pub payee: String,
     /// When that transfer expires; else 0.
     pub expires: u64,
-    /// The transfers, in the order in which they were taken up.
+    /// The transfers, in the order of their arrival.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<Entry>,
 }
 
-/// What most searches ask for, so that they need not read transfers that do not fit.
+/// The values of the common filters, so that a search need not read other transfers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
     /// The transfer.
     pub transfer_id: String,
-    /// When it came: UTC, milliseconds since 1970.
+    /// When it arrived: UTC, milliseconds since 1970.
     pub at: u64,
     /// Who is paid.
     pub payee: String,
@@ -57,7 +58,7 @@ pub struct Entry {
 }
 
 impl Slice {
-    /// Its transfers, where the document has this id.
+    /// The transfers of the document with this id.
     #[must_use]
     pub fn entries(&self, id: &str) -> Vec<Entry> {
         let (at, transfer_id) = id.split_once('/').unwrap_or_default();
@@ -71,19 +72,20 @@ impl Slice {
     }
 }
 
-/// A part of the order of time.
+/// A time span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// From this instant on.
     from: u64,
     /// Before this instant.
     to: u64,
-    /// How many transfers a request looks at.
+    /// The most transfers that a request reads.
     looked_at_max: u32,
 }
 
 impl Span {
-    /// What came before `to`, but for the last second, and from `from` on, or `back` milliseconds before.
+    /// The span that ends at `to`, at most a second ago, and begins at `from`, or `back` milliseconds before
+    /// its end.
     #[must_use]
     pub fn of(
         (from, to): (Option<u64>, Option<u64>),
@@ -100,7 +102,7 @@ impl Span {
     }
 }
 
-/// Where a page begins: a document, and how many of its transfers were looked at before.
+/// Where a page begins: a document, and the number of its transfers that earlier pages read.
 struct Place {
     id: String,
     done: usize,
@@ -123,7 +125,7 @@ impl Place {
     }
 }
 
-/// Note that a transfer came at an instant.
+/// Adds a transfer that arrived at an instant.
 pub fn note(store: &mut impl Store, transfer: &Transfer, at: u64) {
     let mut id = format!("{:013}/{}", at - at % SLICE_MS, transfer.payer_fsp);
     let fresh = || Slice {
@@ -147,9 +149,8 @@ pub fn note(store: &mut impl Store, transfer: &Transfer, at: u64) {
     BY_TIME.within(store).put(&id, &slice);
 }
 
-/// Fill a page with what `keep` makes of the transfers of a part of the order, the oldest slices first. `keep`
-/// is given who pays and the entry. A page may be short and have a cursor: then little of what was looked at was
-/// kept.
+/// Fills a page with the results of `keep` for the transfers of a span, the oldest slices first. `keep` gets
+/// the payer FSP and the entry. A short page may have a cursor: then `keep` dropped many entries.
 ///
 /// # Errors
 /// When the cursor is not of this list.
@@ -167,7 +168,7 @@ pub fn page<S: Store, I>(
     );
     let wanted = usize::try_from(paging.limit).unwrap_or(usize::MAX);
     let (mut items, mut looked_at) = (Vec::new(), 0);
-    // A range that ends before it begins has nothing in it.
+    // A span that ends before it begins is empty.
     while from < end {
         let range = Range::Between((from, end.clone()));
         let page = BY_TIME.within(store).scan(&range, None, STEP);

@@ -18,9 +18,8 @@
 //! | [`api`], [`views`] | transfers for operators, over HTTP |
 //! | [`retention`] | what goes to an archive when it is over, and what stays of it |
 //!
-//! Every message about a transfer is one turn that begins by taking the transfer's document, so
-//! messages about one transfer are handled one after the other, and its state, the money and the
-//! events that tell of it become true together.
+//! Every message about a transfer is one turn that first holds the transfer's document. So messages about one
+//! transfer are handled one after the other. Its state, the money and its events are committed together.
 
 #![allow(
     clippy::result_large_err,

@@ -1,8 +1,7 @@
 //! A request for a transfer: repeats, checks, the reservation, and each refusal's event.
 //!
-//! The checks go from what costs least to what others wait for: the participants, the expiry, the
-//! accounts, the rules, the reminder, and last the ledger, because its account documents are what
-//! concurrent transfers of one payer have in common.
+//! The checks have this order: participants, expiry, accounts, rules, reminder, ledger. The cheapest come
+//! first. The ledger comes last, because concurrent transfers of one payer share its account documents.
 
 use crate::agreement_use::{AgreementUse, claim};
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
@@ -31,7 +30,7 @@ use rialto_sdk::money::minor_units;
 
 /// Why a transfer is refused before funds are reserved.
 enum Refusal {
-    /// The payer FSP may not transact; whether it can be told.
+    /// The payer FSP may not transact. `is_participant` says whether it can be told.
     Payer {
         error: ErrorInformation,
         is_participant: bool,
@@ -46,13 +45,13 @@ enum Refusal {
     Liquidity(ErrorInformation, Box<AccountPosition>),
 }
 
-/// Both FSPs, as they are in this turn.
+/// Both FSPs, as read in this turn.
 struct Participants {
     payer: ParticipantTransfersData,
     payee: ParticipantTransfersData,
 }
 
-/// Take a request for a transfer.
+/// Handles a request for a transfer.
 pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
     if let Some(existing) = world.transfer(&event.transfer_id) {
         return repeat(world, &existing, event);
@@ -90,7 +89,7 @@ pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
         }
         Err(refusal) => {
             match &refusal {
-                // Nothing is kept for who takes no part: anybody could fill the store.
+                // Nothing is stored for senders that are not participants: strangers could fill the store.
                 Refusal::Payer {
                     is_participant: false,
                     ..
@@ -108,7 +107,7 @@ pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
     }
 }
 
-/// A transfer id that is known: the same request again, or another one.
+/// Handles a request with a known id: a repeat, or another transfer.
 fn repeat(world: &mut impl Surroundings, existing: &Transfer, event: allocated::Event) {
     let is_same_sender = event.requester_fsp == existing.payer_fsp;
     if !is_same_sender || event.request_hash != existing.request_hash {
@@ -130,7 +129,7 @@ fn repeat(world: &mut impl Surroundings, existing: &Transfer, event: allocated::
             answer_version: event.answer_version,
         }));
     } else {
-        // The callback that the sender waits for will come.
+        // The sender's callback is on its way.
         world.log(
             Level::Debug,
             "a repeated request for a running transfer is ignored",
@@ -138,8 +137,7 @@ fn repeat(world: &mut impl Surroundings, existing: &Transfer, event: allocated::
     }
 }
 
-/// A request in the name of another FSP is stored nowhere, or a stranger could use up the ids of
-/// others.
+/// Refuses a request in the name of another FSP without storing it: a stranger could use up the ids of others.
 fn refuse_stranger(world: &mut impl Surroundings, event: allocated::Event) {
     let requester = std::slice::from_ref(&event.requester_fsp);
     let is_participant = world.participants(requester).iter().any(Option::is_some);
@@ -156,8 +154,8 @@ fn refuse_stranger(world: &mut impl Surroundings, event: allocated::Event) {
     ));
 }
 
-/// All checks, and the reservation. Answers the payer's liquidity account after it, and the use of
-/// the agreement that is to be kept.
+/// Does all checks and the reservation. Returns the payer's liquidity account after it, and the use of the
+/// agreement to store.
 fn reserve(
     world: &mut impl Surroundings,
     event: &allocated::Event,
@@ -206,7 +204,7 @@ fn reserve(
         Err(ledger_error) => {
             world.delete_reminder(&event.transfer_id);
             if matches!(ledger_error, LedgerError::ExceedsSettledFunds(_)) {
-                // The event tells of the liquidity alone, which may be ample.
+                // The event has only the liquidity, which may suffice.
                 let (payer, model) = (&event.payer_fsp, &event.settlement_model);
                 let currency = &event.amount.currency;
                 world.log(
@@ -219,8 +217,7 @@ fn reserve(
     }
 }
 
-/// Whether this amount has taken what is available from at or above the warning threshold to below
-/// it (decision 9).
+/// Whether this amount has taken the available liquidity below the warning threshold (decision 9).
 fn has_crossed_threshold(after: &AccountPosition, amount: &Money) -> bool {
     let Some(threshold) = &after.threshold else {
         return false;
@@ -256,8 +253,8 @@ fn check_participants(
         Some(payer) if !payer.may_transact => return Err(barred_payer("may not transact")),
         Some(payer) => payer,
     };
-    // Whatever a scheme allows of quotes: nothing is owed between FSPs, and the entry that records a transfer
-    // in a batch would have one account on both sides, which the ledger refuses.
+    // This holds even if the scheme allows such quotes: nothing is owed between FSPs, and the batch entry would
+    // have one account on both sides, which the ledger refuses.
     if event.payer_fsp == event.payee_fsp {
         let detail = "payer FSP and payee FSP are the same";
         return Err(Refusal::Payee(error("3100", detail)));
@@ -279,8 +276,9 @@ fn barred_payer(why: &str) -> Refusal {
     }
 }
 
-/// Both FSPs need accounts in the currency, and these enabled. Settlements knows the accounts from events,
-/// which may be on their way; whether they are enabled was asked in this turn. Answers the payer's.
+/// Checks that both FSPs have enabled accounts in the currency. The accounts come from Settlements, which
+/// learns of them by events that may be late. Whether they are enabled was asked in this turn. Returns the
+/// payer's accounts.
 fn check_accounts<'a>(
     event: &'a allocated::Event,
     participants: &Participants,
@@ -309,7 +307,7 @@ fn check_accounts<'a>(
     Ok(payer_accounts)
 }
 
-/// The scheme's rules, and that no other transfer has the agreement. Answers the use of it.
+/// Checks the scheme's rules, and that no other transfer uses the agreement. Returns the use.
 fn check_rules(
     world: &mut impl Surroundings,
     event: &allocated::Event,
@@ -331,7 +329,7 @@ fn check_rules(
         },
     };
     match world.judge_prepare(&event.transfer_id, &input) {
-        // After the rules: what they refuse learns nothing of other transfers.
+        // After the rules, so that a refused request learns nothing about other transfers.
         Verdict::Allow => {
             claim(world, input.agreement.as_ref(), &input.transfer).map_err(Refusal::Rule)
         }
@@ -339,7 +337,7 @@ fn check_rules(
     }
 }
 
-/// The first reason of a refusal, as an FSP is told.
+/// The first violation of a refusal, as the FSP gets it.
 pub(crate) fn violation(violations: &[rules::Violation]) -> ErrorInformation {
     violations.first().map_or_else(
         || error("3100", "a rule refuses the transfer"),
@@ -369,9 +367,8 @@ fn ledger_refusal(transfer_id: &str, ledger_error: LedgerError) -> Refusal {
         | LedgerError::PostedOtherwise(_)
         | LedgerError::Malformed(_)
         | LedgerError::WrongState(_) => {
-            // The accounts are those that Settlements names, and no transfer had the id. What leads
-            // here is a mistake of the scheme's contexts, or a release that gives a currency another
-            // scale than its accounts have.
+            // Settlements names the accounts, and the transfer's id is new. So this is a bug of the scheme's
+            // contexts, or a release that changed a currency's scale.
             panic!("the ledger cannot reserve transfer {transfer_id}: {ledger_error:?}")
         }
     }

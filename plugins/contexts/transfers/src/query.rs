@@ -1,9 +1,9 @@
-//! An FSP asks for a transfer, and how a transfer's state is told. A query changes nothing.
+//! Queries for transfers by FSPs. A query changes nothing.
 //!
-//! A query comes here by one delivery, the request for the transfer by two: under load a query may be here
-//! first, though the hub has taken the request before. So who finds nothing is asked to wait: a reminder, due
-//! at once, comes after the deliveries about the transfer that were under way. After as many reminders as the
-//! request has deliveries on its way, it is here if the hub took it before the query.
+//! A query takes one delivery to get here, a request for a transfer takes two. So a query may overtake the
+//! request that the hub accepted before it. A query that finds nothing therefore waits for a reminder that is
+//! due at once: it follows the deliveries about the transfer that were under way. After `DELIVERIES` reminders,
+//! the request has arrived, or the hub did not accept it before the query.
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_query_received as received;
 use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed as elapsed;
@@ -17,7 +17,7 @@ use rialto_sdk::canonical::sha256_hex;
 use rialto_sdk::errors::error;
 use serde::{Deserialize, Serialize};
 
-/// Deliveries of a request for a transfer until it is here: to Settlements, and from there.
+/// The deliveries of a request for a transfer: to Settlements, and from there to this context.
 const DELIVERIES: u32 = 2;
 
 /// A query that has found nothing yet: the payload of its reminder.
@@ -31,11 +31,12 @@ pub struct Question {
     /// The version in which the answer is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_version: Option<String>,
-    /// How often it is still to be asked again.
+    /// How many more times to ask.
     pub again: u32,
 }
 
-/// Answer a query. Who is no party to the transfer is told what is told of an unknown id, and as late.
+/// Answers a query. An FSP that is no party to the transfer gets the same answer as for an unknown id, at the
+/// same time.
 pub fn query(world: &mut impl Surroundings, event: received::Event) {
     let question = Question {
         transfer_id: event.transfer_id,
@@ -43,14 +44,14 @@ pub fn query(world: &mut impl Surroundings, event: received::Event) {
         answer_version: event.answer_version,
         again: DELIVERIES,
     };
-    // Two queries of one FSP are told apart by their headers, which have a time and a trace. The name ends
-    // with the transfer's id, as that of its own reminder does: the history is found by it.
+    // Headers, which have a time and a trace, distinguish two queries of one FSP. The name ends with the
+    // transfer's id, as its own reminder's does, so that the history is found by it.
     let told_apart = &sha256_hex(event.message.headers.as_bytes())[..16];
     let name = format!("query/{told_apart}/{}", question.transfer_id);
     answer_or_wait(world, &name, question, event.message);
 }
 
-/// The reminder of a query that has found nothing. None if it is of something else.
+/// The query of a reminder. None if the reminder is for something else.
 #[must_use]
 pub fn of_reminder(event: &elapsed::Event) -> Option<Question> {
     if event.payload.is_empty() {
@@ -65,7 +66,7 @@ pub fn of_reminder(event: &elapsed::Event) -> Option<Question> {
     }))
 }
 
-/// Look again for what a query has not found.
+/// Repeats a query that found nothing.
 pub fn ask_again(world: &mut impl Surroundings, name: &str, question: Question) {
     let message = Message {
         method: "GET".to_owned(),
@@ -99,7 +100,7 @@ fn answer_or_wait(world: &mut impl Surroundings, name: &str, question: Question,
     }));
 }
 
-/// The state of a transfer as its parties may know it.
+/// The state of a transfer, as its parties get it.
 pub(crate) fn status(transfer: &Transfer) -> TransferStatus {
     let is_committed = transfer.state == State::Committed;
     assert!(
@@ -115,18 +116,18 @@ pub(crate) fn status(transfer: &Transfer) -> TransferStatus {
     }
 }
 
-/// The answer to a message about a transfer that does not exist, or not for its sender.
+/// The answer about a transfer that is unknown to its sender.
 pub(crate) fn not_found() -> ErrorInformation {
     error("3208", "")
 }
 
-/// Why a commitment for somebody else than the payer FSP is refused: it would be forwarded to a payer FSP
-/// that has every reason to refuse it.
+/// The error for a commitment to another FSP than the payer FSP: the payer FSP would refuse the forwarded
+/// message.
 pub(crate) fn wrong_destination() -> ErrorInformation {
     error("3100", "FSPIOP-Destination is not the payer FSP")
 }
 
-/// Answer a message that does not fit its transfer with an error, to its sender alone.
+/// Answers a message that does not fit its transfer with an error, to its sender only.
 pub(crate) fn refuse(
     world: &mut impl Surroundings,
     transfer_id: String,

@@ -10,9 +10,8 @@ use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
 use rialto_sdk::messages::ErrorDocument;
 
-/// Take a refusal. It counts even when the transfer has expired and no reminder has said so yet:
-/// the funds go back either way, and the payee FSP's own reason says more. It counts also when it names
-/// another destination than the payer FSP: the payee FSP declines, whomever it wants to tell.
+/// Handles a refusal. It counts even if the transfer has just expired: the funds are released in both cases,
+/// and the payee FSP's own reason says more. It also counts if it names another destination than the payer FSP.
 pub fn reject(world: &mut impl Surroundings, event: requested::Event) {
     let refusal = match world.transfer(&event.transfer_id) {
         None => not_found(),
@@ -26,7 +25,7 @@ pub fn reject(world: &mut impl Surroundings, event: requested::Event) {
             }
             (State::Rejected, Some(RejectionKind::DeclinedByPayee)) => {
                 if transfer.reason == Some(ErrorDocument::from(&event.error)) {
-                    // A repeat; the payee FSP is owed no answer.
+                    // A repeat: the payee FSP needs no answer.
                     return world.log(Level::Debug, "a repeated refusal is ignored");
                 }
                 error("3106", "another refusal was handled already")

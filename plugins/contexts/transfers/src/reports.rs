@@ -1,5 +1,5 @@
-//! What became of the messages to participants: kept beside a transfer. One report says something about its
-//! state: that its request surely never left the hub for the payee FSP. Then nobody can answer, and it ends.
+//! Reports of messages to participants, kept with the transfer. One report changes its state: if the request
+//! never left the hub, the payee FSP cannot answer, and the transfer ends.
 
 use crate::bindings::rialto::transfers::transfer_reject_request_processed as processed;
 use crate::surroundings::{Publication, Surroundings, keep, release};
@@ -14,8 +14,8 @@ use rialto_sdk::logging::Level;
 /// The kind of the report about the POST to the payee FSP.
 pub const PREPARE: &str = "transfer-prepare";
 
-/// Keep a report with its transfer. A message to an FSP that is no party to the transfer is not
-/// kept: strangers could push out what matters.
+/// Keeps a report with its transfer. A report of a message to another FSP is not kept: strangers could push out
+/// the others.
 pub fn report(world: &mut impl Surroundings, kind: &str, report: CallbackReport) {
     let transfer = world
         .transfer(&report.subject)
@@ -41,8 +41,8 @@ pub fn report(world: &mut impl Surroundings, kind: &str, report: CallbackReport)
     }
 }
 
-/// End a prepared transfer of which its payee FSP surely never heard: give the funds back and tell the payer
-/// FSP. To wait for its expiry would help nobody.
+/// Ends a prepared transfer that never left the hub for its payee FSP: releases the funds and tells the payer
+/// FSP at once.
 pub(crate) fn end_never_sent(
     world: &mut impl Surroundings,
     transfer: &mut Transfer,
@@ -53,7 +53,7 @@ pub(crate) fn end_never_sent(
     conclude_never_sent(world, transfer, error);
 }
 
-/// The rest of [`end_never_sent`], when the funds have been given back.
+/// The rest of [`end_never_sent`], after the release of the funds.
 pub(crate) fn conclude_never_sent(
     world: &mut impl Surroundings,
     transfer: &mut Transfer,
@@ -79,7 +79,7 @@ pub(crate) fn conclude_never_sent(
     }));
 }
 
-/// What the payer FSP is told.
+/// The error for the payer FSP.
 fn never_sent(transfer: &Transfer, why: NotSent) -> ErrorInformation {
     let payee = &transfer.payee_fsp;
     match why {

@@ -1,6 +1,6 @@
-//! Transfers that are over go to an archive. Of each stays what a repeat of it and a query need: its id is
-//! never another transfer's. What was kept for operators goes with them: the request to end one, and documents
-//! of the order of time all of whose transfers are over.
+//! Archiving of transfers that are over. A shortened document stays, for repeats and queries, so that the id is
+//! never reused. Requests to end a transfer are archived with it, and index documents after the last of their
+//! transfers.
 
 use crate::bindings::exports::rialto::host::retention_handler::{
     Archive, ArchivedBundle, ArchivedDocument, Bundle, DocumentKey, Judged, KeptDocuments,
@@ -11,15 +11,15 @@ use crate::transfer::{Timing, Transfer};
 use rialto_sdk::documents::{Collection, Store};
 use rialto_sdk::retention::{Standing, standing};
 
-/// What the operator calls them in `keep`.
+/// Their name in the operator's `keep`.
 pub const NAME: &str = "transfers";
-/// Where transfers are.
+/// The collection of transfers.
 pub const TRANSFERS: &str = "transfers";
 const OF: Collection<Transfer> = Collection::new(TRANSFERS);
-/// Transfers that are read in a call, at most and as far as one document does not have more: a turn is short.
+/// The most transfers that a call reads, unless one document has more: a turn has to be short.
 const READ_MAX: usize = 1000;
 
-/// What may have a period.
+/// The names that may have a period.
 #[must_use]
 pub fn kept() -> Vec<KeptDocuments> {
     let collections = [TRANSFERS, ENDINGS.name(), BY_TIME.name()];
@@ -29,17 +29,17 @@ pub fn kept() -> Vec<KeptDocuments> {
     }]
 }
 
-/// How a document stands.
+/// The state of a document for archiving.
 enum Found {
-    /// It is not there, or stays for good.
+    /// It does not exist, or stays for good.
     Gone,
-    /// A transfer that it is about has not ended.
+    /// One of its transfers has not ended.
     Open,
-    /// The last of the transfers that it is about ended then.
+    /// The last of its transfers ended at this instant.
     Over(u64),
 }
 
-/// Which of these documents of a collection are over since an instant or longer.
+/// The documents of a collection that have been over since an instant or longer.
 pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u64) -> Judged {
     let mut judged = Judged {
         over: Vec::new(),
@@ -50,7 +50,7 @@ pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u
     for id in ids {
         let found = match collection {
             TRANSFERS => found(store, id, false),
-            // It is of the transfer whose id it has.
+            // Its id is the transfer's.
             _ if collection == ENDINGS.name() => found(store, id, true),
             _ if read < READ_MAX => slice(store, id, &mut read),
             // Another time.
@@ -73,7 +73,7 @@ pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u
     judged
 }
 
-/// What a document is found by in the archive.
+/// The subjects of a document in the archive.
 fn subject(collection: &str, id: &str) -> String {
     if collection == BY_TIME.name() {
         format!("transfers-by-time:{id}")
@@ -82,7 +82,7 @@ fn subject(collection: &str, id: &str) -> String {
     }
 }
 
-/// How a transfer stands, or what is kept beside it: that is there even when the transfer is in an archive.
+/// The state of a transfer, or of a document beside it, which may exist when the transfer is already archived.
 fn found(store: &mut impl Store, id: &str, is_beside: bool) -> Found {
     let Some(transfer) = OF.within(store).get(id) else {
         return Found::Gone;
@@ -90,7 +90,7 @@ fn found(store: &mut impl Store, id: &str, is_beside: bool) -> Found {
     if transfer.archived.is_some() && !is_beside {
         return Found::Gone;
     }
-    // Messages about it may be later: whoever asks for it does not make it young again.
+    // Later messages do not count: a query does not make a transfer younger.
     let ended = transfer.history.last().map(|step| step.at);
     match ended.filter(|_| transfer.state.is_final()) {
         None => Found::Open,
@@ -98,7 +98,7 @@ fn found(store: &mut impl Store, id: &str, is_beside: bool) -> Found {
     }
 }
 
-/// How a document of the order of time stands. Adds to `read` how many transfers were read.
+/// The state of an index document. Adds the number of transfers read to `read`.
 fn slice(store: &mut impl Store, id: &str, read: &mut usize) -> Found {
     let Some(slice) = BY_TIME.within(store).get(id) else {
         return Found::Gone;
@@ -115,7 +115,7 @@ fn slice(store: &mut impl Store, id: &str, read: &mut usize) -> Found {
     Found::Over(over)
 }
 
-/// These documents are in an archive.
+/// Removes documents that are in an archive.
 pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBundle]) {
     for bundle in bundles {
         let [document] = bundle.documents.as_slice() else {
@@ -130,7 +130,7 @@ pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBu
             document.id.as_str(),
             document.sha256.as_str(),
         );
-        // One that has changed since may be one that was shortened before a crash.
+        // A changed document may have been shortened before a crash.
         if standing(store, key) != Standing::Same {
             continue;
         }
@@ -156,7 +156,7 @@ fn shorten(store: &mut impl Store, document: &ArchivedDocument, archive: &Archiv
     OF.within(store).put(id, &shortened(transfer, archive));
 }
 
-/// What stays of a transfer.
+/// The shortened document of a transfer.
 fn shortened(transfer: Transfer, archive: &Archive) -> Transfer {
     Transfer {
         condition: String::new(),

@@ -8,10 +8,10 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
-    /// The most time that a transfer may have left when it arrives, in milliseconds: so long can
-    /// its funds stay reserved.
+    /// The longest time to its expiration that an arriving transfer may have, in milliseconds. Its funds can
+    /// stay reserved for that time.
     pub longest_lifetime_ms: u64,
-    /// The least time that it must have left, in milliseconds; 0 for none.
+    /// The shortest such time, in milliseconds; 0 for none.
     pub shortest_lifetime_ms: u64,
     /// How many transfers an agreed quote serves.
     pub agreement_serves: AgreementServes,
@@ -21,8 +21,8 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgreementServes {
-    /// One, and another one only when that has failed: who has paid once knows the fulfilment, and
-    /// the payee FSP agreed to one payment.
+    /// One, and a second one only if the first has failed: the payer knows the fulfilment after one payment,
+    /// and the payee FSP agreed to one.
     OneTransfer,
     /// Any number until it expires: for platforms that test with one quote.
     ManyTransfers,
@@ -48,7 +48,7 @@ impl Settings {
         }
     }
 
-    /// What is wrong with settings that can be parsed.
+    /// Notes the problems of settings that could be parsed.
     pub fn judge(&self, problems: &mut Problems) {
         if let Err(problem) = self.lifetime().validate() {
             problems.note("", problem);

@@ -1,5 +1,4 @@
-//! What a transfer reads, asks and publishes, as a trait: the host's in a component, a fake in
-//! tests.
+//! The surroundings of a transfer as a trait: the host in a component, a fake in tests.
 
 use crate::agreement_use::AgreementUse;
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
@@ -58,7 +57,7 @@ pub trait Surroundings {
     /// Write a transfer.
     fn put_transfer(&mut self, transfer: &Transfer);
 
-    /// Note that a transfer came at an instant, for those who look for transfers by time.
+    /// Adds a transfer that arrived at an instant to the index by time.
     fn note(&mut self, transfer: &Transfer, at: u64);
 
     /// The transfer that was prepared last with this condition, held for this turn.
@@ -70,21 +69,21 @@ pub trait Surroundings {
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantTransfersData>>;
     /// The agreed quote whose terms carry this condition.
     fn agreement(&mut self, condition: &str) -> Option<Agreement>;
-    /// Have the rules judge a transfer to prepare.
+    /// Asks the rules about a transfer to prepare.
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict;
-    /// Have the rules judge a fulfilment.
+    /// Asks the rules about a fulfilment.
     fn judge_fulfil(&mut self, id: &str, input: &transfer_fulfil_check::Input) -> Verdict;
 
-    /// Be reminded of a transfer at its expiry.
+    /// Sets the reminder of a transfer at its expiry.
     fn create_reminder(&mut self, id: &str, due: u64);
-    /// Be reminded at once of a query that has found nothing, under this name.
+    /// Sets a reminder, due at once and with this name, for a query that found nothing.
     fn ask_again(&mut self, name: &str, question: &Question);
-    /// Forget the reminder of a transfer. Answers whether it was still waiting.
+    /// Cancels the reminder of a transfer. Returns whether it was waiting.
     fn delete_reminder(&mut self, id: &str) -> bool;
 
-    /// What about a transfer was taken before an instant and is not handled, if anything is.
+    /// Work about a transfer that arrived before an instant and is not handled, if any.
     fn earlier(&mut self, id: &str, before: u64) -> Option<EarlierWork>;
-    /// Say that the turn is about this transfer too: for the history, and for reminders that are set in it.
+    /// Adds the transfer to the turn's subjects, for the history and for reminders that the turn sets.
     fn be_about(&mut self, id: &str);
 
     /// Reserve the payer's funds.
@@ -95,9 +94,9 @@ pub trait Surroundings {
         &mut self,
         request: &ledger_prepare::Request,
     ) -> Result<ledger_prepare::Response, LedgerError>;
-    /// Tell that a participant's liquidity has fallen below its threshold.
+    /// Reports that a participant's liquidity has fallen below its threshold.
     fn threshold_exceeded(&mut self, request: &threshold_exceeded::Request);
-    /// Give the reserved funds to the payee.
+    /// Gives the reserved funds to the payee.
     ///
     /// # Errors
     /// When the ledger refuses; nothing is posted.
@@ -105,7 +104,7 @@ pub trait Surroundings {
         &mut self,
         request: &ledger_fulfil::Request,
     ) -> Result<ledger_fulfil::Response, LedgerError>;
-    /// Give the reserved funds back to the payer.
+    /// Gives the reserved funds back to the payer.
     ///
     /// # Errors
     /// When the ledger refuses; nothing is posted.
@@ -113,11 +112,11 @@ pub trait Surroundings {
 
     /// Publish an event.
     fn publish(&mut self, publication: Publication);
-    /// Tell the operator.
+    /// Logs a line for the operator.
     fn log(&mut self, level: Level, line: &str);
 }
 
-/// Write a transfer whose document fits together.
+/// Writes a transfer after checking its document.
 ///
 /// # Panics
 /// When it does not.
@@ -126,11 +125,11 @@ pub(crate) fn keep(world: &mut impl Surroundings, transfer: &Transfer) {
     world.put_transfer(transfer);
 }
 
-/// Release the reservation of a prepared transfer.
+/// Releases the reservation of a prepared transfer.
 ///
 /// # Panics
-/// When the ledger refuses: its reservation and the transfer's state disagree, which no
-/// participant can cause and no answer can mend.
+/// If the ledger refuses: then its reservation contradicts the transfer's state, which no participant can cause
+/// and no answer can repair.
 pub(crate) fn release(world: &mut impl Surroundings, transfer_id: &str) {
     if let Err(error) = world.ledger_release(transfer_id) {
         panic!("the ledger does not release transfer {transfer_id}: {error:?}");

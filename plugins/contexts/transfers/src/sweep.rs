@@ -1,7 +1,7 @@
-//! The sweep: transfers that are reserved past their expiry. Each is reported. One whose timeout waits for a
-//! message that came in time stays as it is, for what would end it must not overtake that. One that waits for
-//! nothing should have been ended: it has lost its reminder, or that is late. It gets a reminder, which is due
-//! at once and ends it as ever; where there was one, it is replaced.
+//! The sweep finds transfers that are reserved past their expiry, and reports each. A transfer whose timeout
+//! waits for a message that arrived in time stays unchanged, because its end must not overtake that message.
+//! Any other transfer has lost its reminder, or the reminder is late. The sweep sets a reminder that is due at
+//! once and replaces an existing one; the reminder ends the transfer.
 
 use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::endings::{earlier, in_words};
@@ -16,8 +16,8 @@ use rialto_sdk::operators::{Paging, Problem};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Transfers that a request finds at most. Each reminder is about all that were put right before it in the
-/// same request, and a turn is about eight things at most.
+/// The most transfers that a request finds. Each reminder has all transfers before it in the same request as
+/// subjects, and a turn has at most eight subjects.
 const FOUND_MAX: u32 = 5;
 
 /// A transfer that is reserved past its expiry.
@@ -26,14 +26,14 @@ const FOUND_MAX: u32 = 5;
 pub struct Found {
     /// The transfer.
     pub transfer_id: String,
-    /// Whether a reminder was set for it.
+    /// Whether the sweep set a reminder for it.
     pub reminded: bool,
-    /// What its timeout waits for, if it does.
+    /// What its timeout waits for, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<Value>,
 }
 
-/// Sweep a part of the order of time: answers the transfers that were found, and where to go on.
+/// Sweeps a time span. Returns the transfers found, and the cursor.
 ///
 /// # Errors
 /// When the cursor is not of this list.
@@ -57,12 +57,12 @@ pub fn sweep<W: Surroundings + Store>(
 
 fn put_right(world: &mut impl Surroundings, id: &str, now: u64) -> Option<Found> {
     let transfer = world.read_transfer(id);
-    // The entry is as old as the transfer: its expiry is the same.
+    // The entry was written with the transfer, so the expiry is the same.
     let transfer = transfer.filter(|transfer| transfer.state == State::Prepared)?;
     let found = format!("transfer {id} is reserved past its expiry");
     let earlier = earlier(world, &transfer, now);
     let (reminded, done) = match &earlier {
-        // What runs is over before another sweep.
+        // A running turn ends before the next sweep.
         Some(EarlierWork::Running) => (false, "something runs that came before".to_owned()),
         Some(earlier) => (false, format!("it waits for {}", in_words(earlier))),
         None => {

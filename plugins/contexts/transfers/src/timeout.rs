@@ -1,4 +1,4 @@
-//! A transfer expires. A reminder only proposes it: the transfer's own state and expiry decide.
+//! Timeouts of transfers. A reminder only triggers the check: the transfer's state and expiry decide.
 
 use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed as elapsed;
 use crate::bindings::rialto::transfers::transfer_fulfil_comit_request_timedout as timedout;
@@ -9,10 +9,10 @@ use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Role};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
 
-/// This context as Scheduling knows it.
+/// The name of this context at Scheduling.
 pub const CLIENT: &str = "transfers";
 
-/// Take a reminder of this context.
+/// Handles a reminder of this context.
 pub fn reminder_elapsed(world: &mut impl Surroundings, event: &elapsed::Event) {
     let Some(mut transfer) = world.transfer(&event.id) else {
         let line = format!("a reminder of unknown transfer {} is ignored", event.id);
@@ -23,10 +23,10 @@ pub fn reminder_elapsed(world: &mut impl Surroundings, event: &elapsed::Event) {
         State::Prepared if transfer.is_expired(now) => {
             time_out(world, &mut transfer, (None, None), now);
         }
-        // Early, by another clock: be reminded again.
+        // Early, by another clock: set the reminder again.
         State::Prepared => world.create_reminder(&transfer.transfer_id, transfer.expiration),
         State::Committed if transfer.post_commit_timeout.is_none() => {
-            // Committed is for ever; it is the timeout that is rejected.
+            // A commit is final: the timeout is rejected instead.
             transfer.post_commit_timeout = Some(now);
             keep(world, &transfer);
             let line = format!("transfer {}: post-commit timeout rejected", event.id);
@@ -38,9 +38,8 @@ pub fn reminder_elapsed(world: &mut impl Surroundings, event: &elapsed::Event) {
     }
 }
 
-/// End a prepared transfer as expired, give the funds back and tell both FSPs. `late_mode` says
-/// how the payee FSP committed if it is a late commitment that shows the expiry, and `payee_version` in which
-/// version it wants to be told then.
+/// Ends a prepared transfer as expired, releases the funds and tells both FSPs. If a late commitment triggers
+/// it, `late_mode` is its mode and `payee_version` the version for the answer.
 pub(crate) fn time_out(
     world: &mut impl Surroundings,
     transfer: &mut Transfer,
@@ -57,7 +56,7 @@ pub(crate) fn time_out(
     conclude_timeout(world, transfer, (late_mode, payee_version), now);
 }
 
-/// The rest of [`time_out`], when the funds have been given back.
+/// The rest of [`time_out`], after the release of the funds.
 pub(crate) fn conclude_timeout(
     world: &mut impl Surroundings,
     transfer: &mut Transfer,
@@ -70,7 +69,7 @@ pub(crate) fn conclude_timeout(
     tell(world, transfer, both, (late_mode, payee_version));
 }
 
-/// Tell the payee FSP again that it is too late.
+/// Tells the payee FSP again that the transfer has expired.
 pub(crate) fn tell_late_payee(
     world: &mut impl Surroundings,
     transfer: &Transfer,

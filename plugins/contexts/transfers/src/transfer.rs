@@ -56,7 +56,7 @@ pub enum State {
 }
 
 impl State {
-    /// Whether a transfer in this state stays in it for ever.
+    /// Whether the state is final.
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Committed | Self::Rejected | Self::Failed)
@@ -77,7 +77,7 @@ impl State {
         )
     }
 
-    /// As in documents and to operators.
+    /// The name in documents and for operators.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ pub enum RejectionKind {
     DeclinedByPayee,
     /// The scheme refused the payee FSP's fulfilment.
     FulfilmentRefused,
-    /// Its request surely never left the hub for the payee FSP.
+    /// Its request never left the hub for the payee FSP.
     NeverSent,
 }
 
@@ -166,29 +166,29 @@ impl From<allocated::ParticipantAccounts> for Accounts {
     }
 }
 
-/// Settled funds of the payer that are held while a transfer is in flight, by the accounts' ids.
+/// The accounts of settled funds of the payer that are held while a transfer is under way, by their ids.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SettlementHold {
     /// The payer's settlement account.
     pub settlement: String,
-    /// Where it is held.
+    /// The account where the funds are held.
     pub reserved: String,
 }
 
-/// When a transfer is settled, as Settlements said when it was prepared.
+/// When a transfer is settled, as Settlements decided at its prepare.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Timing {
     /// With others, in a batch.
     #[default]
     Deferred,
-    /// By itself, right after its commit; with what is held until then.
+    /// By itself, right after its commit; with the hold until then.
     Immediate(Option<SettlementHold>),
 }
 
 impl Timing {
-    /// Whether it is settled with others: what documents leave out.
+    /// Whether it is settled in a batch. Documents leave this value out.
     #[must_use]
     pub fn is_deferred(&self) -> bool {
         *self == Self::Deferred
@@ -249,7 +249,7 @@ pub struct Transfer {
     pub expiration: u64,
     /// SHA-256 of the request's canonical JSON.
     pub request_hash: String,
-    /// The version of transfers in which the payer FSP wants to be told, such as `1.0`, if it is known.
+    /// The version for messages to the payer FSP, such as `1.0`, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payer_version: Option<String>,
     /// How it is settled.
@@ -265,7 +265,7 @@ pub struct Transfer {
     pub payee_accounts: Option<Accounts>,
     /// Where it is.
     pub state: State,
-    /// How it came there.
+    /// The states that it entered.
     pub history: Vec<Step>,
     /// How the payee FSP committed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -285,16 +285,16 @@ pub struct Transfer {
     /// Why it is rejected or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<ErrorDocument>,
-    /// Who had it ended, if it was not its FSPs or the clock.
+    /// The operators who ended it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<EndedBy>,
-    /// When its expiry was rejected because it was committed already.
+    /// When a timeout was rejected because the transfer was committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_commit_timeout: Option<u64>,
-    /// What became of messages about it, the latest last.
+    /// Outcomes of messages about it, the latest last.
     #[serde(default)]
     pub deliveries: Vec<DeliveryDocument>,
-    /// The archive that has all of it, once it is over for so long. Here is what repeats and queries need.
+    /// The archive that has the whole transfer. This document then has only what repeats and queries need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<String>,
 }
@@ -334,10 +334,10 @@ impl Transfer {
         }
     }
 
-    /// Go to another state.
+    /// Enters another state.
     ///
     /// # Panics
-    /// When the state may not follow: a mistake of this component, never of a participant.
+    /// If the state may not follow: a bug of this component; participants cannot cause it.
     pub fn enter(&mut self, state: State, now: u64) {
         assert!(
             self.state.may_become(state),
@@ -356,10 +356,10 @@ impl Transfer {
         self.history.push(Step { state, at: now });
     }
 
-    /// Insist that what its document says fits together: to be asked before it is written.
+    /// Checks the invariants of the document. To be called before each write.
     ///
     /// # Panics
-    /// When it does not: a mistake of this component, never of a participant.
+    /// If one is broken: a bug of this component; participants cannot cause it.
     pub fn assert_whole(&self) {
         let (id, state) = (&self.transfer_id, self.state);
         assert!(
@@ -410,7 +410,7 @@ impl Transfer {
         }
     }
 
-    /// Insist that its amount can have been reserved and can be paid.
+    /// Checks that its amount can have been reserved and can be paid.
     fn assert_reserved(&self) {
         let id = &self.transfer_id;
         assert!(
@@ -432,21 +432,20 @@ impl Transfer {
         );
     }
 
-    /// End it as rejected.
+    /// Ends it as rejected.
     pub fn reject(&mut self, kind: RejectionKind, reason: &ErrorInformation, now: u64) {
         self.enter(State::Rejected, now);
         self.rejection = Some(kind);
         self.reason = Some(ErrorDocument::from(reason));
     }
 
-    /// End it as failed.
+    /// Ends it as failed.
     pub fn fail(&mut self, reason: &ErrorInformation, now: u64) {
         self.enter(State::Failed, now);
         self.reason = Some(ErrorDocument::from(reason));
     }
 
-    /// When it came to its end: the payee FSP's word, or else when it entered its last state. None while it
-    /// has not ended.
+    /// When it ended: as the payee FSP said, or else when it entered its final state. None before its end.
     #[must_use]
     pub fn ended_at(&self) -> Option<u64> {
         let entered = self.history.last().map(|step| step.at);
@@ -454,13 +453,13 @@ impl Transfer {
         ended.filter(|_| self.state.is_final())
     }
 
-    /// Whether it is too late for it.
+    /// Whether it has expired.
     #[must_use]
     pub const fn is_expired(&self, now: u64) -> bool {
         now >= self.expiration
     }
 
-    /// Whether a message of the payee FSP that names this destination may go to the payer FSP.
+    /// Whether a message of the payee FSP with this destination may be forwarded to the payer FSP.
     #[must_use]
     pub fn may_go_to_payer(&self, destination: Option<&str>) -> bool {
         destination.is_none_or(|destination| destination == self.payer_fsp)

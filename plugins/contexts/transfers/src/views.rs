@@ -26,7 +26,7 @@ pub fn summary(transfer: &Transfer) -> Value {
     })
 }
 
-/// A transfer with its story.
+/// A transfer with its history.
 #[must_use]
 pub fn whole(transfer: &Transfer, ending: Option<&Ending>) -> Value {
     let mut told = summary(transfer);
@@ -38,7 +38,7 @@ pub fn whole(transfer: &Transfer, ending: Option<&Ending>) -> Value {
     told
 }
 
-/// What a timeout, or an operator's end, waits for.
+/// What a timeout or an operator's end waits for.
 #[must_use]
 pub fn waits_for(earlier: &EarlierWork) -> Value {
     match earlier {
@@ -52,7 +52,7 @@ pub fn waits_for(earlier: &EarlierWork) -> Value {
     }
 }
 
-/// What happened, in the order of time.
+/// The events, by time.
 fn story(transfer: &Transfer, ending: Option<&Ending>) -> Vec<Value> {
     let mut story: Vec<(u64, Value)> = Vec::new();
     for step in &transfer.history {

@@ -1,8 +1,7 @@
-//! A rule as somebody else would make one: amounts of the currencies in its settings have no decimals.
+//! A third-party rule: amounts of the currencies in its settings have no decimals.
 //!
-//! It uses what an author of plain Rust would: a hash set, whose keys are random, and standard error.
-//! So the component imports WASI, and the host must give it none of it: the same input costs the same
-//! and gets the same verdict.
+//! It uses plain Rust: a hash set with random keys, and standard error. So the component imports WASI, which
+//! must give it no access: the same input costs the same and gets the same verdict.
 
 use std::collections::HashSet;
 
@@ -18,7 +17,7 @@ const CODE: &str = "3100";
 
 struct Component;
 
-/// The currencies that the settings name.
+/// The currencies of the settings.
 fn currencies(settings: &str) -> Result<HashSet<String>, rule::SettingsError> {
     let wrong = |message: &str| rule::SettingsError {
         pointer: "/currencies".to_owned(),

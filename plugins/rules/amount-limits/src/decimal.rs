@@ -4,7 +4,7 @@ use rialto_sdk::bindings::rialto::common::types::Money;
 use rialto_sdk::money::minor_units;
 use std::cmp::Ordering;
 
-/// Most digits before the point, and most after it: 36 digits fit in 128 bits.
+/// The most digits before the point, and after it: 36 digits fit in 128 bits.
 const DIGITS_MAX: usize = 18;
 
 /// A number without sign: `units` times ten to the power of minus `scale`.
@@ -15,7 +15,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Read a number like `1`, `0.5` or `1000.00`, or none.
+    /// Parses a number like `1`, `0.5` or `1000.00`. None for any other text.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (integer, decimals) = match text.split_once('.') {
@@ -39,7 +39,7 @@ impl Decimal {
         Some(Self { units, scale })
     }
 
-    /// The amount of money, whatever its currency.
+    /// The amount of money, without its currency.
     #[must_use]
     pub fn of(money: &Money) -> Self {
         Self {
@@ -54,8 +54,8 @@ impl Ord for Decimal {
         if self.scale > other.scale {
             return other.cmp(self).reverse();
         }
-        // Bring self to the finer scale of other. What does not fit in 128 bits then is larger
-        // than anything that does, unless it is nothing at all.
+        // Bring self to the finer scale of other. A number that then does not fit in 128 bits is larger than
+        // any that does, unless it is zero.
         let factor = 10_u128.checked_pow(u32::from(other.scale - self.scale));
         let scaled = factor.and_then(|factor| self.units.checked_mul(factor));
         match scaled {

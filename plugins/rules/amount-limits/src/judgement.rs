@@ -8,7 +8,7 @@ use rialto_sdk::money::format_amount;
 
 /// FSPIOP's "Payer limit error": the amount is outside its limits.
 const OUTSIDE_LIMITS: &str = "4200";
-/// FSPIOP's "Generic validation error": there is no limit, and the scheme wants one.
+/// FSPIOP's "Generic validation error": there is no limit, and the settings require one.
 const NO_LIMIT: &str = "3100";
 
 /// Every code that this rule may return.
@@ -17,8 +17,8 @@ pub const CODES: [&str; 2] = [OUTSIDE_LIMITS, NO_LIMIT];
 /// Most characters of a violation's message.
 const MESSAGE_MAX: usize = 128;
 
-/// Judge an amount. The limit of its own scenario counts before the one for every scenario; an
-/// amount whose scenario is not known is held to the latter alone.
+/// Checks an amount. The limit of its scenario precedes the one for every scenario. An amount without a known
+/// scenario only has the latter.
 #[must_use]
 pub fn judge(settings: &Settings, amount: &Money, scenario: Option<Scenario>) -> Verdict {
     let find = |wanted: Option<Scenario>| {
@@ -85,7 +85,7 @@ mod tests {
         Settings::read(text).unwrap()
     }
 
-    /// The code and message of a refusal; none when the amount is allowed.
+    /// The code and message of a refusal; none if the amount is allowed.
     fn refusal(verdict: Verdict) -> Option<(String, String)> {
         match verdict {
             Verdict::Allow => None,

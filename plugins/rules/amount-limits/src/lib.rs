@@ -6,7 +6,7 @@
 //! | [`decimal`] | exact decimal numbers, compared with money of any scale |
 //! | [`judgement`] | the verdict on one amount |
 //!
-//! The README tells a plugin author how a rule like this one is made, tested and handed over.
+//! The README tells plugin authors how such a rule is made, tested and handed over.
 
 pub mod decimal;
 pub mod judgement;
@@ -41,9 +41,8 @@ mod component {
 
     struct AmountLimits;
 
-    /// The settings that this instance runs with. They were validated before the release went
-    /// live; if they are not valid all the same, the rule fails, and the release says what that
-    /// means.
+    /// The settings of this instance. They were validated before the release became current. If they are still
+    /// not valid, the rule fails, and the step's `on-failure` decides.
     fn settings() -> Settings {
         Settings::read(&configuration::settings())
             .unwrap_or_else(|problems| panic!("the settings cannot be used: {problems:?}"))
@@ -83,7 +82,7 @@ mod component {
 
     impl transfer_prepare_check::Guest for AmountLimits {
         fn check(_subject: String, input: transfer_prepare_check::Input) -> Verdict {
-            // A transfer does not say what it is for; its quote does.
+            // A transfer has no scenario; its quote has.
             let agreed = input.agreement.as_ref();
             let scenario = agreed.map(|agreement| agreement.request.transaction_type.scenario);
             judge(&settings(), &input.transfer.amount, scenario)

@@ -1,5 +1,5 @@
-//! What an operator writes, and what is wrong with it. `settings.schema.json` says the same for
-//! editors and documentation.
+//! The operator's settings and their checks. `settings.schema.json` says the same for editors and
+//! documentation.
 
 use crate::decimal::Decimal;
 use rialto_sdk::bindings::rialto::rules::types::Scenario;
@@ -15,10 +15,10 @@ const SCENARIOS: [(&str, Option<Scenario>); 6] = [
     ("*", None),
 ];
 
-/// What to do with an amount for which there is no limit.
+/// How to handle an amount without a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Otherwise {
-    /// Let it pass.
+    /// Allow it.
     Allow,
     /// Refuse it.
     Refuse,
@@ -33,33 +33,33 @@ pub struct Bound {
     pub text: String,
 }
 
-/// The limits of one currency and scenario. At least one of them is there.
+/// The limits of one currency and scenario. At least one of them is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
     /// ISO 4217.
     pub currency: String,
-    /// None for every scenario that has no limit of its own.
+    /// None: every scenario without a limit of its own.
     pub scenario: Option<Scenario>,
-    /// The least amount that is allowed.
+    /// The smallest allowed amount.
     pub minimum: Option<Bound>,
-    /// The greatest amount that is allowed.
+    /// The largest allowed amount.
     pub maximum: Option<Bound>,
 }
 
 /// Valid settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// At most one for each currency and scenario.
+    /// At most one per currency and scenario.
     pub limits: Vec<Limit>,
-    /// What to do with everything else.
+    /// How to handle all other amounts.
     pub otherwise: Otherwise,
 }
 
 impl Settings {
-    /// Read settings from JSON.
+    /// Parses settings from JSON.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// All problems.
     pub fn read(text: &str) -> Result<Self, Vec<Problem>> {
         let mut problems = Problems::default();
         let mut settings = Self {
@@ -159,7 +159,7 @@ fn read_limit(element: &Value, pointer: &str, problems: &mut Problems) -> Option
     })
 }
 
-/// The scenario, none of it for `*`; none at all when it is missing or wrong.
+/// The scenario: `Some(None)` for `*`; `None` if it is missing or wrong.
 #[allow(
     clippy::option_option,
     reason = "a limit without scenario is for every scenario"

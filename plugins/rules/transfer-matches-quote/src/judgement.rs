@@ -13,8 +13,7 @@ const DIFFERS: &str = "3100";
 /// Every code that this rule may return.
 pub const CODES: [&str; 3] = [NO_QUOTE, QUOTE_EXPIRED, DIFFERS];
 
-/// Judge a transfer against the agreed quote that its condition belongs to, at an instant in
-/// milliseconds since 1970.
+/// Checks a transfer against the agreed quote of its condition, at an instant in milliseconds since 1970.
 #[must_use]
 pub fn judge(
     settings: Settings,
@@ -45,12 +44,12 @@ pub fn judge(
     Verdict::Allow
 }
 
-/// What of a transfer is not what was agreed.
+/// The members of a transfer that differ from the agreement.
 fn differences(transfer: &Transfer, agreement: &Agreement) -> Vec<&'static str> {
     let (request, response) = (&agreement.request, &agreement.response);
     let agreed = &response.transfer_amount;
     let same_currency = transfer.amount.currency == agreed.currency;
-    // Only amounts of one currency can be compared; a currency has one scale in a scheme.
+    // Only amounts of one currency can be compared. A currency has one scale in a scheme.
     let same_amount = (transfer.amount.scale, &transfer.amount.minor_units)
         == (agreed.scale, &agreed.minor_units);
     [
@@ -107,7 +106,7 @@ mod tests {
                 payer: party.clone(),
                 payee: party,
                 amount_type: rules::AmountType::Send,
-                // What was asked for is not what is transferred: fees are in between.
+                // The requested amount differs from the transferred one by the fees.
                 amount: money("USD", 2, 10_000),
                 fees: None,
                 transaction_type: rules::TransactionType {
@@ -140,7 +139,7 @@ mod tests {
         }
     }
 
-    /// The code and message of a refusal; empty when the transfer is allowed.
+    /// The code and message of a refusal; empty if the transfer is allowed.
     fn judged(now: u64, transfer: &Transfer, agreement: Option<&Agreement>) -> (String, String) {
         match judge(Settings::default(), now, transfer, agreement) {
             Verdict::Allow => (String::new(), String::new()),

@@ -5,7 +5,7 @@
 //! | [`settings`] | what an operator writes, and what is wrong with it |
 //! | [`judgement`] | the verdict on one transfer and its quote |
 //!
-//! The README tells a plugin author how a rule like this one is made, tested and handed over.
+//! The README tells plugin authors how such a rule is made, tested and handed over.
 
 pub mod judgement;
 pub mod settings;
@@ -63,8 +63,8 @@ mod component {
 
     impl transfer_prepare_check::Guest for TransferMatchesQuote {
         fn check(_subject: String, input: transfer_prepare_check::Input) -> Verdict {
-            // Validated before the release went live; if they are not valid all the same, the rule
-            // fails, and the release says what that means.
+            // Validated before the release became current. If they are still not valid, the rule fails, and the
+            // step's `on-failure` decides.
             let settings = Settings::read(&configuration::settings())
                 .unwrap_or_else(|problems| panic!("the settings cannot be used: {problems:?}"));
             judge(

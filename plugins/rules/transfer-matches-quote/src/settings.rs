@@ -1,5 +1,5 @@
-//! What an operator writes, and what is wrong with it. `settings.schema.json` says the same for
-//! editors and documentation.
+//! The operator's settings and their checks. `settings.schema.json` says the same for editors and
+//! documentation.
 
 use rialto_sdk::settings::{Members, Problem, Problems};
 use serde_json::Value;
@@ -23,10 +23,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Read settings from JSON.
+    /// Parses settings from JSON.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// All problems.
     pub fn read(text: &str) -> Result<Self, Vec<Problem>> {
         let mut problems = Problems::default();
         let mut settings = Self::default();

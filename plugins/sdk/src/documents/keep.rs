@@ -1,23 +1,23 @@
-//! What a release does not know of a document stays in it when it writes the document.
+//! Unknown members of a document stay in it when a release writes the document.
 //!
-//! A release that was rolled back to meets documents that the newer one has written, with members that
-//! it does not know. It reads them without these, and when it writes such a document it puts them back:
+//! After a rollback, a release reads documents of a newer one, with members that it does not know. When it
+//! writes such a document, it keeps these members:
 //!
-//! - A member of an object that is written again stays in that object, at every level.
-//! - An element of a list that this release has not changed keeps its members wherever it moves to. Of
-//!   elements that are alike, the first keeps those of the first.
-//! - An element that this release has changed keeps them if the collection says by which members its
-//!   elements are named ([`super::Collection::with_elements_named_by`]), and these are as they were.
-//! - What goes takes along what is in it: an object that is left out, an element that is removed or that
-//!   becomes another one, a form of a value (an enumeration's) that becomes another form.
+//! - An unknown member stays in its object, at every level.
+//! - An unchanged element of a list keeps its unknown members, wherever it moves to. Of equal elements, the
+//!   first keeps those of the first.
+//! - A changed element keeps them if the collection has names for its elements
+//!   ([`super::Collection::with_elements_named_by`]), and these have not changed.
+//! - A removed value takes its unknown members along: an object that is left out, an element that is removed or
+//!   replaced, a variant of an enumeration that becomes another one.
 //!
-//! What is not promised: a value of a kind that the older release does not know cannot be read by it at
-//! all, and traps. A release writes such values only when the one before it can read them.
+//! An older release cannot read a value of an unknown kind: it traps. So a release writes such values only if
+//! the one before it can read them.
 
 use serde_json::{Map, Value};
 
-/// Put into `written` what `stored` has and `known`, the same document as this release would write it,
-/// has not. `names` are the members that elements of lists are named by.
+/// Adds to `written` the members of `stored` that `known` lacks. `known` is the stored document as this release
+/// writes it. `names` are the members that name elements of lists.
 pub fn keep(stored: &Value, known: &Value, written: &mut Value, names: &[&str]) {
     match (stored, written) {
         (Value::Object(stored), Value::Object(written)) => {
@@ -26,7 +26,7 @@ pub fn keep(stored: &Value, known: &Value, written: &mut Value, names: &[&str]) 
             for (name, value) in stored {
                 match (known.get(name), written.get_mut(name)) {
                     (Some(known), Some(written)) => keep(value, known, written, names),
-                    // It was left out because it says what its absence says.
+                    // It was left out because it equals its default.
                     (None, Some(written)) => keep(value, &Value::Null, written, names),
                     (None, None) => {
                         written.insert(name.clone(), value.clone());
@@ -65,13 +65,13 @@ fn keep_in_elements(stored: &[Value], known: &[Value], written: &mut [Value], na
     }
 }
 
-/// Take the first index that fits out of those that are left.
+/// Takes the first matching index of the remaining ones.
 fn take(free: &mut Vec<usize>, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let at = free.iter().position(|index| fits(*index))?;
     Some(free.remove(at))
 }
 
-/// What an element is called: its members of these names, if it has any of them.
+/// The name of an element: its members of these names, if it has any.
 fn name_of<'v>(element: &'v Value, names: &[&str]) -> Option<Vec<Option<&'v Value>>> {
     let members: Vec<_> = names.iter().map(|name| element.get(name)).collect();
     members.iter().any(Option::is_some).then_some(members)

@@ -1,6 +1,5 @@
-//! Reading a document that another release has written: members that its type does not know are left
-//! out, at every level. What cannot be left out, a value of a new kind or a member that is missing, is
-//! refused as ever. What becomes of the members is said in [`super::keep`].
+//! Reading documents of another release: unknown members are left out, at every level. A value of an unknown
+//! kind and a missing member are refused. [`super::keep`] says how unknown members are kept.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
@@ -10,29 +9,29 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value};
 
-/// What a release has written for itself and another one may read: a document, or what comes back with a
-/// reminder or a report. Members that the type does not know are left out.
+/// Reads what another release may have written: a document, or the payload of a reminder or a report. Unknown
+/// members are left out.
 ///
 /// # Errors
-/// When it is no JSON, or not of the type even so.
+/// If it is not JSON, or does not fit the type without these members.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).or_else(|error| read_known(text).map_err(|_| error))
 }
 
-/// As [`read`], where the type has refused it.
+/// As [`read`], after the type has refused it.
 ///
 /// # Errors
-/// When it is no JSON, or not of the type even so.
+/// If it is not JSON, or does not fit the type without these members.
 #[cold]
 pub(super) fn read_known<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     T::deserialize(Known(serde_json::from_str(text)?))
 }
 
-/// `#[serde(deserialize_with = "rialto_sdk::documents::known")]`: as [`read`], for a member that serde reads
-/// through a copy in memory (`#[serde(flatten)]`), within which nothing else could leave members out.
+/// `#[serde(deserialize_with = "rialto_sdk::documents::known")]`: as [`read`], for a flattened member
+/// (`#[serde(flatten)]`), which serde reads through a copy in memory.
 ///
 /// # Errors
-/// When it is not of the type even so.
+/// If it does not fit the type without these members.
 pub fn known<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: DeserializeOwned,
@@ -42,7 +41,7 @@ where
     T::deserialize(Known(value)).map_err(D::Error::custom)
 }
 
-/// A value of which each record gives only the members that are asked for.
+/// A value whose records only give the members that the type asks for.
 struct Known(Value);
 
 impl IntoDeserializer<'_, Error> for Known {
@@ -117,7 +116,7 @@ impl<'de> Deserializer<'de> for Known {
             }),
             Value::Object(members) if members.len() == 1 => {
                 let mut members = members.into_iter();
-                // The length has just been looked at.
+                // The length was checked above.
                 let (name, payload) = members.next().unwrap_or_default();
                 visitor.visit_enum(Case {
                     name,
@@ -136,7 +135,7 @@ impl<'de> Deserializer<'de> for Known {
     }
 }
 
-/// One of several forms, with what it carries.
+/// A variant with its value.
 struct Case {
     name: String,
     payload: Option<Value>,

@@ -1,4 +1,4 @@
-//! Amounts as operators write and read them: `{"currency":"USD","amount":"100.5"}`.
+//! Amounts in operators' APIs: `{"currency":"USD","amount":"100.5"}`.
 
 use super::{Kind, Problem};
 use crate::bindings::rialto::common::types::Money;
@@ -26,10 +26,10 @@ impl From<&Money> for Amount {
 }
 
 impl Amount {
-    /// The amount in the scheme's minor units. The API's document has judged its form.
+    /// The amount in the scheme's minor units. The OpenAPI document has validated its form.
     ///
     /// # Errors
-    /// When the scheme does not use the currency, or not so exactly.
+    /// If the scheme does not use the currency, or not with so many decimals.
     pub fn money(&self, scheme: &Scheme) -> Result<Money, Problem> {
         let Self { currency, amount } = self;
         let Some(scale) = scheme.scale_of(currency) else {
@@ -49,7 +49,7 @@ impl Amount {
         })
     }
 
-    /// As [`Self::money`], of which there must be some.
+    /// As [`Self::money`], and not zero.
     ///
     /// # Errors
     /// As [`Self::money`], or when it is zero.
@@ -62,10 +62,10 @@ impl Amount {
         Ok(money)
     }
 
-    /// Insist on a currency.
+    /// Checks the currency.
     ///
     /// # Errors
-    /// When it is another one.
+    /// If it is another one.
     pub fn is_in(&self, currency: &str) -> Result<(), Problem> {
         if self.currency == currency {
             return Ok(());

@@ -1,20 +1,20 @@
-//! Who asks, and whether the role is there for it.
+//! The caller and their roles.
 
 use super::{Kind, Problem};
 
-/// What an operator may do; see the operator's document.
+/// An operator's role; see docs/operators.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Look.
+    /// Read.
     Reader,
     /// Ask for changes.
     Maker,
-    /// Approve or reject what others asked for.
+    /// Approve or reject requests of others.
     Checker,
 }
 
 impl Role {
-    /// The role as the host names it.
+    /// The host's name of the role.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl Role {
     }
 }
 
-/// Who asks. Only the host says this; a caller without a name has no role.
+/// The caller. Only the host sets it. A caller without a name has no role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
     /// The operator's name.
@@ -35,7 +35,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// The caller that the host names; nobody on a listener that asks nobody who they are.
+    /// The caller from the host; without a name on a listener without authentication.
     #[must_use]
     pub fn of(caller: Option<(&str, &[String])>) -> Self {
         caller.map_or_else(Self::default, |(name, roles)| Self {
@@ -44,10 +44,10 @@ impl Caller {
         })
     }
 
-    /// Insist on a role.
+    /// Checks a role.
     ///
     /// # Errors
-    /// When the caller has it not.
+    /// If the caller does not have it.
     pub fn needs(&self, role: Role) -> Result<(), Problem> {
         let wanted = role.name();
         if self.roles.iter().any(|has| has == wanted) {

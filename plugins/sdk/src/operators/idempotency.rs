@@ -1,7 +1,7 @@
-//! `Idempotency-Key`: a request that is sent again is done once, and answered as it was the first time.
+//! `Idempotency-Key`: a repeated request is done once, and gets the first answer again.
 //!
-//! Only what succeeded is kept, in the same turn as its effect: a refusal changed nothing, and is judged
-//! afresh. Keys of one operator are not those of another one.
+//! Only successes are stored, in the turn of their effect: a refusal changed nothing, and is checked again.
+//! Each operator has their own keys.
 
 use super::{Answer, Caller, Kind, Problem, header};
 use crate::canonical::{request_hash, sha256_hex};
@@ -9,7 +9,7 @@ use crate::documents::{Collection, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What was answered to the requests with a key.
+/// Answers to requests with a key.
 const ANSWERS: Collection<Kept> = Collection::new("idempotency");
 /// The longest key, in bytes.
 const KEY_BYTES_MAX: usize = 255;
@@ -18,7 +18,7 @@ const KEY_BYTES_MAX: usize = 255;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Kept {
-    /// Of method, path and body.
+    /// The hash of method, path and body.
     request_hash: String,
     status: u16,
     headers: Vec<(String, String)>,
@@ -28,7 +28,7 @@ struct Kept {
     at: u64,
 }
 
-/// A request as far as it is told from another one.
+/// The parts of a request that identify it.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent<'a> {
     /// Who sent it.
@@ -45,10 +45,10 @@ pub struct Sent<'a> {
     pub now: u64,
 }
 
-/// Do what the request asks, unless a request with its key has been answered: then answer the same.
+/// Runs the request, unless one with its key was answered: then returns that answer.
 ///
 /// # Errors
-/// As `run`; or when the key came with another request before.
+/// As `run`; or if the key was used with another request.
 pub fn once<S: Store + ?Sized>(
     store: &mut S,
     sent: &Sent<'_>,
@@ -87,7 +87,7 @@ pub fn once<S: Store + ?Sized>(
     Ok(answer)
 }
 
-/// The same for a request with its members in another order.
+/// Independent of the order of members.
 fn hash(sent: &Sent<'_>) -> String {
     let body: Value = sent.body.map_or(Value::Null, |body| {
         serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned()))

@@ -1,5 +1,5 @@
-//! What components share that serve operators over HTTP: problems of stable kinds, who asks and whether
-//! that is allowed, pages, versions, and requests that are sent twice.
+//! Shared code of operators' HTTP APIs: problems of stable kinds, callers and roles, pages, versions, and
+//! repeated requests.
 //!
 //! | Module | Holds |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | [`idempotency`] | `Idempotency-Key`: what is sent again is done once |
 //! | [`version`] | `ETag`, `If-Match`, `If-None-Match` |
 //!
-//! What an operation does is not here.
+//! The operations themselves do not belong here.
 
 pub mod amount;
 pub mod caller;
@@ -33,7 +33,7 @@ pub struct Answer {
     pub status: u16,
     /// Header names, in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// The body; none where there is nothing to say.
+    /// The body, if any.
     pub body: Option<String>,
 }
 
@@ -41,13 +41,13 @@ impl Answer {
     /// A JSON body.
     ///
     /// # Panics
-    /// When the body has no JSON text: a map with other keys than texts.
+    /// If the body has no JSON form: a map with keys that are no texts.
     #[must_use]
     pub fn json(status: u16, body: &impl Serialize) -> Self {
         Self::of("application/json", status, body)
     }
 
-    /// A header more.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
@@ -77,11 +77,11 @@ pub fn parameter<'a>(parameters: &'a [(String, String)], name: &str) -> Option<&
     header(parameters, name)
 }
 
-/// Conversions between this module's words and those of a component's own bindings: `$handler` is
-/// `http_handler` of its exports. Gives the functions `told`, `worded` and `caller_of`.
+/// Conversions between this module's types and those of a component's bindings: `$handler` is `http_handler` of
+/// its exports. Defines the functions `told`, `worded` and `caller_of`.
 ///
-/// With the component, its OpenAPI document (a path beside the caller's file) and what it answers to a request of
-/// a caller, it is the whole export.
+/// With the component, its OpenAPI document (a path relative to the caller's file) and a function that answers
+/// requests, it implements the whole export.
 #[macro_export]
 macro_rules! serves_operators {
     ($handler:ident for $component:ident, $document:literal, |$request:ident, $caller:ident| $answer:expr) => {

@@ -1,25 +1,25 @@
-//! Pages of lists: which one a query asks for, and how one is filled with what a filter keeps.
+//! Pages of lists: parsing the query, and filling a page through a filter.
 
 use super::{Kind, Problem, parameter};
 use crate::documents::{Collection, Range, Store};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Items of a page, unless said.
+/// The default number of items of a page.
 const LIMIT: u32 = 100;
-/// The most that may be asked for.
+/// The most items of a page.
 const LIMIT_MAX: u32 = 1000;
-/// Documents that a turn looks at: a filter that keeps little must not make a turn long.
+/// The most documents that a turn reads: a selective filter must not make a turn long.
 const LOOKED_AT_MAX: u32 = 1000;
-/// Longer than any id in a collection's order.
+/// Follows any id in a collection's order.
 const AFTER_ALL: &str = "\u{10ffff}";
 
-/// Which page a query asks for.
+/// The requested page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paging {
-    /// Where to go on.
+    /// The cursor.
     pub cursor: Option<String>,
-    /// At most so many.
+    /// The most items.
     pub limit: u32,
 }
 
@@ -27,19 +27,19 @@ pub struct Paging {
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Items<T> {
-    /// What is on the page.
+    /// The items.
     pub items: Vec<T>,
-    /// Where the next page begins; none on the last one. A page may be short and have one: then the
-    /// filter kept little of what was looked at.
+    /// The cursor of the next page; none on the last. A short page may have one: then the filter dropped many
+    /// items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
 impl Paging {
-    /// The page that `limit` and `cursor` name.
+    /// Parses `limit` and `cursor`.
     ///
     /// # Errors
-    /// When `limit` is none.
+    /// If `limit` is not valid.
     pub fn of(query: &[(String, String)]) -> Result<Self, Problem> {
         let limit = parameter(query, "limit").map_or(Ok(LIMIT), str::parse);
         let limit = limit.ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
@@ -51,7 +51,7 @@ impl Paging {
         })
     }
 
-    /// Fill a page with what `keep` makes of the documents whose ids begin with `prefix`.
+    /// Fills a page with the results of `keep` for documents whose ids begin with `prefix`.
     ///
     /// # Errors
     /// When the cursor is not of this list.
@@ -78,7 +78,7 @@ impl Paging {
         loop {
             let range = Range::Between((from, end.clone()));
             let room = u32::try_from(wanted - items.len()).unwrap_or(LIMIT_MAX);
-            // A little more than there is room for, lest a filter is asked document by document.
+            // A little more than the page has room for, so that scans are not of single documents.
             let step = room.max(LIMIT).min(LOOKED_AT_MAX - looked_at);
             let page = collection.within(store).scan(&range, None, step);
             let mut last = String::new();
@@ -90,7 +90,7 @@ impl Paging {
                     break;
                 }
             }
-            // Where there is nothing behind, the next page is empty and the last.
+            // If nothing follows, the next page is empty and the last.
             let is_over = page.cursor.is_none() && items.len() < wanted;
             if last.is_empty() || is_over {
                 return Ok(Items {
@@ -109,7 +109,7 @@ impl Paging {
     }
 }
 
-/// The least id after this one.
+/// The smallest id after this one.
 fn after(id: &str) -> String {
     format!("{id}\0")
 }

@@ -1,5 +1,4 @@
-//! Problems: every kind that an operator may be told, with its status, worded as RFC 9457 says and as the
-//! host words its own.
+//! Problems: all kinds for operators with their statuses, as documents of RFC 9457, like the host's own.
 
 use super::Answer;
 use serde::Serialize;
@@ -7,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 macro_rules! kinds {
     ($($(#[doc = $when:literal])+ $kind:ident $status:literal $name:literal,)*) => {
-        /// What kind of problem. Names and statuses are a contract: clients tell problems apart by them.
+        /// The kind of a problem. Names and statuses are a contract: clients distinguish problems by them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Kind {
             $($(#[doc = $when])+ $kind,)*
@@ -23,7 +22,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $name,)* }
             }
 
-            /// When it is told: a sentence.
+            /// When it is used: a sentence.
             #[must_use]
             pub const fn when(self) -> &'static str {
                 match self { $(Self::$kind => concat!($($when),+),)* }
@@ -125,8 +124,8 @@ kinds! {
     Overloaded 503 "overloaded",
 }
 
-/// An API's OpenAPI document, in YAML with its members on lines of their own, with a table of all problems
-/// at its end (`x-rialto-errors`): what operators' APIs may answer beside what the host itself does.
+/// An API's OpenAPI document (YAML with one member per line), with a table of all problems at its end
+/// (`x-rialto-errors`), besides the host's own.
 #[must_use]
 pub fn with_problems(document: &str) -> String {
     let mut text = format!("{}\nx-rialto-errors:\n", document.trim_end());
@@ -160,14 +159,14 @@ impl Kind {
     }
 }
 
-/// Why an operator's request is refused. Whoever answers with it has changed nothing.
+/// The reason of a refused request. A refusal has changed nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// Its kind.
     pub kind: Kind,
-    /// A sentence: what was wrong, and what to do.
+    /// A sentence: the problem, and what to do.
     pub detail: String,
-    /// What a client may want to read by itself.
+    /// Further members for clients.
     pub members: Map<String, Value>,
 }
 
@@ -193,7 +192,7 @@ impl Problem {
         }
     }
 
-    /// A member more.
+    /// Adds a member.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.members.insert(name.to_owned(), value.into());

@@ -1,4 +1,4 @@
-//! Versions of what operators read and change: `ETag`, `If-Match`, `If-None-Match` (RFC 9110, 13.1).
+//! Versions of operators' resources: `ETag`, `If-Match`, `If-None-Match` (RFC 9110, 13.1).
 
 use super::{Answer, Kind, Problem, header};
 
@@ -8,25 +8,24 @@ pub fn tag(version: u64) -> String {
     format!("\"{version}\"")
 }
 
-/// The entity tag of a version of one kind of thing, where a component has several: a tag of one kind is
-/// never one of another.
+/// The entity tag of a version of one kind of resource. Tags of different kinds differ.
 #[must_use]
 pub fn tag_of(kind: char, version: u64) -> String {
     format!("\"{kind}{version}\"")
 }
 
-/// Insist that what `If-Match` names, if it is there, is the version that there is.
+/// Checks that `If-Match`, if present, names the current version.
 ///
 /// # Errors
-/// When it is another one.
+/// If it is another one.
 pub fn insist(headers: &[(String, String)], version: u64) -> Result<(), Problem> {
     insist_on_any(headers, &[tag(version)])
 }
 
-/// As [`insist`], of tags of things that a request is about: it may name any of them.
+/// As [`insist`], with several tags: `If-Match` may name any of them.
 ///
 /// # Errors
-/// When it names none of them.
+/// If it names none of them.
 pub fn insist_on_any(headers: &[(String, String)], tags: &[String]) -> Result<(), Problem> {
     let Some(wanted) = header(headers, "if-match") else {
         return Ok(());
@@ -40,13 +39,13 @@ pub fn insist_on_any(headers: &[(String, String)], tags: &[String]) -> Result<()
     Err(Problem::new(Kind::PreconditionFailed, detail))
 }
 
-/// An answer of this version: without a body for who has it already.
+/// An answer with this version: without a body for a client that has it already.
 #[must_use]
 pub fn answer(headers: &[(String, String)], version: u64, full: impl FnOnce() -> Answer) -> Answer {
     answer_tagged(headers, tag(version), full)
 }
 
-/// As [`answer`], with this tag. It must tell all that the body holds.
+/// As [`answer`], with this tag. The tag must cover the whole body.
 #[must_use]
 pub fn answer_tagged(
     headers: &[(String, String)],

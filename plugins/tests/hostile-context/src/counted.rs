@@ -1,4 +1,4 @@
-//! A document of a release: what a newer one may have added to it is not known here.
+//! A document of a release, which does not know the members of a newer one.
 
 use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ pub const COUNTED: Collection<Counted> = Collection::new("marks").with_elements_
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counted {
-    /// Of everything.
+    /// The total.
     pub count: u64,
-    /// Of each.
+    /// The counts by name.
     #[serde(default)]
     pub each: Vec<Named>,
 }

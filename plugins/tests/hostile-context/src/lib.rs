@@ -1,11 +1,11 @@
-//! A context that does what a request tells it, good or bad: what the host's tests and benchmarks
-//! drive.
+//! A context that obeys the orders in its requests, good or bad, for the host's tests and benchmarks.
 //!
-//! An order is words: `nothing`, `write ID BODY`, `count ID` (add one to each count of a document), `trap`, `loop`, `eat-memory`, `recurse`,
-//! `prepare UNITS` and `quote UNITS` (ask the rules of a step about an amount), `call ORDER` (have
-//! hostile-friend do it), `calls COUNT ORDER` (so many times in one turn), `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A
-//! request's body is an order, the response's body what came of it. GET tells the request as the context was given it: a line with
-//! its caller, then one for each header.
+//! An order is words: `nothing`, `write ID BODY`, `count ID` (add one to each count of a document), `trap`,
+//! `loop`, `eat-memory`, `recurse`, `prepare UNITS` and `quote UNITS` (ask the rules of a step about an
+//! amount), `call ORDER` (have hostile-friend do it), `calls COUNT ORDER` (that many times in one turn),
+//! `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A request's body is an order, the
+//! response's body its result. GET returns the request as the context got it: a line with its caller, then one
+//! per header.
 
 pub mod counted;
 pub mod orders;

@@ -2,10 +2,10 @@
 
 use std::hint::black_box;
 
-/// Bytes that are asked for at a time until no more are given.
+/// Bytes per allocation, until allocation fails.
 const BITE: usize = 1 << 20;
 
-/// What the context is told to do.
+/// An order for the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order<'a> {
     /// Answer.
@@ -25,7 +25,7 @@ pub enum Order<'a> {
     Trap,
     /// Never answer.
     Loop,
-    /// Ask for memory until none is given.
+    /// Allocate memory until allocation fails.
     EatMemory,
     /// Call itself without end.
     Recurse,
@@ -35,7 +35,7 @@ pub enum Order<'a> {
     Quote(u64),
     /// Call the friend with an order.
     Call(&'a str),
-    /// Call the friend with an order, so many times.
+    /// Call the friend with an order, a number of times.
     Calls(u32, &'a str),
     /// Publish an event whose consumer obeys an order.
     Publish(&'a str),
@@ -80,15 +80,15 @@ pub fn endless() -> ! {
     }
 }
 
-/// Ask for memory until none is given.
+/// Allocate memory until allocation fails.
 pub fn eat_memory() -> ! {
     loop {
         std::mem::forget(black_box(Vec::<u8>::with_capacity(BITE)));
     }
 }
 
-/// The sum of what each level adds after its inner one: no loop can stand in for it. Levels keep much
-/// in linear memory, so that what ends is the component's own stack there.
+/// Each level adds to the sum after its inner one, so that the compiler cannot make it a loop. Levels use much
+/// linear memory, so that the component's own stack overflows.
 #[inline(never)]
 #[allow(
     unconditional_recursion,

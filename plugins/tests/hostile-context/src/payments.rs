@@ -8,7 +8,7 @@ use rialto_sdk::bindings::rialto::rules::types::{
 };
 use rialto_sdk::money::money;
 
-/// What both questions are about.
+/// The payment of both questions.
 const SUBJECT: &str = "7c23e80c-d078-4077-8263-2c047876fcf6";
 /// 2026-01-01T00:00:00Z.
 const NOW: u64 = 1_767_225_600_000;

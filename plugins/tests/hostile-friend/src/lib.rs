@@ -1,5 +1,4 @@
-//! A context that does what its caller tells it, good or bad: the other end of hostile-context's
-//! calls.
+//! A context that obeys the orders of its caller, good or bad: the target of hostile-context's calls.
 //!
 //! An order is words: `nothing`, `trap`, `loop`, `write-then ORDER`, `trap-when-activated`,
 //! `activate-in-steps COUNT` and `be-good-when-activated`, `log COUNT BYTES` (so many lines of that length), `fill FROM TO BYTES`
@@ -37,7 +36,7 @@ mod component {
 
     /// Where `write-then` writes.
     const COLLECTION: &str = "marks";
-    /// The document that says that the next activation is to fail.
+    /// The document that makes the next activation fail.
     const WHEN_ACTIVATED: &str = "when-activated";
     /// Where `fill` writes, and what `scan` reads.
     const PILE: &str = "pile";

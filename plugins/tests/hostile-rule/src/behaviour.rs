@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const DECLARED: &str = "3100";
 /// A code that it does not declare: FSPIOP's "Payer limit error".
 const UNDECLARED: &str = "4200";
-/// Bytes of a message that no host should take.
+/// Bytes of a message that a host must refuse.
 const HUGE: usize = 12 << 20;
 /// One character more than a violation's message may have.
 const TOO_LONG: usize = 129;
 /// One more than the violations that a refusal may have.
 const TOO_MANY: usize = 17;
-/// Bytes that are asked for at a time until no more are given.
+/// Bytes per allocation, until allocation fails.
 const BITE: usize = 1 << 20;
 
-/// What the rule does when it is asked.
+/// The behaviour of the rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behaviour {
     /// Allow, as a good rule would.
@@ -29,7 +29,7 @@ pub enum Behaviour {
     Trap,
     /// Never answer.
     Loop,
-    /// Ask for memory until none is given.
+    /// Allocate memory until allocation fails.
     EatMemory,
     /// Call itself without end.
     Recurse,
@@ -47,7 +47,7 @@ pub enum Behaviour {
     ManyViolations,
     /// Refuse for one reason more.
     TooManyViolations,
-    /// Refuse with a message that tells how often this instance was asked.
+    /// Refuse with a message that counts this instance's calls.
     Count,
     /// Write lines to the log without end.
     Chatter,
@@ -83,7 +83,7 @@ pub const NAMES: [&str; ALL.len()] = {
 };
 
 impl Behaviour {
-    /// The behaviour that settings ask for; none if they do not fit the schema.
+    /// The behaviour of the settings; none if they do not fit the schema.
     #[must_use]
     pub fn read(settings: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(settings).ok()?;
@@ -93,7 +93,7 @@ impl Behaviour {
         found.map(|(_, behaviour)| *behaviour)
     }
 
-    /// Behave so.
+    /// Behaves so.
     ///
     /// # Panics
     /// If that is the behaviour.
@@ -155,8 +155,8 @@ fn eat() -> ! {
     }
 }
 
-/// The sum of what each level adds after its inner one: no loop can stand in for it. Levels keep next
-/// to nothing in linear memory, so that what ends is the host's stack.
+/// Each level adds to the sum after its inner one, so that the compiler cannot make it a loop. Levels use
+/// almost no linear memory, so that the host's stack overflows.
 #[inline(never)]
 #[allow(
     unconditional_recursion,
@@ -166,7 +166,7 @@ fn recurse(depth: u64) -> u64 {
     recurse(black_box(depth).wrapping_add(1)).wrapping_add(depth)
 }
 
-/// How often this instance was asked: 1 unless its memory outlives a verdict.
+/// The number of calls of this instance: 1 unless its memory outlives a verdict.
 fn count() -> u32 {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     ASKED.fetch_add(1, Ordering::Relaxed) + 1

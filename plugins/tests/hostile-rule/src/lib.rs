@@ -1,4 +1,4 @@
-//! A rule that misbehaves as its settings say: what the host's tests bind to see it contained.
+//! A rule that misbehaves as its settings say, for the host's tests of containment.
 //!
 //! The settings are `{"do": "…"}` with one of the names of [`behaviour::Behaviour`].
 

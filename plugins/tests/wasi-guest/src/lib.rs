@@ -1,6 +1,6 @@
-//! A component that uses WASI as it is told, as components do that other languages' tools make. As a
-//! rule it takes its order from its settings, `{"do": "ORDER"}`, and refuses with what came of it; as
-//! a context it takes it from a request's body.
+//! A component that uses WASI as ordered, like components of other languages' tools. As a rule, its order is in
+//! its settings, `{"do": "ORDER"}`, and it refuses with the result. As a context, the order is a request's
+//! body.
 //!
 //! An order is one word: `now`, `random`, `seed`, `sleep`, `write`, `chatter` (lines without end), `scraps`
 //! (a stream for each of many words without an end of line), `read`, `environment`, `exit`, `mutter` (words
@@ -143,7 +143,7 @@ mod component {
 
     impl rule::Guest for WasiGuest {
         fn describe() -> rule::Description {
-            // What runtimes of other languages do before anything else: seed their hash tables.
+            // Runtimes of other languages begin by seeding their hash tables.
             let _ = insecure_seed::insecure_seed();
             rule::Description {
                 name: env!("CARGO_PKG_NAME").to_owned(),

@@ -1,6 +1,6 @@
-//! A context that takes every event of the contracts and keeps it as it got it: a document of the collection
-//! `events` for each, with the event's name and what it says, by the names of the contracts with underscores.
-//! Its id begins with when it came, in milliseconds since 1970.
+//! A context that consumes every event of the contracts and stores it unchanged: a document of the collection
+//! `events`, with the event's name and its members, whose names have underscores. Its id begins with its
+//! arrival time, in milliseconds since 1970.
 
 /// Bindings generated from `world.wit`, whose values can be written as JSON.
 #[allow(missing_docs, clippy::all, clippy::pedantic)]
@@ -44,7 +44,7 @@ mod component {
 
     struct Witness;
 
-    /// Keep an event.
+    /// Stores an event.
     fn keep(event: &str, content: &impl Serialize) {
         let event = event.replace('_', "-");
         let content = serde_json::to_string(content).expect("an event always has a JSON text");

@@ -1,11 +1,11 @@
-//! Settled funds moved between two settlement models of one participant.
+//! Moves settled funds between two settlement models of one participant.
 //!
 //! | Debit | Credit |
 //! |---|---|
 //! | participant's settlement of the one model | participant's settlement of the other |
 //!
-//! What the participant has to keep of the one model (`obligations.rs`) stays there. Liquidity is of no model, and stays as
-//! it is.
+//! The amount that the participant has to keep of the first model (`obligations.rs`) stays there. Liquidity has
+//! no model, and does not change.
 
 use super::posting::Posting;
 use super::{Ledger, check_cause};
@@ -19,12 +19,11 @@ use crate::store::Store;
 use rialto_sdk::money::money;
 
 impl<S: Store> Ledger<'_, S> {
-    /// Move settled funds. A repeat posts nothing and answers the accounts as they are.
+    /// Moves settled funds. A repeat posts nothing and returns the current accounts.
     ///
     /// # Errors
-    /// When the participant has no accounts of the currency and the models or disabled ones, when the two
-    /// models are one, when less is settled and not to be kept for batches of the first model, or when the
-    /// instruction was posted on other terms.
+    /// If the participant has no accounts of the currency and the models, or disabled ones; if both models are
+    /// the same; if the movable settled funds are too little; or if the instruction was posted on other terms.
     pub fn move_settled_funds(&mut self, request: &Request) -> Result<Response, LedgerError> {
         check_cause("the instruction id", &request.instruction_id)?;
         let (source, target) = (&request.source_model, &request.target_model);
@@ -48,7 +47,7 @@ impl<S: Store> Ledger<'_, S> {
                 )))
             };
         }
-        // Whether a participant's accounts are disabled is said of its first ones.
+        // A participant's first accounts say whether all are disabled.
         let liquidity = account_id(owner, currency, AccountType::Liquidity);
         let liquidity = self.store.view(&liquidity);
         for account in [&source, &target].into_iter().chain(&liquidity) {

@@ -1,11 +1,11 @@
-//! Liquidity cover: liquidity of a participant that an approved reservation sets aside (decision 7).
+//! Liquidity cover: liquidity that an approved reservation sets aside (decision 7).
 //!
 //! | Case | Debit | Credit |
 //! |---|---|---|
 //! | more than now | participant's liquidity | participant's liquidity cover |
 //! | less than now | participant's liquidity cover | participant's liquidity |
 //!
-//! What is set aside afterwards is said, and the difference is posted.
+//! The request has the total to set aside, and the difference is posted.
 
 use super::posting::Posting;
 use super::{Ledger, check_cause};
@@ -16,8 +16,8 @@ use crate::records::{Entry, EntryType, entry_id, steps};
 use crate::store::Store;
 
 impl<S: Store> Ledger<'_, S> {
-    /// Set liquidity aside, or give it back. A repeat posts nothing and answers the accounts as they
-    /// are; so does a request for what is set aside already.
+    /// Sets liquidity aside, or gives it back. A repeat, or a request for the current total, posts nothing and
+    /// returns the current accounts.
     ///
     /// # Errors
     /// When the participant has no accounts of the currency or disabled ones, when the liquidity
@@ -55,7 +55,7 @@ impl<S: Store> Ledger<'_, S> {
             let less = posting(EntryType::CoverRelease, now - total);
             self.post(less, &mut reserved, &mut liquidity)?
         };
-        // Nothing to post leaves no trace, and needs none: the request says the total.
+        // No entry is needed: the request has the total.
         if posted.amount.0 > 0 {
             self.write(&liquidity);
             self.write(&reserved);

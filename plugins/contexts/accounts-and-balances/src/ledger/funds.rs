@@ -7,8 +7,8 @@
 //! | withdrawal, settlement book | participant's settlement | hub's reconciliation |
 //! | withdrawal, liquidity book | participant's liquidity | hub's liquidity control |
 //!
-//! Both pairs are posted or none: what is withdrawn must be spendable and settled, and not needed for batches
-//! that wait for settlement or for transfers under way (`obligations.rs`). The settled funds are of the settlement model that the instruction names.
+//! Both pairs are posted, or none. A withdrawal must be covered by liquidity and by settled funds of the
+//! instruction's model, less the amount that batches and transfers under way need (`obligations.rs`).
 
 use super::posting::Posting;
 use super::{Ledger, check_cause};
@@ -22,13 +22,12 @@ use rialto_sdk::money::money;
 use std::collections::BTreeMap;
 
 impl<S: Store> Ledger<'_, S> {
-    /// Post a deposit or a withdrawal. A repeat posts nothing and answers the accounts as they
-    /// are. The accounts of the hub are opened when they are first needed.
+    /// Posts a deposit or a withdrawal. A repeat posts nothing and returns the current accounts. Opens the
+    /// accounts of the hub when they are first needed.
     ///
     /// # Errors
-    /// When the participant has no accounts of the currency and model or a disabled one, when a
-    /// withdrawal is more than is spendable, or than is settled and not to be kept for batches and transfers under way,
-    /// or when the instruction was posted on other terms.
+    /// If the participant has no accounts of the currency and model, or a disabled one; if liquidity or
+    /// available settled funds do not cover a withdrawal; or if the instruction was posted on other terms.
     pub fn manage_funds(
         &mut self,
         request: &manage_funds::Request,
@@ -72,7 +71,7 @@ impl<S: Store> Ledger<'_, S> {
             };
             self.post(posting, debit, credit)
         };
-        // The liquidity book first: its refusal is the one that a participant can do more about.
+        // The liquidity book first: a participant can do more about its refusal.
         let liquidity = post(
             liquidity_entry,
             steps::FUNDS_LIQUIDITY,

@@ -1,4 +1,4 @@
-//! Entries of settlement: a list that is posted whole or not at all.
+//! Entries of settlement: a list that is posted completely or not at all.
 //!
 //! | Entry | Debit | Credit |
 //! |---|---|---|
@@ -32,7 +32,7 @@ use crate::store::Store;
 use rialto_sdk::bindings::rialto::common::types::Money;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the steps of an undoing are called.
+/// The prefix of steps of an undoing.
 const UNDOING: &str = "undo-";
 /// Most entries of one list.
 const ENTRIES_MAX: usize = 1000;
@@ -40,12 +40,11 @@ const ENTRIES_MAX: usize = 1000;
 pub(super) const ID_BYTES_MAX: usize = 256;
 
 impl<S: Store> Ledger<'_, S> {
-    /// Post a list of entries. A repeat posts nothing and answers the accounts as they are.
+    /// Posts a list of entries. A repeat posts nothing and returns the current accounts.
     ///
     /// # Errors
-    /// When an account is unknown, closed or of the wrong kind, when settled funds cannot cover an
-    /// entry, when more is to be settled than waits for it, or when entries of the cause and the
-    /// step exist on other terms.
+    /// If an account is unknown, closed or of the wrong type; if settled funds do not cover an entry; if more
+    /// is to be settled than waits for it; or if entries of the cause and the step exist on other terms.
     pub fn insert_entries(
         &mut self,
         request: &Request,
@@ -61,7 +60,7 @@ impl<S: Store> Ledger<'_, S> {
         if let Some(accounts) = self.repeated(request, &steps)? {
             return Ok(accounts);
         }
-        // Of a transfer that is in an archive nobody can tell what is posted.
+        // The entries of an archived transfer are not known here.
         let reservation = self.store.reservation(&request.cause);
         let is_in = |state| reservation.as_ref().is_some_and(|of| of.state == state);
         if is_in(ReservationState::Archived) {
@@ -113,7 +112,7 @@ impl<S: Store> Ledger<'_, S> {
         Ok(accounts.values().map(Account::position).collect())
     }
 
-    /// The accounts as they are when the list is posted already; none when nothing of it is.
+    /// The current accounts if the list is posted already; none if nothing of it is.
     fn repeated(
         &mut self,
         request: &Request,
@@ -121,7 +120,7 @@ impl<S: Store> Ledger<'_, S> {
     ) -> Result<Option<Vec<AccountPosition>>, LedgerError> {
         let own_id = entry_id(&request.cause, &request.step);
         let change = self.store.unsettled_change(&own_id);
-        // Whatever number of entries was posted, its first has one of these ids.
+        // The first entry of a list has one of these ids, for any number of entries.
         let single = self.store.entry(&own_id);
         let several = entry_id(&request.cause, &format!("{}:000", request.step));
         let first_of_several = self.store.entry(&several);
@@ -195,7 +194,7 @@ impl<S: Store> Ledger<'_, S> {
     }
 }
 
-/// Note on both positions of a record the transfer, which is settled with others.
+/// Counts a deferred transfer on both positions of its record.
 fn note_recorded(record: &JournalEntry, accounts: &mut BTreeMap<String, Account>) {
     let (amount, none) = (Units::of(&record.amount), Units(0));
     for (id, debits, credits) in [
@@ -208,7 +207,7 @@ fn note_recorded(record: &JournalEntry, accounts: &mut BTreeMap<String, Account>
     }
 }
 
-/// What will be set aside of what is owed in batches, on each account of funds set aside.
+/// The part that will be set aside for obligations of batches, for each account of funds set aside.
 fn aside_after(request: &Request, accounts: &BTreeMap<String, Account>) -> BTreeMap<String, u128> {
     let reserved = accounts.values();
     let reserved = reserved.filter(|of| of.account_type == AccountType::SettlementReserved);
@@ -236,7 +235,7 @@ fn aside_after(request: &Request, accounts: &BTreeMap<String, Account>) -> BTree
     aside
 }
 
-/// Whether the ids that are made of a cause and these steps are short enough to be kept.
+/// Checks that the ids of a cause and these steps are short enough.
 fn check_ids<'a>(
     cause: &str,
     mut steps: impl Iterator<Item = &'a String>,
@@ -248,7 +247,7 @@ fn check_ids<'a>(
     Ok(())
 }
 
-/// The steps of the entries of a list, in its order: the list's own when there is one entry.
+/// The steps of a list's entries, in order. A single entry has the list's own step.
 fn steps(step: &str, entries: usize) -> Vec<String> {
     match entries {
         1 => vec![step.to_owned()],
@@ -268,7 +267,7 @@ const fn entry_type(wanted: SettlementEntryType) -> EntryType {
     }
 }
 
-/// Whether an entry may be posted to these accounts. See the module's table.
+/// Checks that an entry may be posted to these accounts. See the module's table.
 fn check_entry(
     wanted: &JournalEntry,
     debit: &Account,
@@ -331,8 +330,7 @@ fn is_posting_of(posted: &Entry, wanted: &JournalEntry) -> bool {
         && posted.scale == wanted.amount.scale
 }
 
-/// What changes on which account: paid transfers stand on the position account, received ones on the
-/// liquidity account.
+/// The changes by account: paid transfers on the position account, received ones on the liquidity account.
 fn unsettled_accounts(unsettled: &[Unsettled]) -> Vec<UnsettledOfAccount> {
     let of = |of: &Unsettled| {
         let change = |account_type, amount: &Money| UnsettledOfAccount {

@@ -1,8 +1,8 @@
-//! The ledger's operations, pure over a store: what every operation shares.
+//! The ledger's operations, pure over a store: the shared parts.
 //!
-//! Every operation reads first, decides, and writes last, so that a refusal leaves nothing behind.
-//! Accounts are read in the order of their ids, so that two operations never wait for each other,
-//! and as late as possible, because they are what concurrent transfers have in common.
+//! Every operation reads, decides, and then writes, so that a refusal leaves nothing behind. Accounts are read
+//! in the order of their ids, so that two operations never wait for each other. They are read as late as
+//! possible, because concurrent transfers share them.
 
 mod between_models;
 mod cover;
@@ -69,7 +69,7 @@ impl<'a, S: Store> Ledger<'a, S> {
         ids.iter().map(held).collect()
     }
 
-    /// Write an account, and the pages that its postings have filled.
+    /// Writes an account, and the pages that its postings have filled.
     fn write(&mut self, account: &Account) {
         for (number, page) in &account.full_pages {
             self.store.append_page(&page_id(&account.id, *number), page);
@@ -78,8 +78,8 @@ impl<'a, S: Store> Ledger<'a, S> {
     }
 }
 
-/// Whether an account can have this id: the host keeps documents under ids of 1 to 256 bytes without control
-/// characters, and fails a turn that asks for another one.
+/// Whether an account can have this id: 1 to 256 bytes without control characters. The host fails a turn that
+/// asks for another id.
 fn check_account_id(id: &str) -> Result<(), LedgerError> {
     if is_account_id(id) {
         return Ok(());
@@ -93,7 +93,7 @@ fn is_account_id(id: &str) -> bool {
     (1..=ID_BYTES_MAX).contains(&id.len()) && !id.chars().any(char::is_control)
 }
 
-/// Whether entries can be filed under this id.
+/// Checks that entries can have this cause.
 fn check_cause(what: &str, cause: &str) -> Result<(), LedgerError> {
     if is_cause(cause) {
         return Ok(());

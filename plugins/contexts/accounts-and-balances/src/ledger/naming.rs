@@ -1,18 +1,18 @@
-//! Which settlement positions of a participant may have something left: they are named in the document of
-//! its first settlement account.
+//! The list of a participant's settlement positions that may have a balance, in the document of its first
+//! settlement account.
 //!
-//! A position is named when it is opened, and again when an entry leaves something on it where nothing was.
-//! One with nothing on it leaves the document: at once when it is closed, and else when others are named,
-//! for each looks at a few of those before it. Positions on which transfers are recorded stay named until
-//! they are closed. Opening, closing and reversing are rare, so a transfer touches no account more.
+//! A position is added when it is opened, and again when an entry gives an empty one a balance. An empty
+//! position is removed when it is closed, or when another one is added, since each addition checks a few
+//! earlier ones. Positions with recorded transfers stay until they are closed. Opening, closing and reversing
+//! are rare, so transfers touch no further account.
 
 use super::Ledger;
 use crate::accounts::{Account, AccountState, AccountType};
 use crate::store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many of those before it are looked at when another one is named. More than one leaves while one
-/// comes, so that there are about as many names as positions with something on them.
+/// The number of earlier positions that an addition checks. It is more than one, so the list has about as many
+/// entries as there are positions with a balance.
 const LOOKED_AT_EACH: usize = 4;
 /// How many are looked at when funds come in: a store of an earlier release may have thousands
 /// that are over, and a turn may touch 4096 documents.
@@ -22,16 +22,16 @@ const LOOKED_AT_MAX: usize = 3_400;
 /// What stands in the id of a settlement position between its owner with the currency, and its batch.
 const OF_BATCH: &str = ":SETTLEMENT_POSITION:";
 
-/// The id of the account whose document names this settlement position; none if it is none.
+/// The id of the account whose document lists this settlement position; none for another account.
 fn named_by(position: &str) -> Option<String> {
     // Owners and currencies have no colon.
     let (owner, _) = position.split_once(OF_BATCH)?;
     Some(format!("{owner}:{}", AccountType::Settlement.name()))
 }
 
-/// Whether nothing is on a settlement position, and it has no transfers that wait in an open batch.
+/// Whether a settlement position is empty and has no transfers in an open batch.
 fn is_over(position: &Account) -> bool {
-    // What a settlement has opened for itself has no entries but its own.
+    // A position that a settlement opened has only the settlement's entries.
     let of_settlement = |batch: &String| {
         let first = position.tail.entries.split(' ').next();
         let step = first.and_then(|entry| entry.strip_prefix(batch.as_str()));
@@ -43,7 +43,7 @@ fn is_over(position: &Account) -> bool {
             || position.batch.as_ref().is_some_and(of_settlement))
 }
 
-/// Settlement positions with nothing on them.
+/// Empty settlement positions.
 pub(super) fn empty_positions(accounts: &BTreeMap<String, Account>) -> BTreeSet<String> {
     let empty = accounts.values().filter(|account| {
         account.account_type == AccountType::SettlementPosition
@@ -53,8 +53,8 @@ pub(super) fn empty_positions(accounts: &BTreeMap<String, Account>) -> BTreeSet<
 }
 
 impl<S: Store> Ledger<'_, S> {
-    /// Name a settlement position with its owner's first settlement account, in memory. What others that are
-    /// named hold is read from the store: the caller has written it.
+    /// Adds a settlement position to its owner's first settlement account, in memory. Reads the balances of
+    /// others from the store, so the caller must have written them.
     pub(super) fn name_position(&mut self, first: &mut Account, position: &str) {
         if first.positions.iter().any(|named| named == position) {
             return;
@@ -105,7 +105,7 @@ impl<S: Store> Ledger<'_, S> {
         }
     }
 
-    /// The same where funds come in: that has to work however many are named.
+    /// The same for a deposit, which must work for any number of positions.
     pub(super) fn leave_out_many(&mut self, first: &mut Account) {
         self.leave_out(first, LOOKED_AT_BY_DEPOSITS);
     }
@@ -128,14 +128,14 @@ impl<S: Store> Ledger<'_, S> {
         }
         let found = named.iter().filter_map(|id| self.store.view(id));
         let found: Vec<Account> = found.filter(|position| !is_over(position)).collect();
-        // They are looked at anyway.
+        // They are read anyway.
         if first == funds.id {
             funds.positions = found.iter().map(|position| position.id.clone()).collect();
         }
         Some(found)
     }
 
-    /// Name positions no more that are closed with nothing on them. The caller has written them.
+    /// Removes positions that are closed and empty. The caller has written them.
     pub(super) fn name_no_more(&mut self, closed: &BTreeMap<String, Account>) {
         let mut of: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for position in closed.values().filter(|account| is_over(account)) {

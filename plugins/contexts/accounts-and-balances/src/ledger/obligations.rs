@@ -1,4 +1,4 @@
-//! What a participant has to keep of its settled funds of a model, so that each of its batches can be settled,
+//! The settled funds of a model that a participant has to keep, so that each of its batches can be settled,
 //! alone and in any order.
 //!
 //! | Kept | Read from |
@@ -28,7 +28,7 @@ fn add(sum: &mut u128, more: u128) {
 }
 
 impl<S: Store> Ledger<'_, S> {
-    /// What the owner of settled funds has to keep of them, in minor units.
+    /// The settled funds that the owner has to keep, in minor units.
     pub(super) fn kept_of(&mut self, funds: &mut Account) -> u128 {
         let (owner, currency) = (funds.participant.clone(), funds.currency.clone());
         let first = account_id(&owner, &currency, AccountType::Settlement);

@@ -15,7 +15,7 @@ use rialto_sdk::bindings::rialto::common::types::Money;
 use std::collections::BTreeMap;
 
 impl<S: Store> Ledger<'_, S> {
-    /// Open a participant's accounts. Those that exist stay as they are.
+    /// Opens a participant's accounts. Existing ones do not change.
     ///
     /// # Errors
     /// When a net debit cap is of another currency than its account, or an account exists with
@@ -70,7 +70,7 @@ impl<S: Store> Ledger<'_, S> {
         Ok(request.accounts.iter().map(ids).collect())
     }
 
-    /// Open a participant's accounts in one more currency.
+    /// Opens a participant's accounts in one more currency.
     ///
     /// # Errors
     /// As [`Self::create_accounts`].

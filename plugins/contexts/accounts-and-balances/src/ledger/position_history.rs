@@ -1,8 +1,8 @@
 //! The entries of one account, the newest first, each with the sums after it.
 //!
-//! Entries are numbered in the order of their commits. Their instants are those of their turns, so
-//! that a later one may be slightly earlier: what is asked for by time is found by the pages'
-//! instants with some slack, and each entry is then compared.
+//! Entries are numbered in the order of their commits. Their instants are those of their turns, so a later
+//! entry may have a slightly earlier instant. A query by time uses the pages' instants with some slack, and
+//! then compares each entry.
 
 use super::views::{page_limit, to_posting};
 use super::{Ledger, check_account_id};
@@ -15,17 +15,17 @@ use crate::history::{PAGE, Page, page_id};
 use crate::store::Store;
 use rialto_sdk::money::money;
 
-/// How far a turn's instant may lie behind another one that was committed before, in milliseconds.
-/// Turns last a second at most; this is on the safe side.
+/// How far a turn's instant may be before that of an earlier commit, in milliseconds. Turns last at most a
+/// second.
 const SLACK: u64 = 300_000;
-/// Most pages that one answer looks at.
+/// The most pages that an answer reads.
 const PAGES_MAX: u64 = 100;
 
 impl<S: Store> Ledger<'_, S> {
     /// The entries of an account.
     ///
     /// # Errors
-    /// When there is no such account, or the cursor is none.
+    /// If there is no such account, or the cursor is not valid.
     pub fn position_history(&mut self, request: &Request) -> Result<Response, LedgerError> {
         check_account_id(&request.account)?;
         let account = self.store.view(&request.account);
@@ -43,7 +43,7 @@ impl<S: Store> Ledger<'_, S> {
             }
             let number = (end - 1) / PAGE;
             let Some(page) = self.page_of(&account, number) else {
-                // An archive has it, and perhaps not those before it.
+                // It is archived; earlier ones may not be.
                 let until = account
                     .archived
                     .as_ref()
@@ -80,7 +80,7 @@ impl<S: Store> Ledger<'_, S> {
         Ok(response(postings, end))
     }
 
-    /// The number of the first entry that is certainly too late.
+    /// The number of the first entry that is surely too late.
     fn end_for(&mut self, account: &Account, to: Option<u64>) -> u64 {
         let Some(to) = to else {
             return account.tail.count;
@@ -110,8 +110,8 @@ impl<S: Store> Ledger<'_, S> {
         self.store.page(&page_id(&account.id, number))
     }
 
-    /// The entries of a page with the sums after each, the oldest first; none in the place of one that an
-    /// archive has, and no sums behind it.
+    /// The entries of a page with the sums after each, the oldest first. An archived entry is none, and entries
+    /// after it have no sums.
     fn postings_of(&mut self, account: &Account, page: &Page) -> Vec<Option<Posting>> {
         let (mut debits, mut credits) = (page.debit_before, page.credit_before);
         let ids = page.entries.split(' ').filter(|id| !id.is_empty());
@@ -124,7 +124,7 @@ impl<S: Store> Ledger<'_, S> {
                     postings.push(None);
                     continue;
                 }
-                // An account names only what was posted with it.
+                // An account only lists entries that were posted with it.
                 panic!(
                     "account {} names entry {id}, which does not exist",
                     account.id
@@ -135,7 +135,7 @@ impl<S: Store> Ledger<'_, S> {
             } else {
                 &mut credits
             };
-            // The account's own sum held it.
+            // The account's own sum includes it.
             *sum = Units(sum.0.saturating_add(entry.amount.0));
             let money = |units: Units| money(&account.currency, account.scale, units.0);
             let balances = Balances {

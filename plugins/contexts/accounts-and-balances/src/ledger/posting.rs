@@ -1,4 +1,4 @@
-//! How an entry is posted: to two accounts in memory, one debit and one credit inside one book.
+//! Posting of an entry to two accounts in memory: one debit and one credit in one book.
 
 use super::Ledger;
 use crate::accounts::{Account, Units};
@@ -6,7 +6,7 @@ use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::records::{Entry, EntryType, entry_id};
 use crate::store::Store;
 
-/// What an entry is called and why it is posted.
+/// The id and the reason of an entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Posting<'a> {
     pub entry_type: EntryType,
@@ -18,7 +18,7 @@ pub(super) struct Posting<'a> {
 }
 
 impl<S: Store> Ledger<'_, S> {
-    /// Post an entry to two accounts in memory. The caller writes the accounts.
+    /// Posts an entry to two accounts in memory. The caller writes the accounts.
     pub(super) fn post(
         &self,
         posting: Posting<'_>,

@@ -1,4 +1,4 @@
-//! Accounts of settlement: opened for a model or a batch, and closed.
+//! Opening and closing accounts of settlement, for a model or a batch.
 
 use super::Ledger;
 use crate::account_types::{account_id_of, is_currency, is_name, is_owner};
@@ -11,11 +11,10 @@ use crate::store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<S: Store> Ledger<'_, S> {
-    /// Open accounts of settlement, all or none. Those that exist stay as they are.
+    /// Opens accounts of settlement, all or none. Existing ones do not change.
     ///
     /// # Errors
-    /// When an account is of another kind, has a name that cannot be used, or belongs to no
-    /// participant with accounts of the currency.
+    /// If an account has another type or an invalid name, or its owner has no accounts of the currency.
     pub fn open_settlement_accounts(
         &mut self,
         wanted: &[NewAccount],
@@ -45,7 +44,7 @@ impl<S: Store> Ledger<'_, S> {
         Ok(ids)
     }
 
-    /// Where a participant's settled funds of a model are; without a model, those of its first one.
+    /// The account of a participant's settled funds of a model; without a model, of its first one.
     pub(super) fn settlement_account(
         &mut self,
         owner: &str,
@@ -62,7 +61,7 @@ impl<S: Store> Ledger<'_, S> {
         }
     }
 
-    /// The account that is there or is to be opened already, or else a new one.
+    /// The account that exists or is about to be opened, or else a new one.
     fn existing_or_new(
         &mut self,
         id: String,
@@ -148,10 +147,10 @@ impl<S: Store> Ledger<'_, S> {
         Ok(account)
     }
 
-    /// Close accounts, all or none: a settlement position with what it holds, any other only empty.
+    /// Closes accounts, all or none. A settlement position may have a balance, any other must be empty.
     ///
     /// # Errors
-    /// When an account is unknown, or holds something that has to go first.
+    /// If an account is unknown, or is not empty.
     pub fn close(&mut self, ids: &[String]) -> Result<Vec<AccountStatus>, LedgerError> {
         let order: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         let mut accounts = self.all(&order)?;

@@ -1,5 +1,5 @@
-//! The terms of a participant's accounts: whether they take entries, the net debit cap (decision 8)
-//! and the warning threshold (decision 9). Nothing here posts an entry.
+//! The terms of a participant's accounts: whether they take entries, the net debit cap (decision 8) and the
+//! warning threshold (decision 9). This module posts no entries.
 
 use super::Ledger;
 use crate::accounts::{Account, AccountState, AccountType, Units, account_id};
@@ -16,7 +16,7 @@ use rialto_sdk::bindings::rialto::common::types::Money;
 use rialto_sdk::money::money;
 
 impl<S: Store> Ledger<'_, S> {
-    /// Let a participant's accounts of one currency take new reservations and funds, or not.
+    /// Enables or disables a participant's accounts of one currency for new reservations and funds.
     ///
     /// # Errors
     /// When the participant has no accounts of the currency, or closed ones.
@@ -46,7 +46,7 @@ impl<S: Store> Ledger<'_, S> {
         Ok(accounts.iter().map(Account::status).collect())
     }
 
-    /// Set the net debit cap.
+    /// Sets the net debit cap.
     ///
     /// # Errors
     /// When the participant has no accounts of the currency, when the cap is of another currency, or
@@ -66,7 +66,7 @@ impl<S: Store> Ledger<'_, S> {
         Ok(liquidity.position())
     }
 
-    /// Set the warning thresholds.
+    /// Sets the warning thresholds.
     ///
     /// # Errors
     /// When the participant has no accounts of a currency, or a threshold is of another currency

@@ -1,4 +1,4 @@
-//! Reserve, fulfil and release: what a transfer does to the ledger.
+//! Reserve, fulfil and release: the ledger's operations of a transfer.
 //!
 //! | Step | Debit | Credit |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | fulfil | payer's position | payee's liquidity |
 //! | release | payer's position | payer's liquidity |
 //!
-//! A transfer that is settled at once holds settled funds meanwhile, because they may be short where
-//! liquidity is not (choreography 18.8):
+//! An immediate transfer holds settled funds meanwhile, because they may be short although the liquidity
+//! suffices (choreography 18.8):
 //!
 //! | Step | Debit | Credit |
 //! |---|---|---|
@@ -17,8 +17,8 @@
 //! What batches of the same model need is not held (`obligations.rs`): the scheme may have settled by it in
 //! batches before. After a fulfilment Settlements takes what is held.
 //!
-//! A reservation record of each transfer says which of them happened. It makes a repeat harmless,
-//! and keeps fulfil and release from both spending what was reserved once.
+//! Each transfer has a reservation document that says which of them happened. So a repeat has no effect, and
+//! reserved funds cannot be both fulfilled and released.
 
 use super::posting::Posting;
 use super::{Ledger, check_cause};
@@ -35,13 +35,13 @@ use crate::records::{
 };
 use crate::store::Store;
 
-/// Of a transfer that ended so long ago that it is not here any more.
+/// The error about an archived transfer.
 const IN_AN_ARCHIVE: &str = "is in an archive";
-/// Of a transfer whose funds the payer has again.
+/// The error about a released transfer.
 const RELEASED: &str = "is released";
 
 impl<S: Store> Ledger<'_, S> {
-    /// Reserve a transfer's amount. A repeat posts nothing and answers the accounts as they are.
+    /// Reserves a transfer's amount. A repeat posts nothing and returns the current accounts.
     ///
     /// # Errors
     /// When an account is unknown, disabled or of another currency, when liquidity, the net debit
@@ -120,9 +120,9 @@ impl<S: Store> Ledger<'_, S> {
         request: &prepare::Request,
     ) -> Result<prepare::Response, LedgerError> {
         match reservation.state {
-            // What was reserved once is reserved, or the payee has it.
+            // The amount is reserved, or the payee has it.
             ReservationState::Open | ReservationState::Fulfilled => {}
-            // It is back with the payer: who is told otherwise would give away what is not there.
+            // The payer has the amount again, so the repeat must be refused.
             ReservationState::Released => return Err(wrong_state(&request.transfer_id, RELEASED)),
             ReservationState::Archived => {
                 return Err(wrong_state(&request.transfer_id, IN_AN_ARCHIVE));
@@ -150,8 +150,8 @@ impl<S: Store> Ledger<'_, S> {
         })
     }
 
-    /// Give a transfer's reserved amount to the payee. A repeat posts nothing and answers the
-    /// accounts as they are. A disabled account does not matter: the reservation was made before.
+    /// Gives a transfer's reserved amount to the payee. A repeat posts nothing and returns the current
+    /// accounts. A disabled account does not matter: the reservation was made before.
     ///
     /// # Errors
     /// When the account is unknown, no liquidity account or of another currency, or when the
@@ -223,8 +223,8 @@ impl<S: Store> Ledger<'_, S> {
         })
     }
 
-    /// Give a transfer's reserved amount back to the payer. A repeat posts nothing and answers the
-    /// accounts as they are.
+    /// Gives a transfer's reserved amount back to the payer. A repeat posts nothing and returns the current
+    /// accounts.
     ///
     /// # Errors
     /// When the transfer has no reservation, or a fulfilled one.
@@ -320,7 +320,7 @@ impl<S: Store> Ledger<'_, S> {
         })
     }
 
-    /// Give held settled funds back, in memory.
+    /// Gives held settled funds back, in memory.
     fn give_back(
         &mut self,
         hold: &SettlementHold,
@@ -357,14 +357,14 @@ impl<S: Store> Ledger<'_, S> {
     }
 }
 
-/// Settled funds held or given back, in memory.
+/// Moves settled funds into or out of the hold, in memory.
 struct Held {
     settlement: Account,
     reserved: Account,
     entry: Entry,
 }
 
-/// What of a reservation is set apart on the payer's position account, because settled funds are held for it.
+/// The part of a reservation that counts as held on the payer's position account.
 fn of_hold(reservation: &Reservation) -> u128 {
     let hold = reservation.settlement.hold();
     hold.map_or(0, |_| reservation.amount.0)

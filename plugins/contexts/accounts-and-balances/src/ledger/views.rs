@@ -1,4 +1,4 @@
-//! What callers may look at: positions, and what is reserved. Nothing is held and nothing written.
+//! Queries: positions and reservations. They hold and write no documents.
 
 use super::{Ledger, is_account_id};
 use crate::accounts::{Account, AccountType, account_id};
@@ -13,14 +13,13 @@ use crate::records::Entry;
 use crate::store::Store;
 use rialto_sdk::money::money;
 
-/// Most settlement models of one participant and currency that are looked for.
+/// The most settlement models of one participant and currency.
 const MODELS_MAX: u32 = 100;
 
-/// Most entries of one answer.
+/// The most entries of one answer.
 const PAGE_MAX: u32 = 1_000;
 
-/// So many entries has an answer at most, where so many are asked for: 0 is said by callers who say
-/// nothing.
+/// The bound of an answer's entries, for a requested number. Callers without a number send 0.
 pub(super) fn page_limit(asked: u32) -> u32 {
     match asked {
         0 => PAGE_MAX,
@@ -29,7 +28,7 @@ pub(super) fn page_limit(asked: u32) -> u32 {
 }
 
 impl<S: Store> Ledger<'_, S> {
-    /// What a participant has, uses and may still use in one currency.
+    /// The liquidity of a participant in one currency: total, used and available.
     ///
     /// # Errors
     /// When it has no accounts of the currency.
@@ -63,7 +62,7 @@ impl<S: Store> Ledger<'_, S> {
         })
     }
 
-    /// All accounts of a participant, but those of batches.
+    /// All accounts of a participant, except those of batches.
     ///
     /// # Errors
     /// When there are none.
@@ -96,7 +95,7 @@ impl<S: Store> Ledger<'_, S> {
         Ok(found.iter().map(Account::status).collect())
     }
 
-    /// What of a participant is reserved: cover, and transfers in flight.
+    /// The reservations of a participant: cover, and transfers under way.
     ///
     /// # Errors
     /// When it has no accounts.
@@ -166,8 +165,8 @@ impl<S: Store> Ledger<'_, S> {
         found
     }
 
-    /// The currencies that a participant has accounts in, in order. Jumps from one to the next: the
-    /// accounts of batches may be many.
+    /// The currencies of a participant's accounts, in order. Jumps from one to the next, since there may be
+    /// many accounts of batches.
     fn currencies(&mut self, owner: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         let end = format!("{owner};");
@@ -185,7 +184,7 @@ impl<S: Store> Ledger<'_, S> {
     }
 }
 
-/// An entry as callers see it, without the sums of an account.
+/// An entry for callers, without the sums of an account.
 pub(super) fn to_posting(entry: &Entry) -> Posting {
     Posting {
         journal_entry_id: journal_entry_id(&entry.correlation_id, entry.step()),

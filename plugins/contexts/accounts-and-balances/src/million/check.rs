@@ -1,5 +1,5 @@
-//! What must hold: invariants 1 to 8 of the account model (choreography 18.9), read from the ledger's
-//! documents, and that they say what the model says.
+//! Checks invariants 1 to 8 of the account model (choreography 18.9) on the ledger's documents, and compares
+//! these with the model.
 
 use super::driver::{World, account_id, hub_ids};
 use super::model::{CURRENCIES, GROSS, Kind, NET, OWNERS};

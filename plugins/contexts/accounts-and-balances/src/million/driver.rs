@@ -1,4 +1,4 @@
-//! Random operations, done to the ledger and to the model, which must agree on each.
+//! Random operations on the ledger and on the model, which must agree on each.
 
 use super::model::{
     Account, CURRENCIES, GROSS, Kind, Model, NET, OWNERS, Refusal, State, Timing, Transfer,
@@ -30,7 +30,7 @@ const REMEMBERED: usize = 64;
 /// A granted request, done again.
 type Again = Box<dyn Fn(&mut Ledger<'_, Memory>) -> Result<(), LedgerError>>;
 
-/// The ledger and the model beside each other.
+/// The ledger and the model side by side.
 pub struct World {
     pub store: Memory,
     pub model: Model,
@@ -131,7 +131,7 @@ impl World {
         world
     }
 
-    /// Do something to the ledger, and compare with what the model says. Answers whether it was
+    /// Runs an operation on the ledger, and compares the result with the model's. Returns whether it was
     /// granted.
     pub fn compare(
         &mut self,
@@ -170,13 +170,12 @@ impl World {
         }
     }
 
-    /// How many operations the ledger was asked for.
+    /// The number of operations so far.
     pub fn operations(&self) -> u64 {
         self.tally.values().flatten().sum()
     }
 
-    /// Do one random operation, or nothing where there is nothing to do it to. Answers the currency that
-    /// it was in.
+    /// Runs one random operation, or none if nothing fits. Returns its currency.
     pub fn step(&mut self) -> usize {
         self.count += 1;
         let currency = self.dice.below(CURRENCIES as u64) as usize;
@@ -234,8 +233,8 @@ impl World {
         }
     }
 
-    /// Fulfil or release one of the latest transfers, whatever state it is in. Answers its currency; none
-    /// if there is no transfer.
+    /// Fulfils or releases one of the latest transfers, in any state. Returns its currency; none if there is no
+    /// transfer.
     fn end(&mut self) -> Option<usize> {
         let latest = self.transfers.len().min(40);
         let back = 1 + self.dice.below(latest as u64) as usize;
@@ -368,7 +367,7 @@ impl World {
         });
     }
 
-    /// A granted request once more: granted, unless what it has reserved was released, and nothing is written.
+    /// Repeats a granted request: it is granted, unless its reservation was released, and writes nothing.
     fn repeat(&mut self) {
         if self.remembered.is_empty() {
             return;

@@ -1,8 +1,7 @@
-//! A million random operations, done to the ledger and to a model of it that shares no code with it:
-//! both agree on each, what is refused writes nothing, and the invariants of the account model hold
-//! after each (choreography 18.9).
+//! A million random operations on the ledger and on a model that shares no code with it. Both agree on each, a
+//! refusal writes nothing, and the invariants of the account model hold after each (choreography 18.9).
 //!
-//! `RIALTO_SEED=N` runs one seed, `RIALTO_OPERATIONS=N` so many operations of each.
+//! `RIALTO_SEED=N` runs one seed, `RIALTO_OPERATIONS=N` sets the number of operations.
 
 mod check;
 mod driver;
@@ -94,7 +93,7 @@ fn a_million_operations_keep_every_invariant() {
     for (what, [granted, refused]) in &tally {
         println!("{what:16} {granted:>9} {refused:>9}");
     }
-    // Seeds that do too little would prove too little.
+    // A seed with too few operations would prove too little.
     if operations >= OPERATIONS {
         let names: Vec<&str> = tally.keys().copied().collect();
         assert_eq!(names, KINDS);

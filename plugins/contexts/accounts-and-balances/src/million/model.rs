@@ -1,5 +1,5 @@
-//! The ledger as the account model describes it (choreography 18), counted by itself: whole numbers
-//! in maps, none of the component's code. It knows what must be refused, and why.
+//! A model of the ledger after the account model (choreography 18): whole numbers in maps, without the
+//! component's code. It knows what must be refused, and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ pub const OWNERS: usize = 5;
 pub const CURRENCIES: usize = 2;
 /// The settlement model of batches; the other one is [`GROSS`].
 pub const NET: usize = 0;
-/// The settlement model of transfers that are settled one by one.
+/// The settlement model of immediate transfers.
 pub const GROSS: usize = 1;
 
-/// What an account is for, with what it belongs to.
+/// The type of an account, with its model or batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Liquidity.
@@ -354,7 +354,7 @@ impl Model {
         Ok(())
     }
 
-    /// Post a list of settlement, whole or not at all.
+    /// Posts a list of settlement, completely or not at all.
     pub fn settle(
         &mut self,
         list: &[(Account, Account, i128)],

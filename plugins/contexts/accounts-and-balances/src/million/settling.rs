@@ -1,5 +1,5 @@
-//! What settlement does to the ledger: records in batches, batches closed and settled, settled at
-//! once, given up and undone.
+//! The ledger operations of settlement: records in batches, closing, settling, immediate settlement, aborting
+//! and undoing.
 
 use super::driver::{World, account_id, amount, code, owner};
 use super::model::{Account, CURRENCIES, GROSS, Kind, NET, OWNERS, Refusal, Timing};

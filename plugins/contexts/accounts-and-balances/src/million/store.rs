@@ -1,4 +1,4 @@
-//! A store that only ever takes what may be written, and counts.
+//! A store that checks each write, and counts them.
 
 use crate::accounts::Account;
 use crate::history::Page;
@@ -15,13 +15,13 @@ pub struct Memory {
     pub pages: BTreeMap<String, Page>,
     pub changes: BTreeMap<String, UnsettledChange>,
     pub reservations: BTreeMap<String, Reservation>,
-    /// How many documents were written, ever: what a refusal must not change.
+    /// The number of documents written, which a refusal must not change.
     pub writes: u64,
     /// Sum of the digests of entries as they were when they were added.
     pub digest: u64,
 }
 
-/// What an entry says, as one number.
+/// The digest of an entry.
 pub fn digest(entry: &Entry) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{entry:?}").hash(&mut hasher);

@@ -55,7 +55,7 @@ impl Examined<'_> {
         })
     }
 
-    /// Many parties at once. One whose identifier is not of its form keeps no other out.
+    /// Many parties at once. A party with a bad identifier does not affect the others.
     pub(super) fn associate_parties(
         self,
     ) -> Result<events::participants_association_request_received::Event, ErrorInformation> {
@@ -111,8 +111,8 @@ impl Examined<'_> {
         })
     }
 
-    /// An answer to a query for a party. Whoever asked pays the party and the FSP that the answer names:
-    /// they are the party that was asked for and the FSP that answers, or the answer is not passed on.
+    /// An answer to a party query. The requester pays the party and the FSP in the answer. So an answer is only
+    /// forwarded if it names the requested party and its own sender.
     pub(super) fn answer_party(self) -> Result<Inbound, ErrorInformation> {
         let party = self.party()?;
         let PartyAnswer { party: told } = self.members()?;
@@ -136,7 +136,7 @@ impl Examined<'_> {
         Ok(Inbound::AnswerParty(self.party_info(party, None)))
     }
 
-    /// An answer to a query for a party that says why there is none.
+    /// An error as the answer to a party query.
     pub(super) fn refuse_party(
         self,
     ) -> Result<events::party_info_available::Event, ErrorInformation> {
@@ -201,7 +201,7 @@ impl Examined<'_> {
     }
 }
 
-/// A party of a body must be one that a path can name.
+/// Checks that a path can name the party of a body.
 pub(super) fn check_party(party: &PartyId) -> Result<(), ErrorInformation> {
     check_identifier("partyIdentifier", &party.id_type, &party.identifier)?;
     let sub_id = party.sub_id_or_type.as_deref();

@@ -1,8 +1,8 @@
 //! From a participant's message to the event that it causes.
 //!
-//! The host has checked the message against the OpenAPI document. What remains to be checked needs
-//! the scheme's facts or two values at once; what needs state is left to the contexts, but for one
-//! thing: whether the sender is a participant at all, for nobody could tell it later.
+//! The host has validated the message by the OpenAPI document. This module checks what needs the scheme's facts
+//! or two values. Checks that need state are left to the contexts, with one exception: whether the sender is a
+//! participant, since others could not be told of an error later.
 
 mod lookups;
 mod publish;
@@ -30,7 +30,7 @@ use rialto_sdk::scheme::Scheme;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a participant wants, as an event.
+/// A message as the event that it causes.
 #[derive(Debug, PartialEq)]
 pub enum Inbound {
     /// POST /participants/{Type}/{ID}
@@ -65,7 +65,7 @@ pub enum Inbound {
     QueryTransfer(events::transfer_query_received::Event),
 }
 
-/// What a turn is about: a kind and an id.
+/// The subject of a turn: a kind and an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// `transfer`, `quote`, `party`, or `parties` of a request that is about many.
@@ -74,18 +74,18 @@ pub struct Subject {
     pub id: String,
 }
 
-/// What a message is judged by, beside itself.
+/// The facts for checking a message.
 #[derive(Debug, Clone, Copy)]
 pub struct Measure<'a> {
     /// The scheme's facts.
     pub scheme: &'a Scheme,
     /// The component's settings.
     pub settings: &'a Settings,
-    /// Who signs with what.
+    /// The keys.
     pub keys: &'a dyn Keys,
-    /// What is remembered of signers.
+    /// The memory of signers and signed messages.
     pub memory: &'a dyn Memory,
-    /// Which commitments transfers have taken.
+    /// The accepted commitments of transfers.
     pub taken: &'a dyn Taken,
     /// The turn's instant, in milliseconds since 1970.
     pub now: u64,
@@ -96,7 +96,7 @@ struct Examined<'a> {
     request: Request,
     /// Its header section.
     headers: String,
-    /// The one to go on with, where another: with what its signature protects as it was sent.
+    /// The header section to forward, if it differs: with protected headers as they were sent.
     onward: Option<String>,
     scheme: &'a Scheme,
     settings: &'a Settings,
@@ -104,15 +104,14 @@ struct Examined<'a> {
     now: u64,
     /// FSPIOP-Source.
     source: String,
-    /// The body; null when there is none.
+    /// The body; null if there is none.
     body: Value,
 }
 
 /// The operation of the definition that only the switch sends.
 const NOT_TAKEN: &str = "patchTransfer";
 
-/// Read a message, of which `headers` is the header section as it was sent. The subject is told also of a
-/// message that is refused.
+/// Reads a message, whose header section is `headers`. Also returns the subject of a refused message.
 pub fn read(
     request: Request,
     headers: String,
@@ -126,7 +125,7 @@ pub fn read(
         }
     };
     let subject = subject(&request, &body);
-    // The document asks no header of it, not who sends it either.
+    // The document requires no header for it, not even the sender's.
     if request.operation_id == NOT_TAKEN {
         return (subject, Err(not_taken()));
     }
@@ -151,8 +150,8 @@ pub fn read(
         Ok(signed) => signed.map(|message| (message, source.clone())),
         Err(refusal) => return (subject, Err(refusal)),
     };
-    // What is signed is as it was sent; what goes on has the path and the media types of the API
-    // definition.
+    // Signatures are checked on the message as sent; forwarded messages have the path and media types of the
+    // API definition.
     let path = usual::path(&request.path, settings).to_owned();
     let (headers, onward) = match usual::headers(&headers, settings, |_| false) {
         None => (headers, None),
@@ -174,7 +173,7 @@ pub fn read(
         body,
     };
     let result = examined.read();
-    // A message that is refused may come again, mended or not.
+    // A refused message may be sent again.
     if let (Some((message, signer)), Ok(_)) = (signed, &result) {
         judge.take(&message, &signer);
     }
@@ -185,10 +184,9 @@ fn not_taken() -> ErrorInformation {
     error("2002", "the switch sends this message, it does not take it")
 }
 
-/// Let pass what a participant says. Whoever is none could be told nothing later, so it is told at once.
-/// A participant that was let in has a callback address always, so where it takes callbacks tells
-/// whether it is one: one read of one document, however many there are, the first time that an instance
-/// hears of it.
+/// Passes messages of participants. Any other sender is refused at once, because it could get no callback
+/// later. An approved participant always has a callback address, so the address shows that it is one. That
+/// costs one read of one document, the first time that an instance sees the sender.
 ///
 /// # Errors
 /// 3200 when `source` is no participant.
@@ -257,7 +255,7 @@ impl<'a> Examined<'a> {
             "fulfilTransfer" => self.fulfil_transfer().map(Inbound::FulfilTransfer),
             "rejectTransfer" => self.reject_transfer().map(Inbound::RejectTransfer),
             "queryTransfer" => self.query_transfer().map(Inbound::QueryTransfer),
-            // Refused before: nothing is known of its sender.
+            // A message refused before has no known sender.
             NOT_TAKEN => Err(not_taken()),
             other => panic!("the OpenAPI document has the operation {other:?}, the code has not"),
         }
@@ -275,8 +273,8 @@ impl<'a> Examined<'a> {
         T::deserialize(&self.body).map_err(|problem| error("3101", &format!("body: {problem}")))
     }
 
-    /// What is carried along of a request that the hub answers itself and that may be long: what shapes the
-    /// answer. What its body asks for is in the event.
+    /// The part of a long request to carry along if the hub itself answers: the headers that shape the answer.
+    /// The event has the contents of the body.
     fn into_answerable(self) -> Message {
         let Request { method, path, .. } = self.request;
         let resource = Resource::of_path(&path);
@@ -289,7 +287,7 @@ impl<'a> Examined<'a> {
         }
     }
 
-    /// What is carried along so that it can be forwarded byte for byte.
+    /// The message to carry along, for forwarding it byte for byte.
     fn into_message(self) -> Message {
         let Request {
             method, path, body, ..

@@ -2,7 +2,7 @@
 
 use super::{Inbound, events};
 
-/// Publish the event that a message causes.
+/// Publishes the event that a message causes.
 pub fn publish(inbound: &Inbound) {
     match inbound {
         Inbound::AssociateParty(event) => {

@@ -12,9 +12,8 @@ use rialto_sdk::canonical::request_hash;
 use rialto_sdk::errors::error;
 use serde::Deserialize;
 
-/// Longest body of the terms of a quote, in bytes. It is kept to answer queries, in a document that
-/// the host bounds at a mebibyte, where a quotation mark takes two bytes. The members that the API
-/// knows need no more than a sixth of it.
+/// The longest body of a quote's terms, in bytes. It is stored for queries, in a document of at most 1 MiB,
+/// where a quotation mark takes two bytes. The members of the API need at most a sixth of it.
 const TERMS_BYTES_MAX: usize = 262_144;
 
 #[derive(Deserialize)]
@@ -142,7 +141,7 @@ impl Examined<'_> {
             let detail = "body /payee/partyIdInfo/fspId: not the destination (FSPIOP-Destination)";
             return Err(error("3100", detail));
         }
-        // Another spelling of the payee would be a party that nobody has.
+        // Another spelling of the payee would be a party that no FSP has.
         check_party(&payee.party_id())?;
         let amount_type = match body.amount_type {
             "SEND" => AmountType::Send,

@@ -10,10 +10,10 @@ use rialto_sdk::errors::error;
 use rialto_sdk::money::minor_units;
 use serde::Deserialize;
 
-/// Which commitments transfers have taken: Transfers', or a test's.
+/// The accepted commitments of transfers: from Transfers, or a test's.
 pub trait Taken: std::fmt::Debug {
-    /// SHA-256 of the canonical JSON of the commitment that a transfer has taken of this payee FSP; none if
-    /// it has taken none.
+    /// SHA-256 of the canonical JSON of the commitment of this payee FSP that a transfer has accepted; none if
+    /// there is none.
     fn hash(&self, transfer_id: &str, payee_fsp: &str) -> Option<String>;
 }
 
@@ -39,7 +39,7 @@ struct TransferFulfilBody<'a> {
 }
 
 impl Examined<'_> {
-    /// In which version of transfers the sender wants to be answered.
+    /// The version of transfers for the answer to the sender.
     fn answer_version(&self) -> Option<String> {
         let version = version_for_sender(&self.headers, Resource::Transfers);
         Some(version.text().to_owned())
@@ -102,7 +102,7 @@ impl Examined<'_> {
         Ok(events::transfer_fulfil_committed_requested::Event {
             transfer_id,
             mode,
-            // Without one it is the payee FSP's word all the same: Transfers ends the transfer.
+            // A commitment without one is still passed on: Transfers ends the transfer.
             fulfilment: body.fulfilment.map(str::to_owned),
             completed_timestamp: completed,
             request_hash,
@@ -114,9 +114,9 @@ impl Examined<'_> {
         })
     }
 
-    /// The payer FSP is told when the transfer was completed: the payee FSP's word counts as far as
-    /// clocks differ and messages take their time. What was taken once may be said again however old it is by
-    /// now: the payee FSP has missed the answer.
+    /// Checks the completion time, which the payer FSP gets: it may differ from the hub's clock by the
+    /// tolerances of the settings. A commitment that was accepted before may be repeated with any age, since
+    /// the payee FSP missed the answer.
     fn check_completed(
         &self,
         completed: u64,
@@ -141,7 +141,7 @@ impl Examined<'_> {
         match state {
             "COMMITTED" => Ok(FulfilMode::Committed),
             "RESERVED" => {
-                // A payee FSP of 1.0 knows no PATCH, so it could never learn how the transfer ends.
+                // Version 1.0 has no PATCH, so the payee FSP could not learn how the transfer ends.
                 let version = content_version(&self.headers, Resource::Transfers);
                 if version < Version::V1_1 {
                     let detail = "body /transferState: RESERVED needs version 1.1 of transfers";

@@ -1,4 +1,4 @@
-//! Checks of single values that the OpenAPI document cannot say.
+//! Checks of single values that the OpenAPI document cannot express.
 
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Money};
 use rialto_sdk::errors::{self, error};
@@ -15,8 +15,8 @@ pub struct MoneyBody<'a> {
 }
 
 impl MoneyBody<'_> {
-    /// The amount, if the scheme has its currency and the currency that many decimal places.
-    /// `location` is the member's JSON pointer.
+    /// The amount, if the scheme has its currency with enough decimal places. `location` is the member's JSON
+    /// pointer.
     pub fn read(&self, location: &str, scheme: &Scheme) -> Result<Money, ErrorInformation> {
         let Some(scale) = scheme.scale_of(self.currency) else {
             let detail = format!(
@@ -50,8 +50,7 @@ pub fn instant(text: &str, location: &str) -> Result<u64, ErrorInformation> {
     parse_date_time(text).map_err(|problem| error("3101", &format!("body {location}: {problem}")))
 }
 
-/// An identifier must have the form of its type, and be one segment of a path. `location` is where it
-/// stands.
+/// Checks that an identifier has the form of its type, and is one segment of a path. `location` is its place.
 pub fn check_identifier(
     location: &str,
     id_type: &str,
@@ -74,9 +73,8 @@ pub fn check_identifier(
     }
 }
 
-/// An identifier or sub-id, percent-decoded, must be one segment of a path for every server that it
-/// is forwarded to: FSPIOP allows no `/` and no `?` in one. Nor may it look like another one to a
-/// person: blanks at its ends are refused.
+/// Checks that a percent-decoded identifier or sub-id is one segment of a path for every server: FSPIOP allows
+/// no `/` and no `?` in one. Blanks at its ends are refused, since people could not see them.
 pub fn check_segment(location: &str, text: &str) -> Result<(), ErrorInformation> {
     let refused = |what: &str| Err(error("3101", &format!("{location}: {what}")));
     if text.contains(['/', '?', '\\']) {
@@ -144,7 +142,7 @@ struct ErrorMembers<'a> {
 }
 
 impl ErrorObject<'_> {
-    /// The error, if its code is one that an FSP may use.
+    /// The error, if an FSP may use its code.
     pub fn read(&self) -> Result<ErrorInformation, ErrorInformation> {
         let ErrorMembers {
             error_code: code,

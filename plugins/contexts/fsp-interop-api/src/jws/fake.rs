@@ -20,7 +20,7 @@ impl Keys for NoKeys {
     }
 }
 
-/// The hub has a key, whose signatures are what they are over.
+/// The hub has a key, and its signature is the signed text.
 #[derive(Debug)]
 pub(crate) struct HubKey;
 

@@ -1,11 +1,10 @@
-//! What signatures need remembered from one message to the next: who has had a key, and which signed
-//! messages were taken already. Each is a small document of its own, so that no two senders are in
-//! each other's way, and only messages that must not be repeated write any.
+//! The memory of signatures: who has had a key, and which signed messages were accepted. Each is a small
+//! document, so that senders do not conflict. Only messages that must not be repeated write one.
 //!
-//! - `signers`: one for each name that had a key, a participant's or not yet one's. It stays: a key that is
-//!   lost must not open its owner's name to everybody.
-//! - `signed-messages`: one for each message that no id makes idempotent. It is needed while the
-//!   message's `Date` is of now, and goes some time after that: who adds one takes out old ones.
+//! - `signers`: one for each name that had a key, a participant's or a future one's. It stays: if a key is
+//!   lost, strangers must not be able to use its owner's name.
+//! - `signed-messages`: one for each message without an id for idempotency. It is needed while the message's
+//!   `Date` is recent, and removed later: an addition removes old ones.
 
 use rialto_sdk::canonical::sha256_hex;
 use rialto_sdk::documents::{Collection, Range, Store};
@@ -13,86 +12,86 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::fmt;
 
-/// Who had a key, by the ids of participants, or of those who may become one.
+/// Key owners, by the ids of participants or future participants.
 const SIGNERS: Collection<Signer> = Collection::new("signers");
-/// Signed messages that were taken, by [`Fingerprint`].
+/// Accepted signed messages, by [`Fingerprint`].
 const TAKEN: Collection<Taken> = Collection::new("signed-messages");
 
-/// A message is remembered for this many times as long as its `Date` counts as now: a clock that is set
-/// back, or a window that is made longer, brings it back into the window.
+/// A message is remembered for this many times the window of its `Date`: a clock that is set back, or a longer
+/// window, makes it recent again.
 const WINDOWS_KEPT: u64 = 2;
-/// One of so many messages takes out old ones, and then at most so many: twice as many as came in
-/// between, so that what is old does not pile up.
+/// How often an addition removes old messages, and how many at most: twice as many as were added in between, so
+/// that old ones do not accumulate.
 const SWEPT_AT_ONCE: u32 = 32;
 
-/// Somebody who had a key.
+/// A key owner.
 #[derive(Debug, Serialize, Deserialize)]
 struct Signer {
-    /// When that was seen first, in milliseconds since 1970.
+    /// When the key was first seen, in milliseconds since 1970.
     since: u64,
 }
 
-/// A signed message that was taken.
+/// An accepted signed message.
 #[derive(Debug, Serialize, Deserialize)]
 struct Taken {
     /// When, in milliseconds since 1970.
     at: u64,
-    /// Who had signed it.
+    /// The signer.
     signer: String,
 }
 
-/// What a signed message says, whatever its signature looks like: of one message there are many
-/// signatures on P-256, and from one that is known anybody can make another.
+/// The identity of a signed message, without its signature: on P-256, anybody can make a second signature from
+/// a known one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fingerprint {
     /// The protected `Date`, in milliseconds since 1970.
     date: u64,
-    /// SHA-256 over the protected header, as it is encoded, and the body.
+    /// SHA-256 of the encoded protected header and the body.
     digest: String,
 }
 
 impl Fingerprint {
-    /// Of a message with this protected header (base64url), which protects this `Date`, and this body.
+    /// The fingerprint of a message with this protected header (base64url), which protects this `Date`, and
+    /// this body.
     #[must_use]
     pub fn of(protected_header: &str, body: &str, date: u64) -> Self {
-        // No dot is in base64url, so it is clear where the header ends.
+        // Base64url has no dot, so the header's end is unambiguous.
         let digest = sha256_hex(format!("{protected_header}.{body}").as_bytes());
         Self { date, digest }
     }
 
-    /// The id of its document: within its shard, in the order of `Date`.
+    /// The id of its document, ordered by `Date` within its shard.
     fn id(&self) -> String {
         let Self { date, digest } = self;
         format!("{}/{}/{digest}", self.shard(), seconds(*date))
     }
 
-    /// Who takes out old ones looks at one of sixteen shards, so that those who do it at the same time
-    /// are seldom in each other's way.
+    /// A removal reads one of sixteen shards, so that concurrent removals seldom conflict.
     fn shard(&self) -> &str {
         &self.digest[..1]
     }
 
-    /// Whether its sender's message takes out old ones: one of sixteen.
+    /// Whether its addition removes old ones: one in sixteen does.
     fn sweeps(&self) -> bool {
         self.digest[1..].starts_with('0')
     }
 }
 
-/// Seconds since 1970 as text, in whose order they are.
+/// Seconds since 1970 as text that sorts by time.
 fn seconds(instant: u64) -> String {
     format!("{:012}", instant / 1_000)
 }
 
-/// What is remembered. The component's documents have it.
+/// The memory, as a trait.
 pub trait Memory: fmt::Debug {
-    /// Whether somebody is known to have had a key.
+    /// Whether a participant is known to have had a key.
     fn has_had_key(&self, signer: &str) -> bool;
-    /// Somebody has a key. Answers whether that was on disk already.
+    /// Records a key owner. Returns whether it was on disk already.
     fn note_key(&self, signer: &str, now: u64) -> bool;
-    /// When this message was taken, in milliseconds since 1970; none if it never was.
+    /// When this message was accepted, in milliseconds since 1970; none if it never was.
     fn taken_at(&self, message: &Fingerprint) -> Option<u64>;
-    /// This message of a signer is taken, whose `Date` was judged by a window of so many milliseconds
-    /// to either side of now.
+    /// Records an accepted message of a signer. `Date` was checked with this window, in milliseconds before and
+    /// after now.
     fn take(&self, message: &Fingerprint, signer: &str, now: u64, window: u64);
 }
 
@@ -128,14 +127,14 @@ impl<S: Store + fmt::Debug> Memory for Documents<S> {
             at: now,
             signer: signer.to_owned(),
         };
-        // The same answer about a party again keeps when it was first.
+        // A repeated answer about a party keeps the time of the first.
         TAKEN
             .within(&mut *store)
             .insert_if_absent(&message.id(), &taken);
     }
 }
 
-/// Take out messages of a shard whose `Date` is before an instant.
+/// Removes messages of a shard with a `Date` before an instant.
 fn sweep(store: &mut impl Store, shard: &str, before: u64) {
     let from = format!("{shard}/");
     let to = format!("{shard}/{}", seconds(before));

@@ -1,4 +1,4 @@
-//! The protected header of a signed message, and that it says what the headers say.
+//! The protected header of a signed message, and its comparison with the headers.
 
 use crate::bindings::rialto::host::crypto::Algorithm;
 use crate::headers::spelt;
@@ -7,15 +7,15 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use std::fmt;
 
-/// Headers that a protected header repeats always, and that its sender has set.
+/// Headers that must always be protected.
 pub(super) const REQUIRED: [&str; 3] = ["FSPIOP-URI", "FSPIOP-HTTP-Method", "FSPIOP-Source"];
 /// Headers that are protected if they are there.
 const PROTECTED_IF_THERE: [&str; 2] = ["FSPIOP-Destination", "FSPIOP-Encryption"];
-/// Members of a protected header that are no HTTP headers and say nothing about the message: what kind
-/// of thing this is, and which of the signer's keys was used. All of them are tried.
+/// Members of a protected header that are no HTTP headers: the type, and the name of the signer's key. They are
+/// ignored: all keys are tried.
 const SAYING_NOTHING: [&str; 3] = ["typ", "cty", "kid"];
 
-/// The members of a protected header, in their order; each name once, each value a text.
+/// The members of a protected header, in order. Each name occurs once, each value is a text.
 #[derive(Debug)]
 pub(super) struct Members(Vec<(String, String)>);
 
@@ -25,13 +25,13 @@ impl Members {
         member.map(|(_, value)| value.as_str())
     }
 
-    /// Whether a header of this name, in whatever case, is among them.
+    /// Whether it has a header of this name, in any case.
     pub(super) fn has_header(&self, name: &str) -> bool {
         let mut names = self.0.iter().map(|(candidate, _)| candidate);
         names.any(|candidate| candidate.eq_ignore_ascii_case(name))
     }
 
-    /// The algorithm, of those that are taken; `none` is not among them.
+    /// The algorithm, if it is accepted; `none` is not.
     pub(super) fn algorithm(&self) -> Result<Algorithm, String> {
         match self.get("alg") {
             Some("RS256") => Ok(Algorithm::Rs256),
@@ -45,7 +45,7 @@ impl Members {
         }
     }
 
-    /// What is protected is what the headers say, and what must be protected is.
+    /// Checks that protected headers equal the headers, and that all required ones are protected.
     pub(super) fn compare(&self, headers: &str) -> Result<(), String> {
         for name in REQUIRED {
             if self.get(name).is_none() {
@@ -54,7 +54,7 @@ impl Members {
         }
         for name in PROTECTED_IF_THERE {
             let header = name.to_ascii_lowercase();
-            // All of them: behind an empty one another reader may find one that says something.
+            // All of them: another reader may use one that follows an empty one.
             let mut values = each(headers).filter(|(candidate, _)| *candidate == header);
             let is_there = values.any(|(_, value)| !value.trim().is_empty());
             if is_there && self.get(name).is_none() {
@@ -70,7 +70,7 @@ impl Members {
     }
 }
 
-/// Whether a header says what it must.
+/// Checks that a header has the required value.
 pub(super) fn same(name: &str, header: Option<&str>, must: &str) -> Result<(), String> {
     match header {
         Some(value) if value == must => Ok(()),
@@ -80,13 +80,13 @@ pub(super) fn same(name: &str, header: Option<&str>, must: &str) -> Result<(), S
     }
 }
 
-/// Why a header is refused that does not say what the request is.
+/// The error for a header that does not match the request.
 pub(super) fn differs(name: &str) -> String {
     format!("header {name}: the header, its protected copy and the request differ")
 }
 
-/// The one header of this name (lower case), trimmed. With several of them, each reader could mean
-/// another one.
+/// The only header of this name (lower case), trimmed. Several are an error, since readers could use different
+/// ones.
 pub(super) fn only<'a>(headers: &'a str, name: &str) -> Result<Option<&'a str>, String> {
     let mut values = each(headers).filter(|(candidate, _)| *candidate == name);
     let value = values.next().map(|(_, value)| value.trim());

@@ -1,15 +1,15 @@
-//! What FSPIOP-URI must name: the path and the query of the request.
+//! Checks of FSPIOP-URI: it must name the path and the query of the request.
 //!
-//! The host hands the query over decoded, so the signed one is decoded in the same way, and both are
-//! compared parameter by parameter.
+//! The host gives the query decoded. So the signed query is decoded in the same way, and both are compared
+//! parameter by parameter.
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::settings::Settings;
 use crate::usual;
 
-/// Whether a signed FSPIOP-URI names the request's path and its query, each parameter in its place.
-/// The path is compared octet by octet. Where a slash at its end is none, it is none on either side: a client
-/// may sign the path that it means, to which its HTTP library adds one, or the other way round.
+/// Whether a signed FSPIOP-URI has the request's path and query, with the parameters in the same order. The
+/// path is compared octet by octet. If the settings ignore a slash at its end, it is ignored on both sides: an
+/// HTTP library may add one to the path that the client signs, or remove one.
 #[must_use]
 pub fn is_of(uri: &str, request: &Request, settings: &Settings) -> bool {
     let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
@@ -27,8 +27,8 @@ fn parameters(query: &str) -> Vec<(String, String)> {
     pairs.map(decode).collect()
 }
 
-/// A name or a value as the host decodes it: `+` is a blank, `%` with two hexadecimal digits is an
-/// octet, and what is no UTF-8 then is replaced.
+/// Decodes a name or a value like the host: `+` is a blank, `%` with two hexadecimal digits is an octet, and
+/// invalid UTF-8 is replaced.
 fn decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     let mut octets = Vec::with_capacity(rest.len());

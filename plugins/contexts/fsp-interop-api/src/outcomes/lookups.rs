@@ -9,8 +9,7 @@ use crate::report::{OnFailure, ReportKind};
 use rialto_sdk::bindings::rialto::common::types::{Message, PartyId};
 use rialto_sdk::messages::{PartyDocument, party_path};
 
-/// PUT /participants/{Type}/{ID} to the one who asked: the party's FSP, or none after a
-/// disassociation.
+/// PUT /participants/{Type}/{ID} to the requester: the party's FSP, or none after a disassociation.
 #[must_use]
 pub fn participant(
     frame: &Frame<'_>,
@@ -28,7 +27,7 @@ pub fn participant(
     )
 }
 
-/// PUT /participants/{ID} to the one who asked: each party with its error, if it has one.
+/// PUT /participants/{ID} to the requester: each party with its error, if it has one.
 #[must_use]
 pub fn batch_processed(
     frame: &Frame<'_>,
@@ -48,7 +47,7 @@ pub fn batch_processed(
     )
 }
 
-/// PUT /participants/{ID}/error to the one who asked.
+/// PUT /participants/{ID}/error to the requester.
 #[must_use]
 pub fn batch_failed(
     frame: &Frame<'_>,
@@ -88,7 +87,7 @@ pub fn party_info_requested(
     }
 }
 
-/// PUT /parties/{Type}/{ID} or its error twin, forwarded to the one who asked.
+/// PUT /parties/{Type}/{ID} or its error twin, forwarded to the requester.
 #[must_use]
 pub fn party_query_response(
     frame: &Frame<'_>,
@@ -103,7 +102,7 @@ pub fn party_query_response(
     )
 }
 
-/// PUT …/error to the one who asked.
+/// PUT …/error to the requester.
 #[must_use]
 pub fn failed(frame: &Frame<'_>, event: &lookup::account_lookup_failed::Event) -> Notice {
     frame.originate_error(

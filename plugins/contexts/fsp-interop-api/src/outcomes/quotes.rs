@@ -10,8 +10,8 @@ use quoting::quote_query_response::QuoteQueryResult;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message};
 use rialto_sdk::canonical::canonical_json;
 
-/// POST /quotes, forwarded to the payee FSP. If it cannot be delivered Quoting is told at once, and by
-/// it the payer FSP. A request that expires sooner is not worth delivering longer.
+/// POST /quotes, forwarded to the payee FSP. If it cannot be delivered, Quoting is told at once, and tells the
+/// payer FSP. The delivery ends at the request's expiration, if that is sooner.
 #[must_use]
 pub fn request_accepted(
     frame: &Frame<'_>,
@@ -84,7 +84,7 @@ pub fn error(
     )
 }
 
-/// PUT /quotes/{ID}/error of the hub to both FSPs, or to the one that is both.
+/// PUT /quotes/{ID}/error of the hub to both FSPs, or once if they are the same.
 #[must_use]
 pub fn rule_violated_in_response(
     frame: &Frame<'_>,
@@ -106,7 +106,7 @@ pub fn rule_violated_in_response(
     told.map(notice).collect()
 }
 
-/// PUT /quotes/{ID} or its error twin of the hub to the one who asked.
+/// PUT /quotes/{ID} or its error twin of the hub to the requester.
 #[must_use]
 pub fn query_response(frame: &Frame<'_>, event: quoting::quote_query_response::Event) -> Notice {
     let quoting::quote_query_response::Event {
@@ -130,12 +130,12 @@ pub fn query_response(frame: &Frame<'_>, event: quoting::quote_query_response::E
     }
 }
 
-/// Terms of the payee FSP in a message of the hub, with their members in the order in which deployed
-/// validators put them before they verify the hub's signature.
+/// Terms of the payee FSP in a message of the hub. Their members are sorted, as deployed validators do before
+/// they verify the hub's signature.
 fn in_order(terms: String) -> String {
     match serde_json::from_str(&terms) {
         Ok(value) => canonical_json(&value),
-        // Nothing that is no JSON was taken as the terms of a quote.
+        // Accepted terms of a quote are always JSON.
         Err(_) => terms,
     }
 }

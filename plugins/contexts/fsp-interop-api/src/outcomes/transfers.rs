@@ -14,8 +14,8 @@ use rialto_sdk::{info, logging};
 use transfers::transfer_query_response::{Answer, TransferQueryResult, TransferStatus};
 use transfers::transfer_reject_request_processed::Rejection;
 
-/// POST /transfers, forwarded to the payee FSP until the transfer expires: it stays reserved that
-/// long, and an answer may come to an attempt that seemed to fail.
+/// POST /transfers, forwarded to the payee FSP until the transfer expires: its funds are reserved until then,
+/// and a failed attempt may still have arrived.
 #[must_use]
 pub fn prepared(frame: &Frame<'_>, event: transfers::transfer_prepared::Event) -> Notice {
     let worth = Worth::Until(event.expiration);
@@ -28,8 +28,9 @@ pub fn prepared(frame: &Frame<'_>, event: transfers::transfer_prepared::Event) -
     Notice { worth, ..notice }
 }
 
-/// To the payer FSP the payee FSP's PUT, or if that cannot be delivered the hub's; but in reserved mode, where the payee FSP signed that it
-/// reserved, a PUT of the hub that says COMMITTED, and a PATCH to the payee FSP.
+/// The messages of a commit. The payer FSP gets the payee FSP's PUT, or the hub's if that cannot be delivered.
+/// In reserved mode the payee FSP has signed RESERVED, so the payer FSP gets a PUT of the hub with COMMITTED,
+/// and the payee FSP a PATCH.
 #[must_use]
 pub fn fulfiled(
     frame: &Frame<'_>,
@@ -69,7 +70,7 @@ pub fn fulfiled(
     ]
 }
 
-/// PUT or PATCH /transfers/{ID} with the state, or PUT …/error, to the one who asked.
+/// PUT or PATCH /transfers/{ID} with the state, or PUT …/error, to the requester.
 #[must_use]
 pub fn query_response(
     frame: &Frame<'_>,
@@ -79,8 +80,8 @@ pub fn query_response(
     let cause = Cause::message(&event.message).in_version(event.answer_version.as_deref());
     let status = match &event.outcome {
         TransferQueryResult::Found(status) => status,
-        // Also to a payee FSP in reserved mode: the error is about its message, and says nothing
-        // of how the transfer ended.
+        // Also for a payee FSP in reserved mode: the error is about its message, not about the end of the
+        // transfer.
         TransferQueryResult::Failed(reason) => {
             return error(
                 frame,
@@ -107,7 +108,7 @@ pub fn query_response(
     )
 }
 
-/// The body that tells a state. Of an aborted transfer it says why, by PUT as by PATCH.
+/// The body with a state. For an aborted transfer it has the reason, by PUT and by PATCH.
 fn status_body(status: &TransferStatus, answer: Answer, now: u64) -> String {
     let state = match status.state {
         TransferState::Received => "RECEIVED",
@@ -127,9 +128,12 @@ fn status_body(status: &TransferStatus, answer: Answer, now: u64) -> String {
     }
 }
 
-/// The payee FSP's own words to the payer FSP, or if these are for another FSP, the same in the hub's words
-/// to both; when the payee FSP was never asked, an error to the payer FSP alone; when the scheme refused the fulfilment, an error of the hub to both, to the payee FSP in the way
-/// of its mode.
+/// The messages of a rejection:
+///
+/// - The payee FSP declined: its own message to the payer FSP. If that names another FSP, an error of the
+///   hub to both.
+/// - The payee FSP was never asked: an error to the payer FSP only.
+/// - The scheme refused the fulfilment: an error of the hub to both, to the payee FSP according to its mode.
 #[must_use]
 pub fn reject_processed(
     frame: &Frame<'_>,
@@ -188,7 +192,7 @@ pub fn reject_processed(
     }
 }
 
-/// An error of the hub to those who are to be told.
+/// An error of the hub to the destinations of the event.
 #[must_use]
 pub fn fulfil_timedout(
     frame: &Frame<'_>,
@@ -214,8 +218,8 @@ pub fn fulfil_timedout(
     notices.collect()
 }
 
-/// Tell the payee FSP that a transfer is aborted which it was ready to commit, why and when: by PATCH when
-/// it waits for one, else by PUT …/error.
+/// Tells the payee FSP of an aborted transfer that it wanted to commit, with reason and time: by PATCH in
+/// reserved mode, or else by PUT …/error.
 fn aborted_for_payee(
     frame: &Frame<'_>,
     (report, transfer_id): (ReportKind, &str),

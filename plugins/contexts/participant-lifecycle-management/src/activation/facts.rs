@@ -1,7 +1,7 @@
-//! Facts of the scheme that accounts are kept by: what the hub is called, and how exact their currency is. A
-//! release cannot change them under accounts that there are.
+//! Facts of the scheme that accounts depend on: the hub's name and the scale of their currency. A release
+//! cannot change them while accounts exist.
 //!
-//! They are kept by currency, with its first account: an activation reads these few documents, not all
+//! They are stored per currency, with its first account, so that an activation reads few documents and not all
 //! participants.
 
 use crate::participants::Participant;
@@ -9,7 +9,7 @@ use rialto_sdk::documents::{Collection, Store};
 use rialto_sdk::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 
-/// What the accounts of a currency are kept by.
+/// The facts that the accounts of a currency depend on.
 pub(crate) const KEPT: Collection<Kept> = Collection::new("kept-currencies");
 
 /// A document of the collection `kept-currencies`.
@@ -22,11 +22,10 @@ pub(crate) struct Kept {
     scale: u8,
 }
 
-/// Insist that a release says of its currencies what their accounts are kept by. What no account uses may
-/// change.
+/// Checks that a release keeps the facts of currencies with accounts. Facts that no account uses may change.
 ///
 /// # Panics
-/// When it says something else.
+/// If it changes one.
 pub fn judge(store: &mut (impl Store + ?Sized), scheme: &Scheme) {
     for currency in &scheme.currencies {
         if let Some(kept) = KEPT.within(store).get(&currency.code) {
@@ -35,10 +34,10 @@ pub fn judge(store: &mut (impl Store + ?Sized), scheme: &Scheme) {
     }
 }
 
-/// Keep by what the accounts of a currency are opened.
+/// Stores the facts for the accounts of a currency.
 ///
 /// # Panics
-/// When there are some that are kept by something else.
+/// If there are accounts with other facts.
 pub fn keep(store: &mut (impl Store + ?Sized), hub: &str, currency: &str, scale: u8) {
     if let Some(kept) = KEPT.within(store).get(currency) {
         insist(&kept, hub, currency, scale);
@@ -48,7 +47,7 @@ pub fn keep(store: &mut (impl Store + ?Sized), hub: &str, currency: &str, scale:
     KEPT.within(store).put(currency, &Kept { hub, scale });
 }
 
-/// As [`judge`], for the accounts of a participant of before facts were kept; from now on they are.
+/// As [`judge`], for accounts from before facts were stored. Stores the facts.
 ///
 /// # Panics
 /// As [`judge`].
@@ -58,7 +57,7 @@ pub fn judge_accounts(
     participant: &Participant,
 ) {
     for account in &participant.accounts {
-        // A currency that goes may come back as it was.
+        // A removed currency may come back unchanged.
         let scale = scheme.scale_of(&account.currency).unwrap_or(account.scale);
         let hub = scheme.hub.clone();
         let kept = Kept {

@@ -1,4 +1,4 @@
-//! Bodies of requests. The API's document has judged their form; what it cannot say is judged by kind.
+//! Bodies of requests. The OpenAPI document has validated their form; the kinds check the rest.
 
 use crate::kinds::Asked;
 use crate::requests::Kind;
@@ -6,10 +6,10 @@ use rialto_sdk::operators::{Kind as ProblemKind, Problem};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// The reason, and what is asked for of an account, where the path names one.
+/// The reason, and the change of an account if the path names one.
 ///
 /// # Errors
-/// When the body is of another form.
+/// If the body has another form.
 pub fn asked(kind: Kind, account: Option<&str>, body: &str) -> Result<(String, Asked), Problem> {
     let mut members: Map<String, Value> = read(body)?;
     let reason = members.remove("reason");
@@ -25,7 +25,7 @@ pub fn asked(kind: Kind, account: Option<&str>, body: &str) -> Result<(String, A
 /// A body of this form.
 ///
 /// # Errors
-/// When it is of another one.
+/// If it has another form.
 pub fn read<T: DeserializeOwned>(body: &str) -> Result<T, Problem> {
     serde_json::from_str(body).map_err(|error| malformed(&error))
 }

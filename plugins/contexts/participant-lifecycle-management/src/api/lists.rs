@@ -1,4 +1,4 @@
-//! Lists: what waits for approval, participants, a participant's history.
+//! Lists: waiting requests, participants, a participant's history.
 
 use super::{found, views};
 use crate::bindings::exports::rialto::host::http_handler::Request as HttpRequest;
@@ -8,7 +8,7 @@ use crate::requests::{Kind, PENDING, Pending, REQUESTS};
 use crate::world::World;
 use rialto_sdk::operators::{Answer, Kind as ProblemKind, Paging, Problem, parameter};
 
-/// What waits for approval, oldest first.
+/// Waiting requests, oldest first.
 pub fn pending(
     world: &mut dyn World,
     kind: Kind,
@@ -53,7 +53,7 @@ pub fn participants(world: &mut dyn World, query: &[(String, String)]) -> Result
     Ok(Answer::json(200, &page))
 }
 
-/// What was changed of a participant, oldest first.
+/// The changes of a participant, oldest first.
 pub fn changes(world: &mut dyn World, request: &HttpRequest) -> Result<Answer, Problem> {
     let participant = found(world, request)?;
     let prefix = format!("{}/", participant.participant);

@@ -1,5 +1,4 @@
-//! The operators' API: which operation does what. `openapi.yaml` is its document, by which the host has
-//! judged every request before it comes here.
+//! The operators' API: its operations. The host has validated each request by `openapi.yaml` before.
 
 mod bodies;
 mod lists;
@@ -15,7 +14,7 @@ use crate::world::World;
 use rialto_sdk::operators::idempotency::{self, Sent};
 use rialto_sdk::operators::{Answer, Caller, Kind as ProblemKind, Problem, Role, parameter};
 
-/// What an operation does with requests of a kind.
+/// An operation on requests of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Does {
     Submit,
@@ -89,7 +88,7 @@ const OPERATIONS: [(&str, Does, Kind); 26] = [
     ("ApproveEndpointsUpdate", Does::Decide, Kind::Endpoints),
 ];
 
-/// Answer a request of an operator.
+/// Answers a request of an operator.
 #[must_use]
 pub fn answer(world: &mut dyn World, caller: &Caller, request: &Request) -> Answer {
     let answered = match request.method.as_str() {
@@ -113,8 +112,8 @@ pub fn answer(world: &mut dyn World, caller: &Caller, request: &Request) -> Answ
     answered.unwrap_or_else(|problem| problem.answer())
 }
 
-/// What a request is to change. The role for it is asked before anything else: who has lost it is not even
-/// answered again.
+/// Handles a request for a change. The role is checked first, so an operator without it does not even get a
+/// repeated answer.
 fn may_change(caller: &Caller, request: &Request) -> Result<(Does, Kind), Problem> {
     let (does, kind) = operation(request).ok_or_else(no_such_operation)?;
     let role = match does {

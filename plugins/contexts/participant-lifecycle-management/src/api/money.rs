@@ -1,4 +1,4 @@
-//! What a participant has, uses and may still use, account by account.
+//! The liquidity of a participant, per account: total, used and available.
 
 use crate::bindings::rialto::accounts_and_balances::request_accounts_positions as accounts_positions;
 use crate::bindings::rialto::accounts_and_balances::types::{AccountStatus, LedgerAccountType};
@@ -28,13 +28,13 @@ struct Cover {
     limit: Option<Limit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     threshold: Option<Amount>,
-    /// What the limit bounds; zero where it is a credit.
+    /// The amount that the limit bounds; zero for a credit.
     net_debit: Amount,
-    /// Zero where it is a debit.
+    /// Zero for a debit.
     net_credit: Amount,
 }
 
-/// Settled funds of one model; first those that funds go to by default, which may have none yet.
+/// Settled funds of one model. The default model comes first, and may have none yet.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Settled {
@@ -44,7 +44,7 @@ struct Settled {
     reserved: Amount,
 }
 
-/// How a participant's liquidity stands.
+/// The liquidity of a participant.
 pub fn current_state(world: &mut dyn World, id: &str) -> Result<Answer, Problem> {
     let found = PARTICIPANTS.within(world).get(id);
     let participant = found.ok_or_else(|| unknown(id))?;

@@ -1,4 +1,4 @@
-//! Participants and requests as operators see them.
+//! Participants and requests for operators.
 
 use super::found;
 use crate::activation;
@@ -28,7 +28,7 @@ pub struct Summary {
     name: String,
     r#type: Type,
     state: State,
-    /// The release that it came with, while that is not wholly in: until then it may not transact.
+    /// The release that added it, while that release is not completely added: until then it may not transact.
     #[serde(skip_serializing_if = "Option::is_none")]
     waits_for: Option<u64>,
     version: u64,
@@ -36,7 +36,7 @@ pub struct Summary {
     accounts: Vec<ShownAccount>,
     created_at: u64,
     updated_at: u64,
-    /// The request to let it in, while that waits.
+    /// The request to add it, while that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<Value>,
 }
@@ -68,7 +68,7 @@ struct Info {
     open_requests: Vec<String>,
 }
 
-/// One participant. The tag is for `If-Match`; the body holds more than it tells, so nobody has it already.
+/// One participant. The tag is for `If-Match` only: it does not cover the whole body.
 pub fn participant(world: &mut dyn World, request: &HttpRequest) -> Result<Answer, Problem> {
     let participant = found(world, request)?;
     let earliest = participant.changes.saturating_sub(CHANGES_SHOWN);
@@ -147,7 +147,7 @@ pub fn request(world: &mut dyn World, request: &HttpRequest) -> Result<Answer, P
     let shown = with_estimate(world, &found);
     let answer = Answer::json(200, &shown);
     if shown.get("estimate").is_some() {
-        // It moves with the liquidity, of which the version tells nothing.
+        // It changes with the liquidity, which the version does not cover.
         return Ok(answer.with("etag", found.tag()));
     }
     Ok(version::answer_tagged(
@@ -157,12 +157,12 @@ pub fn request(world: &mut dyn World, request: &HttpRequest) -> Result<Answer, P
     ))
 }
 
-/// A request as it is kept.
+/// A request as stored.
 pub fn shown(request: &Request) -> Value {
     json!(request)
 }
 
-/// A percentage becomes an amount when it is approved; until then it is shown what it would be now.
+/// A percentage becomes an amount at the approval. Until then, the amount that it would be now is shown.
 pub fn with_estimate(world: &mut dyn World, request: &Request) -> Value {
     let mut value = shown(request);
     if let Asked::LiquidityCover(asked) = &request.asked

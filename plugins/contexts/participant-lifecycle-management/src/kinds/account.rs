@@ -24,23 +24,23 @@ pub struct Terms {
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// None: cover alone decides.
+    /// None: only the liquidity bounds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// None: nothing is warned of.
+    /// None: no warnings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Amount>,
 }
 
-/// An account that is asked for.
+/// A requested account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NewAccount(pub Terms);
 
-/// The account as the ledger is asked for it.
+/// The account for the ledger.
 ///
 /// # Errors
-/// When the scheme does not use the currency, or an amount is none.
+/// If the scheme does not use the currency, or an amount is not valid.
 pub fn opening(scheme: &Scheme, terms: &Terms) -> Result<AccountWithLimit, Problem> {
     let currency = &terms.currency;
     let scale = scheme.scale_of(currency).ok_or_else(|| {
@@ -60,7 +60,7 @@ pub fn opening(scheme: &Scheme, terms: &Terms) -> Result<AccountWithLimit, Probl
     })
 }
 
-/// The account that the ledger has opened.
+/// The account that the ledger opened.
 #[must_use]
 pub fn opened(
     ids: ParticipantAccountIds,

@@ -1,4 +1,4 @@
-//! Liquidity set aside: as an amount, or as a part of what there is when it is approved (decision 7).
+//! Liquidity set aside as cover: an amount, or a percentage at the time of the approval (decision 7).
 
 use super::{Change, account_of, compare, is_approved, refused};
 use crate::bindings::rialto::accounts_and_balances::{
@@ -19,25 +19,25 @@ const PLACES: usize = 4;
 /// A hundred percent, in its smallest parts.
 const WHOLE: u128 = 1_000_000;
 
-/// What is to be set aside in all.
+/// The total to set aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cover {
     /// The currency of the account.
     pub account_id: String,
-    /// So much; 0 gives all back.
+    /// An amount; 0 gives all back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Amount>,
-    /// Such a part of liquidity and cover, from 0 to 100.
+    /// A percentage of liquidity and cover, from 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percentage: Option<String>,
 }
 
 impl Cover {
-    /// What would be set aside in all, as things are now.
+    /// The total to set aside, with the current liquidity.
     ///
     /// # Errors
-    /// When that is no amount, or there is too little.
+    /// If it is not a valid amount, or the liquidity is too little.
     pub fn total(&self, world: &mut dyn World, participant: &str) -> Result<Money, Problem> {
         let wanted = match (&self.value, &self.percentage) {
             (Some(value), None) => {
@@ -99,7 +99,7 @@ fn parts(percentage: &str) -> Result<u128, Problem> {
         })
 }
 
-/// A part of an amount, rounded down. Exact also where the product would not fit.
+/// A share of an amount, rounded down. Exact even if the product does not fit.
 fn share(all: u128, part: u128) -> u128 {
     all / WHOLE * part + all % WHOLE * part / WHOLE
 }

@@ -1,4 +1,4 @@
-//! Where a participant is reached. A new endpoint is tried before it is taken: `health.rs`.
+//! A participant's endpoints. A new endpoint is tried before it is used: `health.rs`.
 
 use super::{Change, is_in, nothing_changes};
 use crate::bindings::rialto::participant_lifecycle_management::participant_endpoints_updated;
@@ -8,7 +8,7 @@ use rialto_sdk::operators::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The one type that there is.
+/// The only type.
 const FSPIOP: &str = "FSPIOP";
 /// The longest base URL, in characters.
 const URL_CHARACTERS_MAX: usize = 512;
@@ -22,7 +22,7 @@ pub struct Endpoint {
     pub value: String,
 }
 
-/// The endpoints that are asked for: all of them.
+/// The requested endpoints: the complete list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EndpointsUpdate {
@@ -50,10 +50,10 @@ pub fn of(participant: &Participant) -> Vec<Endpoint> {
     }]
 }
 
-/// Judge endpoints: one of each type, and each a base URL.
+/// Checks endpoints: one of each type, each with a base URL.
 ///
 /// # Errors
-/// The first that is none.
+/// The first bad one.
 pub fn judge(endpoints: &[Endpoint]) -> Result<(), Problem> {
     for (place, endpoint) in endpoints.iter().enumerate() {
         let Endpoint { r#type, value } = endpoint;
@@ -72,7 +72,7 @@ pub fn judge(endpoints: &[Endpoint]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What is wrong with a base URL.
+/// The problem of a base URL, if any.
 fn wrong(url: &str) -> Option<&'static str> {
     let rest = url
         .strip_prefix("http://")
@@ -103,7 +103,7 @@ fn wrong(url: &str) -> Option<&'static str> {
     if host.is_empty() || !(host.bytes().all(is_name) || is_address) {
         return Some("names no host");
     }
-    // Digits alone: a number may also be written with a sign.
+    // Only digits: a parser would also take a sign.
     let is_port = |port: &str| {
         port.bytes().all(|byte| byte.is_ascii_digit())
             && port.parse::<u16>().is_ok_and(|port| port != 0)

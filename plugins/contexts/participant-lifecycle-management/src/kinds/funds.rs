@@ -1,5 +1,5 @@
-//! A deposit or a withdrawal: the money itself moves at the settlement bank; here is what the scheme holds
-//! about it. Or a move of settled funds between two settlement models: that is the scheme's alone.
+//! A deposit or a withdrawal: the money itself moves at the settlement bank, and the scheme records it. Or a
+//! move of settled funds between two settlement models, which only the scheme makes.
 
 use super::{Change, account_of, compare, is_approved, is_in, refused};
 use crate::bindings::rialto::accounts_and_balances::{
@@ -18,7 +18,7 @@ use rialto_sdk::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Which way.
+/// The direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Direction {
@@ -40,44 +40,44 @@ impl Direction {
     }
 }
 
-/// What the bank calls funds that were moved: nothing is moved twice under one name.
+/// References of the bank that were used: each moves funds once.
 pub(crate) const REFERENCES: Collection<Used> = Collection::new("funds-references");
 
 /// A document of the collection `funds-references`, by participant, currency, direction and reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Used {
-    /// By this request.
+    /// The request.
     request: String,
 }
 
-/// What is to be moved.
+/// A request to move funds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Funds {
-    /// Which way.
+    /// The direction.
     pub r#type: Direction,
     /// The currency of the account.
     pub account_id: String,
     /// How much.
     pub amount: Amount,
-    /// Whose settled funds; none: those of the default model of the currency.
+    /// The model of the settled funds; none: the default model of the currency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settlement_model: Option<String>,
-    /// Of a move: to which model.
+    /// For a move: the other model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_settlement_model: Option<String>,
-    /// What the bank calls it.
+    /// The bank's reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_reference: Option<String>,
 }
 
 impl Change for Funds {
-    /// Two different movements may wait at once.
+    /// Two different movements may wait at the same time.
     fn target(&self, scheme: &Scheme) -> String {
         let which = match (self.reference(), self.amount.money(scheme)) {
             (Some(reference), _) => sha256_hex(reference.as_bytes()),
-            // However it is written.
+            // In any spelling.
             (None, Ok(money)) => minor_units(&money).to_string(),
             (None, Err(_)) => self.amount.amount.clone(),
         };
@@ -149,7 +149,7 @@ impl Change for Funds {
 }
 
 impl Funds {
-    /// The two models of a move; none of a deposit or a withdrawal.
+    /// The two models of a move; none for a deposit or a withdrawal.
     fn models(&self) -> Result<Option<(&str, &str)>, Problem> {
         let malformed = |detail: &str| Err(Problem::new(Kind::Malformed, detail));
         let models = (&self.settlement_model, &self.to_settlement_model);
@@ -191,7 +191,7 @@ impl Funds {
             .map_err(|error| refused(error, Kind::InsufficientSettledFunds))
     }
 
-    /// What the bank calls it; white space around that is no part of it.
+    /// The bank's reference, without surrounding white space.
     fn reference(&self) -> Option<&str> {
         let reference = self.external_reference.as_deref().map(str::trim);
         reference.filter(|reference| !reference.is_empty())
@@ -203,7 +203,7 @@ impl Funds {
         Some(format!("{participant}/{currency}/{direction}/{hash}"))
     }
 
-    /// What the bank has moved once is not booked twice, however long ago that was.
+    /// Checks that the reference was never used.
     fn refuse_used(&self, world: &mut dyn World, participant: &str) -> Result<(), Problem> {
         let used = self.reference_id(participant);
         let used = used.and_then(|id| REFERENCES.within(world).get_for_update(&id));
@@ -217,7 +217,7 @@ impl Funds {
         Err(Problem::new(Kind::ReferenceUsed, detail).with("request", used.request))
     }
 
-    /// The ledger decides when it posts; who asks for too much learns it now.
+    /// The ledger decides when it posts. This check refuses too large an amount earlier.
     fn judge_funds(
         &self,
         world: &mut dyn World,
@@ -230,7 +230,7 @@ impl Funds {
         };
         let position = world.position(&request);
         let position = position.map_err(|error| refused(error, Kind::InsufficientFunds))?;
-        // The first account is the one that a currency has by default, whatever model it has come to be of.
+        // The first account is the currency's default, of whatever model.
         let mut all = position.settled.iter();
         let settled = match &self.settlement_model {
             None => all.next(),

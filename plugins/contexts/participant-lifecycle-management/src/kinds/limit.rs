@@ -15,7 +15,7 @@ use rialto_sdk::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a limit bounds. There is one.
+/// The type of a limit. There is only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum LimitType {
@@ -26,9 +26,9 @@ pub enum LimitType {
 /// A limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
-    /// What it bounds.
+    /// Its type.
     pub r#type: LimitType,
-    /// The most.
+    /// The limit.
     pub value: Amount,
 }
 
@@ -43,13 +43,13 @@ impl Limit {
     }
 }
 
-/// The limit that is asked for.
+/// The requested limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitUpdate {
     /// The currency of the account.
     pub account_id: String,
-    /// None: cover alone is to decide.
+    /// None: only the liquidity bounds it.
     pub limit: Option<Limit>,
 }
 

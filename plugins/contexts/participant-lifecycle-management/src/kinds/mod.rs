@@ -1,7 +1,6 @@
-//! What operators may ask for: for each kind what it carries, how it is judged, and what makes it true.
+//! The kinds of requests: for each its payload, its checks, and its effect.
 //!
-//! Who may ask and who decides, duplicates, history and notices are the same for all: `submit.rs` and
-//! `decide.rs`.
+//! Roles, duplicates, history and notices are the same for all kinds: `submit.rs` and `decide.rs`.
 
 pub mod account;
 pub mod cover;
@@ -24,7 +23,7 @@ use rialto_sdk::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What is asked for.
+/// The payload of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "payload", rename_all = "kebab-case")]
 pub enum Asked {
@@ -44,7 +43,7 @@ pub enum Asked {
     AccountLimit(limit::LimitUpdate),
     /// An account's warning threshold.
     AccountThreshold(threshold::ThresholdUpdate),
-    /// Where the participant is reached.
+    /// The participant's endpoints.
     Endpoints(endpoints::EndpointsUpdate),
 }
 
@@ -65,7 +64,7 @@ impl Asked {
         }
     }
 
-    /// What it would change.
+    /// The change.
     #[must_use]
     pub const fn change(&self) -> &dyn Change {
         match self {
@@ -82,10 +81,10 @@ impl Asked {
     }
 }
 
-/// A change of a participant that is asked for.
+/// A requested change of a participant.
 pub trait Change {
-    /// What of the participant it is about; a second request about the same waits until the first is
-    /// decided.
+    /// The part of the participant that it changes. A second request about the same part is refused until the
+    /// first is decided.
     fn target(&self, _: &Scheme) -> String {
         String::new()
     }
@@ -95,19 +94,19 @@ pub trait Change {
         None
     }
 
-    /// How that is now. When it has changed until the approval, the request is not approved.
+    /// The current value. If it changes before the approval, the request cannot be approved.
     fn based_on(&self, participant: &Participant) -> Value;
 
-    /// Whether it may be asked for, and approved. Writes nothing.
+    /// Checks that it may be requested and approved. Writes nothing.
     ///
     /// # Errors
     /// Why not.
     fn judge(&self, world: &mut dyn World, participant: &Participant) -> Result<(), Problem>;
 
-    /// Make it so. Asks the ledger before anything else: what it refuses has changed nothing.
+    /// Makes the change. Calls the ledger first, so that its refusal changes nothing.
     ///
     /// # Errors
-    /// As the ledger refuses.
+    /// If the ledger refuses.
     fn make(
         &self,
         world: &mut dyn World,
@@ -115,7 +114,7 @@ pub trait Change {
         request: &str,
     ) -> Result<Vec<Event>, Problem>;
 
-    /// What a rejection changes.
+    /// Changes the participant at a rejection.
     fn reject(&self, _participant: &mut Participant) {}
 }
 
@@ -136,10 +135,10 @@ fn unknown_account(participant: &str, currency: &str) -> Problem {
     Problem::new(ProblemKind::AccountUnknown, detail)
 }
 
-/// Insist that the participant has been let in.
+/// Checks that the participant is approved or disabled.
 ///
 /// # Errors
-/// When it waits for approval, or was rejected.
+/// If it waits for approval, or was rejected.
 pub fn is_in(participant: &Participant) -> Result<(), Problem> {
     if participant.is_in() {
         return Ok(());
@@ -147,10 +146,10 @@ pub fn is_in(participant: &Participant) -> Result<(), Problem> {
     Err(in_state(participant))
 }
 
-/// Insist that the participant may transact.
+/// Checks that the participant may transact.
 ///
 /// # Errors
-/// When it may not.
+/// If it may not.
 pub fn is_approved(participant: &Participant) -> Result<(), Problem> {
     match participant.state {
         participants::State::Approved => Ok(()),
@@ -167,17 +166,17 @@ fn in_state(participant: &Participant) -> Problem {
     Problem::new(ProblemKind::ParticipantState, detail).with("state", state)
 }
 
-/// Nothing would change.
+/// The error of a request without a change.
 #[must_use]
 pub fn nothing_changes() -> Problem {
     let detail = "all is so already: there is nothing to change";
     Problem::new(ProblemKind::NothingChanges, detail)
 }
 
-/// The ledger's refusal in an operator's words; `short` is what it is called when liquidity is short.
+/// The ledger's refusal as a problem; `short` is the kind for too little liquidity.
 ///
 /// # Panics
-/// When the ledger says what nobody has asked for: a contradiction between contexts.
+/// If the ledger's error does not fit the call: a contradiction between contexts.
 #[must_use]
 pub fn refused(error: LedgerError, short: ProblemKind) -> Problem {
     let left = |position: &AccountPosition| {
@@ -212,15 +211,15 @@ pub fn refused(error: LedgerError, short: ProblemKind) -> Problem {
     }
 }
 
-/// The limit would be less than what is in use.
+/// The error of a limit below the amount in use.
 #[must_use]
 pub fn below_use(in_use: &Amount) -> Problem {
     let detail = format!("{} {} are in use already", in_use.amount, in_use.currency);
     Problem::new(ProblemKind::LimitBelowUse, detail).with("inUse", serde_json::json!(in_use))
 }
 
-/// An approved change has moved a liquidity account, or what it is compared with: warn of it, or forget
-/// that it was warned of (choreography 6.9 to 6.11).
+/// Handles an approved change of a liquidity account or its bounds: gives a warning, or clears earlier ones
+/// (choreography 6.9 to 6.11).
 pub fn compare(world: &mut dyn World, participant: &str, position: &AccountPosition) {
     use crate::bindings::rialto::participant_lifecycle_management::participant_liquidity_threshold_exceeded::Warning;
     let threshold = position.threshold.as_ref().map(minor_units);

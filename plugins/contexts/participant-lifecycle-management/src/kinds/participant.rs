@@ -12,7 +12,7 @@ use rialto_sdk::operators::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What the participant is to be.
+/// The new participant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewParticipant {
@@ -20,16 +20,16 @@ pub struct NewParticipant {
     pub id: String,
     /// For people.
     pub name: String,
-    /// What it is in the scheme.
+    /// Its type.
     pub r#type: Type,
-    /// Where it is reached.
+    /// Its endpoints.
     pub endpoints: Vec<Endpoint>,
     /// One for each currency.
     pub accounts: Vec<Terms>,
 }
 
 impl NewParticipant {
-    /// The document until somebody decides.
+    /// The participant's document until the decision.
     #[must_use]
     pub fn applicant(&self, before: Option<Participant>, now: u64) -> Participant {
         let before = before.as_ref();

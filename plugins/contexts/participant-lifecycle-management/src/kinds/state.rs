@@ -1,4 +1,4 @@
-//! Whether a participant may transact. What is under way ends: it was reserved before.
+//! Enabling and disabling a participant. Reserved transfers still end.
 
 use super::{Change, is_in, nothing_changes};
 use crate::activation;
@@ -9,7 +9,7 @@ use rialto_sdk::operators::Problem;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What it may become.
+/// The new state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum To {
@@ -19,7 +19,7 @@ pub enum To {
     Disabled,
 }
 
-/// The state that is asked for.
+/// The requested state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StateUpdate {
@@ -43,7 +43,7 @@ impl Change for StateUpdate {
 
     fn judge(&self, world: &mut dyn World, participant: &Participant) -> Result<(), Problem> {
         is_in(participant)?;
-        // Who was left behind by a release is approved, and may not transact all the same.
+        // A participant of an incomplete release is approved, but may not transact.
         let is_left =
             self.state() == State::Approved && activation::waits_for(world, participant).is_some();
         if participant.state == self.state() && !is_left {
@@ -61,7 +61,7 @@ impl Change for StateUpdate {
         let before = participant.state;
         participant.state = self.state();
         if participant.state == State::Approved {
-            // Two operators say so: it waits for no release any more.
+            // Two operators have decided: it no longer waits for a release.
             participant.created_by = None;
         }
         Ok(vec![Event::StateUpdated(

@@ -1,4 +1,4 @@
-//! Whether an account takes new transfers and funds. What is under way ends.
+//! Enabling and disabling an account. Reserved transfers still end.
 
 use super::{Change, account_of, is_in, nothing_changes, refused};
 use crate::bindings::rialto::accounts_and_balances::enabled_disabled_participant_account as enabled_disabled;
@@ -12,7 +12,7 @@ use rialto_sdk::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What an account may become.
+/// The new status of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Status {
@@ -22,7 +22,7 @@ pub enum Status {
     Disabled,
 }
 
-/// The status that is asked for.
+/// The requested status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusUpdate {

@@ -11,13 +11,13 @@ use rialto_sdk::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The threshold that is asked for.
+/// The requested threshold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThresholdUpdate {
     /// The currency of the account.
     pub account_id: String,
-    /// None: nothing is to be warned of.
+    /// None: no warnings.
     pub threshold: Option<Amount>,
 }
 

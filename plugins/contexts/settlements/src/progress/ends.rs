@@ -1,5 +1,5 @@
-//! How a settlement ends: transfers wait for settlement no more; or, when it is undone, everything is
-//! posted the other way round, and they wait again.
+//! The ends of a settlement. At completion its transfers are counted as settled. When it is undone, everything
+//! is posted in reverse, and they are counted as not settled.
 
 use super::{next_rows, post, posted_id};
 use crate::batches::{self, State};
@@ -11,7 +11,7 @@ use crate::units::Units;
 use crate::world::World;
 use rialto_sdk::money::money;
 
-/// The next rows: their transfers are settled, or wait again.
+/// Handles the next rows: counts their transfers as settled, or as not settled.
 pub(super) fn count(world: &mut impl World, settlement: &mut Settlement) -> usize {
     let settled = settlement.state == Phase::Closing;
     let rows = next_rows(world, settlement);
@@ -52,7 +52,7 @@ pub(super) fn count(world: &mut impl World, settlement: &mut Settlement) -> usiz
     looked_at
 }
 
-/// The accounts of these rows that were opened for the settlement itself, because it is of several batches.
+/// The accounts of these rows that the settlement opened for itself, because it has several batches.
 pub(super) fn own_accounts(settlement: &Settlement, rows: &[(String, Row)]) -> Vec<String> {
     let is_own = |row: &&Row| {
         let part = (settlement.parts.iter()).find(|part| part.currency == row.currency);
@@ -62,8 +62,8 @@ pub(super) fn own_accounts(settlement: &Settlement, rows: &[(String, Row)]) -> V
     rows.map(|row| row.account.clone()).collect()
 }
 
-/// The settlement ends, and nothing is left on its own accounts: the ledger need not look at them again. What
-/// an undoing posts, it posts to them closed.
+/// Closes the settlement's own accounts, which are empty at its end. An undoing posts to them although they are
+/// closed.
 pub(super) fn close(world: &mut impl World, settlement: &Settlement, accounts: &[String]) {
     if accounts.is_empty() {
         return;
@@ -79,7 +79,7 @@ pub(super) fn close(world: &mut impl World, settlement: &Settlement, accounts: &
 fn complete(world: &mut impl World, settlement: &mut Settlement) {
     settlement.enter(Phase::Completed);
     let now = world.now();
-    // Unless an operator has completed it.
+    // Unless an operator has completed the settlement.
     settlement.completed.get_or_insert_with(|| Act {
         by: "automatic".to_owned(),
         at: now,
@@ -90,7 +90,7 @@ fn complete(world: &mut impl World, settlement: &mut Settlement) {
     }
 }
 
-/// The settlement has ended without settling: its batches may be settled by another one.
+/// Ends the settlement without settling. Another settlement may take its batches.
 pub(super) fn give_batches_back(world: &mut impl World, settlement: &mut Settlement, end: Phase) {
     settlement.enter(end);
     for batch in settlement.batches() {
@@ -98,7 +98,7 @@ pub(super) fn give_batches_back(world: &mut impl World, settlement: &mut Settlem
     }
 }
 
-/// The last list that is not turned round yet.
+/// Reverses the last list that is not reversed yet.
 pub(super) fn undo(world: &mut impl World, settlement: &mut Settlement) -> usize {
     let Some(number) = settlement.cursor.part.checked_sub(1) else {
         settlement.enter(Phase::Reopening);
@@ -134,7 +134,7 @@ fn turned_round(line: Line) -> Vec<Line> {
         ..line.clone()
     };
     match (line.of, line.reserved) {
-        // What was given back is spent: there is nothing to set aside again.
+        // The payee has spent what was given back, so there is nothing to set aside again.
         (LineType::Hold | LineType::HoldRelease | LineType::Reversal, _) => Vec::new(),
         (LineType::Receive, Some(reserved)) => {
             let release = Line {

@@ -1,4 +1,4 @@
-//! Settled funds set aside before they move, so that no step of a settlement can be short; and given
+//! Setting aside settled funds before they move, so that no step of a settlement lacks funds; and giving them
 //! back.
 
 use super::{STEP, next_rows, post};
@@ -11,7 +11,7 @@ use crate::world::World;
 use rialto_sdk::documents::Range;
 use std::collections::BTreeMap;
 
-/// What has to be set aside: of net payers before a settlement, of net payees before an undoing.
+/// The amount to set aside: from net payers before a settlement, from net payees before an undoing.
 fn needed(row: &Row, phase: Phase) -> Option<Units> {
     match (row.net(), phase) {
         (Net::Pays(amount), Phase::Holding) | (Net::Receives(amount), Phase::UndoHolding) => {
@@ -21,7 +21,8 @@ fn needed(row: &Row, phase: Phase) -> Option<Units> {
     }
 }
 
-/// The next rows: everybody is looked at, also when somebody is short, so that an operator sees all.
+/// Handles the next rows. It checks all participants even if one has too little, so that an operator sees all
+/// of them.
 pub(super) fn hold(
     world: &mut impl World,
     settings: &Settings,
@@ -89,7 +90,7 @@ fn end_of_hold(settlement: &mut Settlement) {
     }
 }
 
-/// The next rows: what is set aside is given back.
+/// Handles the next rows: gives back what was set aside.
 pub(super) fn release(
     world: &mut impl World,
     settings: &Settings,
@@ -99,7 +100,7 @@ pub(super) fn release(
     let Some((last, _)) = rows.last() else {
         match settlement.state {
             Phase::UndoReleasing => {
-                // It was to be aborted, and is not: who is short says why.
+                // The abort failed: `short` says why.
                 settlement.aborted = None;
                 settlement.enter(Phase::Completed);
             }
@@ -171,13 +172,13 @@ fn short(row: &Row, needs: Units, has: Units) -> Short {
     }
 }
 
-/// Members of all batches together that are looked at in one turn. Each is a document and an account, a
-/// net payer three documents more, and the settlement's first steps come in the same turn, which may touch
-/// 4096 documents.
+/// The most members of all batches that one turn checks. A turn may touch 4096 documents. Each member has a
+/// document and an account, a net payer three more documents, and the settlement's first steps run in the same
+/// turn.
 const MEMBERS_MAX: usize = 500;
 
-/// Who would be short if these batches were settled now, found without moving anything; none when they
-/// have so many members that only the settlement itself can tell.
+/// The participants with too little funds if these batches were settled now. Moves nothing. None if there are
+/// too many members for one turn: then the settlement's own steps check them.
 pub fn short_of(
     world: &mut impl World,
     settings: &Settings,

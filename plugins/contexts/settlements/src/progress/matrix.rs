@@ -1,4 +1,4 @@
-//! CALCULATING: the accounts of the batches are closed, and what they hold becomes the matrix.
+//! CALCULATING: closes the accounts of the batches, and makes the matrix of their balances.
 
 use super::{STEP, page};
 use crate::batches::{MEMBERS, Member, Sums};
@@ -8,7 +8,7 @@ use crate::settlement::{Part, Phase, ROWS, Row, Settlement, row_id};
 use crate::units::Units;
 use crate::world::World;
 
-/// The next members of the next batch.
+/// Handles the next members of the next batch.
 pub(super) fn calculate(world: &mut impl World, settlement: &mut Settlement) -> usize {
     let batches: Vec<(usize, String)> = (settlement.parts.iter().enumerate())
         .flat_map(|(n, part)| part.batches.iter().map(move |batch| (n, batch.clone())))
@@ -59,7 +59,7 @@ pub(super) fn calculate(world: &mut impl World, settlement: &mut Settlement) -> 
             member.account
         );
         if member.transfers.is_none() {
-            // The first settlement of the batch: so far its accounts hold transfers only.
+            // The first settlement of the batch: its accounts only have entries of transfers.
             member.transfers = Some(Sums::on(account));
             MEMBERS.within(world).put(id, member);
         }
@@ -72,7 +72,7 @@ pub(super) fn calculate(world: &mut impl World, settlement: &mut Settlement) -> 
     members.len()
 }
 
-/// Accounts for what participants owe in all batches together.
+/// Opens accounts for the obligations of participants in all batches together.
 fn open_accounts(
     world: &mut impl World,
     settlement: &Settlement,

@@ -1,5 +1,5 @@
-//! A settlement goes on step by step, each step small enough for a turn, and leaves the ledger's
-//! invariants whole after each: what one side pays the other side is paid in the same step.
+//! The steps of a settlement. Each step fits into a turn and keeps the ledger's invariants: it pays and
+//! receives the same amount.
 //!
 //! | Module | Holds |
 //! |---|---|
@@ -24,12 +24,11 @@ use rialto_sdk::documents::Range;
 /// Participants or pairs of one step.
 pub const STEP: usize = 200;
 
-/// Let a settlement go on in this turn, and in another one if there is more to do. Answers it as it
-/// is then.
+/// Continues a settlement in this turn, and in a later one if there is more to do. Returns its new state.
 ///
 /// # Panics
-/// When there is no such settlement, or the ledger refuses what is certain: then the turn is parked
-/// where an operator sees it, and nothing of it is done.
+/// If there is no such settlement, or the ledger refuses an entry that must be possible. Then the turn becomes
+/// a dead letter, and has no effect.
 pub fn advance(world: &mut impl World, settings: &Settings, id: &str) -> Settlement {
     let Some(mut settlement) = SETTLEMENTS.within(world).get_for_update(id) else {
         panic!("settlement {id:?} is not there");
@@ -52,7 +51,7 @@ pub fn advance(world: &mut impl World, settings: &Settings, id: &str) -> Settlem
     settlement
 }
 
-/// A step is due: unless it is done already.
+/// Does a due step, unless it is done already.
 pub fn step_due(world: &mut impl World, settings: &Settings, id: &str, step: u64) {
     let known = SETTLEMENTS.within(world).get_for_update(id);
     if known.is_some_and(|settlement| settlement.step == step) {
@@ -60,7 +59,7 @@ pub fn step_due(world: &mut impl World, settings: &Settings, id: &str, step: u64
     }
 }
 
-/// One step. Answers how much it looked at.
+/// Does one step. Returns the number of documents it read.
 fn step(world: &mut impl World, settings: &Settings, settlement: &mut Settlement) -> usize {
     match settlement.state {
         Phase::Calculating => matrix::calculate(world, settlement),
@@ -76,7 +75,7 @@ fn step(world: &mut impl World, settings: &Settings, settlement: &mut Settlement
     }
 }
 
-/// The next rows of the matrix: a step's worth, in the order of their ids.
+/// The next [`STEP`] rows of the matrix, in the order of their ids.
 fn next_rows(world: &mut impl World, settlement: &Settlement) -> Vec<(String, Row)> {
     let prefix = format!("{}/", settlement.id);
     page(&prefix, &settlement.cursor.after, |range| {
@@ -104,7 +103,7 @@ fn page<T>(
     scan(&Range::Between((from, end)))
 }
 
-/// Post a list for a settlement, and keep it if an undoing has to turn it round.
+/// Posts a list for a settlement, and stores it if an undoing has to reverse it.
 fn post(
     world: &mut impl World,
     settlement: &mut Settlement,
@@ -136,7 +135,7 @@ fn post(
     }
 }
 
-/// What the ledger calls the step. It takes what an undoing sets aside for no cover of what is owed.
+/// The ledger's name of the step. It tells the ledger that funds set aside by an undoing cover no obligation.
 fn step_name(settlement: &Settlement) -> String {
     let phase = match settlement.state {
         Phase::UndoHolding | Phase::UndoReleasing | Phase::Undoing | Phase::Reopening => "undo",

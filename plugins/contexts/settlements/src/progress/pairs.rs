@@ -1,6 +1,5 @@
-//! Who pays whom: payers and payees are gone through side by side, in the order of their ids, and each
-//! pair moves what the smaller side has left. What has moved is seen on the accounts, so a step needs to
-//! know only where the ones before it stopped.
+//! Pairs of payers and payees. Both are read in the order of their ids, and each pair moves the smaller of the
+//! two remaining amounts. The accounts show what has moved, so a step only needs the cursor of the step before.
 
 use super::holds::{accounts, line};
 use super::{STEP, page, post};
@@ -11,10 +10,10 @@ use crate::units::{Net, Units};
 use crate::world::World;
 use std::collections::VecDeque;
 
-/// Pages that a step looks through on each side for somebody who is left.
+/// The pages that a step reads on each side to find remaining amounts.
 const PAGES: usize = 4;
 
-/// Somebody who still pays or is still paid.
+/// A participant with a remaining amount to pay or receive.
 struct Left {
     id: String,
     participant: String,
@@ -22,17 +21,17 @@ struct Left {
     amount: Units,
 }
 
-/// One side of what is left.
+/// The remaining amounts of one side.
 struct Side {
     left: VecDeque<Left>,
-    /// All up to here have nothing left on this side, once `left` is used up.
+    /// Once `left` is empty, nobody up to this id has a remaining amount on this side.
     until: String,
     is_over: bool,
     looked_at: usize,
 }
 
 impl Side {
-    /// Whether nobody is left, here or further on.
+    /// Whether the side has no remaining amounts at all.
     fn is_done(&self) -> bool {
         self.left.is_empty() && self.is_over
     }
@@ -45,7 +44,7 @@ struct Pair {
     amount: Units,
 }
 
-/// The obligations of the next batch become those of the settlement.
+/// Moves the obligations of the next batch to the settlement.
 pub(super) fn consolidate(world: &mut impl World, settlement: &mut Settlement) -> usize {
     let batches: Vec<(Part, String)> = (settlement.parts.iter())
         .filter(|part| part.is_of_several())
@@ -97,7 +96,7 @@ pub(super) fn consolidate(world: &mut impl World, settlement: &mut Settlement) -
     looked_at
 }
 
-/// Net payers pay net payees, in the next currency.
+/// Has net payers pay net payees, in the next currency.
 pub(super) fn settle(
     world: &mut impl World,
     settings: &Settings,
@@ -150,8 +149,8 @@ fn row_of(
     row.unwrap_or_else(|| panic!("row {id:?} is not there"))
 }
 
-/// The next pairs, a step's worth at most, and how many candidates were looked at. Goes to the next part
-/// when nobody is left.
+/// The next pairs, at most [`STEP`], and the number of candidates read. Moves the cursor to the next part if
+/// none are left.
 fn next_pairs<W: World>(
     world: &mut W,
     settlement: &mut Settlement,
@@ -189,7 +188,7 @@ fn next_pairs<W: World>(
             }
         }
     }
-    // What one side pays the other side is paid: they end together.
+    // Both sides have the same sum, so they end together.
     for (done, other) in [(&payers, &payees), (&payees, &payers)] {
         assert!(
             !done.is_done() || other.left.is_empty(),

@@ -41,7 +41,7 @@ impl Book {
         self.ledger().manage_funds(&request, HUB).map(drop)
     }
 
-    /// A withdrawal that is refused because settled funds are short. Answers what may be withdrawn.
+    /// A withdrawal that is refused because settled funds are short. Returns what may be withdrawn.
     fn may_withdraw(&mut self, model: Option<&str>, too_much: u128) -> u128 {
         let before = self.store.clone();
         let refused = self.moves(Direction::Withdrawal, model, too_much);

@@ -84,7 +84,7 @@ fn file(n: u32) -> Archive {
     }
 }
 
-/// Archive what is over of a collection. Answers the subjects.
+/// Archive what is over of a collection. Returns the subjects.
 fn archive(memory: &mut Memory, collection: &str, before: u64, n: u32) -> Vec<String> {
     let over = judged(memory, collection, before).over;
     let bundles = in_archive(memory, &over);
