@@ -5,7 +5,8 @@ use super::{Change, account_of, compare, is_approved, is_in, refused};
 use crate::bindings::rialto::accounts_and_balances::{
     get_current_liquidity_position as current_position,
     manage_funds_credit_debit_pair_instruction as manage_funds,
-    move_settled_funds as between_models, types::LedgerError,
+    move_settled_funds as between_models, request_accounts_positions as accounts_positions,
+    types::{LedgerAccountType, LedgerError},
 };
 use crate::participants::Participant;
 use crate::world::{Event, World};
@@ -107,7 +108,12 @@ impl Change for Funds {
         self.amount.is_in(&self.account_id)?;
         self.refuse_used(world, &participant.participant)?;
         let money = self.amount.some_money(world.scheme())?;
-        self.judge_funds(world, &participant.participant, &money)
+        match self.r#type {
+            Direction::Deposit => self.judge_deposit(world, &participant.participant),
+            Direction::Withdrawal | Direction::Move => {
+                self.judge_funds(world, &participant.participant, &money)
+            }
+        }
     }
 
     fn make(
@@ -217,6 +223,25 @@ impl Funds {
         Err(Problem::new(Kind::ReferenceUsed, detail).with("request", used.request))
     }
 
+    /// A deposit goes to settled funds of the model. What of them is owed does not matter, and is not looked at:
+    /// funds come in however many batches there are.
+    fn judge_deposit(&self, world: &mut dyn World, participant: &str) -> Result<(), Problem> {
+        let accounts = world.positions(&accounts_positions::Request {
+            participant: participant.to_owned(),
+            currency: Some(self.account_id.clone()),
+        });
+        let accounts = accounts.map_err(|error| refused(error, Kind::InsufficientFunds))?;
+        let settled = accounts.iter();
+        let mut settled = settled.filter(|of| of.account_type == LedgerAccountType::Settlement);
+        match self.settlement_model.as_deref() {
+            None if settled.next().is_none() => Err(self.unknown_model("by default")),
+            Some(model) if !settled.any(|of| of.settlement_model.as_deref() == Some(model)) => {
+                Err(self.unknown_model(model))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The ledger decides when it posts. This check refuses too large an amount earlier.
     fn judge_funds(
         &self,
@@ -251,9 +276,8 @@ impl Funds {
             "settled funds that are not to be kept",
         );
         let needed = match self.r#type {
-            Direction::Deposit => vec![],
             Direction::Withdrawal => vec![liquidity, settled],
-            Direction::Move => vec![settled],
+            Direction::Deposit | Direction::Move => vec![settled],
         };
         if let Some((_, to)) = self.models()? {
             let mut models = position.settled.iter().map(|of| &of.settlement_model);

@@ -11,7 +11,10 @@ use crate::bindings::rialto::accounts_and_balances::{
     request_account_position_history as position_history,
     request_accounts_positions as accounts_positions,
     request_reservation_accounts as reservation_accounts,
-    types::{AccountPosition, AccountStatus, AccountWithLimit, LedgerError, ParticipantAccountIds},
+    types::{
+        AccountPosition, AccountState, AccountStatus, AccountWithLimit, LedgerAccountType,
+        LedgerError, ParticipantAccountIds,
+    },
     update_participant_account_limit as account_limit,
     update_participant_account_threshold as account_threshold,
 };
@@ -51,6 +54,8 @@ pub struct Fake {
     pub published: Vec<Event>,
     pub sent: Vec<OutboundRequest>,
     pub settings: &'static Settings,
+    /// Whether a participant is in more batches than a turn can look at.
+    pub batches_are_too_many: bool,
     scheme: &'static Scheme,
     ids: u32,
 }
@@ -70,6 +75,7 @@ impl Fake {
             published: Vec::new(),
             sent: Vec::new(),
             settings: Box::leak(Box::new(serde_json::from_str(settings).unwrap())),
+            batches_are_too_many: false,
             scheme: Box::leak(Box::new(serde_json::from_str(scheme).unwrap())),
             ids: 0,
         }
@@ -134,6 +140,29 @@ impl Book {
             available: self.money(currency, units),
             threshold: self.threshold.map(|units| self.money(currency, units)),
         }
+    }
+
+    /// Its accounts of liquidity and settled funds.
+    fn accounts(&self, (owner, currency): &(String, String)) -> [AccountStatus; 3] {
+        [
+            (LedgerAccountType::Liquidity, self.liquidity, None),
+            (LedgerAccountType::Settlement, self.settled, Some("NET")),
+            (
+                LedgerAccountType::Settlement,
+                self.settled_other,
+                Some("OTHER"),
+            ),
+        ]
+        .map(|(account_type, units, model)| AccountStatus {
+            position: self.position(currency, units),
+            owner: owner.clone(),
+            account_type,
+            state: AccountState::Enabled,
+            net_debit_cap: None,
+            settlement_model: model.map(str::to_owned),
+            batch: None,
+            unsettled: self.money(currency, 0),
+        })
     }
 
     fn liquid(&self, currency: &str) -> AccountPosition {
@@ -286,6 +315,7 @@ impl Ledger for Fake {
         &mut self,
         request: &current_position::Request,
     ) -> Result<current_position::Response, LedgerError> {
+        assert!(!self.batches_are_too_many, "a turn touches too much");
         let currency = &request.currency;
         let book = self.known(&request.participant, currency)?;
         Ok(current_position::Response {
@@ -325,9 +355,13 @@ impl Ledger for Fake {
 
     fn positions(
         &mut self,
-        _: &accounts_positions::Request,
+        request: &accounts_positions::Request,
     ) -> Result<Vec<AccountStatus>, LedgerError> {
-        Ok(Vec::new())
+        let is_asked = |of: &String| request.currency.as_ref().is_none_or(|asked| asked == of);
+        let books = self.ledger.iter();
+        let books = books
+            .filter(|((owner, currency), _)| *owner == request.participant && is_asked(currency));
+        Ok(books.flat_map(|(of, book)| book.accounts(of)).collect())
     }
 
     fn history(

@@ -2,6 +2,7 @@
 
 mod any_order;
 mod histories;
+mod many_positions;
 mod obligations;
 mod operators;
 mod retention;

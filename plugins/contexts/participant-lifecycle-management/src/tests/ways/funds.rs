@@ -64,6 +64,27 @@ fn what_the_bank_moved_once_is_booked_once() {
 }
 
 #[test]
+fn funds_come_in_however_many_batches_a_participant_is_in() {
+    let mut office = Office::new();
+    office.world.batches_are_too_many = true;
+    for (reference, model) in [("B-1", None), ("B-2", Some("OTHER"))] {
+        let mut way = ways().remove(0);
+        way.body["type"] = json!("DEPOSIT");
+        way.body["externalReference"] = json!(reference);
+        if let Some(model) = model {
+            way.body["settlementModel"] = json!(model);
+        }
+        let id = office.asked(&way);
+        assert_eq!(office.approve(&way, "ben", &id, "APPROVE").status, 200);
+        way.body["settlementModel"] = json!("NONE");
+        way.body["externalReference"] = json!("B-3");
+        office.refused("no such model", "model-unknown", |o| {
+            o.submit(&way, "anna", &[])
+        });
+    }
+}
+
+#[test]
 fn second_operator_moves_settled_funds_between_models() {
     let mut office = Office::new();
     let moved = |amount: &str, from: Option<&str>, to: Option<&str>| {
