@@ -1,7 +1,7 @@
-//! The table at the end: what was measured, in words and in times a person can compare.
+//! The table of results, with times that people can compare.
 //!
-//! Each figure is the median of criterion's samples, its warm-up included, and the spread is the half
-//! of them that lies around it. A difference's spread is that of both together.
+//! Each figure is the median of criterion's samples, its warm-up included. The spread is the interquartile range. The
+//! spread of a difference is the sum of both spreads.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
