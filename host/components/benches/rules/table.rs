@@ -1,7 +1,7 @@
 //! The table of results, with times that people can compare.
 //!
-//! Each figure is the median of criterion's samples, its warm-up included. The spread is the interquartile range. The
-//! spread of a difference is the sum of both spreads.
+//! Each figure is the median of criterion's samples, its warm-up included. The spread is half of the interquartile
+//! range. The squares of the spreads add up for a difference.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
