@@ -1,4 +1,4 @@
-//! The index: in which blocks the items about a subject are, and how many.
+//! The index of an archive: for each subject, the blocks with its items, and how many items each has.
 
 use std::collections::BTreeMap;
 

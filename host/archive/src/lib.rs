@@ -1,17 +1,16 @@
-//! Archive files: lines of JSON, compressed, with an index, and with what it takes to check them.
+//! Archive files: compressed lines of JSON with an index and checksums.
 //!
-//! A file is a row of gzip members, as RFC 1952 has them, so that `zcat` shows all of it as lines of
-//! JSON:
+//! A file is a sequence of gzip members (RFC 1952), so `zcat` shows the whole file as lines of JSON:
 //!
 //! 1. a member with the head, one line: [`Head`];
-//! 2. members with the items, a *block* each, 256 KiB of lines and the rest of the last one. An item is an
-//!    object with `about`, the subjects that it is found by, `at`, its time in milliseconds since 1970,
-//!    and whatever else its class has;
+//! 2. members with the items, one *block* each: 256 KiB of lines, and the rest of the last line. An item is an
+//!    object with `about` (the subjects by which it is found), `at` (its time in milliseconds since 1970), and
+//!    the members of its class;
 //! 3. members with the index: a line for each subject, in byte order, with the blocks that have items
 //!    about it: `["invoice:17",[[0,2],[4,1]]]` is two items in block 0 and one in block 4;
 //! 4. a member with the tail, one line: [`Tail`];
-//! 5. an empty member whose extra field `RA` has the place of the tail's member in the file, in eight
-//!    bytes, the lowest first.
+//! 5. an empty member whose extra field `RA` has the offset of the tail's member in the file, in eight bytes,
+//!    little-endian.
 //!
 //! The same items in the same order make the same file, byte for byte.
 

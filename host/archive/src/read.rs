@@ -1,4 +1,4 @@
-//! Reading an archive: all of it, or what is about a subject.
+//! Reads an archive: all items, or those about a subject.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read, Seek as _, SeekFrom};

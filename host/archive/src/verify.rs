@@ -1,5 +1,5 @@
-//! Whether an archive is what it was when it was written: every line is read, and everything that the
-//! tail, the index and the checksums say is made again and compared.
+//! Verifies an archive. It reads every line, computes the tail, the index and the checksums again, and compares
+//! them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

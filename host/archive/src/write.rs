@@ -1,4 +1,4 @@
-//! Writing an archive, an item after the other.
+//! Writes an archive, one item after the other.
 
 use std::io::{self, Write};
 

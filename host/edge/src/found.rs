@@ -1,6 +1,6 @@
-//! The APIs of a listener as one request has found them. Another release may become current at any moment;
-//! whatever is asked about a request (whether it wants a document, who may send it, which component it is
-//! for) is answered by the same one, or what one of them gives to anybody the other one would handle.
+//! The APIs of a listener, loaded once for each request. Another release may become current at any moment. All
+//! questions about a request (is it for a document, who may send it, which component serves it) must be answered
+//! by the same release. Otherwise one release could let a request pass that only the other one serves.
 
 use std::sync::Arc;
 

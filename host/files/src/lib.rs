@@ -1,11 +1,10 @@
-//! Folders and files that only this user can have touched, and that a power cut leaves whole.
+//! Private folders and files, and files that survive a power cut complete.
 //!
-//! A folder in a shared place, or one that somebody else made first, may hold what others put there,
-//! and what others can read is no secret. So a folder or a file is used only if it belongs to this
-//! user and is open to nobody else: modes 0700 and 0600, whatever the umask was.
+//! Another user may have put files into a shared folder, and can read open files. So a folder or a file is used only
+//! if it belongs to this user and no other user can access it: modes 0700 and 0600, whatever the umask.
 //!
-//! What is written here is on the disk when the call returns, bytes and name; a file has all of its
-//! new bytes or is as it was before.
+//! A written file, and its name, is on the disk when the call returns. It has all of its new bytes or all of its old
+//! ones.
 
 mod owned;
 mod written;

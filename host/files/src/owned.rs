@@ -1,4 +1,4 @@
-//! Whose a folder or a file is, and who else can touch it.
+//! Checks the owner and the mode of folders and files.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! Files that are written whole, and are on the disk when that is said.
+//! Writes files completely and durably.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write as _};

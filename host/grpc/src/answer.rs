@@ -1,5 +1,5 @@
-//! With which status a call is answered that has no answer of its component's. What a component refuses has
-//! its status from its own words ([`rialto_proto::status`]).
+//! The statuses of calls that the component does not answer. A component's own refusal has the status of its name
+//! ([`rialto_proto::status`]).
 
 use bytes::Bytes;
 use rialto_engine::Failure;
@@ -9,7 +9,7 @@ use tonic::{Code, Status};
 
 use crate::authorization::Denied;
 
-/// After how many seconds a client may try again.
+/// The seconds after which a client may retry.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// The refusal of a component, or of a message.
@@ -18,43 +18,43 @@ pub fn refused(refusal: Refusal) -> Status {
     Status::with_details(code, refusal.message, refusal.details.into())
 }
 
-/// Nothing has happened, and the same call may be taken in a moment.
+/// The call had no effect, and the client may retry it.
 pub fn unavailable(message: &str) -> Status {
     let code = Code::Unavailable;
     let details = try_again(code as i32, message, RETRY_AFTER_SECONDS);
     Status::with_details(code, message, Bytes::from(details))
 }
 
-/// There is more work than the host can take.
+/// The host is overloaded.
 pub fn busy() -> Status {
     unavailable("the host has more work than it can take; nothing was done, try again")
 }
 
-/// There is too little disk space to begin anything.
+/// The disk is nearly full.
 pub fn full() -> Status {
     unavailable(
         "the host has too little disk space to begin anything; nothing was done, try again later",
     )
 }
 
-/// The release that the call was taken on is not current any more.
+/// Another release became current during the call.
 pub fn gone() -> Status {
     unavailable("another release has become current meanwhile; nothing was done, try again")
 }
 
-/// The client waits no longer.
+/// The client's time is over.
 pub fn late() -> Status {
     Status::deadline_exceeded(
         "the time is over; the call may yet take effect, so make it again with the same ids",
     )
 }
 
-/// A question that does not arrive.
+/// The request's message did not arrive in time.
 pub fn unasked() -> Status {
     Status::deadline_exceeded("the time is over, and the question has not arrived")
 }
 
-/// What came of a turn that failed.
+/// The status of a failed turn.
 pub fn failed(failure: &Failure) -> Status {
     match failure {
         Failure::Contention(_) | Failure::Refused | Failure::Shutdown => busy(),
@@ -67,14 +67,14 @@ pub fn failed(failure: &Failure) -> Status {
     }
 }
 
-/// A component failed. What it said is for operators: the trace leads there.
+/// A component failed. Only operators see the reason; the trace leads to it.
 pub fn broken() -> Status {
     Status::internal(
         "the call could not be handled and changed nothing; the operators find it by its trace",
     )
 }
 
-/// A client may not.
+/// The client is not authorized.
 pub fn denied(denied: Denied) -> Status {
     match denied {
         Denied::Unknown(what) => Status::unauthenticated(what),
@@ -82,7 +82,7 @@ pub fn denied(denied: Denied) -> Status {
     }
 }
 
-/// A status in gRPC's words.
+/// The gRPC name of a status.
 pub fn word(code: Code) -> &'static str {
     match code {
         Code::Ok => "OK",

@@ -1,5 +1,5 @@
-//! A request's body on its way in: within the bound of all bodies, or for a while and until the listener
-//! stops.
+//! The bodies of requests while they are received: bodies of calls reserve memory, and bodies of streams end when
+//! the listener stops.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use tonic::Status;
 /// The memory that a call's body has reserved, until this is dropped.
 pub type SharedPermit = Arc<Mutex<MemoryPermit>>;
 
-/// See the module's documentation.
+/// A body that reserves memory for its bytes.
 pub struct Measured {
     incoming: Arriving,
     memory: Memory,
@@ -29,7 +29,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// A body of this peer of which nothing has been read. What it takes is kept in `permit`.
+    /// A body of this peer, of which nothing has been read. Its reservation is added to `permit`.
     pub fn new(incoming: Arriving, peer: IpAddr, memory: Memory, permit: SharedPermit) -> Self {
         Self {
             incoming,
@@ -60,8 +60,8 @@ impl Measured {
     }
 }
 
-/// A body that ends when the listener stops, or its time is over: of a client that asks again and again in
-/// one request, and would keep the listener from its end.
+/// A body that ends when the listener stops, or when its time is over. A client that sends endless messages in one
+/// request would otherwise keep the listener from stopping.
 pub struct Stopped {
     incoming: Incoming,
     stop: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -72,7 +72,7 @@ impl Stopped {
     /// A body of which nothing has been read.
     pub fn new(incoming: Incoming, mut stop: watch::Receiver<bool>, within: Duration) -> Self {
         let stop = async move {
-            // Who would tell is gone: then it stops as well.
+            // If the sender of the signal is gone, it stops as well.
             let _ = tokio::time::timeout(within, stop.wait_for(|stop| *stop)).await;
         };
         Self {
@@ -110,7 +110,7 @@ impl Body for Measured {
         let polled = Pin::new(&mut self.incoming).poll_frame(context);
         polled.map(|frame| {
             let frame = frame?.map_err(|error| {
-                // The client has gone, or sent what HTTP/2 does not have.
+                // The client is gone, or has violated HTTP/2.
                 Status::cancelled(format!("the request ended before its message: {error}"))
             });
             Some(frame.and_then(|frame| {

@@ -1,5 +1,5 @@
-//! The methods that a release serves: what its components export and the operator offers, by the path that
-//! clients ask for. One release's table is one value; a new release brings a new one.
+//! The methods that a release serves, by path: those that its components export and the operator offers. Each release
+//! has its own table.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use crate::health::QUESTION_BYTES_MAX;
 pub struct Offer {
     /// Interfaces whose functions may be called: `quoting/get-agreement`, `quoting/*`.
     pub serve: Vec<String>,
-    /// Events that may be told: `participant-lifecycle-management/participant-state-updated`.
+    /// Events that may be published: `participant-lifecycle-management/participant-state-updated`.
     pub events: BTreeSet<String>,
 }
 
-/// Who runs a method.
+/// The target of a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The component that exports the function.
     Component(Name),
-    /// All that export the event's interface.
+    /// All components that export the event's interface.
     Everyone,
 }
 
@@ -38,16 +38,16 @@ pub enum Target {
 pub struct Served {
     /// The full name of its service.
     pub service: String,
-    /// What it takes and answers.
+    /// Its messages.
     pub method: Method,
-    /// Who runs it.
+    /// The component that runs it.
     pub target: Target,
 }
 
-/// Something that is offered and cannot be served.
+/// An offered interface that cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unserved {
-    /// The interface, `quoting/get-agreement`; or what the operator wrote.
+    /// The interface, `quoting/get-agreement`; or the operator's text.
     pub interface: String,
     /// Why.
     pub why: String,
@@ -62,7 +62,7 @@ pub type Boxed = BoxCloneSyncService<
     std::convert::Infallible,
 >;
 
-/// What tells clients which methods there are.
+/// The reflection services.
 #[derive(Clone)]
 pub struct Reflection {
     /// `grpc.reflection.v1`
@@ -71,13 +71,13 @@ pub struct Reflection {
     pub v1alpha: Boxed,
 }
 
-/// See the module's documentation.
+/// The methods of a release.
 pub struct Calls {
     /// The release.
     pub release: u64,
     /// Reads and writes the messages.
     pub codec: Codec,
-    /// What is offered and not served.
+    /// Offered interfaces that are not served.
     pub unserved: Vec<Unserved>,
     /// The files that clients are built from.
     pub files: Vec<File>,
@@ -104,7 +104,7 @@ impl Calls {
         let exporters = exporters(release, offer);
         let mut read = HashMap::new();
         for (interface, (kind, members)) in &exporters {
-            // Who exports an event has it with the same types, or is told of by the wiring.
+            // All exporters of an event have the same types; the wiring checks this.
             let first = members[0];
             let short = short(interface);
             if *kind == Kind::Call && members.len() > 1 {
@@ -176,7 +176,7 @@ impl Calls {
         self.by_path.keys().map(String::as_str).collect()
     }
 
-    /// The full names of all services, each with whether all that is offered of it is served.
+    /// The full names of all services. The value says whether all its offered methods are served.
     #[must_use]
     pub fn services(&self) -> BTreeMap<String, bool> {
         let services = self.by_path.values().map(|served| served.service.clone());
@@ -204,7 +204,7 @@ enum Kind {
     Event,
 }
 
-/// Who exports what is offered, by the interface's full name.
+/// The components that export the offered interfaces, by the interface's full name.
 fn exporters<'r>(release: &'r Release, offer: &Offer) -> BTreeMap<String, (Kind, Vec<&'r Member>)> {
     let mut exporters: BTreeMap<String, (Kind, Vec<&Member>)> = BTreeMap::new();
     let contexts = release.members.iter();
@@ -270,7 +270,7 @@ impl Found {
         }
     }
 
-    /// What the operator offers and no component has.
+    /// Note the offered interfaces that no component exports.
     fn missing<'e>(&mut self, offer: &Offer, exported: impl Iterator<Item = &'e str>) {
         let exported: Vec<String> = exported.map(short).collect();
         let offered = offer.serve.iter().chain(&offer.events);
@@ -290,8 +290,8 @@ fn path(service: &str, method: &str) -> String {
     format!("/{service}/{method}")
 }
 
-/// Interfaces that are one to clients, since their versions are compatible: each with the reason why it
-/// is not served.
+/// Interfaces with several compatible versions, which clients cannot tell apart. Each is not served, with the
+/// reason.
 fn clashing<'e>(exports: impl Iterator<Item = &'e Exported>) -> HashMap<String, String> {
     let mut by_path: HashMap<String, BTreeSet<&str>> = HashMap::new();
     for exported in exports {
@@ -326,7 +326,7 @@ fn package(short: &str) -> &str {
     short.split('/').next().unwrap_or(short)
 }
 
-/// Reflection over the files; none if they are none that reflection takes.
+/// Reflection over the files; none if reflection refuses them.
 fn reflection(files: &[File]) -> Option<Reflection> {
     let set = descriptors(files);
     let builder = || {

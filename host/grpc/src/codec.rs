@@ -1,5 +1,5 @@
-//! Messages as bytes: what they mean is known to the contract, not to the transport. So framing, bounds,
-//! trailers and statuses are tonic's.
+//! A tonic codec that passes messages as bytes. Tonic does framing, bounds, trailers and statuses; `rialto-proto`
+//! decodes the messages.
 
 use bytes::{Buf as _, BufMut as _, Bytes};
 use tonic::Status;

@@ -1,4 +1,4 @@
-//! How long a client waits, as it says it: `grpc-timeout`.
+//! Parses the client's timeout, `grpc-timeout`.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ const DIGITS_MAX: usize = 8;
 #[error("`grpc-timeout` is at most 8 digits and one of H, M, S, m, u and n, as in `500m`")]
 pub struct BadTimeout;
 
-/// How long the client waits; none if it does not say.
+/// The client's timeout; none without the header.
 ///
 /// # Errors
-/// When it says it in another way than the protocol's.
+/// When the header is malformed.
 pub fn of(headers: &HeaderMap) -> Result<Option<Duration>, BadTimeout> {
     let Some(value) = headers.get(TIMEOUT) else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! Whether there is somebody to call: `grpc.health.v1`. A service is healthy while all that is offered of it
-//! is served and the host is ready; a listener that stops says so before it does.
+//! The health service, `grpc.health.v1`. A service is healthy while all its offered methods are served and the host
+//! is ready. A listener reports that it is unhealthy before it stops.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::calls::{Boxed, Calls};
 
 /// The name of the whole listener.
 const ALL: &str = "";
-/// The longest question about health, or about what there is to be called, in bytes: each has a name or
-/// two, and may be asked without a token.
+/// The longest message to the health and reflection services, in bytes. These messages have one or two names and may
+/// be sent without a token.
 pub const QUESTION_BYTES_MAX: usize = 4 << 10;
 
-/// See the module's documentation.
+/// The health of a listener's services.
 pub struct Health {
     reporter: HealthReporter,
     calls: watch::Receiver<Arc<Calls>>,
-    /// Whether the host is ready; it always is where nobody says.
+    /// Whether the host is ready; always true by default.
     ready: watch::Receiver<bool>,
 }
 
@@ -35,22 +35,21 @@ impl Health {
         }
     }
 
-    /// The same, healthy only while this says so.
+    /// The same, with the host's readiness.
     #[must_use]
     pub fn with_readiness(mut self, ready: watch::Receiver<bool>) -> Self {
         self.ready = ready;
         self
     }
 
-    /// What answers clients.
+    /// The service for clients.
     pub fn server(&self) -> Boxed {
         let service = HealthService::from_health_reporter(self.reporter.clone());
         let server = HealthServer::new(service);
         BoxCloneSyncService::new(server.max_decoding_message_size(QUESTION_BYTES_MAX))
     }
 
-    /// Follow the releases and the host's readiness until told to stop, then say that nothing is served any
-    /// more.
+    /// Follow the releases and the host's readiness until told to stop. Then report that nothing is served.
     pub async fn follow(&self, mut stop: watch::Receiver<bool>) {
         let (mut calls, mut ready) = (self.calls.clone(), self.ready.clone());
         let mut told = BTreeMap::new();
@@ -72,13 +71,13 @@ impl Health {
         for name in names {
             let reached = ServingStatus::NotServing;
             reporter.set_service_status(&name, reached).await;
-            // Who watches has that, and the end of the stream; who asks is told the same.
+            // A watcher gets this and the end of its stream. A later query gets the same.
             reporter.clear_service_status(&name).await;
             reporter.set_service_status(&name, reached).await;
         }
     }
 
-    /// Who watches is told of what is otherwise than before, and of nothing else.
+    /// Report only changes to the watchers.
     async fn tell(&self, told: &mut BTreeMap<String, bool>, now: BTreeMap<String, bool>) {
         let mut reporter = self.reporter.clone();
         for name in told.keys().filter(|name| !now.contains_key(*name)) {

@@ -1,13 +1,14 @@
-//! gRPC in: what components export is called by clients that were built from their `.proto` files. The
-//! contracts are read from the components of the release ([`rialto_proto`]); a call becomes a turn, and its
-//! answer waits for the commit. No payment word is known here, and no message has code of its own.
+//! The gRPC server. Clients that were built from `.proto` files call functions that components export.
+//!
+//! The contracts are read from the components of the release ([`rialto_proto`]). A call becomes a turn, and its answer
+//! is sent after the commit. This crate knows no payments, and messages have no generated code.
 //!
 //! | To see | Read |
 //! |---|---|
 //! | which methods a release serves | [`calls`] |
 //! | how a call becomes a turn, and its answer bytes | `service.rs`, `turn.rs` |
-//! | with which status what is answered | `answer.rs` |
-//! | what a client may take of the host | `body.rs`, [`deadline`], [`server`] |
+//! | the statuses of answers | `answer.rs` |
+//! | the bounds for a client | `body.rs`, [`deadline`], [`server`] |
 //! | TLS | [`tls`] |
 
 mod answer;

@@ -1,6 +1,7 @@
-//! Connections: HTTP/2 and nothing else, with or without TLS, within the listener's limits. One on which
-//! nothing is asked is closed after a while, and so is one whose client does not take an answer; stopping
-//! lets calls end that are under way.
+//! The connections of the gRPC listener: only HTTP/2, with or without TLS, within the listener's limits.
+//!
+//! A connection is closed when it has no call for a while, or when its client does not read an answer. A stopping
+//! listener lets the calls under way end.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -25,19 +26,19 @@ use tonic::body::Body;
 use crate::service::{Lasting, Service};
 use crate::tls::Tls;
 
-/// Calls at a time on one connection; beyond, the client waits to send more.
+/// Calls at a time on one connection. Beyond this the client must wait.
 const STREAMS_MAX: u32 = 128;
-/// A connection on which nothing comes for so long is asked whether somebody is there.
+/// The idle time after which a connection gets a keep-alive ping.
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(30);
-/// How long that may take.
+/// The timeout of the ping's answer.
 const KEEP_ALIVE_WITHIN: Duration = Duration::from_secs(10);
-/// How long a client may take for TLS.
+/// The timeout of the TLS handshake.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
-/// A connection without a call for so long is closed, also one on which HTTP/2 never began. Clients connect
-/// again when they call again.
+/// The time without a call after which a connection is closed, also if HTTP/2 never began on it. Clients reconnect
+/// for their next call.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// A bound address with what is served there.
+/// A bound address with its service.
 pub struct Server {
     listener: Listener,
     service: Arc<Service>,
@@ -46,7 +47,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serve on a listener, over TLS if there is any.
+    /// Serve on a listener, with TLS if it is given.
     pub fn new(
         listener: Listener,
         service: Service,
@@ -61,13 +62,13 @@ impl Server {
         }
     }
 
-    /// Where it listens.
+    /// The bound address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.listener.address()
     }
 
-    /// Serve until told to stop, then finish what is under way.
+    /// Serve until told to stop, then finish the calls under way.
     pub async fn serve(self, mut stop: watch::Receiver<bool>) {
         let mut http = http2::Builder::new(contained::Executor);
         http.timer(TokioTimer::new())
@@ -93,19 +94,19 @@ impl Server {
             while connections.try_join_next().is_some() {}
         }
         drop(accepting);
-        // Whoever asks hears that it ends before it does.
+        // Health reports the end before the listener stops.
         let _ = health.await;
         let _ = close.send(true);
         let ended = async { while connections.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(GRACE, ended).await;
-        // What has not ended by now is cut off with the set.
+        // Calls that have not ended by now are aborted with the set.
     }
 }
 
 struct Connection {
     http: http2::Builder<contained::Executor>,
     service: Arc<Service>,
-    /// Whether no more calls are taken.
+    /// Whether no more calls are accepted.
     closing: watch::Receiver<bool>,
     admitted: Admitted,
 }
@@ -138,7 +139,7 @@ impl Connection {
                 let lasting = answered.extensions().get::<Lasting>().copied();
                 let within = lasting.map_or(Some(service.answer_within()), |lasting| lasting.0);
                 let taken = within.map(|within| watch_over(within, slow));
-                // Until the last of the answer has gone, or nobody wants it any more.
+                // Until the answer was sent, or the client is gone.
                 let answered = answered.map(|body| {
                     Body::new(body.map_frame(move |frame| {
                         let _ = (&call, &taken);
@@ -154,7 +155,7 @@ impl Connection {
             _ = self.closing.wait_for(|closing| *closing) => None,
             () = idle(&mut calls, IDLE) => None,
             () = too_slow.notified() => {
-                // It would not take a farewell either.
+                // The client would not read a GOAWAY frame either.
                 tracing::debug!("a client did not take its answer in time; its connection is closed");
                 return;
             }
@@ -175,7 +176,7 @@ impl Connection {
     }
 }
 
-/// Watch over an answer until what is returned is dropped: tell when that takes longer than this.
+/// Watch an answer until the returned value is dropped. Notifies `slow` when that takes longer than `within`.
 fn watch_over(within: Duration, slow: Arc<Notify>) -> oneshot::Sender<Infallible> {
     let (taken, gone) = oneshot::channel();
     tokio::spawn(async move {
@@ -186,7 +187,7 @@ fn watch_over(within: Duration, slow: Arc<Notify>) -> oneshot::Sender<Infallible
     taken
 }
 
-/// A call, counted until it is dropped.
+/// Counts a call until it is dropped.
 struct UnderWay(Arc<watch::Sender<usize>>);
 
 impl UnderWay {
@@ -205,10 +206,10 @@ impl Drop for UnderWay {
     }
 }
 
-/// Wait until there has been no call for so long.
+/// Wait until there was no call for this time.
 async fn idle(calls: &mut watch::Receiver<usize>, time: Duration) {
     loop {
-        // Who counts them is gone only with the connection.
+        // The sender of the count lives as long as the connection.
         let _ = calls.wait_for(|calls| *calls == 0).await;
         if tokio::time::timeout(time, calls.changed()).await.is_err() {
             return;

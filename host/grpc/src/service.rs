@@ -1,4 +1,4 @@
-//! What answers requests on a listener: it finds out who asks and for what, and hands over.
+//! Answers the requests of the gRPC listener: authorizes the client, finds the method, and passes the call on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,15 +31,15 @@ use crate::deadline;
 use crate::health::Health;
 use crate::turn::Turns;
 
-/// What every gRPC request's `content-type` begins with.
+/// The prefix of a gRPC request's `content-type`.
 const MEDIA_TYPE: &str = "application/grpc";
-/// Where the trace is told.
+/// The header with the trace.
 const TRACE: &str = "trace-id";
-/// The one call whose answer goes on for as long as the client likes, and which needs no token.
+/// The one call with an endless answer. It needs no token.
 const WATCH: &str = "/grpc.health.v1.Health/Watch";
-/// Clients that watch health at a time, over all connections: each is a stream that stays open.
+/// The most health watchers at a time, over all connections. Each is an open stream.
 const WATCHERS_MAX: usize = 1_024;
-/// Those of one peer.
+/// The most of one peer.
 const WATCHERS_PER_PEER_MAX: usize = 64;
 
 /// Bounds of a listener's calls.
@@ -47,26 +47,26 @@ const WATCHERS_PER_PEER_MAX: usize = 64;
 pub struct Limits {
     /// How long a call may take; a client may ask for less.
     pub timeout: Duration,
-    /// The longest message that is taken, in bytes.
+    /// The longest message, in bytes.
     pub message_bytes_max: usize,
     /// The memory for all messages that are being read or handled.
     pub messages: Memory,
-    /// How slowly a client may send a message.
+    /// The slowest pace at which a client may send a message.
     pub pace: Pace,
-    /// Whether there is so little disk space that nothing may begin. What a call begins no contract says, so
-    /// none is taken then.
+    /// Whether the disk is nearly full. No call is accepted then, because contracts do not say which calls begin
+    /// something.
     pub is_full: Arc<AtomicBool>,
 }
 
-/// An answer that may take this long to be taken, or as long as it likes: an extension of responses.
+/// An extension of responses: how long the client may take to read the answer; none for no limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lasting(pub Option<Duration>);
 
-/// See the module's documentation.
+/// Answers the requests of a listener.
 pub struct Service {
     turns: Turns,
     authorizer: Authorizer,
-    /// Whether what there is to be called is told to anybody.
+    /// Whether reflection needs no token.
     open_reflection: bool,
     metrics: Arc<Metrics>,
     spans: Option<Spans>,
@@ -77,7 +77,7 @@ pub struct Service {
     pub(crate) health: Health,
 }
 
-/// Where a request goes.
+/// The target of a request.
 enum To {
     Health,
     Reflection(Boxed),
@@ -110,19 +110,19 @@ impl Service {
         }
     }
 
-    /// How long a client may take for an answer that has an end.
+    /// How long a client may take to read a finite answer.
     pub(crate) fn answer_within(&self) -> Duration {
         self.limits.timeout
     }
 
-    /// Say that nothing is served while the host is not ready.
+    /// Report services as unhealthy while the host is not ready.
     #[must_use]
     pub fn with_readiness(mut self, ready: watch::Receiver<bool>) -> Self {
         self.health = self.health.with_readiness(ready);
         self
     }
 
-    /// Tell anybody what there is to be called.
+    /// Serve reflection without a token.
     #[must_use]
     pub fn with_open_reflection(mut self, open: bool) -> Self {
         self.open_reflection = open;
@@ -163,7 +163,7 @@ impl Service {
                 let within = self.limits.timeout;
                 let stopped = |body| Body::new(Stopped::new(body, self.stop.clone(), within));
                 let mut answered = asked(server, request.map(stopped)).await;
-                // Questions come for so long, and then the last answer is taken.
+                // The client may send messages for this long, and then read the last answer.
                 let lasting = Lasting(Some(2 * within));
                 answered.extensions_mut().insert(lasting);
                 answered
@@ -184,13 +184,13 @@ impl Service {
     }
 
     async fn health(&self, request: Request<Incoming>) -> Response<Body> {
-        // The one question is read before the answer begins, however long that goes on.
+        // The one message is read before the answer begins.
         let answering = asked(self.health.server(), request.map(Body::new));
         let answered = tokio::time::timeout(self.limits.timeout, answering).await;
         answered.unwrap_or_else(|_| answer::unasked().into_http())
     }
 
-    /// Have somebody follow the health, as long as there is room for such.
+    /// Serve a health watcher, if there are not too many.
     async fn watched(&self, request: Request<Incoming>) -> Response<Body> {
         let PeerAddress(peer) = PeerAddress::of(request.extensions());
         let place = self.watchers.clone().try_acquire_owned().ok();
@@ -280,13 +280,13 @@ impl Service {
         let answered = tokio::time::timeout_at(until, answering).await;
         let mut response = answered.unwrap_or_else(|_| answer::late().into_http());
         let status = response.extensions().get::<Status>();
-        // tonic's word for a message that is too long; nothing else is answered with it.
+        // Tonic's status for a message that is too long. It uses it for nothing else.
         if let Some(status) = status.filter(|status| status.code() == Code::OutOfRange) {
             response = Status::resource_exhausted(status.message()).into_http();
         } else if let Some(status) = status.filter(|status| status.code() == Code::Internal)
             && !arrived.load(Ordering::Relaxed)
         {
-            // No component has been asked: the client's frame is none.
+            // The client's frame is malformed. No component was called.
             response = Status::invalid_argument(status.message()).into_http();
         }
         let status = response.extensions().get::<Status>().map(Status::code);

@@ -1,5 +1,5 @@
-//! TLS by files that the operator names, read again when they change: certificates are renewed while the
-//! host runs. With a client authority, only clients with a certificate of it come in at all.
+//! TLS by the operator's files. They are read again when they change, so that certificates can be renewed while the
+//! host runs. With a client authority, only clients with one of its certificates can connect.
 
 use std::fs;
 use std::io;
@@ -19,11 +19,11 @@ use tokio_rustls::rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use tokio_rustls::rustls::{self, RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
-/// How often it is looked whether the files were written.
+/// The time between two looks for changed files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Permissions of the group and of all others.
 const OTHERS: u32 = 0o077;
-/// What is spoken inside.
+/// The protocol inside TLS (ALPN).
 const HTTP2: &[u8] = b"h2";
 
 /// The files.

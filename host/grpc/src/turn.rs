@@ -1,5 +1,5 @@
-//! A call as a turn: the message becomes arguments, what the function gave becomes bytes, and in between the
-//! turn was committed.
+//! Runs a call as a turn: decodes the message to arguments, runs and commits the turn, and encodes the function's
+//! result.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Amounts: whole minor units, and how people read them.
+//! Amounts in whole minor units, and their decimal form for people.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};

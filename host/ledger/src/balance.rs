@@ -1,5 +1,5 @@
-//! The trial balance: for each currency and book, what the accounts of each type hold, and whether
-//! debits are credits.
+//! The trial balance: for each currency and book, the sums of each type of account, and whether debits equal
+//! credits.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The ledger's documents, as far as they are looked at. Members that are not listed are not read.
+//! The types of the ledger's documents. Members that are not listed here are not read.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

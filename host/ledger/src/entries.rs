@@ -1,4 +1,4 @@
-//! Entries as people follow them: those of an account with its running balance, and those of a cause.
+//! Lists entries for people: those of an account with its running balance, and those of a cause.
 
 use std::path::Path;
 

@@ -1,9 +1,9 @@
-//! The ledger for other programs: comma-separated values (RFC 4180) or a JSON object a line, with
-//! each amount both as decimal text and in minor units.
+//! Exports the ledger for other programs, as comma-separated values (RFC 4180) or one JSON object on each line. Each
+//! amount is both decimal text and in minor units.
 //!
-//! Entries and reservations that are in archives are not exported. Accounts have an opening balance
-//! instead, in their last columns: an account's debits and credits are the opening ones and those of the
-//! entries. The column `entries` counts all entries that the account's history ever had.
+//! Archived entries and reservations are not exported. Instead, accounts have an opening balance in their last columns.
+//! An account's debits and credits are the opening ones plus those of the entries. The column `entries` counts all
+//! entries that the account ever had.
 
 use std::io::Write;
 

@@ -1,11 +1,10 @@
-//! A scheme's ledger, read from its store: trial balances, accounts, entries, invariants, exports.
+//! Reads a scheme's ledger from its store: trial balances, accounts, entries, invariants, exports.
 //!
-//! Here is a second reading of the ledger's documents: nothing is shared with the component that
-//! writes them. It reads one commit ([`Snapshot`]) and writes nothing, so that it may run beside a
-//! host. Nothing that serves depends on it.
+//! It shares no code with the component that writes the ledger, so it is a second opinion. It reads one commit
+//! ([`Snapshot`]) and writes nothing, so it may run beside a host. The serving host does not depend on it.
 //!
-//! Transfers that are long over may have been taken out of the ledger into archives. What their entries
-//! summed to is an account's opening balance ([`Archived`]); a check adds the archives up, where they are.
+//! Old transfers may be in archives. The sum of an account's archived entries is its opening balance ([`Archived`]). A
+//! check adds up the archives, if they exist.
 
 #![forbid(unsafe_code)]
 

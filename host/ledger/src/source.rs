@@ -1,4 +1,4 @@
-//! Where the ledger's documents are: the components and collections of the contexts that keep them.
+//! The components and collections of the contexts that keep the ledger's documents.
 
 use rialto_engine::CollectionId;
 use rialto_store_sqlite::Snapshot;

@@ -1,5 +1,4 @@
-//! What must hold beyond a document's shape. What needs to look inside components is checked
-//! where components are loaded.
+//! Checks beyond a document's shape. Checks that need the components' contents are where components are loaded.
 
 mod admission;
 mod operator;

@@ -1,4 +1,4 @@
-//! What is wrong with a scheme's documents, and how it is shown.
+//! The problems of a scheme's documents, and their output.
 //!
 //! A problem has a stable code, a position, a message that holds the offending text, and a sentence
 //! that says what to do. [`Diagnostics::plain`] is for logs and snapshots, [`Diagnostics::render`]

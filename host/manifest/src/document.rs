@@ -1,4 +1,4 @@
-//! A document that was read: its typed value, and where each part of it stands.
+//! A document that was read: its typed value, and the position of each part.
 
 use std::ops::Range;
 

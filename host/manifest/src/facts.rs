@@ -1,6 +1,5 @@
-//! The scheme's facts in the form in which components see them (`configuration.scheme`, and
-//! `configuration.scheme-list` for what may be long): JSON with camelCase members, amounts as decimal
-//! text.
+//! The scheme's facts as components see them (`configuration.scheme`, and `configuration.scheme-list` for long lists):
+//! JSON with camelCase members, amounts as decimal text.
 
 use serde::Serialize;
 

@@ -3,10 +3,10 @@
 //! A scheme is a folder with both documents, the components that they refer to, and
 //! `scheme.lock`, which pins the components by their digests. [`Manifest::load`] reads the folder,
 //! checks all that can be checked without looking inside a component, and reports every problem it
-//! finds with its position and what to do. What is inside components is not this crate's affair.
+//! finds with its position and what to do. It does not look into components.
 //!
-//! Start reading at [`manifest`], then [`scheme`] and [`operator`] (the keys and what they mean),
-//! [`shape`] (how a document is compared with its schema) and [`check`] (what must hold beyond it).
+//! Start reading at [`manifest`], then [`scheme`] and [`operator`] (the keys and their meaning),
+//! [`shape`] (how a document is compared with its schema) and [`check`] (further checks).
 
 pub mod check;
 pub mod diagnostics;

@@ -1,4 +1,4 @@
-//! A scheme's folder, read and checked: what the host starts from.
+//! Reads and checks a scheme's folder. The host starts from it.
 
 use std::fmt;
 use std::fs::File;

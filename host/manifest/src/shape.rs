@@ -1,9 +1,8 @@
-//! How a document is compared with its JSON schema, which is made from the types in
-//! [`crate::scheme`] and [`crate::operator`].
+//! Compares a document with its JSON schema, which is made from the types in [`crate::scheme`] and
+//! [`crate::operator`].
 //!
-//! The comparison never stops at the first problem. Where something is wrong it goes on with a
-//! value that would be right, and remembers the position, so that everything else can still be
-//! checked and nothing is reported that only follows from an earlier problem.
+//! The comparison does not stop at the first problem. It replaces a wrong value by a valid one and remembers its
+//! position. So everything else can be checked, and no problem is reported that only follows from another.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The text of a document, and where in it something stands.
+//! The text of a document, with lines and columns.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! TOML as a tree of nodes that know where they stand.
+//! Parses TOML to a tree of nodes with their positions.
 
 use std::ops::Range;
 

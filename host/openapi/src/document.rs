@@ -1,11 +1,13 @@
-//! An OpenAPI 3.1 document, read into operations with compiled validators.
+//! Reads an OpenAPI 3.1 document into operations with compiled validators.
 //!
-//! Extensions of Rialto: `x-rialto-limits: {body, headers}` on the document (bytes);
-//! `x-rialto-trailing-slash: true` on the document, for which a path with one slash at its end is the path
-//! without; and
-//! `x-rialto-version: {supported, pattern}` on a header parameter whose value carries a version: a
-//! comma-separated list of items, or one item in `Content-Type`; and `x-rialto-begins: true` on an
-//! operation whose requests begin something: they are refused while there is too little disk space.
+//! Rialto's extensions:
+//!
+//! | Extension | On | Meaning |
+//! | --- | --- | --- |
+//! | `x-rialto-limits: {body, headers}` | the document | the longest body and header section, in bytes |
+//! | `x-rialto-trailing-slash: true` | the document | one slash at the end of a path is ignored |
+//! | `x-rialto-version: {supported, pattern}` | a header parameter | its value has a version: a comma-separated list of items, or one item in `Content-Type` |
+//! | `x-rialto-begins: true` | an operation | its requests begin something, and are refused while the disk is nearly full |
 
 use std::collections::HashMap;
 use std::sync::Arc;

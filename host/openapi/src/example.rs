@@ -1,9 +1,9 @@
-//! Examples: for each operation of a document a request that the document takes, and the body of its answer.
-//! What a document gives as an example is taken; what it does not give is made from the schemas, with members
-//! that must be there and no others.
+//! Makes examples for each operation of a document: a valid request, and the body of its answer.
 //!
-//! A component has written the document: whatever is in it, an example is so many bytes at most, and so is
-//! what is compiled to make one. Where that is not enough, null stands in the example, or there is none.
+//! An example of the document is used as it is. Other values are made from the schemas, with required members only.
+//!
+//! The document comes from a component, so the length of an example and the memory for making it are bounded. Beyond
+//! the bound, a value is null, or there is no example.
 
 mod size;
 #[cfg(test)]

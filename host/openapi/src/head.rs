@@ -1,5 +1,5 @@
-//! Judging a request's head, which is done before a byte of its body is read: its length, the path, the
-//! method, the headers as the document lists them, the path's and the query's parameters.
+//! Validates a request's head, before a byte of its body is read: its length, the path, the method, the headers in the
+//! order of the document, the parameters of path and query.
 
 use std::sync::Arc;
 

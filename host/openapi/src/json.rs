@@ -1,10 +1,11 @@
-//! JSON that everybody reads the same. A body is judged here and goes on byte for byte, so a text
-//! that two readers may understand differently must not pass: an object with two members of one
-//! name, of which one reader takes the first and another the last. Names count as one if they differ
-//! in ASCII case only, for there are readers that do not look at case. Names that serde_json keeps
-//! for itself are refused, for it would read another value there than is written. Depth is bounded,
-//! for readers that recurse; so is the number of values, each of which takes far more memory than the few
-//! bytes that it is written with.
+//! Parses JSON strictly. A body is validated here and passed on byte for byte, so all readers must understand it the
+//! same way.
+//!
+//! - Duplicate members are refused, because some readers take the first and some the last. Names that differ only in
+//!   ASCII case count as duplicates, because some readers ignore case.
+//! - Private names of serde_json are refused, because serde_json would read another value.
+//! - Depth is bounded, for readers that recurse.
+//! - The number of values is bounded, because a value takes much more memory than bytes of text.
 
 use std::cell::Cell;
 use std::collections::HashSet;

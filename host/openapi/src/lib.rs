@@ -1,15 +1,14 @@
-//! Judging HTTP requests by an OpenAPI document: nothing is read from a connection here and nothing is
-//! answered, and no component is known. All of it is a function of a document and of a stranger's bytes,
-//! so it builds in a moment by itself, and is fuzzed (`fuzz/`).
+//! Validates HTTP requests against an OpenAPI document. It has no connections and no components: everything is a
+//! function of a document and of untrusted bytes. So it builds quickly alone, and is fuzzed (`fuzz/`).
 //!
 //! | To see | Read |
 //! |---|---|
 //! | how a document becomes routes and validators | [`document`] |
-//! | in which order a request's head is judged | [`head`] |
-//! | how a header, a parameter or a body is judged | [`validate`] |
-//! | what is said of a value that does not fit | `schema` |
-//! | which JSON is taken | [`json`] |
-//! | what can be wrong | [`violation`] |
+//! | the order of the checks of a head | [`head`] |
+//! | how a header, a parameter or a body is validated | [`validate`] |
+//! | the messages about values that do not fit | `schema` |
+//! | which JSON is accepted | [`json`] |
+//! | the kinds of violations | [`violation`] |
 //! | how a document's examples are made | [`example`] |
 
 pub mod document;

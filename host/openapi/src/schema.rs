@@ -1,5 +1,5 @@
-//! What is wrong with a value that does not fit its schema, in words for a client: without the value, which
-//! may be secret and may be long.
+//! Messages for clients about values that do not fit their schema. A message does not have the value, which may be
+//! secret or long.
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Rule;

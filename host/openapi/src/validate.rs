@@ -1,5 +1,5 @@
-//! Judging a request by its operation: the first thing that is wrong, in a fixed order (headers as
-//! the document lists them, path, query, body).
+//! Validates a request against its operation. It reports the first violation in a fixed order: headers in the order of
+//! the document, path, query, body.
 
 use std::borrow::Cow;
 

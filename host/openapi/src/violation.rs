@@ -1,4 +1,4 @@
-//! What is wrong with a request.
+//! Violations of requests.
 
 /// The kinds of what a document can find wrong, in the order in which a request is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

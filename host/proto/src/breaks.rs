@@ -1,6 +1,5 @@
-//! What a change would break for clients that were built before it. The question is always the same: does
-//! such a client still say everything that is needed, and does it still find everything that it was
-//! promised? So it matters whether a message goes to the host or comes from it.
+//! Which changes of a contract break clients that were built before. Such a client must still send all that is needed,
+//! and still find all that it expects. So it matters whether a message goes to the host or comes from it.
 //!
 //! | Change | To the host | From the host |
 //! |---|---|---|

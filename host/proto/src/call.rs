@@ -1,9 +1,8 @@
-//! One call: from a request's bytes to the arguments of the function, and from what the function gave to an
-//! answer's bytes or to a refusal. Values are in the JSON that [`codec`](crate::codec) reads and writes.
+//! Converts one call: a request's bytes to the function's arguments, and the function's result to an answer's bytes or
+//! a refusal. Values are in the JSON of [`codec`](crate::codec).
 //!
-//! A refusal is told as google's APIs tell it: a code, a word, and a `google.rpc.Status` whose details are
-//! a `google.rpc.ErrorInfo` and the function's own error, typed. What is wrong with a request itself is a
-//! `google.rpc.BadRequest` that names the field.
+//! A refusal has the form of Google's APIs: a code, a name, and a `google.rpc.Status` with a `google.rpc.ErrorInfo` and
+//! the function's own typed error. A malformed request gets a `google.rpc.BadRequest` that names the field.
 
 use serde_json::{Map, Value};
 

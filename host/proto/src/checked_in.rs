@@ -1,4 +1,4 @@
-//! The lock and the `.proto` files as they are kept beside the WIT: reading, writing and accepting them.
+//! Reads, writes and accepts the checked-in files: the lock and the `.proto` files beside the WIT.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

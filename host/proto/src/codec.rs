@@ -1,13 +1,11 @@
-//! Messages as bytes, and as values in the JSON that the host keeps component values in: records are
-//! objects with their WIT names, enums and cases without payload are strings, cases with one are objects
-//! of one member, options are the value or null (an option of an option is `{"some": …}` or null), results
-//! are `{"ok": …}` or `{"err": …}`. So a value that was read here is judged once more, by the type of the
-//! component that takes it.
+//! Converts messages between protobuf's bytes and the host's JSON of component values: records are objects with their
+//! WIT names, enums and cases without payload are strings, cases with one are objects of one member, options are the
+//! value or null (an option of an option is `{"some": …}` or null), results are `{"ok": …}` or `{"err": …}`. The
+//! component's own type checks a decoded value once more.
 //!
-//! The wire form is protobuf's, read as its specification wants: fields in any order, those that are not
-//! known skipped, numbers packed or not, the last one of many counting, messages merged. Stricter than it
-//! is one thing: what is out of range or missing is refused, not cut or made up. An empty id counts as
-//! missing.
+//! The wire form is read as protobuf's specification says: fields in any order, unknown ones skipped, numbers packed or
+//! not, the last of several wins, messages are merged. One thing is stricter: missing values and values out of range are
+//! refused, not replaced. An empty id counts as missing.
 
 mod decode;
 mod encode;

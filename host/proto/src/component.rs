@@ -1,6 +1,5 @@
-//! What a component says of its own exports, as files for clients. The component has the names and types;
-//! the numbers are the lock's. So a component whose contract is another than the one that clients were
-//! built against is found here, before a byte of theirs reaches it.
+//! Derives the files for clients from a component's own exports. Names and types come from the component, field numbers
+//! from the lock. So a component with another contract than the clients' is detected before a call reaches it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,5 @@
-//! From WIT to what clients see of it: which message stands for which type, and which call for which
-//! function. What becomes of a type, whatever its names, is in `shapes.rs`; numbers come
-//! later, from the lock.
+//! Derives messages and services from WIT. This module decides which message a type gets and which call a function gets,
+//! and their names. `shapes.rs` converts the types. The lock adds the numbers later.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -39,7 +38,7 @@ pub fn derive(resolve: &Resolve, chosen: &Chosen, lock: &Lock) -> Result<Vec<Fil
     deriving.finish()
 }
 
-/// Where a type is used: what messages name it, and whose file takes wrappers.
+/// The place where a type is used, for messages of problems and for the file of wrappers.
 #[derive(Clone, Debug)]
 pub(crate) struct UseSite {
     pub package: PackageId,

@@ -1,4 +1,4 @@
-//! Files as descriptors: what reflection tells, and what bytes are read by.
+//! Makes descriptors of the files, for reflection and for decoding.
 
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{

@@ -1,6 +1,5 @@
-//! WIT interfaces as protobuf: the calls that components export, as messages and services that gRPC
-//! clients can be built against. All of it is a function of WIT and of the lock: nothing here opens a
-//! connection, knows a component or runs one.
+//! Converts WIT interfaces to protobuf: the calls that components export become messages and services for gRPC clients.
+//! Everything is a function of the WIT and the lock. This crate opens no connection and runs no component.
 //!
 //! | To see | Read |
 //! |---|---|

@@ -1,6 +1,5 @@
-//! The lock: the numbers that clients were given, and everything else that a client was built against.
-//! It is a file beside the WIT, checked in. A number is given once: what is taken away leaves its number
-//! behind for ever. Whether a change hurts clients is judged in [`breaks`].
+//! The lock: the field numbers, and everything else that clients were built against. It is a checked-in file beside the
+//! WIT. A number is never reused, also after its field was removed. [`breaks`] says which changes break clients.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;

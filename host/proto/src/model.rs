@@ -1,6 +1,5 @@
-//! What is written to clients: files, messages, enums and services, as protobuf has them and nothing
-//! more. No WIT and no lock: [`derive`](mod@crate::derive) makes this, [`lock`](crate::lock) numbers it,
-//! [`text`](crate::text) and [`descriptors`](mod@crate::descriptors) write it.
+//! The model of the output: files, messages, enums and services as in protobuf. [`derive`](mod@crate::derive) makes it,
+//! [`lock`](crate::lock) numbers it, [`text`](crate::text) and [`descriptors`](mod@crate::descriptors) write it.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Names in protobuf's style for names in WIT's. Nothing here knows what they name.
+//! Converts WIT names to protobuf's style.
 
 use wit_parser::PackageName;
 

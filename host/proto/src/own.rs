@@ -1,5 +1,5 @@
-//! The contracts that the host brings with it: those of this repository, with their words and their numbers.
-//! Components carry the types of what they export, but neither words nor numbers.
+//! The contracts of this repository, with their comments and numbers. They are built into the host, because components
+//! have the types of their exports, but neither comments nor numbers.
 
 use wit_parser::UnresolvedPackageGroup;
 

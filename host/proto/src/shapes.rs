@@ -1,7 +1,13 @@
-//! What becomes of a WIT type. Records are messages with their fields; variants are messages with a
-//! `oneof`, where a case without payload carries `Empty`; enums are enums; flags are messages of
-//! booleans. Options and lists are a field's, or, where protobuf has no place for them, messages of
-//! their own. Tuples and results inside of data are messages too.
+//! Converts WIT types to protobuf.
+//!
+//! | WIT | protobuf |
+//! | --- | --- |
+//! | record | a message with its fields |
+//! | variant | a message with a `oneof`; a case without payload has `Empty` |
+//! | enum | an enum |
+//! | flags | a message of booleans |
+//! | option, list | an optional or repeated field; a message of its own where protobuf does not allow that |
+//! | tuple, result inside of data | a message |
 
 use wit_parser::{InterfaceId, Type, TypeDefKind, TypeId, TypeOwner};
 

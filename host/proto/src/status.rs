@@ -1,6 +1,5 @@
-//! With which status a function's refusal is answered. The refusal itself is among the status's details,
-//! typed; the code is for clients that look no further, and for what retries by itself. It follows from the
-//! name of the case, so that a contract says it in its own words.
+//! The gRPC status of a function's refusal. It follows from the name of the refusal's case. The typed refusal is in the
+//! status's details. The code is for simple clients and for automatic retries.
 
 use crate::names;
 

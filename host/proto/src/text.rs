@@ -1,5 +1,5 @@
-//! Files as `.proto` text. What it says is the same as what [`descriptors`](mod@crate::descriptors) says: a
-//! test compiles the one and compares it with the other.
+//! Writes files as `.proto` text. A test compiles the text and compares it with
+//! [`descriptors`](mod@crate::descriptors).
 
 use std::fmt::Write as _;
 

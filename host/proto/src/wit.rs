@@ -1,5 +1,5 @@
-//! Reading WIT, and which of its interfaces are calls. Texts come from a folder of packages; what a
-//! component says of itself is read in [`component`](crate::component).
+//! Reads WIT from a folder of packages, and says which of its interfaces are calls. [`component`](crate::component) reads
+//! the WIT of a component.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

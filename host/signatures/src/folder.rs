@@ -1,8 +1,7 @@
-//! A folder of keys: a file `<signer>.pem` for each signer, with one key or several.
+//! A folder of keys: a file `<signer>.pem` for each signer, with one or several keys.
 //!
-//! The files may be changed while the host runs. Whoever looks again gets what is there now; a file
-//! that cannot be read leaves its signer's keys as they were, so that a slip of the operator stops
-//! nobody's messages and lets nobody send unsigned.
+//! The files may change while the host runs; the next look reads them again. A file that cannot be read leaves its
+//! signer's keys as they were. So a mistake of the operator neither stops messages nor lets anybody send unsigned ones.
 
 use std::collections::BTreeMap;
 use std::fmt;

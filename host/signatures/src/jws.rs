@@ -1,4 +1,5 @@
-//! What is signed: the protected header and the payload, each as base64url, with a dot between them.
+//! The signed bytes of a JSON Web Signature: the protected header and the payload, each as base64url, with a dot between
+//! them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

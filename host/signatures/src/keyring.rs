@@ -1,4 +1,4 @@
-//! Who has which keys now: those that a release brings, and those that the operator keeps.
+//! The current keys of each signer: those of the release, and those of the operator.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

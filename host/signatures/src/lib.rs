@@ -1,12 +1,11 @@
-//! Keys and detached signatures: JSON Web Signatures whose payload travels beside them (RFC 7515,
-//! appendix F).
+//! Keys and detached signatures: JSON Web Signatures with detached payload (RFC 7515, appendix F).
 //!
-//! Here is the cryptography and where keys come from. What has to be signed, and what a header must
-//! say, is for those who know the API: components ask through the surface `crypto`, and never see a key.
+//! This crate has the cryptography and the sources of keys. Components decide which messages must be signed and what a
+//! header must say. They use the surface `crypto` and never see a key.
 //!
 //! | To see | Read |
 //! |---|---|
-//! | which keys are taken, and how one verifies or signs | [`key`] |
+//! | which keys are accepted, and how one verifies or signs | [`key`] |
 //! | how a file of keys is read | [`pem`] |
 //! | what is signed | [`jws`] |
 //! | who has which keys now | [`keyring`] |

@@ -1,7 +1,7 @@
 //! PEM (RFC 7468): blocks of base64 between a line that begins and one that ends them.
 //!
-//! Words between blocks are allowed, as the RFC has it. A block that does not end, or whose base64 is
-//! none, is an error and never left out: whoever reads half of a file's keys does not know it.
+//! Text between blocks is allowed, as in the RFC. A block without an end or with invalid base64 is an error. It is never
+//! skipped, because a file with half of its keys would otherwise go unnoticed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,5 +1,4 @@
-//! What both ends of a secret do with it: authenticate bytes (HMAC-SHA-256), and compare what somebody
-//! shows with what they must show.
+//! Uses of shared secrets: message authentication codes (HMAC-SHA-256), and comparison in constant time.
 
 use aws_lc_rs::{constant_time, hmac};
 

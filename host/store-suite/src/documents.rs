@@ -1,4 +1,4 @@
-//! What a store gives back while it is open: documents, one and many.
+//! Tests of reads and scans of documents.
 
 use rialto_engine::CollectionId;
 use rialto_engine::store::{ScanRange, Store};

@@ -1,4 +1,4 @@
-//! Two writers: the newer one goes on, the older one changes nothing any more.
+//! Tests of the fencing token: of two writers, only the newer one can write.
 
 use rialto_engine::store::{Store, StoreError};
 

@@ -1,4 +1,4 @@
-//! A group is one: its size does not matter, and nobody sees a part of it.
+//! Tests that a group is atomic: of any size, and never partly visible.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -1,9 +1,8 @@
-//! What every backend of the engine's [`Store`] must do, as tests.
+//! Tests of what every backend of the engine's [`Store`] must do.
 //!
-//! A backend implements [`Backend`], which says how a store of its own is made and opened again, and calls
-//! [`suite!`] in one of its test files. The tests see a store through the trait only. What it should
-//! give back is what [`model::Model`] gives back, which is as simple as it can be. A backend that keeps
-//! releases too says how, and calls [`releases_suite!`].
+//! A backend implements [`Backend`], which makes and opens its stores, and calls [`suite!`] in one of its test files.
+//! The tests use only the trait. They compare the store with [`model::Model`], a very simple store. A backend that keeps
+//! releases also calls [`releases_suite!`].
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A store as simple as it can be, which says what a real one should give back.
+//! The model: a very simple store in memory, with which real stores are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What a store gives back when it is opened again.
+//! Tests of what a store returns when it is opened again.
 
 use rialto_engine::Name;
 use rialto_engine::store::Store as _;

@@ -1,5 +1,4 @@
-//! What a host keeps beside the engine's groups: releases, and which of them is current. Durable at
-//! once, and only the newest writer may change it.
+//! Tests of releases in a store. Their changes are durable at once, and only the newest writer may make them.
 
 use rialto_engine::store::{Store as _, StoreError};
 

@@ -1,4 +1,4 @@
-//! Things to write, with something in every field.
+//! Sample values with all fields set.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A store beside the model: what is written goes to both, and both must give the same.
+//! A store beside the model. Writes go to both, and both must return the same.
 
 use std::collections::BTreeSet;
 

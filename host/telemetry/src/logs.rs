@@ -1,4 +1,4 @@
-//! Where log lines go: standard error, as text for people or JSON for machines.
+//! Log lines on standard error, as text for people or JSON for programs.
 
 use std::io::IsTerminal as _;
 

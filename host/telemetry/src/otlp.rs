@@ -1,4 +1,4 @@
-//! Spans as OTLP writes them in JSON: the body of a `POST /v1/traces`.
+//! Encodes spans as OTLP in JSON: the body of a `POST /v1/traces`.
 //!
 //! Field names and forms are those of the protocol's JSON encoding: ids in hexadecimal, 64-bit numbers
 //! as text, enumerations as numbers.

@@ -1,12 +1,11 @@
-//! Spans that wait to be exported, and which traces are recorded at all.
+//! The queue of spans for export, and the sampling of traces.
 //!
-//! Whoever ends a span leaves it here and goes on: nothing waits for a collector. There is room for
-//! so many spans; what comes while there is none is counted and lost, and so a collector that is slow
-//! or away costs spans, never a payment.
+//! Code that ends a span adds it here and continues; nothing waits for the collector. When the queue is full, new spans
+//! are counted and dropped. So a slow or dead collector costs spans, never a payment.
 //!
-//! **Sampling.** A trace's id decides, by its last seven bytes, as OpenTelemetry's consistent
-//! probability sampling has it: hosts with the same ratio record the same traces. What a sender's own
-//! flag says does not count, for it is the operator's collector that pays.
+//! **Sampling.** The last seven bytes of a trace's id decide (OpenTelemetry's consistent probability sampling). Hosts
+//! with the same ratio record the same traces. A client's own flag does not count, because the operator pays for the
+//! collector.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

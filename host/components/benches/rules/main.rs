@@ -1,12 +1,12 @@
-//! What WebAssembly costs where Rialto uses it: a verdict of a rule, kept and fresh instances,
-//! beside the same check native; a call and an event between components, beside the same function
-//! native. A table at the end sums up.
+//! Measures the cost of WebAssembly:
 //!
-//! One call and one event are far below what a turn costs and how much that varies. So they are
-//! measured in turns with many of them and in turns with none, and told apart by the difference.
+//! - a rule's verdict, in pooled and in fresh instances, against the same check in native code;
+//! - a call and an event between components, against the same function in native code.
 //!
-//! `cargo bench --package rialto-components --bench rules` (needs the components that `cargo xtask build`
-//! makes).
+//! One call or event costs much less than a turn, and less than turns vary. So the benchmark measures turns with
+//! many calls and turns without, and computes the difference. It prints a table at the end.
+//!
+//! `cargo bench --package rialto-components --bench rules` (needs the components of `cargo xtask build`).
 
 #![allow(missing_docs, reason = "criterion's macros make public functions")]
 #![allow(

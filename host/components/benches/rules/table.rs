@@ -1,7 +1,7 @@
-//! The table at the end: what was measured, in words and in times a person can compare.
+//! The table of results, with times that people can compare.
 //!
-//! Each figure is the median of criterion's samples, its warm-up included, and the spread is the half
-//! of them that lies around it. A difference's spread is that of both together.
+//! Each figure is the median of criterion's samples, its warm-up included. The spread is half of the interquartile
+//! range. The squares of the spreads add up for a difference.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Accounts, and what sums over them must be.
+//! Checks of accounts and of the sums over them.
 
 use std::collections::{BTreeMap, HashMap};
 

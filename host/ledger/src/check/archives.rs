@@ -1,8 +1,8 @@
-//! What archives have of accounts: the sums of their entries, which opening balances must be.
+//! Checks opening balances against the sums of archived entries.
 //!
-//! An entry that is in two archives counts once, and one that is in the ledger still counts there. Where
-//! archives are missing, what they have is not known: then no opening balance may be less than what the others
-//! sum to. In memory there are sixteen bytes of each archived entry, beside the accounts.
+//! An entry in two archives counts once. An entry that is still in the ledger counts there. If archives are missing, an
+//! opening balance must be at least the sum of the others. The check needs sixteen bytes of memory for each archived
+//! entry, and the accounts.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;

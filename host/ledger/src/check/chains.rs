@@ -1,5 +1,5 @@
-//! Histories of participants: each change has the hash of the one before, and the participant's
-//! document that of the last. Requests are what histories say of them.
+//! Checks the histories of participants. Each change has the hash of the one before, and the participant's document has
+//! the hash of the last one. Requests must agree with the histories.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,18 +1,15 @@
-//! Accounts' histories: that pages and tails list each entry once, and say the sums before it.
+//! Checks the accounts' histories: pages and tails list each entry once, with the right sums before it.
 //!
-//! An entry waits until it is listed for both of its accounts, a listing until its entry was read;
-//! a page waits for its entries. What a page says and what the one before sums to meet at the
-//! boundary of the two.
+//! Documents arrive in any order. An entry waits until both of its accounts list it. A listing waits for its entry. A
+//! page waits for its entries. At the boundary of two pages, the sums of one must equal those that the next one has.
 //!
-//! Where entries are in archives, three things hold instead:
-//! - As many pages, and as many entries that pages list or would list, are missing as the account's
-//!   opening balance says.
-//! - The sums of a page that has all its entries still meet those that the next page says, if both are
-//!   there.
-//! - Over a gap, sums do not decrease, and what is left of a page's entries fits between them.
+//! If entries are in archives, three things must hold instead:
+//! - The numbers of missing pages and entries equal those of the account's opening balance.
+//! - If two adjacent pages exist with all their entries, their sums agree.
+//! - Over a gap, sums do not decrease, and the remaining entries of a page fit between them.
 //!
-//! Of entries from before an account kept a history no page lists any. Page 0 counts them, so some of them
-//! may be in archives as long as page 0 is there and says that there were more.
+//! Entries from before an account had a history are listed on no page. Page 0 counts them, so some of them may be in
+//! archives while page 0 exists and counts more.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,16 +1,14 @@
-//! Whether the ledger is whole: the invariants of the account model, and that entries, pages,
-//! reservations and histories explain what accounts say. Each is reckoned from documents alone.
+//! Checks the ledger: the invariants of the account model, and that entries, pages, reservations and histories agree
+//! with the accounts. All of it is computed from documents alone.
 //!
-//! Accounts are kept in memory; everything else is read once, as it lies on the disk. What belongs
-//! together lies near to each other there, so what waits for its counterpart is little: the entries
-//! on no page yet, the reservations that are open, the transfers that are in no settlement batch.
+//! Accounts are kept in memory. Everything else is read once, in the order of the disk. Documents that belong together
+//! are near each other there, so few wait for their counterpart: entries on no page yet, open reservations, transfers
+//! in no settlement batch.
 //!
-//! Of a transfer in an archive, the reservation and all entries are gone. Each account that it touched
-//! has an opening balance, which says how many entries and pages are gone and what they summed to. Sums
-//! begin there, and just as many entries and pages must be missing. Opening balances have two sides, as
-//! entries have. What pages still list of entries in archives waits to the end: fewer than sixteen
-//! entries of a page. Pages of which all entries are in archives are read again instead, if they are not
-//! gone yet.
+//! The reservation and the entries of an archived transfer no longer exist. The opening balance of each account that it
+//! touched has the number of missing entries and pages, and their sums. Sums begin there, and exactly that many entries
+//! and pages must be missing. Listings of archived entries wait until the end: fewer than sixteen of each page. Pages
+//! with only archived entries are read again instead, if they still exist.
 
 mod accounts;
 mod archives;

@@ -1,5 +1,4 @@
-//! What a check finds: for each thing that must hold, at how many places it was looked for, and
-//! where it does not.
+//! The report of a check: for each invariant, how many items were checked, and the breaches.
 
 use serde::Serialize;
 

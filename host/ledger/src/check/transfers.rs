@@ -1,5 +1,5 @@
-//! Reservations: that their entries are there, that what is open is reserved, and what is fulfilled
-//! waits for settlement; and which transfers are in no settlement batch yet.
+//! Checks reservations: their entries exist, open ones are reserved, and fulfilled ones wait for settlement. Also finds
+//! transfers in no settlement batch.
 
 use std::collections::BTreeMap;
 

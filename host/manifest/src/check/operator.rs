@@ -1,4 +1,4 @@
-//! What must hold in `rialto.toml` by itself.
+//! The checks of `rialto.toml` alone.
 
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;

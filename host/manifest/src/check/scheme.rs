@@ -1,4 +1,4 @@
-//! What must hold in `scheme.toml` by itself.
+//! The checks of `scheme.toml` alone.
 
 use std::collections::HashSet;
 use std::fmt::Display;

@@ -1,6 +1,5 @@
-//! From bytes to a value. What is read takes memory in other measure than what was sent: a message of two
-//! bytes may stand for a record of many fields. So what a message may become is bounded by its length, and
-//! each part of it is counted before it is made.
+//! Decodes bytes to a value. A short message may become a large value: two bytes may mean a record of many fields. So the
+//! memory of a value is bounded by the length of its message, and each part is counted before it is made.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! From a value to bytes, in the order of the fields' numbers: the same value gives the same bytes.
+//! Encodes a value to bytes, in the order of field numbers. The same value gives the same bytes.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Protobuf's wire form, without knowing what it says.
+//! Reads protobuf's wire form, without a schema.
 
 use super::{Misfit, misfit};
 
