@@ -119,7 +119,7 @@ async fn settings_admit_stock_clients_without_effect_on_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_scheme_may_let_in_version_2_of_the_resources_which_goes_on_as_it_is() {
+async fn admitted_version_2_is_forwarded_unchanged() {
     let scheme = TestScheme::demo().unwrap();
     let accepts = "resourceVersion2 = \"accept\"";
     scheme.set("fsp-interop-api", accepts).unwrap();
