@@ -90,7 +90,10 @@ fn operators_page_commands_run_as_they_stand() {
     for words in ["redfsp", "net debit cap 8000", "threshold 500", "pays 12.5"] {
         assert!(said.stdout.contains(words), "{words}: {said}");
     }
-    assert!(said.stderr.contains("it is COMPLETED"), "{said}");
+    assert!(
+        said.stderr.contains("the settlement is COMPLETED"),
+        "{said}"
+    );
 }
 
 #[test]
