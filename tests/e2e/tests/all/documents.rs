@@ -90,10 +90,7 @@ fn operators_page_commands_run_as_they_stand() {
     for words in ["redfsp", "net debit cap 8000", "threshold 500", "pays 12.5"] {
         assert!(said.stdout.contains(words), "{words}: {said}");
     }
-    assert!(
-        said.stderr.contains("the settlement is COMPLETED"),
-        "{said}"
-    );
+    assert!(said.stderr.contains("its state is COMPLETED"), "{said}");
 }
 
 #[test]

@@ -206,7 +206,7 @@ impl Asking {
                 "the settlement waits for an operator with the role `checker`, once the bank has moved the funds: \
                  rialto settlement complete {id} --reason WHY --as NAME"
             ),
-            _ => format!("the settlement is {state}"),
+            _ => format!("its state is {state}"),
         });
         Ok(0)
     }
