@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_is_spoken_to_who_speaks_it_and_lists_nothing_else() {
+    fn version_2_answers_only_a_sender_of_version_2() {
         let parties = Resource::Parties;
         let item =
             |version: &str| format!("application/vnd.interoperability.parties+json{version}");

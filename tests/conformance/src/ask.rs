@@ -66,21 +66,21 @@ impl<'a> Ask<'a> {
         self.body(format!(" {body:#}\r\n").into_bytes())
     }
 
-    /// Give it this body, whatever it is.
+    /// Sets this body, valid or not.
     #[must_use]
     pub fn body(self, body: Vec<u8>) -> Self {
         let request = self.request.body(body);
         Self { request, ..self }
     }
 
-    /// Sign it as it is now. What is changed afterwards is not what was signed.
+    /// Signs it in its current form. Later changes break the signature.
     #[must_use]
     pub fn signed(self, signer: &Signer) -> Self {
         let request = self.request.signed_by(signer);
         Self { request, ..self }
     }
 
-    /// Send it to another path than it was made for. What is signed stays as it is.
+    /// Sends it to another path. The signature does not change.
     #[must_use]
     pub fn onto(self, path: &str) -> Self {
         let request = self.request.onto(path);
@@ -92,7 +92,8 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// Send it; the host takes it, whatever it thinks of it later. Gives the message as sent.
+    /// Sends it and expects the host to accept it; a refusal may follow by a callback. Returns the message as
+    /// sent.
     ///
     /// # Errors
     /// When the host does not take it.

@@ -1,4 +1,4 @@
-//! What a case is.
+//! The data of a case.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,9 +11,9 @@ pub type Run<'a> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + 'a>>;
 /// A named case.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// Its name: the subject, a slash, what it is about.
+    /// Its name: the subject, a slash, the topic.
     pub name: &'static str,
-    /// What it shows: the row of a table, or the sentence, that it is the case of.
+    /// The table row or the sentence that it tests.
     pub shows: &'static str,
     /// The case.
     pub run: for<'a> fn(&'a Stage) -> Run<'a>,

@@ -1,4 +1,4 @@
-//! The error codes that the served document announces, and which of them the cases have been told.
+//! The error codes of the served document, and those that the cases received.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 const DOCUMENT: &str = include_str!("../../../plugins/contexts/fsp-interop-api/openapi.yaml");
 /// How an entry of its list of errors begins.
 const ENTRY: &str = "- {code: '";
-/// Codes that no case can provoke from outside, with where they are seen instead.
+/// Codes that no case can provoke from outside, and the tests that see them.
 const ELSEWHERE: [(&str, &str); 2] = [
     (
         "2001",
@@ -33,7 +33,7 @@ pub fn announced() -> Result<BTreeSet<&'static str>> {
         .context("openapi.yaml announces no errors")
 }
 
-/// The announced codes that nobody was told, but those that are seen elsewhere.
+/// The announced codes that no case received, without those that are seen elsewhere.
 ///
 /// # Errors
 /// As [`announced`].

@@ -1,4 +1,4 @@
-//! What FSPs have said and were told in a case, with which what events say is compared, as a consumer got them.
+//! The messages from and to FSPs in a case. Consumed events are compared with them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use rialto_simulator::{Direction, Recorded};
 use rialto_tests::witness::Told;
 use serde_json::Value;
 
-/// What FSPs have said, and what they were told.
+/// The messages from and to FSPs.
 #[derive(Debug, Default)]
 pub struct Facts {
     said: Vec<Recorded>,
@@ -21,7 +21,7 @@ impl Facts {
         Self { said, told }
     }
 
-    /// Compare what an event says. Answers whether there was anything to compare it with.
+    /// Compares an event with the messages. Returns whether there was a message to compare.
     ///
     /// # Errors
     /// When it says something else.
@@ -66,7 +66,7 @@ impl Facts {
         })
     }
 
-    /// The event is of a message that an FSP has sent, and says what that says.
+    /// Checks an event with the contents of a message of an FSP.
     fn is_of_message(&self, content: &Value) -> Result<()> {
         let message = &content["message"];
         let headers = headers(message);
@@ -91,7 +91,7 @@ impl Facts {
                 );
             }
         }
-        // An answer names who gives it beside who asked.
+        // An answer names the responder and the requester.
         let speaker = ["responder_fsp", "requester_fsp"]
             .iter()
             .find_map(|name| content[*name].as_str());
@@ -107,8 +107,8 @@ impl Facts {
         Ok(())
     }
 
-    /// The event is of a message that the hub has made in the place of an FSP that does not answer: somebody
-    /// is told its error, about the same.
+    /// Checks an event about a message of the hub in the place of an absent FSP: its error was sent, about the
+    /// same subject.
     fn is_of_hub(&self, content: &Value) -> Result<()> {
         let path = content["message"]["path"].as_str().unwrap_or_default();
         let about = pure(path).trim_end_matches("/error");

@@ -4,8 +4,8 @@ use anyhow::{Context as _, Result, ensure};
 use rialto_tests::host::RunningHost;
 use serde_json::Value;
 
-/// What is not compared with what a case expects: Scheduling's own, which the brief names a call's
-/// result and no FSP sees; and a warning, which is given once, whichever case comes first.
+/// Events that cases do not expect: Scheduling's own, which no FSP sees; and a warning, which the first case
+/// gets.
 const APART: [&str; 2] = [
     "schedule-reminder-elapsed",
     "participant-liquidity-threshold-exceeded",
@@ -44,8 +44,7 @@ pub fn is_compared(event: &str) -> bool {
     !APART.contains(&event)
 }
 
-/// What turns about a subject did to warn somebody: calls and events by their names, in the order of
-/// the history.
+/// The calls and events of warnings in turns about a subject, in the order of the history.
 ///
 /// # Errors
 /// As [`published`].
@@ -100,8 +99,7 @@ fn name_alone(event: &str) -> &str {
     event.rsplit(['/', '#', '.']).next().unwrap_or(event)
 }
 
-/// Who consumes an event by the drawings (choreography 15.4), as far as there is such a context
-/// already.
+/// The consumers of an event by the drawings (choreography 15.4), if the context exists.
 pub fn consumers(event: &str) -> Vec<&'static str> {
     match event {
         "transfer-committed-fulfiled" => vec![
@@ -140,7 +138,7 @@ fn consumer(event: &str) -> &'static str {
     }
 }
 
-/// Whether the FSP Interop API publishes it: what FSPs ask, and what became of what they were told.
+/// Whether the FSP Interop API publishes it: requests of FSPs, and callback reports.
 fn is_from_fsp(event: &str) -> bool {
     event.ends_with("-requested")
         || event.ends_with("-received")

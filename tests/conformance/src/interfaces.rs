@@ -10,11 +10,11 @@ use http::Method;
 use rialto_tests::catalogue;
 use serde::Deserialize;
 
-/// The whole catalogue, where it lies beside the repository.
+/// The whole catalogue, if it exists beside the repository.
 const CATALOGUE: &str = "../shared/spec/interfaces.json";
 /// This suite's rows of it.
 const OWN: &str = include_str!("../interfaces.json");
-/// Who publishes the events of the catalogue's copy.
+/// The publishers of the events in the copy of the catalogue.
 const PROVIDERS: [&str; 6] = [
     "FSP Interop API BC",
     "Agreements/Quotes BC",
@@ -33,7 +33,7 @@ pub struct Row {
     pub section: String,
     /// The name as the brief has it.
     pub name: String,
-    /// Who provides it.
+    /// Its provider.
     pub provider: String,
 }
 

@@ -1,5 +1,5 @@
-//! The keys of the hub and of the participants that sign: drawn for each run, known to the scheme and to
-//! the FSPs, which verify what anybody with a key says.
+//! The keys of the hub and of signing participants: generated for each run, and known to the scheme and to the
+//! FSPs, which verify all signed messages.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,7 +39,7 @@ impl Keys {
         Ok(Self { hub, participants })
     }
 
-    /// FSPs that sign with their keys, and verify what anybody with a key says.
+    /// FSPs that sign with their keys, and verify all signed messages.
     pub(crate) fn options(&self) -> WorldOptions {
         let pairs = || self.participants.iter();
         let public = pairs().map(|(id, pair)| ((*id).to_owned(), pair.public.clone()));

@@ -14,16 +14,15 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 use crate::tally::Entry;
 
-/// What a transfer that is prepared and told has published, and so on.
+/// The events of each part of a transfer.
 pub mod events {
-    /// A request for a transfer comes in.
+    /// A request for a transfer arrives.
     pub const ASKED: [&str; 2] = [
         "transfer-prepare-requested",
         "transfer-prepare-accounts-allocated",
     ];
 
-    /// A message leaves, is delivered, and its report goes to who caused it; `""` where the brief
-    /// names no report.
+    /// A message leaves, is delivered, and its report goes to its cause; `""` if the brief names no report.
     pub fn told(report: &'static str) -> Vec<&'static str> {
         let mut events = vec!["notify-requested", "notify-report"];
         events.extend(Some(report).filter(|report| !report.is_empty()));
@@ -103,7 +102,7 @@ pub mod events {
         [&quote_asked()[..], &answered, &told].concat()
     }
 
-    /// What is asked or said about a quote is answered to its sender.
+    /// A message about a quote is answered to its sender.
     pub fn quote_answered(asked: &'static str) -> Vec<&'static str> {
         [&[asked, "quote-query-response"][..], &told("")].concat()
     }
@@ -114,7 +113,7 @@ pub mod events {
     }
 }
 
-/// What a transfer has done to the ledger.
+/// The ledger entries of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leg {
     /// The payer's funds are reserved.
@@ -262,7 +261,7 @@ impl Payment {
         ask.json(&self.quote()).accepted().await
     }
 
-    /// Have both FSPs agree.
+    /// Has both FSPs agree on a quote.
     ///
     /// # Errors
     /// When a message does not come, or differs.
@@ -311,7 +310,7 @@ impl Payment {
         Ok(body)
     }
 
-    /// Have an FSP send a PUT about the transfer. Gives it as sent.
+    /// Has an FSP send a PUT about the transfer. Returns it as sent.
     ///
     /// # Errors
     /// When the host does not take it.
@@ -331,7 +330,7 @@ impl Payment {
             .await
     }
 
-    /// Have the payee FSP commit a prepared transfer, and the payer FSP be told.
+    /// Has the payee FSP commit a prepared transfer, and the payer FSP told.
     ///
     /// # Errors
     /// When a message does not come, or differs.
@@ -345,7 +344,7 @@ impl Payment {
         Ok(())
     }
 
-    /// Have the payee FSP decline a prepared transfer, and the payer FSP be told.
+    /// Has the payee FSP decline a prepared transfer, and the payer FSP told.
     ///
     /// # Errors
     /// When a message does not come, or differs.
@@ -391,7 +390,7 @@ impl Payment {
                     position,
                     account(self.payee, "LIQUIDITY"),
                 ),
-                // What was committed is recorded in a settlement batch, in a turn of its own.
+                // A committed transfer is recorded in a settlement batch, in its own turn.
                 entry(
                     "SETTLEMENT_RECORD",
                     account(self.payer, "SETTLEMENT_POSITION"),

@@ -40,7 +40,7 @@ pub const POOR: &str = "poorfsp";
 pub const CAPPED: &str = "cappedfsp";
 /// A participant with 20 US dollars that is warned of below 15.
 pub const WARNED: &str = "warnedfsp";
-/// Who sends nothing that the scheme knows.
+/// A sender that the scheme does not know.
 pub const NOBODY: &str = "nobodyfsp";
 
 /// A participant that has an RSA key, and so must sign.
@@ -53,7 +53,7 @@ const ALL: [&str; 10] = [
 ];
 /// Longer than any message takes.
 const SOON: Duration = Duration::from_secs(30);
-/// How long the transfer to [`GONE`] waits: nobody will answer.
+/// How long the transfer to [`GONE`] waits, which never answers.
 const GONE_EXPIRES_IN: Duration = Duration::from_secs(2);
 /// FSPs that leave all answers to the cases.
 const SILENT: &str =
@@ -102,14 +102,14 @@ impl Stage {
             liquidity,
             &format!("{liquidity}\nliquidity-threshold = \"15\""),
         )?;
-        // Nobody has to wait long for an answer that does not come, and no signed answer comes twice.
+        // Short waits for missing answers, and no repeated signed answers.
         scheme.set(
             "fsp-interop-api",
             "requestDeadlineMs = 2000\ndeliveryDeadlineMs = 10000\nrepeatedPutPartiesMs = 0",
         )?;
         scheme.set("account-lookup", "partyQueryTimeoutMs = 5000")?;
         let mut world = World::of(scheme, &keys.options()).await?;
-        // What is reported when the host is killed is not delivered again afterwards.
+        // A message that was reported before the kill is not delivered again.
         for fsp in ALL {
             settled(&world, fsp).await?;
         }
@@ -181,7 +181,7 @@ impl Stage {
         Ok(rows)
     }
 
-    /// What the running case uses, expects and has seen.
+    /// The used ids, expectations and observations of the running case.
     pub(crate) fn tally(&self) -> std::sync::MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,7 +209,7 @@ impl Stage {
         self.behaves(fsp, SILENT)
     }
 
-    /// Who signs for a participant that has a key.
+    /// The signer of a participant with a key.
     ///
     /// # Errors
     /// When it has none.
@@ -234,7 +234,7 @@ impl Stage {
         party
     }
 
-    /// Have an FSP begin a message.
+    /// Begins a message of an FSP.
     pub fn sends<'a>(&'a self, fsp: &'a str, method: Method, path: &str) -> Ask<'a> {
         Ask::new(self, fsp, method, path)
     }
@@ -244,13 +244,13 @@ impl Stage {
         self.tally().took(method, path);
     }
 
-    /// The hub has told an FSP this error code, at once or by a callback.
+    /// Records an error code that the hub sent, at once or by a callback.
     pub(crate) fn told_code(&self, code: &str) {
         let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
         codes.insert(code.to_owned());
     }
 
-    /// The error codes that the cases have been told.
+    /// The error codes that the cases received.
     pub fn codes(&self) -> BTreeSet<String> {
         let codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
         codes.clone()
@@ -312,7 +312,7 @@ impl Stage {
         Ok(found)
     }
 
-    /// The hub tells an FSP something in its own name.
+    /// Expects a message of the hub to an FSP.
     ///
     /// # Errors
     /// When it does not come, or differs.
@@ -345,7 +345,7 @@ impl Stage {
         Ok(found)
     }
 
-    /// The hub tells an FSP that what this path is about failed.
+    /// Expects an error of the hub to an FSP about the subject of this path.
     ///
     /// # Errors
     /// When it does not, or otherwise.
@@ -357,8 +357,8 @@ impl Stage {
         Ok(())
     }
 
-    /// The events about a subject such as `transfer:<id>` are these, in whatever order, each taken
-    /// by its consumer. Waits until all are there.
+    /// Expects these events about a subject such as `transfer:<id>`, in any order, each handled by its
+    /// consumer. Waits for all of them.
     ///
     /// # Errors
     /// When others are there instead.
@@ -392,7 +392,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Turns about a transfer did this to warn somebody: calls and events by their names.
+    /// Expects these calls and events of warnings in turns about a transfer.
     ///
     /// # Errors
     /// When they did something else.
@@ -414,8 +414,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Operators have so many alerts of a participant's low liquidity, the last one with this sentence: what
-    /// these names of calls and events led to.
+    /// Expects a number of alerts of a participant's low liquidity, the last one with this sentence.
     ///
     /// # Errors
     /// When they have others.
@@ -471,10 +470,10 @@ impl Stage {
         Ok(found)
     }
 
-    /// Nobody has published anything about a subject.
+    /// Expects no events about a subject.
     ///
     /// # Errors
-    /// When somebody has.
+    /// If there is one.
     pub fn no_events(&self, subject: &str) -> Result<()> {
         let found = published(&self.world.host, subject)?;
         ensure!(found.is_empty(), "about {subject} there is {found:?}");

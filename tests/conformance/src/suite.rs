@@ -44,7 +44,7 @@ fn lock(suite: &Mutex<Suite>) -> MutexGuard<'_, Suite> {
     suite.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the cases share.
+/// The shared state of the cases.
 #[derive(Default)]
 struct Suite {
     /// Whether a case has tried to open the stage.
@@ -96,7 +96,7 @@ impl Open {
         })
     }
 
-    /// Runs one case. What it leaves behind it must have expected.
+    /// Runs one case, and checks that it expected all effects.
     fn run(&mut self, case: &Case) -> Result<()> {
         let (runtime, stage) = (&self.runtime, &self.stage);
         runtime.block_on(stage.begin())?;

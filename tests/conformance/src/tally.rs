@@ -1,5 +1,5 @@
-//! What a case expects to come of what it does, and what came of it: when the host has nothing left to do,
-//! the case has expected each message to an FSP, each event, each entry of the ledger and each turn.
+//! The expected and the actual effects of a case. When the host is idle, the case must have expected each
+//! message to an FSP, each event, each entry of the ledger and each turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,13 +27,13 @@ const NEVER: [&str; 3] = [
     "rialto_requests_shed_total",
 ];
 
-/// A message to an FSP: who got it, method, path.
+/// A message to an FSP: receiver, method, path.
 pub type Heard = (String, Method, String);
 /// An entry of the ledger: type, debit, credit, amount in minor units. An account of a settlement batch is
 /// named without its batch.
 pub type Entry = [String; 4];
 
-/// What the running case has used, has expected, and has seen.
+/// The used ids, expectations and observations of the running case.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Ids of transfers and quotes, and subjects of parties: the case's own.
@@ -148,7 +148,7 @@ impl Problems {
         self.0.push(what);
     }
 
-    /// What a comparison gives, if nothing is wrong.
+    /// The result of a comparison without differences.
     pub fn take<T>(&mut self, compared: Result<T>) -> Option<T> {
         compared
             .map_err(|error| self.tell(format!("{error:#}")))
@@ -163,7 +163,7 @@ impl Problems {
     }
 }
 
-/// What there was before a case.
+/// The state before a case.
 #[derive(Debug, Default)]
 pub struct Before {
     metrics: Metrics,
@@ -188,7 +188,7 @@ impl Before {
     /// Compare what has come since with what a case expected. Gives the events, as a consumer got them.
     ///
     /// # Errors
-    /// When the host does not come to rest. What differs is told to `problems`.
+    /// If the host does not become idle. Differences go to `problems`.
     pub async fn compare(
         &self,
         stage: &Stage,
@@ -237,7 +237,7 @@ impl Before {
     }
 }
 
-/// The entries of the ledger by their ids, each with what it is about.
+/// The entries of the ledger by their ids, each with its subject.
 ///
 /// # Errors
 /// When the host does not show them.
@@ -315,8 +315,8 @@ fn id_of(subject: &str) -> &str {
     }
 }
 
-/// What a path is about: `transfer:<id>`, `quote:<id>`, `party:<type>/<id>`. None where the id is in the
-/// body, and for a path that there is not.
+/// The subject of a path: `transfer:<id>`, `quote:<id>`, `party:<type>/<id>`. None if the id is in the body, or
+/// the path does not exist.
 pub fn subject_of_path(path: &str) -> Option<String> {
     let path = path.split('?').next().unwrap_or_default();
     let path = path.strip_suffix("/error").unwrap_or(path);

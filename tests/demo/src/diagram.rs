@@ -48,7 +48,7 @@ struct Diagram<'a> {
     turns_drawn: BTreeSet<TurnId>,
     /// By their places in the transcript.
     messages_drawn: BTreeSet<usize>,
-    /// What the last request was about: `party`, `quote` or `transfer`.
+    /// The subject of the last request: `party`, `quote` or `transfer`.
     subject: &'a str,
     body: String,
 }
@@ -200,7 +200,7 @@ impl<'a> Diagram<'a> {
 const FIRST: &str = "<first>";
 const LAST: &str = "<last>";
 
-/// What a note says of a step, if anything.
+/// The note of a step, if it has one.
 fn note(step: &Step) -> Option<String> {
     match step {
         Step::Judged { rule, verdict, .. } => {

@@ -14,7 +14,7 @@ const COLLECTION: &str = "accounts";
 
 /// The first column's heading.
 const HEADING: &str = "account, in minor units";
-/// What the sums stand beside.
+/// The label of the sums.
 const SUM: &str = "sum of all accounts";
 /// Columns of a row besides the account.
 const NUMBERS: usize = 2 + 1 + 14 + 1 + 14 + 1 + 12;
@@ -70,8 +70,8 @@ impl Ledger {
         both.collect::<anyhow::Result<_>>().map(Self)
     }
 
-    /// A table of this ledger and a later one, in so many columns: credits minus debits of the accounts that
-    /// have changed, in minor units, and how many have not.
+    /// A table of this ledger and a later one, within a number of columns: credits minus debits of changed
+    /// accounts, in minor units, and the number of unchanged accounts.
     pub fn beside(&self, later: &Self, columns: usize) -> String {
         let net = |ledger: &Self, id: &str| {
             let (debits, credits) = ledger.0.get(id).copied().unwrap_or_default();

@@ -37,7 +37,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// How long the host may take to finish what a payment leaves to do after its answer.
 const QUIET_WITHIN: Duration = Duration::from_secs(10);
 
-/// Run a host with two simulated FSPs, make one payment, tell its story.
+/// Run a host with two simulated FSPs, make one payment, and print its story.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The scheme's folder.
@@ -88,7 +88,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         }
         return Ok(0);
     }
-    // Before anything is read or compiled: somebody looks at an empty screen.
+    // Before anything is read or compiled, so that the screen is not empty.
     let (scheme, amount) = (arguments.scheme.display(), &arguments.amount);
     out::note(format_args!(
         "one payment of {amount} in the scheme {scheme}: a host, two simulated FSPs\n\
@@ -102,7 +102,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         }
     };
     logs::start("warn,rialto=error", Format::Text)?;
-    // Of a name that nobody can foresee, open to this user alone; it goes away with this value.
+    // With a random name, for this user only. It is removed with this value.
     let temporary = tempfile::Builder::new()
         .prefix("rialto-demo-")
         .permissions(Permissions::from_mode(0o700))

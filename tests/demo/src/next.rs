@@ -77,7 +77,7 @@ fn folder() -> PathBuf {
     own.parent().map(Path::to_owned).unwrap_or_default()
 }
 
-/// How `rialto` is called from here: by its path where it is below the current folder, else by its name.
+/// The command for `rialto`: its path if it is below the current folder, or else its name.
 fn program(folder: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let below = folder.strip_prefix(here).ok();

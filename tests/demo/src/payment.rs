@@ -7,7 +7,7 @@ use rialto_simulator::{
     Fsp, FspId, FspSettings, PartyId, PaymentOutcome, PaymentRequest, Recorded,
 };
 
-/// What is paid.
+/// The payment.
 pub struct Order {
     /// As an FSPIOP amount.
     pub amount: String,
@@ -82,7 +82,7 @@ impl Scene {
             .into()
     }
 
-    /// Both FSPs, with where they are called back and told what to do.
+    /// Both FSPs, with the addresses of callbacks and control API.
     pub fn urls(&self) -> Vec<(String, String)> {
         let both = [&self.payer, &self.payee];
         both.map(|fsp| (fsp.id().to_string(), fsp.url().to_string()))

@@ -1,5 +1,5 @@
-//! The story of a payment: what was sent, what the host did, what it moved. It is told to people, in so many
-//! columns, or as JSON, which can be told again later.
+//! The story of a payment: its messages, the host's turns, the ledger. It is printed within a number of
+//! columns, or as JSON, which can be printed again later.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,13 +23,13 @@ type Parts = BTreeMap<String, Box<RawValue>>;
 pub struct Told {
     /// Messages of the payment, in their order.
     pub messages: Transcript,
-    /// Turns by what they are about.
+    /// Turns by their subjects.
     pub stories: Vec<Story>,
     /// The ledger before the payment.
     pub before: Ledger,
     /// And after.
     pub after: Ledger,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: PaymentOutcome,
 }
 
@@ -76,7 +76,7 @@ impl Told {
         })
     }
 
-    /// Tell people, in so many columns.
+    /// Prints it within a number of columns.
     ///
     /// # Errors
     /// When standard output takes no more.
@@ -122,7 +122,7 @@ impl Told {
         if let Some(kept) = kept {
             out::json(&kept.json())?;
         }
-        // The last line in any case: who waits for the outcome waits for it.
+        // Always the last line, since scripts wait for the outcome.
         out::json(&self.outcome)?;
         Ok(())
     }

@@ -225,8 +225,8 @@ impl Books {
 
     /// No participant has spent more than it may.
     fn limits(&self, problems: &mut Vec<String>) -> anyhow::Result<()> {
-        // The hub's accounts are the other side of all funds: they are in debit by nature.
-        // What a participant owes in a batch has no limit: its liquidity had one.
+        // The hub's accounts are the other side of all funds, so they have debit balances. A participant's
+        // obligation in a batch has no limit, since its liquidity had one.
         let of_participants = |a: &Account| {
             !a.account_type.starts_with("HUB_") && a.account_type != "SETTLEMENT_POSITION"
         };
@@ -239,8 +239,8 @@ impl Books {
         Ok(())
     }
 
-    /// What each payer has reserved and paid, less what it has received, is within its net debit
-    /// cap. Nothing is settled yet, so all that was ever paid counts.
+    /// Checks net debit caps: reserved and paid amounts, less received ones. Nothing is settled yet, so all
+    /// payments count.
     fn caps(&self, problems: &mut Vec<String>) -> anyhow::Result<()> {
         for (id, account) in &self.accounts {
             let Some(cap) = &account.net_debit_cap else {

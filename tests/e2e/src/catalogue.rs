@@ -75,7 +75,7 @@ pub fn change(change: impl FnOnce(&mut Seen)) -> Result<()> {
     };
     change(&mut seen);
     let text = serde_json::to_string_pretty(&seen)? + "\n";
-    // Whoever reads without the lock reads the old one or the new one, never half of it.
+    // A reader without the lock gets the old or the new file, never half of one.
     let new = path.with_extension("json.new");
     fs::write(&new, text).with_context(|| format!("writing {}", new.display()))?;
     fs::rename(&new, &path).with_context(|| format!("writing {}", path.display()))

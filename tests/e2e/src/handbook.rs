@@ -1,4 +1,4 @@
-//! The documents of this repository: their fenced blocks, and what each is for.
+//! The documents of this repository: their fenced blocks with their uses.
 //!
 //! | Fence | What a test does with it |
 //! | --- | --- |
@@ -19,10 +19,10 @@ const PROGRAMS: [&str; 9] = [
     "cargo", "curl", "export", "openssl", "protoc", "python3", "rialto", "rustup", "sqlite3",
 ];
 
-/// What a block is for.
+/// The use of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// It is run, where there is such a program.
+    /// It is run, if the program exists.
     Run(Option<String>),
     /// Each line is started, and runs on.
     Background,
@@ -41,7 +41,7 @@ pub enum Use {
 pub struct Block {
     /// Where its text begins, counted from 1.
     pub line: usize,
-    /// What it is for.
+    /// Its use.
     pub used: Use,
     /// Its text.
     pub text: String,
@@ -95,7 +95,7 @@ pub fn blocks(text: &str) -> anyhow::Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// What a fence says.
+/// Parses a fence.
 fn used(info: &str) -> anyhow::Result<Use> {
     ensure!(!info.contains('`'), "a fence has no other backquotes");
     if let Some(why) = info.strip_prefix("sh not run:") {
@@ -114,7 +114,7 @@ fn used(info: &str) -> anyhow::Result<Use> {
     })
 }
 
-/// Whether a line is a command or the head of a table in an indented block, which nobody would run or read.
+/// Whether a line is a command or the head of a TOML table in an indented block, which no test would check.
 fn is_code(line: &str) -> bool {
     let Some(code) = line.strip_prefix("    ") else {
         return false;

@@ -23,7 +23,7 @@ const READY_WITHIN: Duration = Duration::from_secs(120);
 /// Lines of a host's log that a failure shows.
 const LOG_LINES_SHOWN: usize = 40;
 
-/// What a command said and how it ended.
+/// The output and exit code of a command.
 #[derive(Clone, Debug)]
 pub struct CliOutput {
     /// Its exit code; -1 if a signal ended it.
@@ -58,8 +58,7 @@ impl CliOutput {
         })
     }
 
-    /// What it said on standard error, as one line: without the frames and line breaks that people get, which
-    /// depend on how long a path is.
+    /// Its standard error as one line, without frames and line breaks, which depend on the length of paths.
     pub fn said(&self) -> String {
         let words = self.stderr.split_whitespace();
         let words: Vec<&str> = words.filter(|word| *word != "│").collect();
@@ -196,7 +195,7 @@ impl RunningHost {
     /// Run a command against this host: `rialto … --at <folder>`.
     ///
     /// # Errors
-    /// When the program cannot be run. What it says is the caller's to judge.
+    /// If the program cannot be run. The caller checks its output.
     pub fn cli<A: AsRef<OsStr>>(&self, command: &[A]) -> anyhow::Result<CliOutput> {
         let document = fs::read_to_string(self.folder.join("rialto.toml"));
         let names_office = document.is_ok_and(|text| text.contains(OFFICE_TABLE.trim()));

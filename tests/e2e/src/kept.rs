@@ -11,7 +11,7 @@ use rialto_store_sqlite::SqliteStore;
 use crate::metrics::idle;
 use crate::world::World;
 
-/// What a store keeps.
+/// The contents of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Version and body of each document, by component, collection and id.
@@ -48,7 +48,7 @@ impl Kept {
 /// Wait until a world's host, which runs, has nothing to do. Then kill it, and give what its store keeps.
 ///
 /// # Errors
-/// When something stays under way, the store has something under way all the same, or it cannot be read.
+/// If work does not end, or the store has pending work anyway, or it cannot be read.
 pub async fn at_rest(world: &mut World) -> Result<Kept> {
     idle(&world.host).await?;
     world.host.kill()?;
@@ -68,7 +68,7 @@ pub async fn at_rest(world: &mut World) -> Result<Kept> {
 /// When the store cannot be read.
 pub async fn effects(world: &World, subjects: Vec<String>) -> Result<(usize, Vec<String>)> {
     with_store(world, move |store| {
-        // What was not flushed before the host's end is in memory only after this.
+        // Reads what was not flushed before the host's end.
         store.recover()?;
         let (mut turns, mut effects) = (0, Vec::new());
         for subject in subjects {

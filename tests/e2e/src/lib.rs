@@ -3,9 +3,9 @@
 //! - [`scheme`] is a scheme's folder that a test may edit, [`host`] the process that serves it;
 //! - [`world`] is both with the FSPs of the scheme, [`scenes`] payments and what is expected of them;
 //! - [`messages`] makes messages of FSPs, [`barred`] a participant that may not take part;
-//! - [`mutations`] makes messages that nobody wrote, [`kept`] reads all that a store keeps;
+//! - [`mutations`] makes random messages, [`kept`] reads the contents of a store;
 //! - [`books`] reads the ledger and the transfers back and says what does not add up;
-//! - [`office`] is operators, who ask and decide over HTTP;
+//! - [`office`] are operators, who ask and decide over HTTP;
 //! - [`compiled`] shares compiled components between the tests' hosts;
 //! - [`witness`] is a context that keeps every event;
 //! - [`offers`] makes components that a host must or must not take;

@@ -1,5 +1,4 @@
-//! What a host counts, as `/metrics` tells it; waiting until it has nothing left to do, and accepting that
-//! nothing failed.
+//! A host's metrics; waiting until it is idle, and checking that nothing failed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,8 +16,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 const IDLE_WITHIN: Duration = Duration::from_secs(120);
 /// Failures of turns that an error shows.
 const FAILURES_SHOWN: usize = 5;
-/// What is under way in a host: when all of these are zero, nothing happens any more but what comes from
-/// outside, and reminders.
+/// The work under way in a host. When all are zero, only outside requests and reminders cause new work.
 const UNDER_WAY: [&str; 6] = [
     "rialto_turns_active",
     "rialto_turns_alive",
@@ -64,7 +62,7 @@ impl Metrics {
         value.with_context(|| format!("the host has no metric {name}"))
     }
 
-    /// What is under way, in words; empty if nothing is.
+    /// The work under way as text; empty if there is none.
     ///
     /// # Errors
     /// When the host does not count it.
@@ -145,7 +143,7 @@ impl RunningHost {
     }
 }
 
-/// The failures of turns that a host's log tells, in words.
+/// The failed turns in a host's log, as text.
 fn failures(log: &str) -> String {
     let failures = log.lines().filter(|line| line.contains("a turn failed"));
     let failures: Vec<&str> = failures.collect();

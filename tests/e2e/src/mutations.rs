@@ -1,5 +1,5 @@
-//! Messages that nobody wrote: sound ones, changed at random places. The sound ones are the seeds of the
-//! fuzz target `messages`.
+//! Random messages: valid ones, changed at random places. The valid ones are the seeds of the fuzz target
+//! `messages`.
 
 use std::fs;
 use std::path::Path;
@@ -79,7 +79,7 @@ impl Mutations {
             name.is_some_and(|name| !name.starts_with("refused-"))
         };
         files.retain(|file| is_sound(file));
-        // Else the seed would not tell which message is which.
+        // Otherwise the seed would not reproduce the messages.
         files.sort();
         let sound = files.iter().map(|file| {
             let text = fs::read_to_string(file)?;
@@ -251,7 +251,7 @@ impl Message {
         })
     }
 
-    /// Have a sound message be about something of its own.
+    /// Gives a valid message its own ids.
     fn is_about(&mut self, id: &str) {
         self.path = self.path.replace(ID, id);
         self.body = String::from_utf8_lossy(&self.body)

@@ -67,7 +67,7 @@ impl Office {
         let mut tokens = BTreeMap::new();
         for name in people.iter().chain(&[OFFICE]) {
             let named = state.join("operators").join(format!("{name}.token"));
-            // Where nobody is named, the host has an operator of its own.
+            // Without named operators, the host has its own.
             let path = if *name == OFFICE && !named.exists() {
                 state.join("operator.token")
             } else {
@@ -87,7 +87,7 @@ impl Office {
     /// Send a request as this operator.
     ///
     /// # Errors
-    /// When nobody answers, or not JSON.
+    /// If there is no answer, or it is not JSON.
     ///
     /// # Panics
     /// When there is no such operator: the test is wrong.
@@ -143,7 +143,7 @@ impl Office {
         Ok(said.body)
     }
 
-    /// POST as this operator, whatever the answer.
+    /// POSTs as this operator, and returns any answer.
     ///
     /// # Errors
     /// As [`Office::send`].

@@ -31,7 +31,7 @@ impl World {
 /// Accept a payment that failed at this step with this FSPIOP error code.
 ///
 /// # Errors
-/// With what came of the payment instead.
+/// With the actual outcome of the payment.
 pub fn refused(outcome: &PaymentOutcome, step: Step, code: &str) -> anyhow::Result<()> {
     let failure = outcome.failure.as_ref();
     let as_expected = failure
@@ -47,7 +47,7 @@ pub fn refused(outcome: &PaymentOutcome, step: Step, code: &str) -> anyhow::Resu
 /// Accept a payment whose money has moved.
 ///
 /// # Errors
-/// With what came of the payment instead.
+/// With the actual outcome of the payment.
 pub fn committed(outcome: &PaymentOutcome) -> anyhow::Result<()> {
     ensure!(
         outcome.is_committed(),

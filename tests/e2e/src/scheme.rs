@@ -21,8 +21,7 @@ const DEMO_PARTICIPANTS: [(&str, &str); 2] = [
 /// The addresses of the demonstration scheme's listeners, in its rialto.toml.
 const DEMO_LISTENERS: [&str; 2] = ["127.0.0.1:4001", "127.0.0.1:4002"];
 
-/// What the demonstration scheme says about each rule, and that with all the time there is: fuel is
-/// what bounds a rule.
+/// The demonstration scheme's entry of each rule, and the same with a long deadline: only fuel bounds a rule.
 const RULE_GRANTS: &str = "grants = { host = [\"configuration\", \"logging\"] }\n";
 const RULE_GRANTS_AND_TIME: &str =
     "grants = { host = [\"configuration\", \"logging\"] }\nlimits = { deadline = \"1 s\" }\n";
@@ -117,7 +116,7 @@ impl TestScheme {
         Ok(scheme)
     }
 
-    /// The folder of its store, unless a host is told another one.
+    /// The default folder of its store.
     pub fn state(&self) -> PathBuf {
         self.path().join("state")
     }
@@ -198,7 +197,7 @@ impl TestScheme {
         })
     }
 
-    /// Have a rule asked at a step, after the others there. `more` is the rest of its entry in TOML.
+    /// Binds a rule to a step, after the others. `more` is the rest of its entry in TOML.
     ///
     /// # Errors
     /// When scheme.toml cannot be written.
@@ -234,7 +233,7 @@ impl TestScheme {
     /// Run a command on the folder, which follows it: `rialto check <folder>`.
     ///
     /// # Errors
-    /// When the program is not there. What the command says is the caller's to judge.
+    /// If the program does not exist. The caller checks the command's output.
     pub fn rialto(&self, command: &[&str]) -> anyhow::Result<CliOutput> {
         CliOutput::of(binaries::rialto()?, |c| {
             c.args(command).arg(self.path());

@@ -1,4 +1,4 @@
-//! A person at a terminal who types what a document says, as it stands: one shell for a whole document.
+//! A terminal that runs a document's commands unchanged: one shell for the whole document.
 //!
 //! Two things are not as in the document, so that tests can run beside one another. Addresses have ports that are
 //! free. And `rialto` is a function of the shell: `rialto init` takes the components that this repository built and
@@ -33,7 +33,7 @@ const ADDRESSES: [&str; 7] = [
     "127.0.0.1:4203",
 ];
 
-/// What a document's shell begins with.
+/// The first lines of a document's shell.
 const PREAMBLE: &str = r#"set -euo pipefail
 pids=()
 trap 'kill "${pids[@]}" 2> /dev/null || true; wait' EXIT
@@ -109,7 +109,7 @@ impl Terminal {
         self.folder.path()
     }
 
-    /// Have an address of the documents be this one.
+    /// Replaces an address of the documents by this one.
     pub fn place(&mut self, address: &str, at: &str) {
         self.ports.insert(address.to_owned(), at.to_owned());
     }
@@ -117,7 +117,7 @@ impl Terminal {
     /// Type all commands of a document, which all succeed.
     ///
     /// # Errors
-    /// When a command fails, with what it said and where it stands.
+    /// If a command fails, with its output and its line.
     pub fn run(&self, document: &str) -> anyhow::Result<CliOutput> {
         let script = self.script(document)?;
         let path = self.path().join(".script");

@@ -7,8 +7,7 @@ use anyhow::bail;
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Look until there is something to see, at most this long. What was last seen instead goes into
-/// the error.
+/// Polls until there is a result, at most this long. The error has the last observation.
 ///
 /// # Errors
 /// When time is up, or looking fails.

@@ -1,5 +1,4 @@
-//! The witness: a context that takes every event of the contracts, and keeps what each says, as a consumer gets
-//! it.
+//! The witness: a context that consumes and stores every event of the contracts.
 
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,10 +11,10 @@ use crate::{Office, TestScheme, binaries};
 
 /// The context.
 const WITNESS: &str = "witness";
-/// What it is granted.
+/// Its grants.
 const CONTEXT: &str = "[contexts.witness]\ncomponent = \"components/witness.wasm\"\n\n\
                        [contexts.witness.grants]\nhost = [\"clock\", \"logging\", \"random\", \"storage\"]\n\n";
-/// More events than come in a second.
+/// More events than arrive in a second.
 const EACH_SECOND: usize = 1_000;
 
 /// Put the witness into a scheme.
@@ -42,7 +41,7 @@ pub fn now() -> Result<u64> {
 pub struct Told {
     /// Its name in the contracts, such as `transfer-prepared`.
     pub event: String,
-    /// What it says.
+    /// Its contents.
     pub content: Value,
 }
 

@@ -30,8 +30,8 @@ pub struct WorldOptions {
     pub callback_attempts: u32,
     /// Whether a payer asks for a transfer that got no callback.
     pub query_on_timeout: bool,
-    /// How many parties each FSP has. A callback of a lookup is told from another one by its
-    /// party alone: who looks up at the same time as others had better have parties of its own.
+    /// The number of parties of each FSP. Callbacks of lookups only differ by the party, so concurrent lookups
+    /// should use different parties.
     pub parties_each: usize,
     /// The private keys (PEM) with which FSPs sign, by their ids; the others do not sign.
     pub signing_keys: BTreeMap<String, String>,
@@ -184,7 +184,7 @@ impl World {
     /// Wait until no transfer and no reservation is open, then give the books.
     ///
     /// # Errors
-    /// When that does not come in time.
+    /// If it does not arrive in time.
     pub async fn settled_books(&self) -> anyhow::Result<Books> {
         until("the transfers end", SETTLED_WITHIN, async || {
             // The books are read in parts: a payment may end between two of them.

@@ -92,7 +92,7 @@ impl Account {
         self.body["id"].as_str().unwrap_or_default()
     }
 
-    /// Post an entry: `(debit, credit)`. Answers the page that it fills.
+    /// Posts an entry: `(debit, credit)`. Returns the page that it fills.
     fn post(
         &mut self,
         entry: &str,

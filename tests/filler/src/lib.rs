@@ -7,9 +7,9 @@
 //! minutes where an order by chance takes hours, and a host that goes on meets them anywhere, as in life. Sums, histories and what explains them are kept right: `rialto ledger check` on the
 //! filled store is the filler's own test.
 //!
-//! Transfers come in pairs, there and back, so that nobody's funds move; they lie in a batch of their
-//! own which counts as settled. What is not copied: quotes, receipts and histories of turns; and the
-//! batch has no document of its own, only its accounts.
+//! Transfers are pairs, there and back, so that balances do not change. They are in a batch of their own, which
+//! counts as settled. Quotes, receipts and histories of turns are not copied. The batch has no document, only
+//! accounts.
 
 #![forbid(unsafe_code)]
 
@@ -50,7 +50,7 @@ pub struct Fill {
     pub seed: u64,
 }
 
-/// What was done.
+/// The result.
 #[derive(Clone, Copy, Debug)]
 pub struct Filled {
     /// Transfers.

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Where the added participants take callbacks: nowhere, for nobody pays them while it is measured.
+/// The callback address of added participants, which gets no callbacks.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
-/// Copy a scheme's folder to one that is not there yet, with so many participants in all.
+/// Copies a scheme to a new folder, with this total of participants.
 ///
 /// # Errors
 /// When the folder cannot be read or written.

@@ -106,7 +106,7 @@ impl Template {
             .sum()
     }
 
-    /// The two who really paid: they are left alone.
+    /// The two real participants, which do not change.
     pub fn is_of(&self, participant: &str) -> bool {
         participant == self.payer || participant == self.payee
     }

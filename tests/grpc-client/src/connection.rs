@@ -8,7 +8,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
 
-/// What the generated clients are built over.
+/// The transport of the generated clients.
 pub type Connection = InterceptedService<Channel, Caller>;
 
 /// Shows a token with each call, if there is one.
@@ -19,13 +19,13 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Whoever shows nothing.
+    /// A client without a token.
     #[must_use]
     pub fn nobody() -> Self {
         Self::default()
     }
 
-    /// Whoever shows this token.
+    /// A client with this token.
     ///
     /// # Panics
     /// When it cannot be in a header: the test is wrong.
@@ -60,7 +60,7 @@ impl Interceptor for Caller {
     }
 }
 
-/// What a client shows of itself with TLS.
+/// A client's TLS certificate.
 #[derive(Clone, Debug)]
 pub struct Trust {
     /// The authority of the server's certificate, PEM.
@@ -74,7 +74,7 @@ pub struct Trust {
 /// Connect to `http://…`, or with trust to `https://…`.
 ///
 /// # Errors
-/// When nobody answers there, or not as is wanted.
+/// If there is no answer, or not the expected one.
 pub async fn connect(
     url: &str,
     caller: Caller,
@@ -97,7 +97,7 @@ pub async fn connect(
 /// Call a method by its path, with messages of one's own.
 ///
 /// # Errors
-/// What the server answers instead.
+/// The server's error.
 pub async fn unary<Q, A>(
     connection: Connection,
     path: &'static str,

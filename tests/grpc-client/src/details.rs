@@ -95,7 +95,7 @@ impl Details {
         self.find("google.rpc.ErrorInfo")
     }
 
-    /// What is wrong with the request.
+    /// The problem of the request.
     #[must_use]
     pub fn violations(&self) -> Vec<FieldViolation> {
         let bad: Option<BadRequest> = self.find("google.rpc.BadRequest");

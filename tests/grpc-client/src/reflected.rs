@@ -1,4 +1,4 @@
-//! What a server says of itself by reflection, read as tools read it.
+//! A server's reflection, read as tools read it.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ macro_rules! reading {
         #[doc = $docs]
         ///
         /// # Errors
-        /// When the server does not tell, or tells something else.
+        /// If the server does not answer, or differently.
         pub async fn $name(connection: Connection) -> Result<BTreeSet<String>, Status> {
             use tonic_reflection::pb::$version::ServerReflectionRequest;
             use tonic_reflection::pb::$version::server_reflection_client::ServerReflectionClient;

@@ -50,7 +50,7 @@ impl Disk {
         }
     }
 
-    /// Lose the power after so many further changes and syncs: nothing is taken or given any more.
+    /// Cuts the power after a number of further changes and syncs: no call succeeds any more.
     pub fn die_after(&mut self, operations: u64) {
         self.left = Some(operations);
         self.dead = operations == 0;
@@ -82,7 +82,7 @@ impl Disk {
         if self.dead { Err(Errno::EIO) } else { Ok(()) }
     }
 
-    /// What a power cut leaves, with the power back.
+    /// The state after a power cut, with the power back.
     pub fn cut(&mut self, luck: &mut Luck) {
         for node in self.nodes.values_mut() {
             match &mut node.holds {

@@ -17,7 +17,7 @@ enum Change {
 /// A file's bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bytes {
-    /// As whoever reads now sees them.
+    /// As current readers see them.
     now: Vec<u8>,
     /// As they were when they were last synced.
     synced: Vec<u8>,
@@ -54,8 +54,8 @@ impl Bytes {
         }
     }
 
-    /// What a power cut leaves. Each sector is as it was at some moment since the last sync, and so
-    /// is the length, each by its own luck: writes are torn and come out of their order.
+    /// The state after a power cut. Each sector, and the length, independently has a random value since the
+    /// last sync: writes are torn and reordered.
     pub fn cut(&mut self, luck: &mut Luck) {
         let changes = std::mem::take(&mut self.since);
         let mut left = std::mem::take(&mut self.synced);
@@ -104,12 +104,12 @@ impl Change {
     fn touches(&self, sector: &Range<usize>) -> bool {
         match self {
             Self::Written { at, .. } => *at < sector.end && sector.start < self.end(),
-            // What was cut off, and has become long again since, is zeros.
+            // A range that was cut off and then extended again is zeros.
             Self::Length(length) => *length < sector.end,
         }
     }
 
-    /// Do what it does to one sector, which begins at `from`.
+    /// Applies it to one sector, which begins at `from`.
     fn apply_to(&self, sector: &mut [u8], from: usize) {
         let to = from + sector.len();
         match self {

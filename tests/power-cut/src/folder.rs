@@ -50,8 +50,8 @@ impl Names {
         self.since.clear();
     }
 
-    /// What a power cut leaves: some of the calls since the last sync. On some disks they survive in
-    /// their order, on others any of them.
+    /// The state after a power cut: some of the calls since the last sync. Some disks keep their order, others
+    /// do not.
     pub fn cut(&mut self, luck: &mut Luck) {
         let changes = std::mem::take(&mut self.since);
         let in_order = luck.survives();

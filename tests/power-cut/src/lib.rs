@@ -1,9 +1,8 @@
 //! A file system in memory that loses, at a power cut, what was not synced.
 //!
-//! What a killed process leaves is what the system's memory holds; what a power cut leaves is what
-//! was on the disk. Here bytes are on the disk when their file was synced, and names (of files that
-//! were made, renamed or removed) when their directory was: nothing else promises it. Of the rest a
-//! cut leaves nothing, everything, or a part that is drawn: torn at 512 bytes or 4 KiB and in any order.
+//! A killed process leaves the system's memory; a power cut leaves only the disk. Bytes are on the disk when
+//! their file was synced, and names (of created, renamed or removed files) when their directory was. Of the
+//! rest, a cut leaves nothing, everything, or a random part: torn at 512 bytes or 4 KiB, and in any order.
 //!
 //! It is mounted by FUSE, so any program runs on it. That takes `/dev/fuse` and the right to mount.
 
@@ -82,14 +81,14 @@ impl PowerCut {
         })
     }
 
-    /// Where it is mounted: a directory that is there for good.
+    /// The mount point: a permanent directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Let the power go after so many further changes and syncs. From then on every call answers an
-    /// error of the device, and nothing reaches the disk.
+    /// Cuts the power after a number of further changes and syncs. Then every call returns an error of the
+    /// device, and nothing reaches the disk.
     pub fn die_after(&self, operations: u64) {
         self.disk.lock().die_after(operations);
     }
@@ -119,7 +118,7 @@ impl PowerCut {
     /// When it cannot be unmounted or mounted again.
     pub fn cut(&mut self, survives: Survives, seed: u64) -> Result<(), PowerCutError> {
         self.die_after(0);
-        // What the system remembers of it has to go as well.
+        // The system's cache has to be dropped as well.
         self.unmount()?;
         self.disk.lock().cut(&mut Luck::new(survives, seed));
         self.session = Some(mounted(self.folder.path(), &self.disk)?);

@@ -10,7 +10,7 @@ pub enum Survives {
     Nothing,
     /// All of it: what a process that is killed leaves.
     Everything,
-    /// Of each sector and each directory what it was at some moment since, drawn for each by itself.
+    /// Each sector and directory independently has a random state since the last sync.
     Some,
 }
 
@@ -28,7 +28,7 @@ impl Luck {
         }
     }
 
-    /// How many of so many changes in a row to one thing survive: the first ones.
+    /// The number of surviving changes of a sequence: the first ones.
     pub fn how_many(&mut self, of: usize) -> usize {
         match self.survives {
             Survives::Nothing => 0,
@@ -42,7 +42,7 @@ impl Luck {
         }
     }
 
-    /// Whether one change survives by itself, whatever became of those before it.
+    /// Whether a change survives, independently of earlier ones.
     pub fn survives(&mut self) -> bool {
         match self.survives {
             Survives::Nothing => false,

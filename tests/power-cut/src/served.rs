@@ -1,4 +1,4 @@
-//! What the system asks of the file system, answered from the disk.
+//! Requests of the system to the file system, answered from the disk.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use crate::disk::{Disk, Holds, Node};
 
-/// How long the system may remember what it was told: it alone changes anything.
+/// How long the system may cache answers: nothing else changes the disk.
 const FOR_GOOD: Duration = Duration::from_secs(3600);
 
 /// A disk, mounted.
@@ -327,7 +327,7 @@ impl Filesystem for Served {
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        // So many blocks that nobody believes the disk to be full.
+        // Enough blocks that the disk never seems full.
         const BLOCKS: u64 = 1 << 30;
         reply.statfs(BLOCKS, BLOCKS, BLOCKS, BLOCKS, BLOCKS, 4096, 255, 4096);
     }

@@ -1,5 +1,5 @@
-//! The invariants that hold at every commit, whatever is under way: of the ledger, and of how
-//! documents may change. Nothing here is shared with the components that keep the books.
+//! The invariants of every commit: of the ledger, and of changes of documents. The code is independent of the
+//! components.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ impl Account {
         let book = match kind {
             "LIQUIDITY" | "POSITION" | "LIQUIDITY_COVER" | "HUB_LIQUIDITY_CONTROL" => "liquidity",
             "SETTLEMENT" | "SETTLEMENT_RESERVED" | "HUB_RECONCILIATION" => "settlement",
-            // Each batch is a book of its own: what is owed in it is owed to somebody in it.
+            // Each batch is a book of its own: its obligations sum to zero.
             "SETTLEMENT_POSITION" => read.batch.as_deref().unwrap_or(UNKNOWN),
             _ => UNKNOWN,
         };
@@ -84,7 +84,7 @@ impl Account {
     }
 }
 
-/// The book of an account of which nobody knows in which it is.
+/// The book of an unknown account.
 const UNKNOWN: &str = "unknown";
 
 /// The ledger as its documents have it, read once each time that one of them changes: the invariants are
@@ -256,7 +256,7 @@ pub fn postings(accounts: &Documents, entries: &Documents) -> Vec<Problem> {
     problems
 }
 
-/// What is wrong with a change of a document.
+/// The problem of a change of a document.
 pub fn change(
     (component, collection): (&str, &str),
     id: &str,

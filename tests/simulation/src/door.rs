@@ -8,7 +8,7 @@ use rialto_openapi::{Kind, Violation, head, validate};
 
 use crate::saying::Message;
 
-/// Judge a message. Answers who serves it, and the request as the component gets it.
+/// Validates a message. Returns its component, and the request as the component gets it.
 ///
 /// # Errors
 /// The first thing that is wrong with it.

@@ -1,4 +1,4 @@
-//! All that can be seen of a run. What is wrong with it others say: [`crate::judgement`].
+//! All observations of a run. [`crate::judgement`] checks them.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ use crate::wire::Arrival;
 pub struct Evidence {
     /// The FSPs by the addresses at which they are called back.
     pub callbacks: BTreeMap<String, String>,
-    /// What the scheme grants.
+    /// The scheme's grants.
     pub grants: Grants,
     /// The quotes.
     pub agreements: Vec<Agreement>,
-    /// What was to happen, by the transfers' ids.
+    /// The plans, by the transfers' ids.
     pub plans: BTreeMap<String, Plan>,
     /// What FSPs said.
     pub messages: Vec<Message>,
     /// What came to FSPs.
     pub arrivals: Vec<Arrival>,
-    /// What the host made durable.
+    /// The durable state of the host.
     pub journal: Journal,
     /// Deliveries that were parked.
     pub dead_letters: usize,

@@ -1,4 +1,4 @@
-//! What the scheme granted to each component, read from its own text, and what turns did with it.
+//! The scheme's grants to components, from its text, and their use by turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,7 @@ impl Grants {
         })
     }
 
-    /// What a turn did without leave.
+    /// An action of a turn without a grant.
     pub fn turn(&self, record: &Record) -> Vec<Problem> {
         if record.kind == Kind::Activation {
             return Vec::new(); // of all components that want one; no single one's authority
@@ -100,7 +100,7 @@ impl Grants {
         problems
     }
 
-    /// A request to somebody who is no participant, or by who may send none.
+    /// A request to a destination that is not a participant, or from a component without the grant.
     pub fn request(&self, request: &OutboundRequest) -> Option<Problem> {
         let component = self.contexts.get(&*request.component);
         let may_send = component.is_some_and(|granted| granted.host.iter().any(|h| h == "http"));

@@ -93,7 +93,7 @@ impl Stage {
         })
     }
 
-    /// What the scheme grants.
+    /// The scheme's grants.
     ///
     /// # Errors
     /// When its text cannot be read.
@@ -123,7 +123,7 @@ pub struct World {
     pub clock: Arc<SimClock>,
     /// The host's randomness.
     pub entropy: Arc<SimEntropy>,
-    /// What is durable.
+    /// The durable state.
     pub journal: Arc<Mutex<Journal>>,
     /// The store's folder.
     pub folder: TempDir,
@@ -144,13 +144,13 @@ pub struct Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // What is on its way holds the engine.
+        // Messages under way hold the engine.
         self.wire.cut();
     }
 }
 
 impl Host {
-    /// Start a host on a store, old or new. What was pending is ready to run.
+    /// Starts a host on an existing or new store. Pending work is ready to run.
     ///
     /// # Errors
     /// When the store or the release cannot be used.
@@ -207,7 +207,7 @@ fn components(compiled: &Path) -> Result<Runtime> {
     Runtime::new(cache, pool).map_err(|error| anyhow!("starting wasmtime: {error:?}"))
 }
 
-/// Make the scheme's release current. Whoever does so waits for its turn, which another one must run.
+/// Makes the scheme's release current. The caller waits for the turn, which another thread must run.
 fn first_release(
     stage: &Stage,
     store: &SqliteStore,

@@ -1,5 +1,5 @@
-//! What is durable, as the one sees it who stands between the engine and the store: each group is read
-//! on its way to the disk, and at each of them the invariants must hold.
+//! The durable state, observed between the engine and the store: reads each group on its way to the disk, and
+//! checks the invariants at each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl Journal {
         }
     }
 
-    /// What a store gives back of a collection after a start.
+    /// The documents of a collection that a store returns after a start.
     pub fn reads(&mut self, component: &str, collection: &str, read: &Documents) {
         let known = self.collection(component, collection);
         let mut ids = known.keys().chain(read.keys());

@@ -70,7 +70,7 @@ fn taken(evidence: &Evidence) -> BTreeMap<u128, u64> {
     turns.map(|record| (record.trace, record.at.0)).collect()
 }
 
-/// Have the model hear what the host handled, in the same order.
+/// Feeds the model with the messages that the host handled, in the same order.
 fn model(evidence: &Evidence, problems: &mut Vec<Problem>) -> Model {
     let mut model = Model::new(&evidence.agreements);
     let taken = taken(evidence);
@@ -110,7 +110,7 @@ fn model(evidence: &Evidence, problems: &mut Vec<Problem>) -> Model {
     model
 }
 
-/// What the hub took has an effect; what it refused has none.
+/// An accepted message has an effect, a refused one has none.
 fn acknowledged(evidence: &Evidence, problems: &mut Vec<Problem>) {
     let heard: BTreeSet<u64> = handled(evidence)
         .filter_map(|(_, message)| message.map(|message| message.number))
@@ -122,7 +122,7 @@ fn acknowledged(evidence: &Evidence, problems: &mut Vec<Problem>) {
             Saying::Prepare(prepare) => prepare.payer == message.fsp(),
             _ => true,
         };
-        // Whoever is no participant is told so at once.
+        // A sender that is not a participant is refused at once.
         let may_speak = in_own_name && message.fsp() != GHOST;
         let expected = match message.method {
             _ if !may_speak => 400,

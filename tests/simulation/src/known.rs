@@ -1,4 +1,4 @@
-//! A transfer and an FSP's money as the model knows them, and how a transfer's state is told.
+//! The model's transfer and an FSP's money, and the text of a transfer's state.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub enum State {
     Prepared,
     /// The funds are the payee's.
     Committed {
-        /// What the payee FSP revealed.
+        /// The payee FSP's fulfilment.
         fulfilment: String,
         /// When it was completed.
         completed: u64,
@@ -61,10 +61,10 @@ pub struct Transfer {
     pub answer: Option<Value>,
 }
 
-/// What the ledger holds of one FSP, in cents.
+/// The ledger balances of one FSP, in cents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Book {
-    /// What it may still spend.
+    /// The available amount.
     pub liquidity: u64,
     /// Held for transfers that have not ended.
     pub reserved: u64,

@@ -1,23 +1,22 @@
-//! The whole scheme in simulated time, from a seed: the real components on the real engine and the
-//! embedded store, two hundred transfers, FSPs that repeat, refuse, are late, wrong or deaf, and a host
-//! that ends again and again. Whatever happens when, what must always hold is held against it.
+//! The whole scheme in simulated time, from a seed: the real components on the real engine and the embedded
+//! store, two hundred transfers, FSPs that repeat, refuse, are late, wrong or silent, and a host that is
+//! restarted again and again. The invariants are checked at all times.
 //!
-//! - [`host`] puts a host together, [`sim`] lets everything happen in an order drawn from the seed,
-//!   [`script`] draws what FSPs do, [`saying`] is what they say;
+//! - [`host`] builds a host, [`sim`] runs all events in an order drawn from the seed, [`script`] draws the
+//!   FSPs' actions, [`saying`] their messages;
 //! - [`door`], [`wire`], [`store`] and [`time`] stand where a host has HTTP, its network, its disk and its
 //!   clock;
 //! - [`journal`] reads along what becomes durable, and at each commit [`audit`] looks at it;
-//! - [`evidence`] is what can be seen of a run, and [`judgement`] what is wrong with it: [`model`] is a
-//!   second reading of what must come of each message ([`known`] is what it knows), with which [`state`]
-//!   compares documents and ledger, and [`notices`] what FSPs are told ([`told`]); [`grants`] is what
-//!   components may do; [`outside`] is what FSPs can judge by themselves; [`quotes`] are judged too, though
-//!   they are agreed before trouble begins.
+//! - [`evidence`] has the observations of a run, and [`judgement`] checks them: [`model`] is an independent
+//!   implementation of the transfer rules ([`known`] is its state); [`state`] compares it with documents and
+//!   ledger, [`notices`] with the messages to FSPs ([`told`]); [`grants`] checks the components' actions;
+//!   [`outside`] checks what FSPs can see by themselves; [`quotes`] checks quotes, which are agreed before the
+//!   trouble begins.
 //!
-//! What is judged is transfers, with the quotes, the ledger and the settlement records that belong to them, and
-//! the reports of deliveries. What is not: lookups of parties and their associations, settlements (batches are
-//! filled, and none is settled), what operators ask and decide, participants that come or go, releases, calls by
-//! gRPC, and quotes in trouble. HTTP itself, real time and threads are not here either. For all of these there
-//! are the conformance suite and `tests/e2e`.
+//! It covers transfers, with their quotes, ledger entries and settlement records, and delivery reports. It does
+//! not cover party lookups and associations, settlements (batches are filled, but not settled), operators'
+//! requests, new participants, releases, calls by gRPC, quotes in trouble, HTTP, real time and threads. The
+//! conformance suite and `tests/e2e` cover these.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,5 @@
-//! What must come of messages about transfers, as a second reading of the scheme's rules: the states, the
-//! ledger, and who is told what. It is told which message was handled when, and nothing else; of the
-//! components' code it has nothing.
+//! A model of transfers: states, ledger, and messages to FSPs. Its only input is which message was handled
+//! when. It shares no code with the components.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +20,7 @@ pub struct Model {
     pub transfers: BTreeMap<String, Transfer>,
     /// By FSP.
     pub books: BTreeMap<&'static str, Book>,
-    /// What FSPs must be told, each with its cause.
+    /// The expected messages to FSPs, each with its cause.
     pub notices: Vec<Notice>,
     /// By the numbers of queries that have found nothing, how often they are still asked again.
     questions: BTreeMap<u64, u32>,
@@ -197,7 +196,7 @@ impl Model {
         }
     }
 
-    /// What is wrong with who sends a payee FSP's message: its code.
+    /// The error code for a payee FSP's message from another sender.
     fn stranger(&self, message: &Message) -> Option<&'static str> {
         let Some(transfer) = self.transfers.get(&message.draft.subject) else {
             return Some("3208");
@@ -205,7 +204,7 @@ impl Model {
         (message.fsp() != transfer.prepare.payee).then_some("3100")
     }
 
-    /// The payee FSP commits, or somebody in its place.
+    /// The payee FSP commits, or another sender in its place.
     fn answer(&mut self, message: &Message, arrived_at: u64, at: u64) {
         let (id, sender, number) = (&message.draft.subject, message.fsp(), message.number);
         if let Some(code) = self.stranger(message) {
@@ -316,7 +315,7 @@ impl Model {
         self.tell(cause, id, &prepare.payee, aborted(reserved, "3303", at));
     }
 
-    /// The payee FSP declines, or somebody in its place.
+    /// The payee FSP declines, or another sender in its place.
     fn reject(&mut self, message: &Message, its_code: &str, at: u64) {
         let (id, sender, number) = (&message.draft.subject, message.fsp(), message.number);
         if let Some(code) = self.stranger(message) {

@@ -1,4 +1,4 @@
-//! What FSPs were told, compared with what the model says that they must be told.
+//! Compares the messages to FSPs with the model's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ const ANSWER_MS: u64 = 30_000;
 /// Whether a message was delivered; none if the host never learnt.
 type Delivered = Option<bool>;
 
-/// What was told, and has not been accounted for: by transfer, cause and FSP, the texts.
+/// Messages that are not matched yet: the texts by transfer, cause and FSP.
 type Open = BTreeMap<(String, u64, String), BTreeMap<String, Vec<Delivered>>>;
 
-/// Each FSP is told what the model says, nothing else, and nothing twice.
+/// Each FSP gets exactly the model's messages, each once.
 pub fn told(evidence: &Evidence, model: &Model, problems: &mut Vec<Problem>) {
     let mut open = Open::new();
     for sent in evidence.sent() {
@@ -64,7 +64,7 @@ fn expiration(model: &Model, id: &str) -> u64 {
     transfer.map_or(u64::MAX, |transfer| transfer.prepare.expiration)
 }
 
-/// Account for one notice. Answers what is wrong with it.
+/// Matches one notice. Returns its problem.
 fn expected(open: &mut Open, notice: &Notice) -> Option<String> {
     let Notice {
         cause, about, to, ..
@@ -92,7 +92,7 @@ fn expected(open: &mut Open, notice: &Notice) -> Option<String> {
     }
 }
 
-/// What became of each message is kept with its transfer.
+/// Each message's outcome is stored with its transfer.
 pub fn kept(evidence: &Evidence, model: &Model, problems: &mut Vec<Problem>) {
     let mut expected = reports(evidence, model);
     for (id, document) in evidence.journal.transfers() {
@@ -127,7 +127,7 @@ pub fn kept(evidence: &Evidence, model: &Model, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Operators see of each message that did not go through at once what became of it.
+/// Operators see the outcome of each message that needed a second attempt.
 pub fn reported(evidence: &Evidence, problems: &mut Vec<Problem>) {
     let line = |to: &str, method: &str, path: &str, delivered: bool, attempts: u64| {
         format!("{to} {method} {path} {delivered} {attempts}")

@@ -1,5 +1,5 @@
-//! What FSPs can see for themselves, without a look into the host: whether what they were told agrees with
-//! itself, with each other's knowledge, and with the money.
+//! Checks by FSPs alone, without the host's state: their messages must agree with each other, between FSPs, and
+//! with the money.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::script::Plan;
 struct Heard {
     committed: usize,
     aborted: usize,
-    /// That its request has the id of another one, which is somebody else's.
+    /// Its request has the id of another FSP's request.
     taken: usize,
 }
 
@@ -129,7 +129,7 @@ fn was_taken(evidence: &Evidence, plan: &Plan) -> bool {
         })
 }
 
-/// Each FSP has what it had, less what it paid, and what it was paid.
+/// Each FSP has its opening balance, less payments, plus receipts.
 fn balances(evidence: &Evidence, moved: &BTreeMap<&str, i128>, problems: &mut Vec<Problem>) {
     for (fsp, had) in [
         (PAYER, LIQUIDITY),

@@ -15,7 +15,7 @@ pub const ACKNOWLEDGED: &str =
 /// Authority.
 pub const AUTHORITY: &str =
     "a component neither reads, writes, calls nor sends what was not granted";
-/// What FSPs are told.
+/// Messages to FSPs.
 pub const TOLD: &str = "each FSP is told exactly what the state says";
 /// Documents and ledger are what the messages make of them.
 pub const STATE: &str = "each document is what the messages made of it";
@@ -27,7 +27,7 @@ pub const TURNS: &str = "no turn fails";
 pub struct Problem {
     /// What should have held.
     pub rule: &'static str,
-    /// What was seen instead.
+    /// The observation.
     pub what: String,
 }
 

@@ -21,7 +21,7 @@ pub fn problems(evidence: &Evidence) -> Vec<Problem> {
     problems
 }
 
-/// What is wrong with what became of a request for a quote and of its answer.
+/// The problems of a request for a quote and its answer.
 fn forwarded(evidence: &Evidence, agreement: &Agreement) -> Vec<Problem> {
     let mut problems = Vec::new();
     let said = evidence.messages.iter();

@@ -1,5 +1,5 @@
-//! What FSPs say to the hub: messages, numbered in the order in which they are said. A message's number
-//! is its trace's id, so that whatever the host does because of it can be told.
+//! Messages of FSPs to the hub, numbered in their order. A message's number is its trace id, so that the host's
+//! actions can be assigned to it.
 
 use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
@@ -9,14 +9,14 @@ use crate::time::{date_time, http_date};
 /// An ILP packet: opaque to the scheme.
 const ILP_PACKET: &str = "AQAAAAAAAADIEHByaXZhdGUucGF5ZWVmc3A";
 
-/// What a request for a transfer says.
+/// A request for a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepare {
     /// The transfer's id.
     pub transfer_id: String,
     /// Who pays.
     pub payer: String,
-    /// Who is paid.
+    /// The payee.
     pub payee: String,
     /// In cents of US dollars.
     pub cents: u64,
@@ -58,14 +58,14 @@ pub fn money(cents: u64) -> Value {
     json!({ "currency": "USD", "amount": text })
 }
 
-/// What a message says.
+/// The contents of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Saying {
     /// POST /transfers
     Prepare(Prepare),
     /// PUT /transfers/{ID}
     Fulfil {
-        /// Whether the payee FSP wants to be told when the transfer is done.
+        /// Whether the payee FSP commits in reserved mode.
         reserved: bool,
         /// 43 characters of base64url.
         fulfilment: String,
@@ -85,10 +85,10 @@ pub enum Saying {
     AnswerQuote(Value),
 }
 
-/// What somebody is about to say.
+/// A planned message.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// Who says it.
+    /// Its sender.
     pub fsp: String,
     /// The transfer's or the quote's id.
     pub subject: String,
@@ -100,7 +100,7 @@ pub struct Draft {
     pub spacious: bool,
 }
 
-/// What the hub answered at once.
+/// The hub's synchronous answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Nothing: it ended before.
@@ -114,7 +114,7 @@ pub enum Answer {
 pub struct Message {
     /// From 1.
     pub number: u64,
-    /// What was said.
+    /// A sent message.
     pub draft: Draft,
     /// The HTTP method.
     pub method: &'static str,
@@ -124,7 +124,7 @@ pub struct Message {
     pub body: String,
     /// Milliseconds since 1970.
     pub said_at: u64,
-    /// What the hub answered.
+    /// The hub's answer.
     pub answer: Answer,
 }
 
@@ -173,7 +173,7 @@ impl Message {
         }
     }
 
-    /// Who said it.
+    /// Its sender.
     pub fn fsp(&self) -> &str {
         &self.draft.fsp
     }

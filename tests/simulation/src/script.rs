@@ -24,7 +24,7 @@ pub struct Agreement {
     pub quote_id: String,
     /// Who pays.
     pub payer: String,
-    /// Who is paid.
+    /// The payee.
     pub payee: String,
     /// In cents of US dollars.
     pub cents: u64,
@@ -113,16 +113,16 @@ pub fn uuid(rng: &mut SmallRng) -> String {
         .join("-")
 }
 
-/// What a payee FSP does about a request for a transfer, and after how long.
+/// A payee FSP's reaction to a request for a transfer, and its delay.
 #[derive(Clone, Debug)]
 pub struct Reaction {
     /// Milliseconds after it was asked; none for never.
     pub after: Option<u64>,
     /// Whether it comes no earlier than the transfer's last instant.
     pub is_late: bool,
-    /// What it says.
+    /// Its contents.
     pub saying: Saying,
-    /// What else it says, so many milliseconds later.
+    /// Its further messages, with delays in milliseconds.
     pub then: Vec<(u64, Saying)>,
     /// Whether it says when the payment was completed.
     pub says_when: bool,
@@ -135,13 +135,13 @@ pub struct Plan {
     pub kind: &'static str,
     /// The payer FSP's request.
     pub prepare: Prepare,
-    /// Who sends it.
+    /// Its sender.
     pub asker: String,
     /// When it is said first, in milliseconds from the beginning of the run.
     pub starts: u64,
-    /// What the payee FSP does.
+    /// The payee FSP's reaction.
     pub reaction: Reaction,
-    /// What else is said, so many milliseconds from the beginning of the run.
+    /// Further messages, with times in milliseconds from the beginning of the run.
     pub around: Vec<(u64, Draft)>,
 }
 

@@ -32,7 +32,7 @@ const SPAN: u64 = 15_000;
 const PROBLEMS_SHOWN: usize = 5;
 /// How many steps a host lives.
 const LIFE: std::ops::Range<u64> = 100..5_000;
-/// Longer than any step needs: who gets there turns in a circle.
+/// More than any run needs: a run that reaches it does not end.
 const STEPS_MAX: usize = 100_000;
 /// How many steps the tempo stays as it is.
 const TEMPO_STEPS: u64 = 400;
@@ -54,8 +54,8 @@ const QUOTED_FOR: u64 = 24 * 60 * 60 * 1_000;
 /// Where a system keeps files in memory.
 const IN_MEMORY: &str = "/dev/shm";
 
-/// A folder for a run's store: in memory where there is such a place. The run decides what is durable and
-/// what is lost, and a disk would only take its time.
+/// A folder for a run's store, in memory if possible. The run decides what is durable, so a disk would only be
+/// slower.
 fn folder() -> std::io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.permissions(Permissions::from_mode(0o700));
@@ -100,7 +100,7 @@ pub struct Sim<'a> {
 }
 
 impl<'a> Sim<'a> {
-    /// Run a seed to its end. Answers all that can be seen of it.
+    /// Runs a seed to its end. Returns all observations.
     ///
     /// # Errors
     /// When the host does not start, or comes to no end.
@@ -243,7 +243,7 @@ impl<'a> Sim<'a> {
             && host.engine.next_due().is_none()
     }
 
-    /// What is left to happen, and what did not hold so far, for a run that fails by itself.
+    /// The pending events and problems so far, for a run that fails.
     fn pending(&self) -> String {
         let host = self.host();
         let journal = self.world.journal.lock();
@@ -295,8 +295,7 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// With nothing to do now, wait for what comes next, and sometimes a little longer: a reminder may
-    /// be due then that nobody has looked for yet.
+    /// Waits for the next event, and sometimes a little longer, so that a reminder may be overdue.
     fn idle(&mut self) {
         let host = self.host();
         if host.engine.ready() > 0 || !host.wire.due(self.now()).is_empty() {
@@ -380,7 +379,7 @@ impl<'a> Sim<'a> {
         Ok(())
     }
 
-    /// As the host itself: what was pending goes first, then its doors open. Answers whether it came so
+    /// Starts like the real host: pending work runs first, then the listeners open. Returns whether it got so
     /// far.
     fn catches_up(&mut self) -> Result<bool> {
         while self.host().engine.ready() > 0 {

@@ -34,7 +34,7 @@ pub fn documents(evidence: &Evidence, model: &Model, problems: &mut Vec<Problem>
     }
 }
 
-/// What the document of a transfer must say, by JSON pointers.
+/// The expected members of a transfer's document, by JSON pointers.
 fn document(transfer: &Transfer) -> Vec<(&'static str, Value)> {
     let prepare = &transfer.prepare;
     let (mut fulfilment, mut completed) = (Value::Null, Value::Null);
@@ -149,7 +149,7 @@ fn entries(id: &str, transfer: &Transfer) -> Vec<(String, [String; 3])> {
     match transfer.state {
         State::Committed { .. } => {
             entries.push(entry("fulfil", &position, &received));
-            // And recorded, in whatever batch.
+            // And recorded, in any batch.
             let owes = format!("{}:USD:SETTLEMENT_POSITION", prepare.payer);
             let owed = format!("{}:USD:SETTLEMENT_POSITION", prepare.payee);
             entries.push(entry("settlement", &owes, &owed));

@@ -17,7 +17,7 @@ use crate::journal::Journal;
 pub enum Fault {
     /// Nothing of the group is on disk.
     Before,
-    /// All of it is, and nobody is told.
+    /// All of it is written, but the host ends before it learns so.
     After,
 }
 

@@ -1,4 +1,4 @@
-//! Simulated time and chance: a clock that moves when it is told to, and randomness from a seed.
+//! Simulated time and chance: a clock that the run moves, and randomness from a seed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! What FSPs are told, in a form in which what must be and what was can be compared.
+//! Messages to FSPs, in a form for comparison.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::time::date_time;
 /// The hub's own id.
 const HUB: &str = "Hub";
 
-/// What is told in one message.
+/// The contents of one message.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Told {
     /// Another FSP's message, byte for byte: its number.
@@ -72,7 +72,7 @@ impl fmt::Display for Told {
     }
 }
 
-/// What an FSP must be told.
+/// An expected message to an FSP.
 #[derive(Clone, Debug)]
 pub struct Notice {
     /// The message that is the cause.
@@ -83,9 +83,9 @@ pub struct Notice {
     pub to: String,
     /// What.
     pub told: Told,
-    /// What the hub says in its own words if this cannot be delivered.
+    /// The hub's substitute if this cannot be delivered.
     pub instead: Option<Told>,
-    /// Whether there was no transfer yet that could keep what became of it.
+    /// Whether no transfer existed yet that could store its outcome.
     pub is_unrecorded: bool,
 }
 
@@ -95,7 +95,7 @@ pub fn cause(request: &OutboundRequest) -> u64 {
     u64::try_from(trace.id).unwrap_or_default()
 }
 
-/// The text of what a request tells, in the words of [`Told`]; or what is wrong with it.
+/// The request as a [`Told`], as text; or its problem.
 pub fn of_request(request: &OutboundRequest, path: &str, to: &str, messages: &[Message]) -> String {
     let source = header(request, "fspiop-source");
     if header(request, "fspiop-destination") != to {
@@ -127,7 +127,7 @@ fn header<'a>(request: &'a OutboundRequest, name: &str) -> &'a str {
     found.map_or("", |(_, value)| value.as_str())
 }
 
-/// What a message of the hub's own says; none if it is none that the hub may make.
+/// The contents of a message of the hub; none if the hub may not send it.
 fn of_hub(method: &str, path: &str, body: &str) -> Option<String> {
     let body: Value = serde_json::from_str(body).ok()?;
     let text = |value: &Value| value.as_str().map(str::to_owned);

@@ -33,7 +33,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A wire of which the journal is told what leaves.
+    /// A wire that reports sent messages to the journal.
     pub fn new(journal: Arc<Mutex<Journal>>) -> Self {
         Self {
             journal,
@@ -85,12 +85,12 @@ impl Network for Wire {
 /// As a number of attempts: all of them.
 const FOR_EVER: u32 = u32::MAX;
 
-/// What the listener of an FSP does with one message.
+/// The behaviour of an FSP's listener for one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// So many attempts fail before it gets there.
+    /// The number of attempts that fail first.
     misses: u32,
-    /// So many times it gets there, and the hub does not hear so.
+    /// The number of attempts that arrive without an answer.
     unheard: u32,
     /// The FSP wants none of it: an answer that says not to try again.
     refused: bool,
@@ -183,7 +183,7 @@ impl Fates {
         Attempt::Came
     }
 
-    /// Make one attempt. Answers what came to the FSP, and the request if it is to be tried again.
+    /// Makes one attempt. Returns the message that the FSP got, and the request if it has to be retried.
     pub fn play(&mut self, mut one: OnItsWay, now: u64) -> (Option<Arrival>, Option<OnItsWay>) {
         let policy = &one.request.policy;
         if now >= policy.deadline.0 {

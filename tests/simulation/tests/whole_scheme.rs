@@ -1,9 +1,9 @@
 //! From a seed: two hundred transfers in any order with everything that FSPs and crashes do to them, and
 //! what must always hold.
 //!
-//! Beside the fixed seeds an ordinary run tries one that nobody has tried: `RIALTO_NEW_SEED`, which `cargo xtask
-//! test` draws and prints, or one of its own. `RIALTO_SEED=n` runs one seed and shows what happened;
-//! `RIALTO_SEEDS=n` runs that many, from `RIALTO_FIRST_SEED` or 0, and tells at the end all that failed.
+//! Besides the fixed seeds, a run tries a new one: `RIALTO_NEW_SEED`, which `cargo xtask test` draws and
+//! prints, or one of its own. `RIALTO_SEED=n` runs one seed and shows what happened; `RIALTO_SEEDS=n` runs that
+//! many, from `RIALTO_FIRST_SEED` or 0, and lists all failed ones at the end.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -68,7 +68,7 @@ fn stage() -> Arc<Stage> {
     })
 }
 
-/// Run a seed. Answers what was seen, and what of it should not be.
+/// Runs a seed. Returns the observations and the problems.
 fn tried(stage: &Stage, seed: u64) -> (Option<Evidence>, Vec<String>) {
     let evidence = match Sim::run(stage, seed) {
         Ok(evidence) => evidence,
@@ -249,8 +249,8 @@ fn documents<'e>(evidence: &'e mut Evidence, collection: &str) -> &'e mut Docume
         .collection_mut("accounts-and-balances", collection)
 }
 
-/// The id of a request that tells a payer FSP of a committed transfer in the hub's words, where nothing
-/// that it was to be told was lost.
+/// The id of a request with the hub's message about a committed transfer to a payer FSP, if no message to it
+/// was lost.
 fn committed(evidence: &Evidence) -> u64 {
     let all = evidence.sent();
     let told = all.iter().find(|sent| {

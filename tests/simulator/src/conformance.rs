@@ -1,4 +1,4 @@
-//! What is wrong with a message that a switch sent, by the letter of the API definition.
+//! The problems of a switch's message, by the letter of the API definition.
 //!
 //! An FSP in the field takes most of this without complaint; tests should not.
 
@@ -10,7 +10,7 @@ use crate::headers::{DESTINATION, SOURCE};
 use crate::ids::FspId;
 use crate::message::{Resource, Route};
 
-/// What the schemes of this tree call the hub.
+/// The hub's id in this repository's schemes.
 const HUB: &str = "Hub";
 
 /// The complaints about a message to this FSP; none if it is as it should be.
@@ -81,8 +81,8 @@ pub fn complaints(
     found
 }
 
-/// Whether a body stays as it is when a validator writes it again with its members sorted, before it
-/// verifies the signature. What is no JSON is another complaint.
+/// Whether a body is unchanged if a validator sorts its members before it verifies the signature. A body that
+/// is not JSON is another complaint.
 fn is_in_order(body: &[u8]) -> bool {
     let Ok(mut value) = serde_json::from_slice::<Value>(body) else {
         return true;

@@ -1,4 +1,4 @@
-//! What a process costs: CPU time from Linux's `/proc`, whole and by groups of threads.
+//! The CPU time of a process, from Linux's `/proc`: total and by groups of threads.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -30,7 +30,7 @@ pub struct CpuReading {
     threads: HashMap<u64, (String, u64)>,
 }
 
-/// What a process used between two readings.
+/// The CPU time of a process between two readings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CpuUse {
@@ -94,7 +94,7 @@ impl CpuClock {
 }
 
 impl CpuReading {
-    /// What was used between this reading and a later one of the same clock.
+    /// The CPU time between this reading and a later one of the same clock.
     pub fn until(&self, later: &Self) -> CpuUse {
         let seconds = |ticks: u64| ticks as f64 / TICKS_PER_SECOND;
         let used = seconds(later.ticks.saturating_sub(self.ticks));

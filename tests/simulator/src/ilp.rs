@@ -12,7 +12,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Reads base64url with or without padding, whatever the unused last bits are.
+/// Reads base64url with or without padding, with any unused last bits.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -34,7 +34,7 @@ pub enum Layout {
     Version4,
 }
 
-/// What a packet says, whatever its layout.
+/// The contents of a packet, in any layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The layout that it was found in.

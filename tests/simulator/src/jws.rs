@@ -196,7 +196,7 @@ impl Signer {
         }
     }
 
-    /// The value of FSPIOP-Signature over this protected header, whatever that says.
+    /// The value of FSPIOP-Signature over any protected header.
     pub fn signature(&self, protected: &str, body: &[u8]) -> String {
         let protected = URL_SAFE_NO_PAD.encode(protected);
         let input = input(&protected, body);
@@ -216,7 +216,7 @@ impl Signer {
                 .sign(&random, input.as_bytes())
                 .map(|signature| signature.as_ref().to_vec()),
         };
-        // Without randomness it would not sign; then nobody will take the message, and say so.
+        // Without randomness it cannot sign; then the receiver refuses the message.
         let signature = URL_SAFE_NO_PAD.encode(signature.unwrap_or_default());
         json!({ "signature": signature, "protectedHeader": protected }).to_string()
     }
@@ -231,8 +231,7 @@ fn input(protected: &str, body: &[u8]) -> String {
     format!("{protected}.{}", URL_SAFE_NO_PAD.encode(body))
 }
 
-/// What is wrong with the signature of a message whose sender has this public key (PEM); none if it
-/// is as it should be.
+/// The problem of a message's signature, for its sender's public key (PEM); none if it is valid.
 pub fn complaint(
     public: &str,
     method: &Method,

@@ -4,7 +4,7 @@
 //!   payments, and a control API by which another process drives it.
 //! - [`sink`] is any number of FSPs that only listen.
 //! - [`behaviour`] says how an FSP misbehaves: delays, refusals, silence, broken connections.
-//! - [`recorder`] keeps the messages, [`transcript`] tells them as a story.
+//! - [`recorder`] keeps the messages, [`transcript`] prints them.
 //! - [`mod@bench`] drives payments from another process and measures them; [`cpu`] reads what
 //!   processes cost meanwhile.
 //! - [`ilp`], [`amount`], [`ids`], [`message`], [`headers`] and [`time`] are the pieces of

@@ -1,4 +1,4 @@
-//! Ports that are free now and that nobody else of this process is given.
+//! Free ports, each given once in this process.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU16, Ordering};

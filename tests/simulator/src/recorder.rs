@@ -89,7 +89,7 @@ impl Recorder {
             .collect()
     }
 
-    /// What the API definition objects to in the messages that came in: path and complaint.
+    /// The violations of the API definition in received messages: path and complaint.
     pub fn complaints(&self) -> Vec<String> {
         let tape = self.tape.lock();
         let of = |message: &Recorded| -> Vec<String> {

@@ -1,5 +1,5 @@
-//! One address for any number of FSPs that only listen: every message is taken at once, and what it says
-//! about which transfer is told on. What FSPs answer to messages does not belong here: [`crate::fsp`] does.
+//! One address for any number of FSPs that only listen: accepts every message, and reports transfer and
+//! contents. Answers of FSPs belong to [`crate::fsp`].
 
 use std::convert::Infallible;
 use std::io;
@@ -21,7 +21,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::limits::BODY_BYTES_MAX;
 use crate::message::{ErrorInformation, Resource, Route};
 
-/// What a message says about a transfer.
+/// A message's statement about a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// The payee is asked to take it: it was prepared.
@@ -40,7 +40,7 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Listen on a free port. `hear` is told the id of each transfer and what was said about it.
+    /// Listens on a free port. Calls `hear` with the id of each transfer and the statement.
     ///
     /// # Errors
     /// When there is no port.

@@ -1,4 +1,4 @@
-//! The transcript: the messages of one payment, told as a story.
+//! The transcript: the messages of one payment.
 //!
 //! ```text
 //!      from → to            message                          answer      ms
@@ -35,7 +35,7 @@ pub struct Style {
     pub bodies: bool,
     /// With the times that answers took, and a heading that has their unit.
     pub times: bool,
-    /// How many columns a line may have; as many as it needs unless said.
+    /// The most columns of a line; unlimited by default.
     pub columns: Option<usize>,
     /// With ids, times and secrets replaced by names, so that two runs read alike.
     pub redacted: bool,
@@ -55,7 +55,7 @@ impl Style {
         }
     }
 
-    /// In so many columns: what is longer is cut.
+    /// Limits the columns: longer lines are cut.
     #[must_use]
     pub fn within(self, columns: usize) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Style {
         }
     }
 
-    /// How many characters there are beside so many, at most `most`.
+    /// The characters left beside `taken` columns, at most `most`.
     fn beside(self, taken: usize, most: usize) -> usize {
         let room = self.columns.map_or(most, |all| all.saturating_sub(taken));
         room.min(most)
@@ -242,7 +242,7 @@ impl Row {
     }
 }
 
-/// Leave the first characters of a text, with a sign where it is cut.
+/// Cuts a text after a number of characters, with a sign for the cut.
 fn cut(text: &mut String, chars_max: usize) {
     let place = text.char_indices().nth(chars_max).map(|(place, _)| place);
     if let Some(place) = place {

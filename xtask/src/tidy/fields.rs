@@ -80,7 +80,7 @@ mod tests {
         "interface a {\n    record b {\n        %from: option<u64>,\n        to: u64,\n    }\n}\n";
 
     #[test]
-    fn a_new_version_of_a_contract_has_no_field_called_from() {
+    fn new_contract_versions_have_no_field_called_from() {
         let of = |package: &str| format!("package rialto:{package};\n{FIELD}");
         let path = "wit/accounts-and-balances/participant-accounts.wit";
         assert_eq!(found(path, &of("accounts-and-balances@0.2.0")), [4]);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_and_cases_have_names_too_and_what_is_no_name_is_not_one() {
+    fn names_of_parameters_and_cases_are_found() {
         let text = "package rialto:a@0.1.0;\n\
                     /// From: where.\n\
                     f: func(class: string, in: u64);\n\

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_of_each_resource_is_served_when_that_is_set() {
+    fn version_2_of_each_resource_is_served_if_set() {
         let document = of(&Settings {
             resource_version2: Deviation::Accept,
             ..Settings::default()

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_in_version_2_only_where_that_is_served() {
+    fn refusal_is_in_version_2_only_if_served() {
         let served = Settings {
             resource_version2: Deviation::Accept,
             ..Settings::default()

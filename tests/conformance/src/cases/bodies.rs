@@ -1,5 +1,5 @@
-//! Bodies that are refused at once, each with the code of what is wrong with it. Nothing of them is
-//! left behind: the runner sees that nobody is told, and the books that nothing has moved.
+//! Bodies that are refused at once, each with its code. The runner checks that no message was sent, and the
+//! ledger that nothing moved.
 
 use anyhow::Result;
 use http::Method;

@@ -1,5 +1,5 @@
-//! What a stranger sends in the name of a participant that has a key: a message that nobody has signed,
-//! or one that was captured, again, as it was or with another `Date`. Nothing comes of it.
+//! Forged messages in the name of a participant with a key: unsigned, or captured and repeated, unchanged or
+//! with another `Date`. They have no effect.
 
 use anyhow::Result;
 use http::Method;
@@ -64,7 +64,7 @@ async fn ended(stage: &Stage, party: &str, asks: &str) -> Result<Recorded> {
     Ok(sent)
 }
 
-/// What was sent before, byte for byte.
+/// The earlier message, byte for byte.
 fn again<'a>(stage: &'a Stage, sent: &Recorded) -> Ask<'a> {
     let mut ask = stage.sends(SIGNER, sent.method.clone(), &sent.path);
     for name in [
@@ -82,7 +82,7 @@ fn again<'a>(stage: &'a Stage, sent: &Recorded) -> Ask<'a> {
     ask.body(sent.body.to_vec())
 }
 
-/// What was sent before is refused, as it was and with another `Date`.
+/// The earlier message is refused, unchanged and with another `Date`.
 async fn refused_again(stage: &Stage, sent: &Recorded) -> Result<()> {
     again(stage, sent).refused(400, "3105").await?;
     let now = stage.world.fsp(SIGNER).date();

@@ -45,8 +45,8 @@ pub(super) const CASES: [Case; 6] = [
     ),
 ];
 
-/// A stranger and the payer FSP commit and decline what only the payee FSP may: each is told, and
-/// nobody else. Gives the events.
+/// A stranger and the payer FSP commit and decline a transfer. Each gets an error, and nobody else is told.
+/// Returns the events.
 async fn intrude(stage: &Stage, payment: &Payment) -> Result<Vec<&'static str>> {
     let mut events = Vec::new();
     for (fsp, to) in [(STRANGER, PAYER), (PAYER, PAYEE)] {
@@ -96,8 +96,8 @@ async fn strangers_put_after_commit(stage: &Stage) -> Result<()> {
         .await
 }
 
-/// Many requests of one payer at once, of which so many are covered: so many are prepared, the others
-/// are refused with this code. The payee FSP declines what was prepared.
+/// Many concurrent requests of one payer, of which a number are covered: these are prepared, the others are
+/// refused with this code. The payee FSP declines the prepared ones.
 async fn overshoot(
     stage: &Stage,
     payer: &'static str,

@@ -266,7 +266,7 @@ async fn forwarded(stage: &Stage) -> Result<()> {
             "content-type",
             "application/vnd.interoperability.quotes+json;version=1.0",
         )
-        // Nobody verifies what this one says, so these may say anything.
+        // This one is not verified, so these may have any value.
         .header("fspiop-uri", "elsewhere")
         .header("fspiop-http-method", "STEAL")
         .header("fspiop-encryption", "{\"encryptedFields\":[]}")

@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::payment::{Leg, Payment, events};
 use crate::stage::{Stage, WARNED};
 
-/// What a crossed threshold leads to. The call ends after what it causes is staged.
+/// The effects of a crossed threshold. The call ends after its effects are staged.
 const WARNING: [&str; 2] = [
     "participant-liquidity-threshold-exceeded",
     "liquidity-threshold-exceeded",

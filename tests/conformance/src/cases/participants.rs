@@ -104,7 +104,7 @@ pub(super) fn failed(asked: &'static str) -> Vec<&'static str> {
     answered(asked, "account-lookup-failed")
 }
 
-/// Associate a party with an FSP, which is told.
+/// Associates a party with an FSP, which gets a callback.
 async fn associated(stage: &Stage, fsp: &str, party: &str) -> Result<()> {
     let body = json!({ "fspId": fsp });
     stage
@@ -119,7 +119,7 @@ async fn associated(stage: &Stage, fsp: &str, party: &str) -> Result<()> {
     Ok(())
 }
 
-/// An FSP asks for a party, and is told this FSP.
+/// An FSP queries a party, and gets this FSP.
 pub(super) async fn is_with(stage: &Stage, asks: &str, party: &str, fsp: &str) -> Result<()> {
     stage
         .sends(asks, Method::GET, &path(party))
@@ -133,7 +133,7 @@ pub(super) async fn is_with(stage: &Stage, asks: &str, party: &str, fsp: &str) -
     Ok(())
 }
 
-/// An FSP asks for a party, and is told that it is with nobody.
+/// An FSP queries a party, and learns that no FSP has it.
 pub(super) async fn is_with_nobody(stage: &Stage, asks: &str, party: &str) -> Result<()> {
     stage
         .sends(asks, Method::GET, &path(party))
@@ -289,7 +289,7 @@ async fn disassociate_anothers(stage: &Stage) -> Result<()> {
 async fn associate_anothers(stage: &Stage) -> Result<()> {
     let party = stage.party();
     associated(stage, PAYEE, &party).await?;
-    // Somebody else's party, and a party in the name of somebody else.
+    // Another FSP's party, and a party in the name of another FSP.
     for fsp in [STRANGER, PAYER] {
         let body = json!({ "fspId": fsp });
         stage

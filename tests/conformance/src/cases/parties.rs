@@ -1,4 +1,4 @@
-//! Who a party is: the question goes to the party's FSP, and its answer to the one who asked.
+//! Party queries: forwarded to the party's FSP, and its answer to the requester.
 
 use anyhow::{Result, ensure};
 use http::Method;
@@ -134,7 +134,7 @@ async fn asked(stage: &Stage, asks: &str, party: &str) -> Result<Recorded> {
     Ok(found)
 }
 
-/// The payee says who a party is, and the one who asked is told.
+/// The payee FSP answers a party query, and the requester gets the answer.
 async fn answered(stage: &Stage, asks: &str, party: &str) -> Result<()> {
     let answer = stage.sends(PAYEE, Method::PUT, &path(party)).to(asks);
     let sent = answer.json(&person(party, PAYEE)).accepted().await?;
@@ -290,7 +290,7 @@ async fn no_answer(stage: &Stage) -> Result<()> {
     let party = mine(stage).await?;
     asked(stage, PAYER, &party).await?;
     stage.hub_refuses(PAYER, &path(&party), "2004").await?;
-    // Too late: nobody waits any more.
+    // Too late: the query has ended.
     let answer = stage.sends(PAYEE, Method::PUT, &path(&party)).to(PAYER);
     answer.json(&person(&party, PAYEE)).accepted().await?;
     let associated = [

@@ -1,4 +1,4 @@
-//! Paths and methods: what there is, what there is not, and what an FSP may not send.
+//! Paths and methods: existing, missing, and forbidden for FSPs.
 
 use anyhow::{Result, ensure};
 use http::Method;

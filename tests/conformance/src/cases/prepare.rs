@@ -83,8 +83,8 @@ fn invalid_payee() -> Vec<&'static str> {
     events::refused("transfer-prepare-invalid-payee-check-failed", report)
 }
 
-/// Ask for a transfer with this body, without a quote: the payer FSP is told this code, nobody else
-/// hears of it, and nothing moves.
+/// Requests a transfer with this body, without a quote: the payer FSP gets this code, no other FSP gets a
+/// message, and no money moves.
 async fn fails(
     stage: &Stage,
     payment: &Payment,

@@ -196,7 +196,7 @@ async fn refused_by_payee(stage: &Stage) -> Result<()> {
         .events(&payment.quote_subject(), &events.concat())
         .await?;
     stage.quote_is(&payment.quote_id, "REJECTED")?;
-    // Terms come too late: their sender is told why there are none.
+    // Late terms: their sender gets the reason.
     terms(stage, &payment, PAYEE, &payment.terms()).await?;
     stage
         .hub_refuses(PAYEE, &payment.quote_path(), "5103")

@@ -1,4 +1,4 @@
-//! Quote rules 2 to 5: what the scheme refuses, who is told, and who is not.
+//! Quote rules 2 to 5: the scheme's refusals, and who is told.
 
 use anyhow::Result;
 use http::Method;
@@ -98,7 +98,7 @@ pub(super) const CASES: [Case; 17] = [
     ),
 ];
 
-/// Ask for a quote with this body, which the hub refuses: its sender is told, and nobody else.
+/// Requests a quote with this body, which the hub refuses: only its sender is told.
 async fn refused(
     stage: &Stage,
     payment: &Payment,
@@ -189,7 +189,7 @@ async fn payee_fsp_not_named(stage: &Stage) -> Result<()> {
 async fn payee_with_another_fsp(stage: &Stage) -> Result<()> {
     let party = stage.party();
     has_payee(stage, &party).await?;
-    // What somebody would have a payer FSP believe who is not asked.
+    // A forged answer of an FSP that was not asked.
     let payment = Payment::between(stage, PAYER, STRANGER);
     let mut body = payment.quote();
     let number = party.replace("MSISDN/", "");
@@ -269,7 +269,7 @@ async fn rule_broken_in_request(stage: &Stage) -> Result<()> {
     stage.quote_is(&payment.quote_id, "REJECTED")
 }
 
-/// The payee's terms are refused with this code, and both FSPs are told.
+/// The payee FSP's terms are refused with this code, and both FSPs are told.
 async fn terms_refused(stage: &Stage, payment: &Payment, terms: &Value, code: &str) -> Result<()> {
     let sent = payment.ask(stage).await?;
     stage.forwarded(&sent, PAYEE).await?;
@@ -297,7 +297,7 @@ async fn rule_broken_in_response(stage: &Stage) -> Result<()> {
     terms["transferAmount"] = json!({ "currency": "RWF", "amount": "5" });
     terms_refused(stage, &payment, &terms, "3100").await?;
     stage.quote_is(&payment.quote_id, "REJECTED")?;
-    // Whoever asks is told why there are no terms.
+    // A query is answered with the reason for missing terms.
     stage
         .sends(PAYER, Method::GET, &payment.quote_path())
         .accepted()

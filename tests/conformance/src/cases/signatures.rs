@@ -1,5 +1,5 @@
-//! FSPIOP-Signature: who has a key must sign, each message by itself; what is not signed well is refused
-//! at once, and nothing happens. That the hub signs what it makes, each other case sees as well.
+//! FSPIOP-Signature: key owners must sign each message, and a bad signature is refused at once without effect.
+//! All other cases check the hub's signatures.
 
 use anyhow::{Result, ensure};
 use base64::Engine as _;
@@ -78,7 +78,7 @@ pub(super) const CASES: [Case; 12] = [
     ),
 ];
 
-/// A request for a quote by an FSP that has a key, in the making. Nobody hears of it if it is refused.
+/// A request for a quote by an FSP with a key. A refusal sends no other message.
 struct Signed<'a> {
     stage: &'a Stage,
     payment: Payment,
@@ -124,7 +124,7 @@ impl<'a> Signed<'a> {
         ask.body(self.body.clone())
     }
 
-    /// The value of FSPIOP-Signature, by this signer, whatever the protected header says.
+    /// The value of FSPIOP-Signature by this signer, over any protected header.
     fn value(&self, signer: &Signer) -> String {
         signer.signature(&self.protected.to_string(), &self.body)
     }
@@ -142,8 +142,7 @@ impl<'a> Signed<'a> {
         Ok(self.with(&self.value(&signer)))
     }
 
-    /// It is refused at once, and there is no document and no event of it. That nobody is told, the
-    /// runner sees.
+    /// It is refused at once, without a document or an event. The runner checks that no message was sent.
     async fn refused(&self, ask: Ask<'_>) -> Result<()> {
         ask.refused(400, "3105").await?;
         self.stage.quote_is(&self.payment.quote_id, "null")?;
@@ -212,7 +211,7 @@ async fn algorithm_none(stage: &Stage) -> Result<()> {
 }
 
 async fn algorithm_unknown(stage: &Stage) -> Result<()> {
-    // RS384 is taken, but RS256 is what this was signed by.
+    // RS384 is accepted, but this was signed with RS256.
     for name in ["HS256", "PS256", "ES384", "ES256", "RS384", "rs256", ""] {
         let quote = Signed::new(stage).protecting("alg", name);
         quote.refused(quote.signed()?).await?;

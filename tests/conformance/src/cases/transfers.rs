@@ -61,7 +61,7 @@ async fn universal_mode(stage: &Stage) -> Result<()> {
     payment.ends(stage, "COMMITTED", &legs, &events).await
 }
 
-/// What the hub says of a committed transfer.
+/// The hub's message about a committed transfer.
 fn committed(payment: &Payment) -> serde_json::Value {
     json!({
         "fulfilment": payment.fulfilment, "completedTimestamp": TIME, "transferState": "COMMITTED"
@@ -147,7 +147,7 @@ async fn query(stage: &Stage) -> Result<()> {
         .await
 }
 
-/// What the hub says of a transfer that came to nothing.
+/// The hub's message about an aborted transfer.
 fn aborted() -> serde_json::Value {
     json!({
         "completedTimestamp": TIME,

@@ -1,5 +1,4 @@
-//! What a dishonest FSP may try against the others: each attempt is refused with its code, and
-//! nobody else notices.
+//! Attacks of a dishonest FSP: each is refused with its code, without effect on others.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -25,7 +24,7 @@ async fn world() -> World {
     World::of(scheme, &WorldOptions::default()).await.unwrap()
 }
 
-/// What the three have in US dollars, in minor units.
+/// The balances of the three in US dollars, in minor units.
 fn liquidity(world: &World) -> [i128; 3] {
     let books = world.books().unwrap();
     [PAYER, PAYEE, THIEF].map(|id| books.balance(&format!("{id}:USD:LIQUIDITY")).unwrap())
@@ -57,7 +56,7 @@ async fn refused_at_once(what: &str, request: RawRequest<'_>, expected: &str) {
     assert_eq!(found, (400, expected.to_owned()), "{what}: {answer:?}");
 }
 
-/// The request is taken, and its sender told by an error callback with this code.
+/// The request is accepted, and its sender gets an error callback with this code.
 async fn refused_later(what: &str, fsp: &Fsp, request: RawRequest<'_>, path: &str, expected: &str) {
     let answer = sent(what, request).await;
     assert!(answer.status.is_success(), "{what}: {answer:?}");
@@ -219,8 +218,8 @@ async fn a_payee_cannot_answer_past_the_payer() {
 
     // Nothing of this has ended the transfer.
     assert_eq!(world.books().unwrap().state(&order.transfer_id), "PREPARED");
-    // A commitment that is not one ends it, wherever it says that it goes: no money moves, both are told, and
-    // the thief hears nothing.
+    // A false commitment ends the transfer, for any destination: no money moves, both FSPs are told, and the
+    // thief gets nothing.
     let heard = world.fsp(THIEF).recorder().messages().len();
     let astray = payee.raw(Method::PUT, &path).to(THIEF);
     let astray = astray.body(fulfilment.to_string());

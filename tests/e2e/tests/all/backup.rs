@@ -16,7 +16,7 @@ const IN_FLIGHT: usize = 8;
 /// Payments before the backup is begun, and after.
 const SOME: usize = 20;
 
-/// Pay until told to stop. Says each payment that was committed, and answers how many there were.
+/// Pays until stopped. Reports each committed payment, and returns their number.
 async fn pay_on(
     payer: Fsp,
     request: PaymentRequest,
@@ -46,7 +46,7 @@ fn json(text: &str) -> Value {
 async fn backup_under_load_is_restored_and_payments_continue() {
     let options = WorldOptions {
         parties_each: IN_FLIGHT,
-        // What was under way at the backup ends by then.
+        // Payments under way at the backup end by then.
         expires_in: Duration::from_secs(10),
         ..WorldOptions::default()
     };

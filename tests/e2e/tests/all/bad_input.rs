@@ -1,5 +1,5 @@
-//! Bad input over real HTTP: what is refused, with which status and FSPIOP error code, at once or
-//! by a callback; and that the ledger is the same afterwards, whatever came in.
+//! Bad input over real HTTP: what is refused, with which status and FSPIOP error code, at once or by a
+//! callback; and that the ledger is unchanged afterwards.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -240,7 +240,7 @@ async fn paths_and_methods_that_there_are_not_are_refused() {
 async fn bodies_that_cannot_be_read_are_refused() {
     let mut scene = Scene::open().await;
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-    // Whoever reads such a body after the host might take the other value.
+    // A later reader of such a body might use the other value.
     let id = scene.world.payer().new_id();
     let whole = transfer(&id, |_| ()).to_string();
     let twice = |name: &str| whole.replacen('{', &format!("{{\"{name}\":\"{id}\","), 1);
@@ -467,7 +467,7 @@ async fn what_needs_the_schemes_state_is_refused_by_a_callback() {
     scene.close().await;
 }
 
-/// A request that waits for an FSP that takes no callbacks ends soon, and its sender is told why.
+/// A request to an FSP without callback address ends soon, with an error to its sender.
 #[tokio::test(flavor = "multi_thread")]
 async fn request_to_an_fsp_without_endpoint_is_answered_unreachable() {
     let scene = Scene::open().await;
@@ -499,7 +499,7 @@ async fn request_to_an_fsp_without_endpoint_is_answered_unreachable() {
     scene.close().await;
 }
 
-/// Nobody can be told later: there is no address to tell it to. That must hurt nobody else either.
+/// There is no callback address for an error. That must not affect others.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_gets_no_further_than_the_door() {
     let scene = Scene::open().await;

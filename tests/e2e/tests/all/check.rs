@@ -12,7 +12,7 @@ fn check(scheme: &TestScheme) -> CliOutput {
     scheme.rialto(&["check"]).unwrap()
 }
 
-/// What is said about the demonstration scheme after this edit of its scheme.toml.
+/// The output about the demonstration scheme after this edit of its scheme.toml.
 fn refusal(edit: impl FnOnce(&TestScheme)) -> String {
     let scheme = TestScheme::demo().unwrap();
     edit(&scheme);
@@ -238,7 +238,7 @@ fn refusal_is_json_on_request() {
     assert_eq!((code, &said["problems"][0]["code"]), (2, &"syntax".into()));
 }
 
-/// What is wrong with the demonstration scheme after this edit: a line for each problem, with its file.
+/// The problems of the demonstration scheme after this edit: one line each, with its file.
 fn problems(edit: impl FnOnce(&TestScheme)) -> Vec<String> {
     let scheme = TestScheme::demo().unwrap();
     edit(&scheme);
@@ -337,8 +337,8 @@ fn missing_folder_is_named_once_by_every_command() {
     }
 }
 
-/// Compiling is most of what a check costs: what a host has compiled for the same scheme is not compiled again,
-/// and what it has not is there for the host.
+/// Compiling is the main cost of a check. It uses a host's compiled components, and leaves its own for the
+/// host.
 #[test]
 fn a_check_uses_the_compiled_components_of_the_store() {
     let scheme = TestScheme::demo().unwrap();

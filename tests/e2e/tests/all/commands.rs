@@ -83,7 +83,7 @@ async fn what_happened_is_shown_to_people_and_to_scripts() {
     let none = host.cli(&["documents", "nope", "x"]).unwrap();
     assert_eq!((none.code, none.stdout.as_str()), (1, ""), "{none}");
     assert!(none.stderr.contains("has no document in"), "{none}");
-    // Where to look, when nobody knows the names.
+    // Finding names.
     let all = host.cli(&["documents"]).unwrap().success().unwrap();
     assert!(all.contains("accounts-and-balances accounts\n"), "{all}");
     assert!(all.contains("transfers transfers\n"), "{all}");
@@ -107,7 +107,7 @@ async fn what_happened_is_shown_to_people_and_to_scripts() {
         "{nobody}"
     );
 
-    // What is empty says so, and prints no result.
+    // Empty lists are reported, without a result.
     for (command, words) in [
         (["dead-letters"].as_slice(), "there is no dead letter"),
         (&["dead-letters", "paused"], "no component is paused"),

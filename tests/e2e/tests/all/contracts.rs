@@ -1,6 +1,5 @@
-//! What others build on, compared with what it was: the commands with their help, the names of the
-//! metrics, and the commands that the documents tell people to run. A change here is a change for
-//! users: accept the snapshot, and say it in the changelog.
+//! Public contracts, compared with their snapshots: commands with their help, names of metrics, and commands in
+//! documents. A change here is a change for users: accept the snapshot, and say it in the changelog.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -119,7 +118,7 @@ async fn fsps_are_told_how_the_host_is() {
     let names: Vec<_> = services.iter().map(|service| &service["name"]).collect();
     assert_eq!(names, ["release", "engine", "commit", "fold", "disk"]);
     assert!(services.iter().all(|service| service["status"] == "OK"));
-    // Operators are told more, on their own listener.
+    // Operators get more, on their own listener.
     let operators = get(world.host.url("operators").unwrap(), "/health");
     assert!(operators.starts_with("HTTP/1.1 40"), "{operators}");
 }

@@ -190,7 +190,7 @@ async fn an_event_that_is_dropped_never_happens() {
         "{dropped}"
     );
     none_left(&world).await;
-    // What it was is told by the log, when it is gone.
+    // After its removal, the audit log has its description.
     let about = format!("dead letter {id}: {COMPONENT} ");
     let told = world.host.cli(&["audit", "--about", &about]).unwrap();
     let told = told.success().unwrap();

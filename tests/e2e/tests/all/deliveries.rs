@@ -1,5 +1,5 @@
-//! Messages to FSPs as operators see them: what became of each, which ones had trouble, and how the
-//! destinations stand; and what FSPs are told when the other one is away.
+//! Messages to FSPs for operators: outcomes, failed attempts, and states of destinations; and errors to FSPs
+//! when the other FSP is absent.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! The demonstration: one payment, told for programs and for people.
+//! The demonstration: one payment, for programs and for people.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -229,7 +229,7 @@ fn kept(options: &[&str], last: impl Fn(&str) -> bool) -> (Running, TestScheme, 
     panic!("the demonstration ended before its last line: {lines:#?}");
 }
 
-/// Whether somebody takes connections at this base address.
+/// Whether this base address accepts connections.
 fn answers(url: &str) -> bool {
     TcpStream::connect(url.trim_start_matches("http://").trim_end_matches('/')).is_ok()
 }

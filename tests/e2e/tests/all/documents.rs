@@ -61,7 +61,7 @@ fn in_a_clone() -> (Terminal, TestScheme) {
     }
     fs::create_dir(terminal.path().join("schemes")).unwrap();
     symlink(scheme.path(), terminal.path().join("schemes/demo")).unwrap();
-    // Somebody has changed the rule and built it.
+    // As if the rule was changed and built.
     let built = terminal.path().join("target/plugins");
     fs::create_dir_all(&built).unwrap();
     let changed = offers::another_build(&scheme, "amount-limits", "changed").unwrap();
@@ -90,7 +90,7 @@ fn operators_page_commands_run_as_they_stand() {
     for words in ["redfsp", "net debit cap 8000", "threshold 500", "pays 12.5"] {
         assert!(said.stdout.contains(words), "{words}: {said}");
     }
-    assert!(said.stderr.contains("it is COMPLETED"), "{said}");
+    assert!(said.stderr.contains("its state is COMPLETED"), "{said}");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn plugin_authors_page_commands_run_as_they_stand() {
     assert!(said.stdout.contains("components fit together"), "{said}");
 }
 
-/// What is in `more` comes to be in `all`; a table keeps what else it has.
+/// Merges `more` into `all`, table by table.
 fn merge(all: &mut Table, more: Table) {
     for (name, value) in more {
         match (all.get_mut(&name), value) {

@@ -1,5 +1,4 @@
-//! Error callbacks as an FSP gets them: who is told, on which path, with which headers and body, and
-//! that nobody else hears of it; and what becomes of a transfer to an FSP that is gone.
+//! Error callbacks: receiver, path, headers and body, and no other messages; and transfers to an absent FSP.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -24,7 +23,7 @@ const NOBODY: &str = "nobody";
 /// The trace of a request, which its answer goes on with.
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
-/// A request that cannot be done, and what its sender is to be told.
+/// A bad request, and the expected error to its sender.
 struct Case<'a> {
     what: &'a str,
     request: RawRequest<'a>,
@@ -55,7 +54,7 @@ fn quote(id: &str, payee: &str) -> String {
     body.to_string()
 }
 
-/// A transfer that is on no quote: who is asked about comes before what was agreed.
+/// A transfer without a quote: participants are checked before agreements.
 fn transfer(world: &World, id: &str, payer: &str, payee: &str) -> String {
     let found = rialto_simulator::fsp::Found::known(world.party(PAYEE), PAYEE.parse().unwrap());
     let order = world
@@ -86,7 +85,7 @@ fn inbound(world: &World, fsps: &[&str]) -> BTreeMap<String, usize> {
         .collect()
 }
 
-/// Send it; its sender is told what is expected, and the others nothing.
+/// Sends it, and expects the error to its sender, and nothing to others.
 async fn told(world: &World, sender: &str, case: Case<'_>) {
     let Case {
         what,
@@ -256,7 +255,7 @@ async fn query_for_the_unknown_is_answered_by_the_hub_alone() {
     assert_eq!(books.problems().unwrap(), [""; 0]);
 }
 
-/// What is asked of a participant that may not take part.
+/// Requests to a disabled participant.
 async fn to_the_barred(world: &World) {
     let payer = world.payer();
     let id = payer.new_id();
@@ -280,7 +279,7 @@ async fn to_the_barred(world: &World) {
     }
 }
 
-/// What a participant asks that may not take part. It has an address, so it is told.
+/// Requests of a disabled participant. It has an address, so it gets the errors.
 async fn of_the_barred(world: &World) {
     let barred = world.fsp(BARRED);
     let id = barred.new_id();
@@ -333,7 +332,7 @@ async fn of_the_barred(world: &World) {
     }
 }
 
-/// Whoever is no participant has no address: it is told at once, and no FSP hears of it.
+/// A sender that is not a participant has no address: it is refused at once, and no FSP is told.
 async fn of_nobody(world: &World) {
     let payer = world.payer();
     let all = [PAYER, PAYEE, BARRED];

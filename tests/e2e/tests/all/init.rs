@@ -43,7 +43,7 @@ fn a_scheme_that_init_makes_passes_check_as_it_stands() {
             (&true.into(), &"hub".into())
         );
 
-        // What is there is left alone.
+        // Existing files do not change.
         let before = fs::read(folder.path().join("hub/scheme.toml")).unwrap();
         let again = init(&[scheme, "--from", from, "--components", source]);
         assert_eq!(again.code, 1, "{again}");

@@ -1,4 +1,4 @@
-//! The host is killed again and again under load. Whatever it promised before must hold after.
+//! The host is killed again and again under load. It must keep all that it acknowledged.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,8 @@ use crate::torment::{self, LIQUIDITY};
 
 /// How often the host is killed.
 const KILLS: u32 = 50;
-/// Every so many kills, the host is killed once more while it starts: before it has read back what
-/// the last one left, in the middle, or just when it is ready.
+/// After some kills, the host is killed once more during its start: before it has read the pending work, in the
+/// middle, or just when it is ready.
 const STILLBORN_EVERY: u32 = 4;
 /// How long such a host lives, in milliseconds.
 const STILLBORN_MS: std::ops::Range<u64> = 1..250;

@@ -1,5 +1,5 @@
-//! `rialto ledger` on the store of a scheme that has made payments: what it says is what the host
-//! says, and each kind of damage, done by SQL behind the host's back, is found and named.
+//! `rialto ledger` on the store of a scheme with payments: it agrees with the host, and finds each kind of
+//! damage made by SQL.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -54,7 +54,7 @@ async fn database(state: &Path) -> SqliteConnection {
     options.connect().await.unwrap()
 }
 
-/// Copy a store. Not its file by itself: who closed it may still be moving its log into it.
+/// Copies a store. Not its file alone: a closing process may still be moving the log into it.
 async fn copied(state: &Path, to: &Path) {
     let mut connection = database(state).await;
     let copying = sqlx::query("VACUUM INTO ?").bind(to.join("rialto.db").display().to_string());
@@ -193,7 +193,7 @@ fn remove(collection: &str, which: &str) -> String {
     format!("DELETE FROM documents WHERE {}", at(collection, which))
 }
 
-/// What is done, by which statements, and what must be said to be wrong.
+/// The damage, its statements, and the expected breach.
 fn damages(transfer: &str) -> Vec<(&'static str, Vec<String>, &'static str)> {
     let payer = |kind: &str| format!("id = 'payerfsp:USD:{kind}'");
     let hub = |kind: &str| format!("id = 'Hub:USD:{kind}'");

@@ -30,7 +30,7 @@ async fn world() -> World {
     World::of(scheme, &WorldOptions::default()).await.unwrap()
 }
 
-/// The messages of all alerts, when there are so many.
+/// The messages of all alerts, once there are this many.
 async fn alerts(world: &World, count: usize) -> Vec<String> {
     let command = ["documents", "notifications-and-alerts", "alerts", "--json"];
     until("the alerts", SOON, async || {

@@ -1,4 +1,4 @@
-//! A host as a process of its own, and everybody around it: one binary, so that it is linked once.
+//! Tests of a host as its own process, with FSPs and operators: one binary, so that it is linked once.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

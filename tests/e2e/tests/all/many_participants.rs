@@ -1,4 +1,4 @@
-//! Ten thousand participants come in with a scheme: in steps, also when the host is killed between two.
+//! A scheme adds ten thousand participants: in steps, also if the host is killed between two.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

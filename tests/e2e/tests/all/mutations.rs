@@ -1,5 +1,5 @@
-//! Thousands of messages that nobody wrote: none makes the host fail, and one that is refused changes
-//! nothing at all. A failure tells its seed, which `RIALTO_TEST_SEED` repeats.
+//! Thousands of random messages: none makes the host fail, and a refused one changes nothing. A failure prints
+//! its seed, for `RIALTO_TEST_SEED`.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -27,7 +27,7 @@ const AT_A_TIME: usize = 6;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Another seed than a random one: to repeat a failure.
 const SEED_VARIABLE: &str = "RIALTO_TEST_SEED";
-/// Codes that so many messages must meet, or the messages are not what they should be.
+/// Codes that this many messages must provoke, or the mutations are not effective.
 const MET: [&str; 6] = ["3000", "3001", "3002", "3100", "3101", "3102"];
 
 fn seed() -> u64 {
@@ -61,7 +61,7 @@ async fn send(client: &HttpClient, hub: &str, message: &Message) -> Option<Answe
     Some(answer.unwrap_or_else(|error| panic!("no answer to {message:?}: {error}")))
 }
 
-/// Judge an answer, and give what it tells.
+/// Checks an answer, and returns its code.
 fn told(message: &Message, answer: &Answer) -> Told {
     let status = answer.status.as_u16();
     if answer.status.is_success() {
@@ -93,7 +93,7 @@ fn told(message: &Message, answer: &Answer) -> Told {
     (status, code.to_owned())
 }
 
-/// Send messages, several at a time, and give those that HTTP can carry with what was told.
+/// Sends messages, several at a time, and returns those that HTTP can carry, with their codes.
 async fn throw(world: &World, messages: Vec<Message>) -> Vec<(Message, Told)> {
     let client = HttpClient::new(PATIENCE);
     let hub: Arc<str> = world.host.url("fsps").unwrap().into();
@@ -151,7 +151,7 @@ async fn mutated_messages_never_fail_the_host_or_half_apply() {
     let messages = (0..MESSAGES).map(|_| mutations.draw()).collect();
     let refused = refused_of_all(messages).await;
 
-    // What was refused comes to a host that does nothing else, so all that is new is its doing.
+    // Refused messages go to an idle host, so that any change is their effect.
     let mut world = World::demo().await.unwrap();
     let before = at_rest(&mut world).await.unwrap();
     assert!(!before.documents.is_empty(), "a host at rest has documents");

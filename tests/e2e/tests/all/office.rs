@@ -12,7 +12,7 @@ fn by(host: &RunningHost, who: &str, command: &[&str]) -> CliOutput {
     host.cli(&[command, &["--as", who]].concat()).unwrap()
 }
 
-/// Anna asks for something. Answers the request's id, which is all that the command prints.
+/// Anna asks for something. Returns the request's id, the command's only output.
 fn asked(host: &RunningHost, command: &[&str]) -> String {
     let output = by(host, "anna", &[command, &WHY].concat());
     assert!(output.stderr.contains("rialto approve"), "{output}");
@@ -145,7 +145,7 @@ fn every_kind_of_change_works_at_a_terminal() {
     assert_eq!(usd["available"]["amount"], "750", "{funds}");
     assert_eq!(usd["liquidityCover"]["amount"], "50", "{funds}");
 
-    // As tables too: ids first, and each line of the history with who did it.
+    // Also as tables: ids first, and each line of the history with its operator.
     let listed = by(&host, "anna", &["participant", "list"])
         .success()
         .unwrap();

@@ -1,4 +1,4 @@
-//! The operators' API from outside: who may ask it what, and what it says about its health.
+//! The operators' API from outside: authorization, and health.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -26,7 +26,7 @@ const CLOSED: [(&str, &str); 22] = [
     ("GET", "/documents"),
     ("GET", "/documents/accounts-and-balances/accounts"),
     ("GET", "/destinations"),
-    // What a component serves there.
+    // A component's API there.
     ("GET", "/delivery-reports?destination=payerfsp"),
     ("GET", "/dead-letters"),
     ("GET", "/dead-letters/1"),
@@ -126,7 +126,7 @@ fn bad_operator_request_is_a_problem_document() {
     assert!(answer.contains("body /document: is required"), "{answer}");
     let answer = send("/participants", &json, "{}");
     assert!(answer.contains("; so "), "{answer}");
-    // A body that does not say what it is, at the host and at a component.
+    // A body without a media type, at the host and at a component.
     let body = r#"{"expected":1}"#;
     for path in [
         "/releases",
@@ -185,7 +185,7 @@ fn apis_are_described_to_browsers_which_have_no_token() {
     assert!(own.contains("operationId: applyRelease"), "{own}");
     let fsps = get("fsps", "/openapi");
     assert!(fsps.contains("href=\"/openapi/fsp-interop-api\""), "{fsps}");
-    // The host's own API is described where it is served, and nothing else is open.
+    // The host serves the document of its own API, and nothing else is open.
     assert!(!fsps.contains("/openapi/host"), "{fsps}");
     for path in ["/openapi/other", "/openapi/host/x", "/openapi.yaml"] {
         let refused = ask(&host, "GET", path, "");
@@ -286,7 +286,7 @@ fn operators_api_needs_a_token_and_health_does_not() {
 const PEOPLE: &str = "[operators.anna]\nroles = [\"reader\", \"maker\"]\n\n\
                       [operators.ben]\nroles = [\"checker\", \"admin\"]\n\n\
                       [operators.carl]\nroles = [\"context\"]\n\n[store]";
-/// A context that tells what it is given, and the one that it calls.
+/// A context that returns the request that it got, and the context that it calls.
 const GUESTS: &str = "[contexts.hostile-context]\ncomponent = \"components/hostile-context.wasm\"\nlistener = \"LISTENER\"\n\
                       [contexts.hostile-context.grants]\nhost = [\"storage\", \"logging\"]\n\
                       calls = [\"hostile-context/echo\"]\npublishes = [\"hostile-context/happened\"]\n\
@@ -378,13 +378,13 @@ fn component_gets_the_caller_from_the_host_without_token() {
             _ => "caller nobody\n",
         };
         assert!(shown.contains(expected), "{listener}: {shown}");
-        // What is no secret between host and operator it gets as it came.
+        // It gets all other headers unchanged.
         assert!(shown.contains("\nx-caller: ben checker\n"), "{shown}");
         if listener == "operators" {
             let secret = token.trim().rsplit(' ').next().unwrap();
             assert!(!shown.contains("\nauthorization:"), "{shown}");
             assert!(!shown.contains(secret), "{shown}");
-            // Two tokens: nobody can say whose request it is.
+            // Two tokens: the operator is ambiguous.
             let both = format!("{token}{}", bearer(&scheme, "ben"));
             let refused = ask(&host, "GET", "/orders", &both);
             assert!(refused.starts_with("HTTP/1.1 401 "), "{refused}");

@@ -1,5 +1,5 @@
-//! A host that has as much to deliver as it keeps in memory: what comes then waits on disk, nobody is
-//! refused for it, and all of it is delivered when the destination is there again.
+//! A host with a full memory of outbound messages: further ones wait on disk, no request is refused for it, and
+//! all are delivered when the destination is back.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

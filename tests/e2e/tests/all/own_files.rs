@@ -1,5 +1,5 @@
-//! The store's folder and what is in it are the host's user's alone: made so whatever the umask, and
-//! refused when they are found otherwise.
+//! The store's folder and files belong to the host's user only: created so with any umask, and refused
+//! otherwise.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};

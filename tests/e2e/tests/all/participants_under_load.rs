@@ -1,5 +1,5 @@
-//! Operators while payments flow: who was disabled trades no more, however late the others hear of it; and
-//! lists of ten thousand.
+//! Operators while payments flow: a disabled participant trades no more, even if other contexts learn of it
+//! later; and lists of ten thousand.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -16,9 +16,9 @@ const PEOPLE: [(&str, &str); 2] = [
     ("anna", "\"reader\", \"maker\""),
     ("ben", "\"reader\", \"checker\""),
 ];
-/// How often somebody is disabled.
+/// The number of rounds.
 const ROUNDS: usize = 100;
-/// Transfers that are under way while somebody is disabled, and as many that begin after it.
+/// The number of transfers under way at the disabling, and of those that begin after it.
 const AT_ONCE: usize = 4;
 /// Requests that wait.
 const WAITING: usize = 10_000;
@@ -101,7 +101,7 @@ async fn disabled_participant_trades_no_more_at_once() {
         let payer = world.payer().clone();
         let early = tokio::spawn(async move { transferred(&payer, orders).await });
         change(&office, path, out).await;
-        // The approval is answered: from now on nobody may.
+        // After the answer to the approval, no transfer may begin.
         let late = transferred(world.payer(), late).await;
         assert!(
             !late.contains(&true),

@@ -13,7 +13,7 @@ use rialto_tests::{TestScheme, World, WorldOptions};
 /// Longer than any message takes.
 const SOON: Duration = Duration::from_secs(10);
 
-/// What the payer and the payee have in a currency, in minor units.
+/// The balances of the payer and the payee in a currency, in minor units.
 fn liquidity(world: &World, currency: &str) -> (i128, i128) {
     let books = world.books().unwrap();
     let of = |id: &str| {

@@ -1,5 +1,5 @@
-//! The power goes again and again under load, and what was not synced is lost. Whatever the host
-//! promised before must hold after.
+//! The power is cut again and again under load, and unsynced data is lost. The host must keep all that it
+//! acknowledged.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const CUTS: u32 = 15;
 const CUTS_VARIABLE: &str = "RIALTO_TEST_CUTS";
 /// How often it goes while a host starts for the first time.
 const FIRST_STARTS: u32 = 8;
-/// Changes and syncs of the disk after which it dies, where it dies before the host.
+/// The number of changes and syncs after which the disk fails, if it fails before the host.
 const LAST_OPERATIONS: std::ops::Range<u64> = 0..40;
 /// How long a host that serves payments may take until it has written so much.
 const WRITES_WITHIN: Duration = Duration::from_secs(60);

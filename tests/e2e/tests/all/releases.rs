@@ -26,7 +26,7 @@ const OTHER_RULE: &str = "transfer-matches-quote";
 const OFFERS: usize = 25;
 /// How often a release is rolled back to.
 const ROLLBACKS: usize = 8;
-/// Every so many offers, it is a broken one.
+/// How often an offer is a broken one.
 const BROKEN_EVERY: usize = 5;
 /// Payments in flight meanwhile.
 const IN_FLIGHT: usize = 3;
@@ -37,7 +37,7 @@ const ASKED_AGAIN_EACH: usize = 4;
 /// Longer than a few payments take.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Payments one after the other, to all but one of the payee's parties, until they are told to stop.
+/// Sequential payments to all but one of the payee's parties, until stopped.
 struct Load {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
@@ -64,7 +64,7 @@ impl Load {
         }
     }
 
-    /// Wait until so many more payments have ended.
+    /// Waits until a number of further payments have ended.
     async fn payments(&self, more: usize) {
         let wanted = self.done.load(Ordering::Relaxed) + more;
         until("payments under load", SOON, async || {
@@ -125,7 +125,7 @@ fn current(host: &RunningHost) -> u64 {
     current[0]
 }
 
-/// What the refusal of a broken offer says.
+/// The expected refusal of a broken offer.
 fn reason(broken: Broken) -> &'static str {
     match broken {
         Broken::Truncated | Broken::CoreModule | Broken::PlainText => {
@@ -160,8 +160,8 @@ struct Build {
     code: &'static str,
 }
 
-/// Swap the rule for another build. Every second one refuses with another code, so that a verdict
-/// tells which build gave it.
+/// Swaps the rule for another build. Every second one refuses with another code, so that a verdict shows its
+/// build.
 fn swap(world: &World, turn: usize) -> Build {
     let (mark, code) = (turn.to_string(), ["4200", "4100"][turn % 2]);
     let file = match code {
@@ -183,7 +183,7 @@ fn swap(world: &World, turn: usize) -> Build {
     Build { digest, code }
 }
 
-/// A payment above the limit, refused by the build that is current. Answers the quote's id.
+/// A payment above the limit, refused by the current build. Returns the quote's id.
 async fn above_the_limit(world: &World, build: &Build) -> String {
     // A party of its own: the load looks up the others at the same time.
     let party = world.parties(PAYEE).last().unwrap().clone();
@@ -441,7 +441,7 @@ async fn setting_change_is_planned_applied_and_rolled_back() {
         "{unknown}"
     );
 
-    // What is current stays current when the host starts again.
+    // The current release stays current after a restart.
     world
         .host
         .cli(&["release", "rollback", "2"])
@@ -491,7 +491,7 @@ async fn unfit_folder_is_refused_and_the_release_serves_on() {
     world.no_complaints().unwrap();
 }
 
-/// Swap a rule for another build, if a release is current. Answers what the command said.
+/// Swaps a rule for another build, if a release is current. Returns the command's output.
 fn swap_from(world: &World, rule: &str, mark: &str, expected: &str) -> CliOutput {
     let file = another_build(&world.scheme, rule, mark).unwrap();
     let file = file.to_str().unwrap();

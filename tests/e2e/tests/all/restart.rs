@@ -1,5 +1,4 @@
-//! What a host finds when it starts again: reminders that came due while it was away, a release that
-//! was being made current when it ended, and work that queries must not overtake.
+//! Restarts: overdue reminders, an interrupted activation, and work that queries must not overtake.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! What is older than the operator keeps goes to archives while the host runs, and is told all the same.
+//! Old items move to archives while the host runs, and stay readable.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -18,7 +18,7 @@ use crate::transfers::{Prepared, accepted, prepared, puts, refusal, told_committ
 /// Longer than what is kept for a second takes to be archived.
 const SOON: Duration = Duration::from_secs(60);
 
-/// What a command says, a JSON value a line.
+/// A command's output, one JSON value per line.
 fn told(world: &World, command: &[&str]) -> Vec<Value> {
     let said = world.host.cli(command).unwrap().success().unwrap();
     let lines = said.lines().map(serde_json::from_str);
@@ -157,7 +157,7 @@ async fn archives_are_read_verified_and_missed_if_absent() {
     check.success().unwrap();
 }
 
-/// What an operator does with batches, and who.
+/// An operator's action on batches.
 const SETTLING: [(&str, &str); 1] = [("anna", "\"reader\", \"maker\", \"checker\"")];
 
 /// Settle the one batch that there is.
@@ -188,7 +188,7 @@ async fn asks(world: &World, order: &TransferOrder) {
     .await;
 }
 
-/// A transfer is told of, and defends its id, as on the day when it ended.
+/// An archived transfer still answers queries, and protects its id.
 async fn is_told_and_never_again_accepted(world: &World, transfer: &Prepared) {
     asks(world, &transfer.order).await;
     told_committed(world.payer(), transfer).await;
@@ -262,7 +262,7 @@ async fn archived_transfers_leave_sums_and_protect_their_ids() {
                 .collect::<Vec<_>>(),
         )
     };
-    // One whose batch is not settled is not over, whatever its age.
+    // A transfer whose batch is not settled is not over, at any age.
     until("what needs no settlement goes", SOON, async || {
         let left = left().await?;
         let is_gone = left.len() == 2 && !left.iter().any(|id| id == declined.id());

@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_secs(30);
 /// How long a transfer is valid: longer than a host is down here.
 const EXPIRES_IN: Duration = Duration::from_secs(10);
 
-/// What the newer release has added, and where it is looked for.
+/// The members that the newer release has added, and their places.
 const ADDED: &str = r#"json('{"list":[{"deep":true}],"since":2}')"#;
 /// Collections, and the objects in their documents that have the member too.
 const DEEPER: [(&str, &str); 5] = [
@@ -46,8 +46,8 @@ async fn flush(state: &Path) {
     flushed.await.unwrap();
 }
 
-/// Give every document of the contexts the member. Changes of participants are bound by their hashes: nobody
-/// adds to one that is written.
+/// Adds the member to every document of the contexts. Changes of participants have hashes, so existing ones are
+/// left out.
 async fn as_of_a_newer_release(state: &Path) {
     flush(state).await;
     let mut connection = database(state).await;

@@ -1,5 +1,5 @@
-//! What it means for a payment that a rule fails: what `on-failure` says, with real contexts around a
-//! rule that misbehaves, and a receipt that tells what happened and can be asked again.
+//! Failing rules in payments: `on-failure` with real contexts and a misbehaving rule, and a receipt that can be
+//! asked again.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

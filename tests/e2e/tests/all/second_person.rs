@@ -1,5 +1,4 @@
-//! What operators change of a host is kept with who did it, and a release that brings in money needs a
-//! second person, at the first start too.
+//! The audit log, and releases with money that need a second person, also at the first start.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -49,7 +48,7 @@ pub fn releases(host: &RunningHost) -> Vec<Value> {
     serde_json::from_str(&listed.success().unwrap()).unwrap()
 }
 
-/// The entries of the audit log, each as who, what, and what came of it.
+/// The entries of the audit log, each as operator, action and outcome.
 fn audit(host: &RunningHost) -> Vec<(String, String, String)> {
     let told = by(host, "ben", &["audit", "--json"]).success().unwrap();
     let text = |entry: &Value, member: &str| entry[member].as_str().unwrap().to_owned();
@@ -78,7 +77,8 @@ fn ready(host: &RunningHost) -> String {
 #[test]
 fn release_with_money_waits_for_a_second_person() {
     let scheme = scheme(ALWAYS);
-    // The first start takes the folder's release, which has liquidity: whoever started the host made it.
+    // The first start takes the folder's release, which has liquidity. Its maker is the user who started the
+    // host.
     let mut host = RunningHost::start(&scheme).unwrap();
     assert!(
         ready(&host).starts_with("HTTP/1.1 503 "),
@@ -113,7 +113,7 @@ fn release_with_money_waits_for_a_second_person() {
         .unwrap();
     assert!(ready(&host).contains("release 1 is current"));
 
-    // More liquidity: stored, told, and nothing else.
+    // More liquidity: stored and reported, without effect.
     let more = scheme.twin().unwrap();
     more.edit_with(|text| text.replace("id = \"payerfsp\"", "id = \"thirdfsp\""))
         .unwrap();
@@ -168,7 +168,7 @@ fn release_with_money_waits_for_a_second_person() {
         "{moved}"
     );
 
-    // Who: by the list, and by the log, refusals too; the log outlives the host.
+    // The operator: in the list and in the log, for refusals too. The log survives the host.
     host.restart().unwrap();
     let list = by(&host, "ben", &["release", "list"]).success().unwrap();
     for line in [
@@ -239,7 +239,7 @@ fn metrics_name_destinations_only_with_token_or_setting() {
             .set("notifications-and-alerts", "attemptsMax = 1")
             .unwrap();
         let mut host = RunningHost::start(&scheme).unwrap();
-        // A lookup whose callback cannot be delivered: nobody is there.
+        // A lookup whose callback cannot be delivered, since its FSP is absent.
         let url = host
             .url("fsps")
             .unwrap()

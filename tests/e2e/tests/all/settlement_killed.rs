@@ -1,5 +1,5 @@
-//! A settlement of a thousand payers whose host is killed again and again while it is under way: it goes on
-//! where it was, the books are whole after each kill, and everybody has paid once.
+//! A settlement of a thousand payers whose host is killed again and again. It continues, the ledger is valid
+//! after each kill, and each participant pays once.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -26,14 +26,14 @@ use tokio::task::JoinSet;
 /// Longer than anything here takes.
 const SOON: Duration = Duration::from_secs(60);
 const PAYERS: usize = 1_000;
-/// What each has before it pays, in cents.
+/// The opening balance of each, in cents.
 const OPENING: i64 = 10_000;
 const PEOPLE: [(&str, &str); 2] = [
     ("anna", "\"reader\", \"maker\", \"checker\""),
     ("ben", "\"reader\", \"maker\", \"checker\""),
 ];
 
-/// What the payer of this number pays, in whole dollars.
+/// The amount of the payer with this number, in whole dollars.
 const fn amount(payer: usize) -> usize {
     1 + payer % 7
 }
@@ -218,8 +218,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// Kill the host as soon as the settlement has gone on, and start another, until it is in this phase.
-    /// Answers the phases in which it was killed.
+    /// Kills the host at each progress of the settlement, and starts another, until it is in this phase.
+    /// Returns the phases at the kills.
     async fn killed_until(&mut self, last: &str) -> BTreeSet<String> {
         let mut killed = BTreeSet::new();
         let mut seen = progress(&self.state).await;

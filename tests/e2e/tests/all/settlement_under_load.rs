@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_secs(60);
 const SETTLEMENTS: usize = 20;
 /// Payments under way at a time, half of them in each direction.
 const AT_ONCE: usize = 16;
-/// What the demonstration's settlement model is.
+/// The demonstration's settlement model.
 const MANUAL: &str = r#"settles = "manual""#;
 const AUTOMATIC: &str = r#"settles = "automatic""#;
 const PEOPLE: [(&str, &str); 1] = [("anna", "\"reader\", \"maker\", \"checker\"")];

@@ -1,5 +1,5 @@
-//! Signed messages over real HTTP, with real keys: who must sign, what is refused, and that nothing
-//! happens then; keys that change while the host runs; and that what the hub sends can be verified.
+//! Signed messages over real HTTP, with real keys: the duty to sign, refusals without effect, keys that change
+//! at runtime, and the hub's signatures.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -92,7 +92,7 @@ impl Scene {
         self.world.scheme.path().join("keys/payerfsp.pem")
     }
 
-    /// A request for a transfer that nobody has agreed upon, not signed yet.
+    /// A request for a transfer without a quote, unsigned.
     fn transfer(&self) -> RawRequest<'_> {
         let body = transfer(&self.world.payer().new_id(), "12.5");
         let payer = self.world.payer();
@@ -376,7 +376,7 @@ async fn keys_change_at_runtime_and_broken_files_are_ignored() {
     assert_eq!(scene.status_with(Some(&old)).await, 400);
     assert_eq!(scene.status_with(None).await, 400);
 
-    // Who loses its key is not taken for one without: it is refused, signed or not.
+    // A participant that loses its key is refused, signed or not.
     fs::remove_file(&file).unwrap();
     scene.until_status("no key", Some(&new), 400).await;
     assert_eq!(scene.status_with(None).await, 400);
@@ -465,7 +465,7 @@ async fn unknown_key_file_is_logged_and_counted() {
         log.contains("plainfps") && log.contains("nobody is called so"),
         "{log}"
     );
-    // It is remembered all the same: who is let in by that name later has had a key.
+    // It is remembered: a later participant of that name has had a key.
     assert_eq!(ids(&scene.world, "signers"), [PAYEE, PAYER, "plainfps"]);
     fs::remove_file(&file).unwrap();
     counted("it is gone", 0).await;
@@ -477,7 +477,7 @@ async fn a_party_is_not_taken_over_in_spite_of_signatures() {
     let world = &scene.world;
     let path = format!("/participants/{}", world.party(PAYER).path());
     let (victim, thief) = (world.payer(), world.fsp(PLAIN));
-    // What a stranger sends in the victim's name; where it comes from, the host does not know.
+    // A stranger's message in the victim's name; the host cannot see its origin.
     let forged = victim.raw(Method::DELETE, &path).send().await.unwrap();
     assert_eq!(code(&forged), (400, "3105".to_owned()));
     let text = String::from_utf8_lossy(&forged.body).into_owned();
@@ -585,7 +585,7 @@ async fn lost_key_from_before_its_owner_is_missed() {
     })
     .await
     .unwrap();
-    // Its owner comes in when it is gone: the host never sees both.
+    // Its owner is added after its removal: the host never sees both.
     fs::remove_file(&file).unwrap();
     let mut twin = scene.world.scheme.twin().unwrap();
     twin.add_participant(LATE, "1000").unwrap();

@@ -1,5 +1,5 @@
-//! How a host starts: what keeps it from that is found before anything is stored, a broken folder does not keep the
-//! stored release from serving, it can be told to stop meanwhile, and its log says all of that.
+//! Starts of a host: problems are found before anything is stored, a stored release serves despite a broken
+//! folder, a stop is possible meanwhile, and the log shows all of that.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -65,7 +65,7 @@ fn broken_folder_lets_the_stored_release_serve() {
     host.restart().unwrap();
     assert_eq!(current(&host), 1);
     assert!(host.log().contains("the stored release serves"));
-    // What the operator alone says must be right.
+    // The operator's document must be correct.
     fs::write(scheme.path().join("rialto.toml"), "listeners = 1\n").unwrap();
     host.kill().unwrap();
     assert_eq!(serve(scheme.path(), &[]).code, 2);
@@ -108,7 +108,7 @@ fn start_problems_are_found_before_anything_is_stored() {
     assert!(refused.stderr.contains(&words), "{refused}");
     assert!(!has_store(&scheme), "{refused}");
     drop(taken);
-    // A folder that nobody can make.
+    // A folder that cannot be created.
     let file = scheme.path().join("scheme.toml");
     let below = file.join("state");
     let refused = serve(scheme.path(), &["--state", below.to_str().unwrap()]);

@@ -1,6 +1,6 @@
-//! What stock clients do otherwise than the API definition has it, and a scheme may let in: ULIDs and newer
-//! UUIDs as ids, a charset in media types, a slash at a path's end, version 2.0 of the resources. By default
-//! none of it is taken; where it is, other FSPs see the definition's form, and 2.0 as it was sent.
+//! Deviations of stock clients that a scheme may admit: ULIDs and newer UUIDs as ids, a charset in media types,
+//! a slash at a path's end, version 2.0 of the resources. By default they are refused. If admitted, other FSPs see
+//! the definition's form, and 2.0 as it was sent.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -93,7 +93,7 @@ async fn settings_admit_stock_clients_without_effect_on_others() {
     assert_eq!(books.problems().unwrap(), [""; 0]);
     assert_eq!(books.state(ULIDS[2]), "COMMITTED");
 
-    // What is forwarded has the definition's path and media type.
+    // Forwarded messages have the definition's path and media type.
     let id = payer.new_id();
     let with_charset = format!("{};charset=UTF-8", media("quotes"));
     let request = payer.raw(Method::POST, "/quotes/").to(PAYEE);
@@ -119,7 +119,7 @@ async fn settings_admit_stock_clients_without_effect_on_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_scheme_may_let_in_version_2_of_the_resources_which_goes_on_as_it_is() {
+async fn admitted_version_2_is_forwarded_unchanged() {
     let scheme = TestScheme::demo().unwrap();
     let accepts = "resourceVersion2 = \"accept\"";
     scheme.set("fsp-interop-api", accepts).unwrap();

@@ -1,5 +1,5 @@
-//! What a collector is told about a payment: the whole way of a transfer in one trace. A collector
-//! that is away or does not answer changes nothing for a payment.
+//! Spans of a payment at a collector: a whole transfer in one trace. An absent or silent collector does not
+//! affect payments.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -29,7 +29,7 @@ const EXPORTED_WITHIN: Duration = Duration::from_secs(15);
 /// Payments beside a collector that does not answer.
 const PAYMENTS: usize = 20;
 
-/// What the hub sends in a payment: a question and its answer, of three kinds.
+/// The hub's messages in a payment: three requests and three answers.
 const MESSAGES_OUT: usize = 6;
 
 /// A span as it arrived.

@@ -26,7 +26,7 @@ pub const LIQUIDITY: &str = "payerfsp:USD:LIQUIDITY";
 /// Another seed than a random one: to repeat a failure's moments.
 const SEED_VARIABLE: &str = "RIALTO_TEST_SEED";
 
-/// What the drivers of the load are to do.
+/// The orders for the load's drivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The host runs: begin payments.
@@ -102,8 +102,7 @@ fn drivers(world: &World, phase: &watch::Receiver<Phase>) -> Vec<JoinHandle<Vec<
     (0..IN_FLIGHT).map(driver).collect()
 }
 
-/// End the host under load again and again, each time by `end`, which also starts it again. Answers what
-/// came of the payments.
+/// Ends the host under load again and again by `end`, which also restarts it. Returns the payments' outcomes.
 pub async fn torment(
     world: &mut World,
     moments: &mut StdRng,
@@ -168,7 +167,7 @@ fn the_payers_own_reckoning(books: &Books, asked: &BTreeMap<String, (i128, bool)
     assert_eq!(books.balance(LIQUIDITY).unwrap(), expected, "{LIQUIDITY}");
 }
 
-/// What a participant is told of transfers when it asks.
+/// The answers to a participant's queries for transfers.
 async fn told(fsp: &Fsp, transfers: &[String]) -> BTreeMap<String, String> {
     let mut told = BTreeMap::new();
     for some in transfers.chunks(IN_FLIGHT) {
@@ -224,10 +223,10 @@ async fn all_agree(world: &World, books: &Books, outcomes: &[PaymentOutcome]) {
     }
 }
 
-/// What a payer was told of each payment's end is what the books say.
+/// Each payer's view of its payments agrees with the ledger.
 ///
-/// One gap is not refused: a request that was cut off before its 202 may be on disk all the same, and a query
-/// may overtake it after the restart. Then the payer hears of no such transfer, and of its end later.
+/// One gap is allowed: a request without a 202 may still be on disk, and a query may overtake it after the
+/// restart. Then the payer first learns that the transfer is unknown, and later of its end.
 fn told_the_truth(
     books: &Books,
     asked: &BTreeMap<String, (i128, bool)>,
@@ -293,8 +292,8 @@ fn taken_from_payee(world: &World, outcome: &PaymentOutcome, path: &str) -> Opti
     taken.map(|message| (message.at_us - outcome.began_us) / 1_000)
 }
 
-/// Judge what came of payments over so many ends of the host: nothing that it promised is lost.
-/// `before` is what the payer had.
+/// Checks the outcomes of payments over a number of ends of the host: nothing acknowledged is lost. `before` is
+/// the payer's opening balance.
 pub async fn judge(
     world: &World,
     before: i128,
@@ -319,7 +318,7 @@ pub async fn judge(
         "accepted transfers that the host knows nothing of: {lost:?}"
     );
     the_payers_own_reckoning(&books, &asked, before);
-    // What the host's ends interrupted has been made up for.
+    // All interrupted work has been completed.
     world.host.nothing_waits().await.unwrap();
     all_agree(world, &books, outcomes).await;
     told_the_truth(&books, &asked, outcomes);
@@ -350,8 +349,7 @@ pub async fn judge(
         accepted.len(),
         started.elapsed().as_secs_f64()
     );
-    // Whoever had a 202 gets its callback, whatever happened in between: unless the other FSP's
-    // answer never reached a host that lived long enough to say 200 to it.
+    // Every request with a 202 gets its callback, unless the host never acknowledged the other FSP's answer.
     for outcome in outcomes {
         let waited = no_callback(outcome).filter(|path| !told_late(world, outcome, path));
         let taken = waited.and_then(|path| taken_from_payee(world, outcome, &path));

@@ -1,5 +1,5 @@
-//! Who may do what to a transfer, and when: strangers, repeats, latecomers, and all at once. The
-//! messages here are written by hand, because no honest FSP sends them.
+//! Messages to a transfer from strangers, repeated, late, and concurrent. They are written by hand, because no
+//! honest FSP sends them.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -30,7 +30,7 @@ async fn world(expires_in: Duration) -> World {
         ..WorldOptions::default()
     };
     let world = World::of(scheme, &options).await.unwrap();
-    // What the payee does with transfers is up to the tests.
+    // The tests control the payee.
     world
         .payee_behaves(r#"{"transfer":{"silent":"100%"}}"#)
         .unwrap();
@@ -98,7 +98,7 @@ pub async fn prepared(world: &World, amount: &str) -> Prepared {
     prepared
 }
 
-/// Send a message that the host takes, whatever it thinks of it later.
+/// Sends a message that the host accepts; a refusal may follow.
 pub async fn accepted(fsp: &Fsp, method: Method, path: &str, to: &str, body: &str) {
     let request = fsp.raw(method, path).to(to).body(body.to_owned());
     let answer = request.send().await.unwrap();
@@ -109,7 +109,7 @@ pub async fn puts(fsp: &Fsp, path: &str, to: &str, body: &Value) {
     accepted(fsp, Method::PUT, path, to, &body.to_string()).await;
 }
 
-/// The FSP is told of an error with this code.
+/// Expects an error with this code to the FSP.
 pub async fn told_error(fsp: &Fsp, transfer: &Prepared, code: &str) {
     let path = transfer.error_path();
     let told = fsp.expect_callback(Method::PUT, &path, SOON);
@@ -117,7 +117,7 @@ pub async fn told_error(fsp: &Fsp, transfer: &Prepared, code: &str) {
     assert_eq!(told["errorInformation"]["errorCode"], code, "{told}");
 }
 
-/// The FSP is told that the transfer is committed.
+/// Expects the commit's message to the FSP.
 pub async fn told_committed(fsp: &Fsp, transfer: &Prepared) {
     let path = transfer.path();
     let told = fsp.expect_callback(Method::PUT, &path, SOON);
@@ -183,7 +183,7 @@ async fn only_the_payee_fsp_ends_a_transfer() {
     .await;
     told_committed(world.payer(), &transfer).await;
     settle(&world).await;
-    // Nobody but the intruders was told of their attempts.
+    // Only the intruders got messages about their attempts.
     assert_eq!(told(world.payee(), &transfer), Vec::<String>::new());
     assert_eq!(told(stranger, &transfer), ["PUT/error 3100"; 2]);
     assert_eq!(
@@ -223,7 +223,7 @@ async fn repeats_count_once_and_changed_messages_are_refused() {
     assert_eq!(committed[0], opening[0] - 500, "the payer's liquidity");
     assert_eq!(committed[2], opening[2] + 500, "the payee's liquidity");
 
-    // Once it has ended, whoever repeats is told how.
+    // After its end, a repeat is answered with the outcome.
     post(payer, &transfer.order).await;
     told_committed(payer, &transfer).await;
     puts(payee, &transfer.path(), PAYER, &transfer.commitment()).await;

@@ -44,7 +44,7 @@ async fn transfers_are_found_and_committable_ones_not_ended() {
         let page = office.get("anna", &format!("/transfers?{query}")).await;
         page.unwrap()
     };
-    // What is a second old is listed, in the order of time.
+    // Transfers older than a second are listed by time.
     let query = format!("participant={PAYER}&state=PREPARED");
     until("both are listed", Duration::from_secs(20), async || {
         let all = search(&query).await;

@@ -1,5 +1,5 @@
 //! Two hundred prepares by one payer at once, against a limit that fits exactly one hundred: exactly one
-//! hundred are prepared, whatever the number of workers, each time.
+//! hundred are prepared, with any number of workers, each time.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -24,8 +24,8 @@ const ROUNDS: usize = 100;
 const PREPARES: usize = 200;
 const FITTING: usize = 100;
 
-/// A payer for each round: what it has, or what it may owe, is enough for a hundred dollars. Odd ones have
-/// the limit, even ones the liquidity.
+/// A payer for each round, with liquidity or a net debit cap of a hundred dollars. Odd ones have the cap, even
+/// ones the liquidity.
 fn payers(url: &str) -> String {
     let mut text = String::new();
     for round in 0..ROUNDS {
@@ -69,7 +69,7 @@ fn host(url: &str, workers: usize) -> (TestScheme, RunningHost) {
     (scheme, host)
 }
 
-/// Send two hundred prepares of a dollar at once. Answers their ids.
+/// Sends two hundred concurrent prepares of a dollar. Returns their ids.
 async fn prepare_all(client: &HttpClient, hub: &str, workers: usize, round: usize) -> Vec<String> {
     let mut sending = JoinSet::new();
     for number in 0..PREPARES {
@@ -110,7 +110,7 @@ async fn prepare_all(client: &HttpClient, hub: &str, workers: usize, round: usiz
 }
 
 async fn exactly_a_hundred_fit(workers: usize) {
-    // What was said about each transfer, to whichever FSP.
+    // The messages about each transfer, to any FSP.
     let heard: Arc<Mutex<BTreeMap<String, Vec<Said>>>> = Arc::default();
     let hearing = Arc::clone(&heard);
     let everybody = Sink::start(move |id, said| {

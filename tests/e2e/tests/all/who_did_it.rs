@@ -1,5 +1,5 @@
-//! Each release and each time at which one became current is shown with the operator, the time and the note; two
-//! releases are compared in words; and a change that changes nothing is no failure.
+//! Releases and activations with operator, time and note; comparison of two releases; and a change without
+//! effect is no failure.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::second_person::{PEOPLE, apply, by, releases};
 
-/// The activations of a release, each as who, why, in the place of which, and whether it was done.
+/// The activations of a release, each with operator, reason, release before, and success.
 fn activations(release: &Value) -> Vec<(String, String, u64, bool)> {
     let text =
         |activation: &Value, member: &str| activation[member].as_str().unwrap_or("").to_owned();
@@ -74,7 +74,7 @@ fn releases_and_activations_show_who_when_and_why() {
     );
     assert_eq!(same.code, 0, "{same}");
 
-    // What is told outlives the host.
+    // The records survive the host.
     for restarted in [false, true] {
         if restarted {
             host.restart().unwrap();

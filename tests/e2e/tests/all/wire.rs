@@ -1,5 +1,5 @@
-//! HTTP as bytes on a connection: what a listener takes at most, what it says beyond that, and that a
-//! client can read it, whatever it is still sending.
+//! HTTP as bytes on a connection: a listener's bounds, its refusals, and that a client can read them while it
+//! is still sending.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -353,7 +353,7 @@ async fn one_address_has_so_many_connections_and_no_more() {
 
 /// The longest answer that needs no token: a page that people read.
 const LONG_ANSWER: &str = "/openapi/fsp-interop-api";
-/// A pace that only who reads or sends all at once keeps.
+/// A rate that only fast clients keep.
 const FAST: &str = "rate-min = \"1 GiB\"\nrate-grace = \"300 ms\"";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -391,7 +391,7 @@ async fn slow_body_is_refused_long_before_the_request_timeout() {
     assert_eq!((said.status, said.closes), (400, true), "{said:?}");
     let ended = tokio::time::timeout(PATIENCE, sender).await;
     ended.expect("the connection ends").unwrap();
-    // Who sends nothing more after a part, too: also where operators send components.
+    // Also a client that stops sending: also where operators send components.
     let operators = host.url("operators").unwrap();
     let token = std::fs::read_to_string(scheme.path().join("state/operator.token")).unwrap();
     let operators = operators.strip_prefix("http://").unwrap();
@@ -427,7 +427,7 @@ async fn one_address_cannot_use_all_room_for_bodies() {
         })
     });
     assert_eq!(busy.await.unwrap().code, "2003");
-    // Somebody else, who is at another address of this machine.
+    // A client at another address of this machine.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
     let other = socket
@@ -443,8 +443,7 @@ async fn one_address_cannot_use_all_room_for_bodies() {
     assert_eq!(answer(&mut from).await.unwrap().code, "3102");
 }
 
-/// Both leave after the same commit; a client that correlates what it is sent with what it was answered
-/// must have the answer first.
+/// Both leave after the same commit. A client that correlates them must get the answer first.
 #[tokio::test(flavor = "multi_thread")]
 async fn answer_precedes_the_callback_of_its_request() {
     let (host, scheme) = host("");
@@ -457,13 +456,13 @@ async fn answer_precedes_the_callback_of_its_request() {
         .collect();
     for n in 0..30 {
         let mut client = std::net::TcpStream::connect(address(&host)).unwrap();
-        // Nobody knows this transfer: the hub itself answers, with a callback to who asks.
+        // An unknown transfer: the hub itself answers, with a callback to the requester.
         let asked = format!("/transfers/{n:08x}-0000-4000-8000-000000000000");
         let request = format!("GET {asked} HTTP/1.1\r\n{lines}\r\n");
         client.write_all(request.as_bytes()).unwrap();
         let accepted = tokio::time::timeout(PATIENCE, callbacks.accept()).await;
         let (mut callback, _) = accepted.unwrap().unwrap();
-        // What is not there now comes after the callback.
+        // It arrives after the callback, or never.
         client.set_nonblocking(true).unwrap();
         let mut answer = [0; 1 << 12];
         let length = client.read(&mut answer).unwrap();

@@ -1,5 +1,4 @@
-//! The FSPs of a run: they say what is planned, answer what they are asked, and say again what got no
-//! answer.
+//! The FSPs of a run: they send planned messages, answer requests, and repeat unanswered messages.
 
 use std::sync::Arc;
 
@@ -109,7 +108,7 @@ impl Sim<'_> {
         Ok(())
     }
 
-    /// Who got no answer before the end mostly says it again.
+    /// An unanswered message is mostly repeated.
     pub(super) fn unsure(&mut self) {
         let answered = self.answers.lock().clone();
         let without = |m: &&Message| !answered.contains_key(&m.number);

@@ -37,7 +37,7 @@ impl Unpaid {
     }
 }
 
-/// What became of all payments of a run.
+/// The outcomes of all payments of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Account {

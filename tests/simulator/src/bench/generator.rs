@@ -1,4 +1,4 @@
-//! Beginning payments, by a closed or an open loop, and counting what comes of them.
+//! Starts payments, by a closed or an open loop, and counts their outcomes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ const PAUSE_MIN: Duration = Duration::from_millis(10);
 /// The longest such pause.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 
-/// What came of the payments, as they end.
+/// The outcomes of payments, as they end.
 struct Tally {
     progress: Arc<Progress>,
     account: Mutex<Account>,
@@ -109,7 +109,7 @@ impl Tally {
         }
     }
 
-    /// Waits until so many payments have ended since the window opened.
+    /// Waits until a number of payments have ended since the window opened.
     async fn reach(&self, payments: u64) {
         loop {
             let changed = self.changed.notified();

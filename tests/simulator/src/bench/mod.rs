@@ -5,8 +5,8 @@
 //!
 //! - A **closed loop** keeps a number of payments in flight: it finds the highest rate. Its
 //!   latencies flatter a system that stalls, since a stalled system is asked less.
-//! - An **open loop** begins payments at a fixed rate, whatever becomes of them, and counts each
-//!   one's latency from the instant it should have begun: nothing is omitted.
+//! - An **open loop** begins payments at a fixed rate, independently of their ends. Latency counts from the
+//!   instant at which a payment should have begun, so nothing is omitted.
 //!
 //! The measured window begins after a warm-up. In a closed loop the payments that *end* in the
 //! window count; in an open loop those that *should begin* in it, and the window stays open
@@ -48,8 +48,7 @@ pub struct BenchSettings {
     pub timeout: Duration,
 }
 
-/// What is measured: payments, or a part of them. In the settings, the progress and the result each is
-/// called a payment.
+/// The measured unit: payments, or a part of them. Settings, progress and result call each of them a payment.
 pub trait Work: Send + Sync + 'static {
     /// Do it once. The error says which one failed, and why.
     fn once(&self) -> impl Future<Output = Result<(), Unpaid>> + Send;
@@ -78,7 +77,7 @@ pub enum Load {
 pub enum Extent {
     /// For a time.
     For(Duration),
-    /// Until so many payments have ended.
+    /// Until a number of payments have ended.
     Payments(u64),
 }
 
@@ -95,7 +94,7 @@ impl Default for BenchSettings {
     }
 }
 
-/// How far a run has come, for whoever watches.
+/// The progress of a run.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Payments that ended well, warm-up included.

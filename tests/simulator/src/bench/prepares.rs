@@ -86,7 +86,7 @@ impl Prepares {
     /// Where the prepares go: the base address of the hub.
     ///
     /// # Errors
-    /// When it is no address, or nobody pays.
+    /// If it is not an address, or there are no payers.
     pub fn send_to(&mut self, hub: &str) -> Result<(), BenchError> {
         if self.payers.is_empty() {
             return Err(BenchError::Settings("a benchmark needs a payer"));

@@ -1,4 +1,4 @@
-//! What a benchmark found.
+//! The result of a benchmark.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::time::milliseconds;
 pub struct BenchResult {
     /// How payments were begun.
     pub load: Load,
-    /// What became of all payments, those outside the window too.
+    /// The outcomes of all payments, also outside the window.
     #[serde(skip)]
     pub account: Account,
     /// Payments that ended COMMITTED.
@@ -32,7 +32,7 @@ pub struct BenchResult {
     pub latency: Percentiles,
     /// Payments that ended COMMITTED in each whole second of the window.
     pub per_second: Vec<u64>,
-    /// What the watched processes used.
+    /// The CPU time of the watched processes.
     pub cpu: Vec<ProcessUse>,
 }
 

@@ -25,7 +25,7 @@ use super::server::json_response;
 use super::{Inner, PaymentRequest};
 use crate::ids::PartyId;
 
-/// What the paths of the control API begin with.
+/// The prefix of the control API's paths.
 pub const CONTROL_PREFIX: &str = "/_control/";
 
 /// Which parties to announce to the switch.
@@ -52,7 +52,7 @@ struct Hub {
 
 type Answer = Result<Response<Full<Bytes>>, Infallible>;
 
-/// Answers a request of the control API. `path` is what follows the prefix.
+/// Answers a request of the control API. `path` has no prefix.
 pub(super) async fn answer(fsp: &Arc<Inner>, method: &Method, path: &str, body: &Bytes) -> Answer {
     match (method.as_str(), path) {
         ("POST", "payments") => match parsed::<PaymentRequest>(body) {

@@ -1,7 +1,7 @@
-//! What a payee has answered, so that a request that is repeated gets the very same answer.
+//! The answers of a payee, so that a repeated request gets exactly the same answer.
 //!
-//! A switch delivers at least once. Without this memory a second delivery would be answered
-//! with another timestamp, which is a different message to whoever compares.
+//! A switch delivers at least once. Without this memory a second delivery would be answered with another
+//! timestamp, which is a different message.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -132,7 +132,7 @@ pub struct Received {
     pub transfers: u64,
     /// PUT of any kind.
     pub callbacks: u64,
-    /// Of these, the ones that nobody waited for.
+    /// The unexpected ones among these.
     pub unclaimed: u64,
     /// PATCH.
     pub notifications: u64,

@@ -38,7 +38,7 @@ pub struct QuoteOrder {
     pub payee: String,
     /// The payer: FSPIOP's `Party` in JSON.
     pub payer: String,
-    /// What the amount describes.
+    /// The type of the amount.
     pub amount_type: AmountType,
     /// The amount.
     pub amount: String,
@@ -78,7 +78,7 @@ pub struct Quote {
     pub quote_id: String,
     /// The payee's FSP.
     pub payee_fsp: FspId,
-    /// What the transfer moves.
+    /// The transfer's amount.
     pub amount: String,
     /// Its currency.
     pub currency: String,
@@ -126,7 +126,7 @@ impl TransferOrder {
     }
 }
 
-/// What the switch said about a transfer.
+/// A switch's message about a transfer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransferResult {

@@ -1,4 +1,4 @@
-//! The payer side: one payment from lookup to final state, and what came of it.
+//! The payer side: one payment from lookup to final state, and its outcome.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use crate::ids::{PartyId, Trace};
 use crate::message::ErrorInformation;
 use crate::time::{self, milliseconds};
 
-/// What is to be paid.
+/// The payment to make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PaymentRequest {
     /// Who pays; the FSP's first party if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<PartyId>,
-    /// Who is paid.
+    /// The payee.
     pub to: PartyId,
     /// How much, as an FSPIOP amount.
     pub amount: String,
@@ -38,10 +38,10 @@ pub struct PaymentRequest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum AmountType {
-    /// What the payer sends.
+    /// The amount that the payer sends.
     #[default]
     Send,
-    /// What the payee receives.
+    /// The amount that the payee receives.
     Receive,
 }
 
@@ -198,7 +198,7 @@ impl Failure {
     }
 }
 
-/// What came of a payment.
+/// The outcome of a payment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentOutcome {
@@ -220,7 +220,7 @@ pub struct PaymentOutcome {
     /// The payee's FSP, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payee_fsp: Option<FspId>,
-    /// What the transfer moves, once it is quoted.
+    /// The transfer's amount, once quoted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_amount: Option<String>,
     /// When it began: microseconds since 1970, UTC.
@@ -300,7 +300,7 @@ impl Inner {
         result.check(&order.condition)
     }
 
-    /// A transfer that was sent but not answered may have gone through all the same.
+    /// A transfer without an answer may still have been committed.
     fn may_still_be_decided(&self, failure: &Failure) -> bool {
         self.settings.query_on_timeout
             && matches!(

@@ -62,7 +62,7 @@ struct PartyIdInfo<'a> {
     party_sub_id_or_type: Option<Cow<'a, str>>,
 }
 
-/// What the payment costs and brings, in minor units.
+/// The fee and the commission of the payment, in minor units.
 #[derive(Debug, PartialEq, Eq)]
 struct Terms {
     transfer: u64,

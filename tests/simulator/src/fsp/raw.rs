@@ -98,7 +98,7 @@ impl RawRequest<'_> {
         self
     }
 
-    /// What a header says as it is now, if it is there and is text.
+    /// The current value of a header, if it exists and is text.
     #[must_use]
     pub fn value_of(&self, name: &str) -> Option<&str> {
         self.message.headers.get(name)?.to_str().ok()
@@ -110,7 +110,7 @@ impl RawRequest<'_> {
         self.header(DESTINATION.as_str(), destination)
     }
 
-    /// Sets the body, whatever it is.
+    /// Sets the body, valid or not.
     #[must_use]
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.message.body = body.into();
@@ -124,7 +124,7 @@ impl RawRequest<'_> {
         self
     }
 
-    /// Signs it as it is now. What is changed afterwards is not what was signed.
+    /// Signs it in its current form. Later changes break the signature.
     #[must_use]
     pub fn signed_by(mut self, signer: &Signer) -> Self {
         self.message.sign(signer);

@@ -57,7 +57,7 @@ impl Conduct {
     }
 }
 
-/// What comes of a message.
+/// The handling of a message.
 pub(super) struct Reaction {
     conduct: Conduct,
     status: u16,
@@ -71,7 +71,7 @@ pub(super) enum Then {
     Nothing,
     /// A callback to the switch, after a pause.
     Send(Outgoing, Option<Duration>),
-    /// Whoever waits for this callback gets it.
+    /// The waiting step gets this callback.
     Deliver,
 }
 
@@ -179,8 +179,7 @@ async fn answer(
     };
     let status = reaction.conduct.status.unwrap_or(reaction.status);
     if fsp.recorder.wants() {
-        // Recorded before anybody who waits for it goes on, so that whoever reads the recording
-        // after a payment finds all of the payment in it.
+        // Recorded before the waiting step continues, so that the recording is complete when the payment ends.
         let took = arrived.elapsed() + reaction.conduct.stall.unwrap_or_default();
         let status = (!reaction.conduct.reset).then_some(status);
         fsp.record_inbound(
@@ -211,7 +210,7 @@ async fn answer(
     ))
 }
 
-/// Hands a callback to whoever waits for it.
+/// Hands a callback to the waiting step.
 fn deliver(fsp: &Inner, route: Route<'_>, headers: HeaderMap, body: Bytes, arrived: Instant) {
     let waited_for = format!("{}/{}", route.resource.name(), decoded(route.key));
     let error = route.error;

@@ -1,4 +1,4 @@
-//! What an FSP is told when it starts.
+//! The settings of an FSP.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};

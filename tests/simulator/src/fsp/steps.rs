@@ -57,8 +57,7 @@ impl Fsp {
         self.inner.transfer_order(quote)
     }
 
-    /// Sends a transfer and waits for what comes of it. Whether the result is the one that was
-    /// hoped for is the caller's to judge.
+    /// Sends a transfer and waits for the result, which the caller checks.
     pub async fn transfer(
         &self,
         order: &TransferOrder,

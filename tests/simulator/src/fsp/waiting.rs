@@ -1,4 +1,4 @@
-//! Who waits for which callback.
+//! The waiting steps and their callbacks.
 //!
 //! A callback is found by its path alone, for FSPIOP gives a lookup no id of its own. Where
 //! several wait for one path, the longest waiting gets the next callback.
@@ -26,7 +26,7 @@ pub struct Callback {
 
 type Queue = VecDeque<(u64, oneshot::Sender<Callback>)>;
 
-/// All who wait at one FSP.
+/// All waiting steps of one FSP.
 #[derive(Debug, Default)]
 pub(super) struct WaitingRoom {
     state: Mutex<(u64, HashMap<Box<str>, Queue>)>,

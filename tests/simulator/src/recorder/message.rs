@@ -55,7 +55,7 @@ pub struct Recorded {
     /// From the message to its answer, in microseconds; for a message in, the pause that the
     /// FSP's behaviour demands included.
     pub took_us: u64,
-    /// What the API definition objects to in a message in.
+    /// The violations of the API definition in a received message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub complaints: Vec<String>,
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use rialto_simulator::client::{BaseUrl, HttpClient};
 use rialto_simulator::{Fsp, FspSettings, ilp};
 
-/// What the switch remembers of a transfer.
+/// The switch's state of a transfer.
 #[derive(Clone)]
 struct Transfer {
     payer: String,

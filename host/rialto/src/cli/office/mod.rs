@@ -111,7 +111,7 @@ impl Asking {
             "PENDING" => format!(
                 "the request waits for an operator with the role `checker`: rialto approve {id} --as NAME"
             ),
-            _ => format!("it is {state}"),
+            _ => format!("its state is {state}"),
         });
         Ok(0)
     }

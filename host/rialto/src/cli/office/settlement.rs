@@ -203,10 +203,10 @@ impl Asking {
         let state = text(&changed, "state");
         out::note(match state.as_str() {
             "PENDING" => format!(
-                "it waits until an operator with the role `checker` says that the funds have moved: \
+                "the settlement waits for an operator with the role `checker`, once the bank has moved the funds: \
                  rialto settlement complete {id} --reason WHY --as NAME"
             ),
-            _ => format!("it is {state}"),
+            _ => format!("its state is {state}"),
         });
         Ok(0)
     }

@@ -90,7 +90,7 @@ async fn expired_call_does_not_run() {
         Code::Internal,
         "the component's own time is over: {held:?}"
     );
-    // What was queued behind it has had its turn, or never will.
+    // The queued call has run by now, or never will.
     assert_eq!(order(&clients.connection, "nothing").await.unwrap(), "done");
     let left = host.cli(&["documents", "hostile-friend", "marks"]).unwrap();
     assert!(!left.success().unwrap().contains("written"));

@@ -1,4 +1,4 @@
-//! An event that is told from outside: all that take it have it, and none believes it.
+//! An event from outside: all consumers get it, and none trusts it.
 
 use std::time::Duration;
 

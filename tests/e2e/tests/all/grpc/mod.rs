@@ -1,6 +1,5 @@
 //! gRPC from outside, by clients that a standard tool made from the written files: every interface of the
-//! catalogue's section E, who may call, what is answered with which status, how long a call may take, TLS,
-//! and what a new release changes.
+//! catalogue's section E, who may call, statuses, deadlines, TLS, and effects of a new release.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,5 +1,5 @@
-//! Requests by nobody's client: plain HTTP/2, with any header, and the answer as it comes. tonic's client
-//! watches deadlines by itself and makes no mistakes.
+//! Raw requests: plain HTTP/2 with any header, and the raw answer. tonic's client enforces deadlines and makes
+//! no mistakes.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub fn framed(message: &[u8]) -> Bytes {
     bytes.into()
 }
 
-/// Headers of a well-made call by whoever shows this token.
+/// Headers of a valid call with this token.
 pub fn headers(token: &str) -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         ("content-type", "application/grpc".to_owned()),

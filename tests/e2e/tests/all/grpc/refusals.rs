@@ -1,4 +1,4 @@
-//! Who may not call, and with which status and details what is refused.
+//! Authorization of calls, and statuses and details of refusals.
 
 use prost::Message;
 use rialto_grpc_client::api::rialto::accounts_and_balances::v0_1 as ab;
@@ -15,7 +15,7 @@ use crate::grpc::support::{
 /// A method that changes nothing.
 const INFO: &str = "/rialto.participant_lifecycle_management.v0_1.\
                     ParticipantLifecycleManagementService/GetParticipantInfo";
-/// Whether there is somebody, which nobody needs a token for.
+/// The health check, which needs no token.
 const HEALTH: &str = "/grpc.health.v1.Health/Check";
 /// A method that there is not.
 const NOTHING: &str = "/rialto.scheduling.v0_1.SchedulingService/NothingOfTheKind";
@@ -113,7 +113,7 @@ async fn open_reflection_shows_methods_and_nothing_else() {
     let refused = asked(&host, Caller::nobody(), INFO).await.unwrap_err();
     assert_eq!(refused.code(), Code::Unauthenticated);
 
-    // Who shows nothing may not send much either.
+    // A client without a token may not send large messages either.
     let url = host.url("grpc").unwrap();
     let mut headers = raw::headers("");
     headers.remove("authorization");
@@ -375,7 +375,7 @@ async fn nearly_full_disk_refuses_calls_as_retryable() {
     assert_eq!(refused.code(), Code::Unavailable, "{refused:?}");
     let words = refused.message();
     assert!(words.contains("too little disk space"), "{refused:?}");
-    // Whoever may not call is told that first, and whether there is somebody is told to everybody.
+    // Authorization is checked first, and health is open to everybody.
     let stranger = asked(&host, Caller::nobody(), INFO).await.unwrap_err();
     assert_eq!(stranger.code(), Code::Unauthenticated, "{stranger:?}");
     let health = asked(&host, Caller::nobody(), HEALTH).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! What a new release changes for clients: methods come and go with their components, and no call is lost.
+//! Effects of a new release for clients: methods follow their components, and no call is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use crate::grpc::support::{ALL, Clients, ECHO, add_friend, number, offering, ord
 const SOON: Duration = Duration::from_secs(40);
 /// How often a release is made current under load.
 const CHANGES: usize = 6;
-/// Who calls meanwhile.
+/// A concurrent caller.
 const CALLERS: usize = 4;
 
 /// A scheme whose numbers are those of its other release, which has the friend.
@@ -174,7 +174,7 @@ async fn stopping_listener_tells_watchers_and_ends_their_streams() {
         .await
         .unwrap();
     host.terminate().unwrap();
-    // A tool that keeps on asking is told that this was all, and does not keep the host.
+    // A reflection stream that stays open is ended, and does not delay the host.
     let ended = tokio::time::timeout(SOON, held.message()).await.unwrap();
     assert!(ended.unwrap().is_none(), "the stream ends");
     for mut stream in streams {

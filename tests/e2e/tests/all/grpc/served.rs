@@ -1,5 +1,5 @@
-//! What is offered and what is written for it: `rialto check`, `rialto proto`, the files as other compilers
-//! read them, the metrics, the history.
+//! The offered methods and their files: `rialto check`, `rialto proto`, other compilers, the metrics, the
+//! history.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

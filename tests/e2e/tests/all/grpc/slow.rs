@@ -1,5 +1,4 @@
-//! Clients that take nothing of what they are answered, and those that want more than their part of what
-//! needs no token.
+//! Clients that read no answers, and clients that exceed the bounds for clients without a token.
 
 use std::time::Duration;
 
@@ -49,7 +48,7 @@ async fn a_connection_whose_client_takes_no_answer_is_closed() {
     assert_eq!(answer.status().as_u16(), 200);
     let ended = tokio::time::timeout(SOON, connection).await;
     let _ = ended.expect("the host closes the connection").unwrap();
-    // Who takes its answers goes on.
+    // A client that reads its answers continues.
     let mut headers = raw::headers("");
     headers.remove("authorization");
     let answer = raw::send(

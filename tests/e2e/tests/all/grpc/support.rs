@@ -50,7 +50,7 @@ pub fn listen(scheme: &TestScheme, address: &str, more: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Add the context that does what its caller tells it.
+/// Adds the context that obeys its caller's orders.
 pub fn add_friend(scheme: &TestScheme, limits: &str) {
     let name = "hostile-friend";
     fs::copy(binaries::plugin(name).unwrap(), scheme.component(name)).unwrap();
@@ -154,7 +154,7 @@ pub async fn order(connection: &Connection, text: &str) -> Result<String, Status
     Ok(answered.text)
 }
 
-/// What a host's operators' listener says of itself in numbers.
+/// The metrics of a host's operators' listener.
 pub fn metrics(operators: &str) -> String {
     let mut stream = TcpStream::connect(operators.trim_start_matches("http://")).unwrap();
     let request = "GET /metrics HTTP/1.1\r\nhost: rialto\r\nconnection: close\r\n\r\n";

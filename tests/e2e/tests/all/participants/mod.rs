@@ -1,6 +1,5 @@
-//! One participant's whole life, by two operators over HTTP: every operation on participants, each with what
-//! came of it, while it trades; then what is refused, each compared with everything that is kept before
-//! and after.
+//! A participant's whole life, by two operators over HTTP: every operation with its effect, while it trades.
+//! Then refusals, each compared with the whole store before and after.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -27,7 +26,7 @@ use serde_json::{Value, json};
 const SOON: Duration = Duration::from_secs(30);
 /// The participant whose life it is.
 const GREEN: &str = "greenfsp";
-/// Both may ask and decide; nobody decides what they asked for themselves.
+/// Both may ask and decide, but not their own requests.
 const PEOPLE: [(&str, &str); 3] = [
     ("anna", "\"reader\", \"maker\", \"checker\""),
     ("ben", "\"reader\", \"maker\", \"checker\""),
@@ -41,7 +40,7 @@ struct Life {
     office: Office,
     /// Milliseconds since 1970.
     began: u64,
-    /// Names of operations, in the order of their first use, and what came of each.
+    /// Names of operations, in the order of their first use, with their results.
     outcomes: Vec<(&'static str, String)>,
     /// How many keys were used for what is sent twice.
     keys: AtomicU32,
@@ -67,7 +66,7 @@ impl Life {
         self.outcomes.push((operation, outcome.into()));
     }
 
-    /// Anna asks for something. Answers the request's id.
+    /// Anna asks for something. Returns the request's id.
     async fn ask(&mut self, operation: &'static str, path: &str, mut body: Value) -> String {
         body["reason"] = json!("as agreed by telephone");
         let said = self.twice("anna", path, &body).await;
@@ -299,7 +298,7 @@ async fn comes_in(life: &mut Life, port: u16, party: &PartyId) -> Fsp {
     life.approve("ApproveParticipant", &path, "APPROVED").await;
     assert_eq!(life.participant().await["state"], "APPROVED");
     green.associate(party, None).await.unwrap();
-    // It is paid at once, and has what it was paid.
+    // It is paid at once, and has the amount.
     let payer = life.world.payer().clone();
     // Settlements hears of the accounts after the approval.
     idle(&life.world.host).await.unwrap();
@@ -347,7 +346,7 @@ async fn is_looked_at(life: &mut Life) {
         .send("rita", "GET", &path, &known, &Value::Null)
         .await
         .unwrap();
-    // The version does not tell of open requests: the body always comes.
+    // The version does not cover open requests, so there is always a body.
     assert_eq!(
         (again.status, again.headers["etag"].as_str()),
         (200, etag.as_str())
@@ -454,8 +453,7 @@ async fn gets_terms(life: &mut Life) {
     assert!(account.get("threshold").is_none(), "{account}");
 }
 
-/// It moves: its new endpoint is tried, taken, and called; one where nobody is, or where the scheme may not
-/// send anything, is not.
+/// Its new endpoint is tried, used and called. A dead one, or one without a grant, is refused.
 async fn moves(life: &mut Life, party: &PartyId) {
     let dead = ports::free().unwrap();
     let path = format!("/participants/{GREEN}/endpoint-updates");
@@ -568,7 +566,7 @@ async fn a_participant_lives_its_whole_life_by_two_operators() {
         .await
         .unwrap();
     let count = |page: &Value| page["items"].as_array().unwrap().len();
-    // Thirteen requests, each told to the checkers, and to its maker when it had ended.
+    // Thirteen requests, each with a notice to the checkers, and to its maker at its end.
     assert_eq!((count(&waiting), count(&decided)), (13, 13), "{decided}");
     let books = life.world.settled_books().await.unwrap();
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());

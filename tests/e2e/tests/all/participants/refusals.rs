@@ -1,8 +1,8 @@
-//! What is refused, each compared with everything that is kept before and after.
+//! Refusals, each compared with the whole store before and after.
 
 use super::*;
 
-/// Something that is refused: who asks, how, and which problem it is.
+/// A refused request: operator, request, and problem.
 struct Refusal {
     what: &'static str,
     who: &'static str,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A server that takes JSON and answers 204, and what it was sent.
+/// A server that accepts JSON and answers 204, and the bodies that it got.
 async fn webhook() -> (String, tokio::sync::mpsc::UnboundedReceiver<Value>) {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

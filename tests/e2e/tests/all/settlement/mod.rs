@@ -232,7 +232,7 @@ async fn immediate_transfers_hold_settled_funds_beside_deferred_ones() {
     assert_eq!(scene.settled_funds("").await, ["1000"]);
     let gross = scene.settled_funds("&settlementModel=GROSS").await;
     assert_eq!(gross, ["300", "400"], "the newest first");
-    // What is owed in the batch stays, though liquidity and the other model's funds would cover it.
+    // The batch's obligation stays, although liquidity and the other model's funds would cover it.
     let refused = scene.funds(PAYER, "WITHDRAWAL", "802", None).await;
     assert_eq!(
         (refused.problem(), &refused.body["available"]["amount"]),
@@ -320,7 +320,7 @@ async fn batches_that_cannot_be_settled_alone_are_settled_together() {
     let again = scene.settle(std::slice::from_ref(&first)).await;
     assert_eq!((again.status, again.problem()), (409, "batch-state"));
 
-    // What there was is found again, page by page, and by each of the filters.
+    // All are found again, page by page, and by each filter.
     let settlement = together.body["id"].as_str().unwrap();
     let matrix = format!("/settlements/{settlement}/matrix");
     for (list, count) in [

@@ -177,7 +177,7 @@ impl Scene {
             .await
     }
 
-    /// Everything in a list, read in pages of so many.
+    /// All items of a list, read in pages of this size.
     pub async fn list(&self, path: &str, limit: usize) -> Vec<Value> {
         let more = if path.contains('?') { '&' } else { '?' };
         let first = format!("{path}{more}limit={limit}");
@@ -204,7 +204,7 @@ impl Scene {
         entries.iter().map(amount).collect()
     }
 
-    /// Ben ends a settlement. Answers its state.
+    /// Ben completes or aborts a settlement. Returns its state.
     pub async fn end(&self, settlement: &Said, verb: &str) -> Value {
         let path = format!(
             "/settlements/{}/{verb}",

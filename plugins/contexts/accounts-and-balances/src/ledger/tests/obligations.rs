@@ -414,7 +414,7 @@ fn undone_consolidation_keeps_all_debts() {
 }
 
 #[test]
-fn what_is_not_recorded_yet_is_kept_while_a_settlement_is_undone() {
+fn unrecorded_amounts_are_kept_during_an_undoing() {
     let mut book = Book::owing();
     book.moves(Direction::Deposit, None, 2_000).unwrap();
     let kept = |book: &mut Book| {
@@ -448,7 +448,7 @@ fn what_is_not_recorded_yet_is_kept_while_a_settlement_is_undone() {
 }
 
 #[test]
-fn what_is_recorded_is_not_kept_twice_while_its_settlement_pays_in_parts() {
+fn recorded_amounts_are_kept_once_while_settlement_pays() {
     let mut book = Book::owing();
     let [a, b] = ["A", "B"].map(|of| position(of, "b1"));
     book.close_batch("b1");
@@ -463,7 +463,7 @@ fn what_is_recorded_is_not_kept_twice_while_its_settlement_pays_in_parts() {
 }
 
 #[test]
-fn what_batches_of_a_model_need_is_not_held_after_the_model_settles_at_once() {
+fn batch_needs_end_when_the_model_becomes_immediate() {
     let mut book = Book::owing();
     let refused = |book: &mut Book, amount| {
         let before = book.store.clone();
@@ -495,7 +495,7 @@ fn what_batches_of_a_model_need_is_not_held_after_the_model_settles_at_once() {
 }
 
 #[test]
-fn a_model_that_has_no_batches_holds_all_and_looks_for_them_once() {
+fn model_without_batches_searches_for_them_once() {
     let mut book = Book::owing();
     let gross = format!("{FUNDS}:GROSS");
     book.prepare_held("t2", "GROSS", 100).unwrap();

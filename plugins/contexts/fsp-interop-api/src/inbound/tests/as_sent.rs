@@ -120,7 +120,7 @@ fn what_is_protected_otherwise_than_it_was_sent_is_refused() {
 }
 
 #[test]
-fn a_message_of_version_2_is_read_as_ever_and_goes_on_as_it_is() {
+fn message_of_version_2_is_read_and_forwarded_unchanged() {
     const MEDIA_2: &str = "application/vnd.interoperability.transfers+json;version=2.0";
     let path = format!("/transfers/{ID}");
     let body = json!({"transferState": "RESERVED", "fulfilment": FULFILMENT, "ofVersion2": "x"});

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn quote(change: impl FnOnce(&mut Value)) -> Call {
+pub(super) fn quote(change: impl FnOnce(&mut Value)) -> Call {
     let mut body = json!({
         "quoteId": ID, "transactionId": ID, "amountType": "SEND",
         "payer": {"partyIdInfo": {"partyIdType": "MSISDN", "partyIdentifier": "1", "fspId": "payerfsp"}},

@@ -1,5 +1,6 @@
 //! Requests for transfers, commitments and refusals.
 
+use super::quote_messages::quote;
 use super::*;
 
 #[test]

@@ -75,7 +75,7 @@ pub async fn manage_funds(scene: &Scene<'_>) -> Outcome {
     if again.into_inner() != first {
         return Err(wrong("the same instruction has another answer"));
     }
-    // Once in each book, whatever was answered.
+    // Once in each book, independently of the answer.
     let entries = scene.shown.entries("grpc-deposit").await?;
     let kinds: Vec<&str> = entries.iter().filter_map(|e| e.split(' ').next()).collect();
     agree(

@@ -1,5 +1,5 @@
-//! Every interface of section E is called by a generated client, and what the call did is looked at by
-//! another way: the ledger's documents, operators' HTTP, events. A table says what came of each.
+//! Calls every interface of section E with a generated client, and checks the effect in another way: ledger
+//! documents, operators' HTTP, events. Prints a table of the results.
 
 mod ledger;
 mod participants;
@@ -16,11 +16,11 @@ use rialto_tests::catalogue::{self, Row};
 use self::shown::{Shown, wrong};
 use crate::grpc::support::{ALL, Clients, offering};
 
-/// Who the calls are about: a participant of the demonstration scheme.
+/// The participant of the calls, from the demonstration scheme.
 const PAYER: &str = "payerfsp";
 /// A participant that the calls themselves make.
 const NEW: &str = "grpcfsp";
-/// Who is paid.
+/// The payee.
 const PAYEE: &str = "payeefsp";
 
 /// Clients of a host, and what it shows by other ways.
@@ -29,7 +29,7 @@ struct Scene<'a> {
     shown: Shown<'a>,
 }
 
-/// The methods of a row, as reflection tells them.
+/// The methods of a row, from reflection.
 fn methods(row: &str) -> &'static [&'static str] {
     match row {
         "E-LiquidityThresholdExceeded" => &["LiquidityThresholdExceeded"],
@@ -58,7 +58,7 @@ fn methods(row: &str) -> &'static [&'static str] {
     }
 }
 
-/// What came of a row's calls, in words; or the status that is not what it should be.
+/// The result of a row's calls as text, or an unexpected status.
 type Outcome = Result<String, Status>;
 
 /// What must be there.

@@ -11,7 +11,7 @@ use super::shown::{agree, wrong};
 use super::{Outcome, PAYER, Scene, there};
 use crate::grpc::support::dollars;
 
-/// When the participant's state is told to have changed: an instant of no other notice.
+/// The instant of the state change: no other notice has it.
 const UPDATED_AT: u64 = 1;
 /// Far in the future, in milliseconds since 1970.
 const FAR: u64 = u64::MAX >> 12;
@@ -45,7 +45,7 @@ pub async fn warn(scene: &Scene<'_>) -> Outcome {
         (true, false),
         (first.result, again.result),
     )?;
-    // Operators have one alert, with what was told.
+    // Operators have one alert, with the event's values.
     scene.shown.idle().await?;
     let alerts = scene.shown.documents("notifications-and-alerts", "alerts");
     let alerts = alerts.await?;
@@ -157,7 +157,7 @@ pub async fn info(scene: &Scene<'_>) -> Outcome {
 }
 
 pub async fn state_updated(scene: &Scene<'_>) -> Outcome {
-    // A lie: whoever takes the event asks anew what is true.
+    // A false event: its consumers check the facts themselves.
     let event = plm::ParticipantStateUpdatedEvent {
         participant: PAYER.to_owned(),
         before: plm::ParticipantState::Disabled.into(),
@@ -167,7 +167,7 @@ pub async fn state_updated(scene: &Scene<'_>) -> Outcome {
     };
     let mut client = scene.clients.participants.clone();
     client.participant_state_updated(event).await?;
-    // Who takes it has it, with all that it says.
+    // Its consumer gets it with all members.
     scene.shown.idle().await?;
     let notices = scene.shown.documents("notifications-and-alerts", "notices");
     let notices = notices.await?;

@@ -1,5 +1,4 @@
-//! What a host shows of what was done, by other ways than calls: documents, entries of the ledger, histories
-//! and participants, over HTTP.
+//! Effects of calls, read over HTTP: documents, ledger entries, histories and participants.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use serde_json::Value;
 
 /// Longer than any reminder waits that is due.
 const SOON: Duration = Duration::from_secs(30);
-/// Who looks: an operator that may read.
+/// An operator with the role `reader`.
 const READER: &str = "switch";
 /// The ledger's component.
 const LEDGER: &str = "accounts-and-balances";
@@ -178,7 +177,7 @@ impl<'a> Shown<'a> {
         waiting.await.map_err(status)
     }
 
-    /// What the host counts when it has nothing left to do.
+    /// The idle host's metrics.
     pub async fn idle(&self) -> Result<Metrics, Status> {
         idle(self.host).await.map_err(status)
     }
