@@ -153,6 +153,16 @@ fn named_elements_keep_unknown_members_when_moved_or_changed() {
 }
 
 #[test]
+fn an_element_is_named_by_what_it_has_of_its_names() {
+    const BY_TWO: Collection<Book> =
+        Collection::new("books").with_elements_named_by(&["name", "part"]);
+    let (newer, stored) = done(&BY_TWO, |book| book.chapters[1].pages = 20);
+    let mut expected = newer;
+    expected["chapters"][1]["pages"] = json!(20);
+    assert_eq!(stored, expected);
+}
+
+#[test]
 fn nothing_goes_to_an_element_that_is_another_one() {
     // All are removed, and others come in their places.
     let others = |book: &mut Book| {

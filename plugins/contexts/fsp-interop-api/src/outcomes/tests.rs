@@ -126,6 +126,17 @@ fn fulfiled(mode: FulfilMode) -> Vec<Notice> {
     )
 }
 
+/// An instant that was reckoned here would pass while the hub itself takes long with it.
+#[test]
+fn an_answer_is_worth_as_long_whenever_it_leaves() {
+    let answers = [FulfilMode::Committed, FulfilMode::Reserved].map(fulfiled);
+    assert_eq!(answers.each_ref().map(Vec::len), [1, 2]);
+    for notice in answers.iter().flatten() {
+        let worth = Worth::Lasting(FRAME.delivery_deadline_ms);
+        assert_eq!(notice.worth, worth, "{}", line(notice));
+    }
+}
+
 #[test]
 fn hub_signs_own_messages_and_not_forwarded_ones() {
     let frame = Frame {
