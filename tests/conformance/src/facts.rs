@@ -69,6 +69,9 @@ impl Facts {
     /// Checks an event with the contents of a message of an FSP.
     fn is_of_message(&self, content: &Value) -> Result<()> {
         let message = &content["message"];
+        if message["method"] == "POST" && message["path"] == "/participants" {
+            return self.is_of_request_for_many(content);
+        }
         let headers = headers(message);
         let text = |name: &str| message[name].as_str().unwrap_or_default();
         let header = |name: &str| headers.get(name).copied().unwrap_or_default();
@@ -104,6 +107,41 @@ impl Facts {
         if said.method == "POST" && said.path == "/transfers" {
             agree(content, &said.json())?;
         }
+        Ok(())
+    }
+
+    /// The event is of a request for many parties: it has the list, and of the message only what an answer needs.
+    fn is_of_request_for_many(&self, content: &Value) -> Result<()> {
+        let mut said = self.said.iter();
+        let said = said.find(|said| {
+            said.path == "/participants" && said.json()["requestId"] == content["request_id"]
+        });
+        let said = said.context("no FSP has sent a request for many parties with that id")?;
+        ensure!(
+            content["requester_fsp"] == *said.header("fspiop-source"),
+            "another has said it"
+        );
+        let identifiers = |list: &Value, name: &str, pointer: &str| -> Vec<Value> {
+            let parties = list[name].as_array().into_iter().flatten();
+            parties
+                .map(|one| one.pointer(pointer).cloned().unwrap_or_default())
+                .collect()
+        };
+        ensure!(
+            identifiers(content, "parties", "/party/identifier")
+                == identifiers(&said.json(), "partyList", "/partyIdentifier"),
+            "the parties are others"
+        );
+        let message = &content["message"];
+        let headers = headers(message);
+        ensure!(
+            headers.get("content-type").copied() == Some(said.header("content-type"))
+                && headers
+                    .keys()
+                    .all(|name| ["content-type", "traceparent"].contains(name))
+                && message["body"] == "",
+            "more of the message goes on than an answer needs"
+        );
         Ok(())
     }
 

@@ -106,7 +106,7 @@ impl Restore {
         progress.done();
         if !self.of.json {
             out::note(
-                "work that was acknowledged after that is not in it: before FSPs connect, follow \"Backup and restore\" in docs/operators.md",
+                "work that was acknowledged after that is not in it: before clients connect, follow \"Backup and restore\" in docs/operators.md",
             );
         }
         self.of.tell(&manifest, &store, "restored to")
