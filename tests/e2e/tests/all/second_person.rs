@@ -123,7 +123,7 @@ fn release_with_money_waits_for_a_second_person() {
     assert!(
         stored
             .stdout
-            .contains("release 2 is stored and not current"),
+            .contains("release 2 is stored but not current"),
         "{stored}"
     );
     assert!(
