@@ -19,8 +19,9 @@ pub const BY_TIME: Collection<Slice> =
 
 /// How long a slice is, in milliseconds.
 const SLICE_MS: u64 = 10;
-/// Transfers of one document; those beyond have each its own.
-const IN_ONE_MAX: usize = 64;
+/// Transfers of one document; those beyond have each its own. Of 200 documents, which are judged in one turn when
+/// they may go to an archive, all transfers can be looked at in it, at any rate.
+const IN_ONE_MAX: usize = 16;
 /// Documents of one scan.
 const STEP: u32 = 100;
 /// How long ago is looked at, at the latest, in milliseconds: payments write what is younger.

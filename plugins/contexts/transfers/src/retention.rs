@@ -16,8 +16,10 @@ pub const NAME: &str = "transfers";
 /// Where transfers are.
 pub const TRANSFERS: &str = "transfers";
 const OF: Collection<Transfer> = Collection::new(TRANSFERS);
-/// Transfers that are read in a call, at most and as far as one document does not have more: a turn is short.
-const READ_MAX: usize = 1000;
+/// Transfers that are read in a call, at most and as far as one document does not have more: a turn may touch 4096
+/// documents. All documents of a call have fewer, but those of an earlier release, which had up to 64 transfers
+/// each: what is left of them is judged when they are asked for again.
+const READ_MAX: usize = 3600;
 
 /// What may have a period.
 #[must_use]
