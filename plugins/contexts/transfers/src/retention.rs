@@ -54,6 +54,8 @@ pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u
             TRANSFERS => found(store, id, false),
             // It is of the transfer whose id it has.
             _ if collection == ENDINGS.name() => found(store, id, true),
+            // Not of this release.
+            _ if collection != BY_TIME.name() => Found::Gone,
             _ if read < READ_MAX => slice(store, id, &mut read),
             // Another time.
             _ => Found::Open,
@@ -117,7 +119,8 @@ fn slice(store: &mut impl Store, id: &str, read: &mut usize) -> Found {
     Found::Over(over)
 }
 
-/// These documents are in an archive.
+/// These documents are in an archive. What stays of a collection that this release does not know, only the one
+/// knows that has archived it: such documents stay whole, until that release is back and archives them again.
 pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBundle]) {
     for bundle in bundles {
         let [document] = bundle.documents.as_slice() else {
@@ -138,7 +141,7 @@ pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBu
         }
         if document.collection == TRANSFERS {
             shorten(store, document, archive);
-        } else {
+        } else if [ENDINGS.name(), BY_TIME.name()].contains(&key.0) {
             store.delete(&document.collection, &document.id);
         }
     }

@@ -298,3 +298,24 @@ fn an_order_of_time_that_an_earlier_release_has_written_goes_bit_by_bit() {
     }
     assert_eq!(rounds, 4);
 }
+
+#[test]
+fn what_another_release_has_archived_stays_where_this_one_does_not_know_it() {
+    let world = world();
+    let mut memory = documents(&world);
+    memory.put("statements", "committed", r#"{"of":"committed"}"#);
+    let document = ArchivedDocument {
+        collection: "statements".to_owned(),
+        id: "committed".to_owned(),
+        sha256: digest(r#"{"of":"committed"}"#),
+    };
+    let bundle = ArchivedBundle {
+        subject: "transfer:committed".to_owned(),
+        documents: vec![document],
+    };
+    let before = memory.clone();
+    archived(&mut memory, &file(), &[bundle]);
+    assert_eq!(memory, before);
+    let judged = judge(&mut memory, "statements", &["committed".to_owned()], LATER);
+    assert_eq!((judged.over.len(), judged.young, judged.open), (0, 0, 0));
+}
