@@ -38,6 +38,8 @@ pub struct Documents {
     later: Mutex<HashMap<(Name, String, u32), Later>>,
     /// The release for which unknown names of `keep` were logged.
     told: Mutex<Option<u64>>,
+    /// Archives that were logged as waiting for another release, with the current release.
+    waiting: Mutex<HashSet<(u64, String)>>,
 }
 
 /// When a segment is asked for again.
@@ -112,6 +114,7 @@ impl Documents {
             folder,
             later: Mutex::default(),
             told: Mutex::default(),
+            waiting: Mutex::default(),
         }
     }
 
@@ -170,7 +173,9 @@ impl Documents {
         }
     }
 
-    /// Let a component remove the documents of an archive that was written before a crash or a failure.
+    /// Let a component remove the documents of an archive that was written before a crash or a failure. An archive
+    /// of a collection that this release does not archive waits until a release is current that does: only that
+    /// one knows what has to stay in the documents' place.
     fn go_on(
         &self,
         release: &Release,
@@ -188,7 +193,28 @@ impl Documents {
             archive.file,
             release.number
         );
+        let now = self.ask::<Vec<Kept>>(release, &component, "kept", Vec::new())?;
+        if !takes_out(&now, kept, &taken) {
+            self.tell_waiting(release, &component, &archive.file);
+            return Ok(());
+        }
         self.take_out(release, &component, kept, archive, &taken, is_enough)
+    }
+
+    /// Say once a release that an archive waits for another one.
+    fn tell_waiting(&self, release: &Release, component: &Name, file: &str) {
+        if self
+            .waiting
+            .lock()
+            .insert((release.number, file.to_owned()))
+        {
+            tracing::warn!(
+                archive = file,
+                "it has documents of `{component}` that another release has archived, and release {} knows nothing \
+                 of: what is not taken out yet stays in the store until such a release is current again",
+                release.number
+            );
+        }
     }
 
     fn kept(
@@ -407,6 +433,20 @@ fn keep_first(failed: &mut Option<anyhow::Error>, done: anyhow::Result<()>) {
     }
 }
 
+/// Whether a component knows the contents of an archive: each bundle has a document of a collection that the
+/// component archives now.
+fn takes_out(now: &[Kept], kept: &str, taken: &[Taken]) -> bool {
+    let collections: HashSet<&str> = now
+        .iter()
+        .filter(|now| now.name == kept)
+        .flat_map(|now| now.collections.iter().map(String::as_str))
+        .collect();
+    taken.iter().all(|bundle| {
+        let mut documents = bundle.documents.iter();
+        documents.any(|(collection, ..)| collections.contains(collection.as_str()))
+    })
+}
+
 /// The components whose documents can be archived.
 fn keepers(release: &Release) -> impl Iterator<Item = &Name> {
     let members = release.members.iter();
@@ -422,4 +462,40 @@ fn bundle(taken: &Taken) -> Value {
         })
         .collect();
     json!({ "subject": taken.subject, "documents": documents })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(name: &str, collections: &[&str]) -> Kept {
+        Kept {
+            name: name.to_owned(),
+            collections: collections.iter().map(|of| (*of).to_owned()).collect(),
+        }
+    }
+
+    fn bundle(collections: &[&str]) -> Taken {
+        let document = |of: &&str| ((*of).to_owned(), "id".to_owned(), "00".to_owned());
+        Taken {
+            subject: "subject".to_owned(),
+            documents: collections.iter().map(document).collect(),
+        }
+    }
+
+    #[test]
+    fn what_a_release_does_not_keep_it_is_not_asked_to_take_out() {
+        let older = [
+            kept("transfers", &["transfers"]),
+            kept("others", &["endings"]),
+        ];
+        let newer = [kept("transfers", &["transfers", "endings"])];
+        let transfers = [bundle(&["transfers"]), bundle(&["entries", "transfers"])];
+        let endings = [bundle(&["transfers"]), bundle(&["endings"])];
+        assert!(takes_out(&older, "transfers", &transfers));
+        assert!(takes_out(&newer, "transfers", &transfers));
+        assert!(takes_out(&newer, "transfers", &endings));
+        assert!(!takes_out(&older, "transfers", &endings));
+        assert!(!takes_out(&[], "transfers", &transfers));
+    }
 }

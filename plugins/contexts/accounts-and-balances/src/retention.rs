@@ -51,7 +51,9 @@ pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u
     for id in ids {
         let found = match collection {
             OF_PAGES => page(store, id, before),
-            _ => transfer(store, id, before),
+            OF_RESERVATIONS => transfer(store, id, before),
+            // Not of this release.
+            _ => Found::Gone,
         };
         match found {
             Found::Gone => {}
@@ -277,7 +279,11 @@ pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBu
                 sums.of(account).pages += 1;
                 remove(store, page);
             }
-            documents => take_out(store, &mut sums, documents),
+            [reservation, ..] if reservation.collection == OF_RESERVATIONS => {
+                take_out(store, &mut sums, &bundle.documents);
+            }
+            // Of a release that archives more: it stays until that one is back.
+            _ => {}
         }
     }
     sums.keep(store, archive);

@@ -20,8 +20,9 @@ pub const BY_TIME: Collection<Slice> =
 
 /// How long a slice is, in milliseconds.
 const SLICE_MS: u64 = 10;
-/// The most transfers of a document; each further one has its own.
-const IN_ONE_MAX: usize = 64;
+/// The most transfers of a document; each further one has its own. One turn judges up to 200 documents for an
+/// archive: so it can read all of their transfers.
+const IN_ONE_MAX: usize = 16;
 /// Documents of one scan.
 const STEP: u32 = 100;
 /// The youngest age that a query reads, in milliseconds: payments write younger entries.

@@ -16,8 +16,9 @@ pub const NAME: &str = "transfers";
 /// The collection of transfers.
 pub const TRANSFERS: &str = "transfers";
 const OF: Collection<Transfer> = Collection::new(TRANSFERS);
-/// The most transfers that a call reads, unless one document has more: a turn has to be short.
-const READ_MAX: usize = 1000;
+/// The most transfers that a call reads, unless one document has more: a turn may touch 4096 documents. Documents
+/// of an earlier release have up to 64 transfers: the host asks for the rest of them again.
+const READ_MAX: usize = 3600;
 
 /// The names that may have a period.
 #[must_use]
@@ -52,6 +53,8 @@ pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u
             TRANSFERS => found(store, id, false),
             // Its id is the transfer's.
             _ if collection == ENDINGS.name() => found(store, id, true),
+            // Not of this release.
+            _ if collection != BY_TIME.name() => Found::Gone,
             _ if read < READ_MAX => slice(store, id, &mut read),
             // Another time.
             _ => Found::Open,
@@ -115,7 +118,8 @@ fn slice(store: &mut impl Store, id: &str, read: &mut usize) -> Found {
     Found::Over(over)
 }
 
-/// Removes documents that are in an archive.
+/// Removes documents that are in an archive. Documents of a collection that this release does not know stay
+/// whole: only the release that archived them knows what has to stay in their place.
 pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBundle]) {
     for bundle in bundles {
         let [document] = bundle.documents.as_slice() else {
@@ -136,7 +140,7 @@ pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBu
         }
         if document.collection == TRANSFERS {
             shorten(store, document, archive);
-        } else {
+        } else if [ENDINGS.name(), BY_TIME.name()].contains(&key.0) {
             store.delete(&document.collection, &document.id);
         }
     }

@@ -9,7 +9,7 @@ use crate::bindings::exports::rialto::host::retention_handler::{
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::endings::{ENDINGS, Ending};
 use crate::fulfil::fulfil;
-use crate::index::{BY_TIME, note};
+use crate::index::{BY_TIME, Entry, Slice, note};
 use crate::prepare::prepare;
 use crate::query::query;
 use crate::reject::reject;
@@ -226,4 +226,96 @@ fn what_was_kept_for_operators_goes_with_the_transfers() {
         3,
         "an entry goes with the others"
     );
+}
+
+/// Documents that a turn of the host may touch, and ids that it asks for in one.
+const TOUCHED_MAX: usize = 4096;
+const JUDGED_AT_ONCE: usize = 200;
+
+/// So many transfers that are over, as the first of `world`.
+fn many_over(memory: &mut Memory, world: &Fake, count: usize) -> Vec<Transfer> {
+    let over = |number: usize| Transfer {
+        transfer_id: format!("over-{number}"),
+        ..world.transfers["committed"].clone()
+    };
+    let all: Vec<Transfer> = (0..count).map(over).collect();
+    for transfer in &all {
+        OF.within(memory).put(&transfer.transfer_id, transfer);
+    }
+    all
+}
+
+#[test]
+fn the_order_of_time_goes_whole_at_any_rate() {
+    let world = world();
+    let mut memory = documents(&world);
+    // 4000 transfers a second of one payer FSP.
+    for (number, transfer) in many_over(&mut memory, &world, 8_000).iter().enumerate() {
+        note(&mut memory, transfer, number as u64 / 4);
+    }
+    let ids = keys(&memory, "by-time");
+    for ids in ids.chunks(JUDGED_AT_ONCE) {
+        let judged = judge(&mut memory, "by-time", ids, EXPIRATION);
+        let found = (judged.over.len(), judged.young, judged.open);
+        assert_eq!(found, (ids.len(), 0, 0), "nothing waits for another time");
+    }
+    let mut has = |id: &String| BY_TIME.within(&mut memory).get(id).unwrap().transfers.len();
+    let most = ids.iter().map(&mut has).max().unwrap();
+    assert!(JUDGED_AT_ONCE * (1 + most) < TOUCHED_MAX, "{most}");
+}
+
+#[test]
+fn an_order_of_time_that_an_earlier_release_has_written_goes_bit_by_bit() {
+    let world = world();
+    let mut memory = documents(&world);
+    let all = many_over(&mut memory, &world, JUDGED_AT_ONCE * 64);
+    for (number, some) in all.chunks(64).enumerate() {
+        let entry = |transfer: &Transfer| Entry {
+            transfer_id: transfer.transfer_id.clone(),
+            at: 10 * number as u64,
+            payee: PAYEE.to_owned(),
+            expires: transfer.expiration,
+        };
+        let slice = Slice {
+            payer: PAYER.to_owned(),
+            payee: String::new(),
+            expires: 0,
+            transfers: some.iter().map(entry).collect(),
+        };
+        let id = format!("{:013}/{PAYER}", 10 * number);
+        BY_TIME.within(&mut memory).put(&id, &slice);
+    }
+    let mut rounds = 0;
+    loop {
+        let ids = keys(&memory, "by-time");
+        if ids.is_empty() {
+            break;
+        }
+        rounds += 1;
+        let gone = bundles_of(&mut memory, ("by-time", &ids), EXPIRATION);
+        assert!(ids.len() + gone.len() * 64 < TOUCHED_MAX);
+        archived(&mut memory, &file(), &gone);
+    }
+    assert_eq!(rounds, 4);
+}
+
+#[test]
+fn what_another_release_has_archived_stays_where_this_one_does_not_know_it() {
+    let world = world();
+    let mut memory = documents(&world);
+    memory.put("statements", "committed", r#"{"of":"committed"}"#);
+    let document = ArchivedDocument {
+        collection: "statements".to_owned(),
+        id: "committed".to_owned(),
+        sha256: digest(r#"{"of":"committed"}"#),
+    };
+    let bundle = ArchivedBundle {
+        subject: "transfer:committed".to_owned(),
+        documents: vec![document],
+    };
+    let before = memory.clone();
+    archived(&mut memory, &file(), &[bundle]);
+    assert_eq!(memory, before);
+    let judged = judge(&mut memory, "statements", &["committed".to_owned()], LATER);
+    assert_eq!((judged.over.len(), judged.young, judged.open), (0, 0, 0));
 }

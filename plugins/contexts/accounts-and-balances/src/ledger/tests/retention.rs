@@ -372,3 +372,28 @@ fn immediate_transfer_is_archived_but_same_named_instruction_stays() {
     );
     assert!(left.contains(&"one:funds-liquidity".to_owned()), "{left:?}");
 }
+
+#[test]
+fn what_another_release_has_archived_stays_where_this_one_does_not_know_it() {
+    let mut book = Book::settled();
+    book.prepare("t1", "A", "USD", 30).unwrap();
+    book.release("t1").unwrap();
+    let mut memory = documents(&book);
+    for id in ["t1", "t2"] {
+        memory.put("statements", id, "{}");
+        let document = ArchivedDocument {
+            collection: "statements".to_owned(),
+            id: id.to_owned(),
+            sha256: digest("{}"),
+        };
+        let bundle = ArchivedBundle {
+            subject: format!("transfer:{id}"),
+            documents: vec![document],
+        };
+        let before = memory.clone();
+        archived(&mut memory, &file(1), &[bundle]);
+        assert_eq!(memory, before, "{id}");
+    }
+    let found = judged(&mut memory, "statements", LATER);
+    assert_eq!((found.over.len(), found.young, found.open), (0, 0, 0));
+}
