@@ -1,6 +1,7 @@
 //! Messages and the events or refusals that they lead to.
 
 mod as_sent;
+mod signed;
 
 use super::*;
 use crate::bindings::rialto::transfers::types::FulfilMode;
