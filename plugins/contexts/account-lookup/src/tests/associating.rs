@@ -5,13 +5,15 @@ use super::*;
 #[test]
 fn an_fsp_associates_a_party_with_itself_only() {
     let mut world = World::new();
-    assert_eq!(
-        world.associate("payeefsp", "payeefsp", None),
-        "payeefsp associated"
-    );
+    // Nobody has the party yet.
     assert_eq!(
         world.associate("payeefsp", "otherfsp", None),
         "3003 for payeefsp"
+    );
+    assert_eq!(world.query("payerfsp", None), "3204 for payerfsp");
+    assert_eq!(
+        world.associate("payeefsp", "payeefsp", None),
+        "payeefsp associated"
     );
     assert_eq!(
         world.associate("payeefsp", "payeefsp", Some("EUR")),

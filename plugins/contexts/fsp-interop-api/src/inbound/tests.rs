@@ -3,6 +3,7 @@
 mod as_sent;
 mod party_messages;
 mod quote_messages;
+mod signed;
 mod transfer_messages;
 
 use super::*;

@@ -372,6 +372,16 @@ fn committable_or_final_transfer_is_not_ended() {
     }
     let (status, problem) = decide(&mut world, BEN, "APPROVE");
     assert_eq!((status, kind(&problem).as_str()), (404, "request-unknown"));
+    // Nor one of which the payee FSP has heard, or may have: the hub only did not hear so.
+    for delivered in [true, false] {
+        let told = CallbackReport {
+            delivered,
+            ..never_left()
+        };
+        report(&mut world, "transfer-prepare", told);
+        let (status, problem) = end(&mut world, ANNA);
+        assert_eq!((status, kind(&problem).as_str()), (409, "transfer-state"));
+    }
 
     // It is judged again when it is decided: the payee FSP's word was first.
     world.now = EXPIRATION;

@@ -288,11 +288,14 @@ fn finished_positions_are_removed_and_undone_ones_return() {
     let mut book = Book::owing();
     book.settle("b1", 900);
     book.counts(SETTLING, Change::Settled, 900);
-    for batch in 2..40 {
-        book.open_batch(&format!("b{batch}"));
-        book.close_batch(&format!("b{batch}"));
-    }
     let named = |book: &Book| book.store.accounts[FUNDS].positions.clone();
+    for batch in (2..40).map(|number| format!("b{number}")) {
+        book.open_batch(&batch);
+        assert!(named(&book).contains(&position("A", &batch)), "{batch}");
+        book.close_batch(&batch);
+        let stays = named(&book).contains(&position("A", &batch));
+        assert!(!stays, "{batch} is named when it is closed");
+    }
     assert!(named(&book).len() < 4, "{:?}", named(&book));
     assert!(!named(&book).contains(&position("A", "b1")));
     book.moves(Direction::Deposit, None, 5).unwrap();

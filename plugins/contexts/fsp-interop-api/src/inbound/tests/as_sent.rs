@@ -2,31 +2,11 @@
 //! in the definition's form.
 
 use super::*;
-use crate::bindings::rialto::host::crypto::{Algorithm, Signed, Verdict};
-use crate::jws::fake::encoded;
 use crate::settings::Deviation;
 
 const MEDIA: &str = "application/vnd.interoperability.transfers+json;version=1.1";
 const WITH_CHARSET: &str =
     "application/vnd.interoperability.transfers+json;version=1.1;charset=utf-8";
-
-/// The sender has a key, and each signature holds.
-#[derive(Debug)]
-struct Signs;
-
-impl Keys for Signs {
-    fn has_key(&self, _: &str) -> bool {
-        true
-    }
-
-    fn verify(&self, _: &str, _: Algorithm, _: &str, _: &str, _: &str) -> Verdict {
-        Verdict::Valid
-    }
-
-    fn sign(&self, _: &str, _: &str) -> Option<Signed> {
-        None
-    }
-}
 
 /// A fulfilment with a charset and a slash at its path's end, whose signature protects this as its
 /// Content-Type, if anything.
@@ -41,40 +21,18 @@ fn read_fulfilment_at(
     signed: &str,
     content_type: Option<&str>,
 ) -> Result<Inbound, ErrorInformation> {
-    const DATE: &str = "Thu, 01 Jan 1970 00:16:40 GMT";
-    let mut protected = json!({
-        "alg": "RS256", "FSPIOP-URI": signed, "FSPIOP-HTTP-Method": "PUT",
-        "FSPIOP-Source": "payeefsp", "Date": DATE,
-    });
-    if let Some(content_type) = content_type {
-        protected["Content-Type"] = content_type.into();
-    }
-    let protected = encoded(protected.to_string().as_bytes());
-    let signature = json!({"signature": "AA", "protectedHeader": protected}).to_string();
     let body = json!({"transferState": "COMMITTED", "fulfilment": FULFILMENT});
     let call = Call::new("fulfilTransfer", "PUT", path, "payeefsp")
         .parameter("ID", ID)
         .header("content-type", WITH_CHARSET)
-        .header("date", DATE)
-        .header("fspiop-uri", signed)
-        .header("fspiop-http-method", "PUT")
-        .header("fspiop-signature", &signature)
         .body(&body);
     let settings = Settings {
         charset_parameter: Deviation::Accept,
         trailing_slash: Deviation::Accept,
         ..Settings::default()
     };
-    let measure = Measure {
-        scheme: &scheme(),
-        settings: &settings,
-        keys: &Signs,
-        memory: &Documents::<rialto_sdk::documents::Memory>::default(),
-        taken: &call.1,
-        now: NOW,
-    };
-    let headers = of_list(&call.0.headers);
-    read(call.0, headers, measure).1
+    let also = content_type.map(|value| ("Content-Type", value));
+    call.read_signed(signed, also, &settings, &Documents::default())
 }
 
 #[test]
