@@ -29,7 +29,7 @@ pub struct NoticeDocument {
     /// The request, if the notice is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// The request.
+    /// The kind of the request.
     pub kind: String,
     /// Of whom.
     pub participant: String,
