@@ -41,8 +41,8 @@ impl Resource {
         }
     }
 
-    /// The versions that are served always, the newest last. The OpenAPI document says the same. A scheme
-    /// may let 2.0 in, too.
+    /// The versions that are served always, the newest last. The OpenAPI document says the same. A scheme may
+    /// admit 2.0, too.
     #[must_use]
     pub fn versions(self) -> &'static [Version] {
         match self {
@@ -70,8 +70,7 @@ pub enum Version {
     V1_1,
     /// 1.2: PATCH …/error on transfers.
     V1_2,
-    /// 2.0, in the JSON form of deployed switches: some optional members more. Served where a scheme lets it
-    /// in.
+    /// 2.0, in the JSON form of deployed switches: some optional members more. Served if a scheme admits it.
     V2_0,
 }
 
@@ -110,10 +109,10 @@ pub fn media_type(resource: Resource, version: Version) -> String {
     )
 }
 
-/// The version in which to speak to the sender of a message: the first that its `Accept` lists and
-/// that is served; without `Accept` (a PUT) that of its `Content-Type`. Several lines of `Accept` are
-/// one list. 2.0 is spoken to who speaks it and lists nothing else: whether the scheme lets it in was judged
-/// by the `Content-Type` of each message, and by `Accept` of some only.
+/// The version for answers to the sender of a message: the first served one in its `Accept`. Without `Accept`
+/// (a PUT), the version of its `Content-Type`. Several lines of `Accept` are one list. A message of version 2.0
+/// that lists no other version is answered in 2.0. The `Content-Type` of each message shows whether the scheme
+/// admits 2.0; `Accept` does so only for some.
 #[must_use]
 pub fn version_for_sender(headers: &str, resource: Resource) -> Version {
     let mut items = each(headers)
@@ -126,7 +125,7 @@ pub fn version_for_sender(headers: &str, resource: Resource) -> Version {
     match wish {
         Some(Wish::One(version)) => version,
         Some(Wish::Newest) => resource.newest(),
-        // It understands the one in which it speaks itself.
+        // It understands the version of its own message.
         Some(Wish::AnyMinor) => match content() {
             Version::V2_0 => Version::UNASKED,
             minor => minor,
@@ -264,7 +263,7 @@ mod tests {
         let any = item(";version=1");
         assert_eq!(spoken(Some(&any), Some(&one), parties), "1.0");
         assert_eq!(spoken(Some(&any), Some(&two), parties), "1.1");
-        // An answer says in which version it is, and is answered in it.
+        // An answer has its version, and errors to it have the same.
         assert_eq!(spoken(None, Some(&two), parties), "2.0");
         let asked = format!("accept: {two}\ncontent-type: {two}\n");
         assert_eq!(shaping(&asked, parties), format!("content-type: {two}\n"));

@@ -29,7 +29,7 @@ const PAGE: u32 = 100;
 
 struct Host;
 
-/// What a reminder is about.
+/// The subject of a reminder.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Reminder {

@@ -14,7 +14,7 @@ const BETWEEN: &str = "///";
 /// The requester and the responder of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair<'a> {
-    /// Who asked.
+    /// The requester.
     pub requester: &'a str,
     /// The FSP that was asked. Empty in a reminder of an earlier version.
     pub responder: &'a str,
@@ -47,7 +47,7 @@ pub fn waiting_prefix(party_key: &str) -> String {
 pub struct Waiting {
     /// The party.
     pub party: PartyDocument,
-    /// Who asked.
+    /// The requester.
     pub requester: String,
     /// Who was asked.
     pub responder: String,
@@ -109,7 +109,7 @@ pub struct WaitingTogether {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WaitingQuery {
-    /// Who asked.
+    /// The requester.
     pub requester: String,
     /// Who was asked.
     pub responder: String,

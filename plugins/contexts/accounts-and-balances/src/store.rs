@@ -43,7 +43,7 @@ pub trait Store {
     /// # Panics
     /// If there is one with the same id: they are never changed.
     fn append_unsettled_change(&mut self, change: &UnsettledChange);
-    /// The changes of what is unsettled by a cause: at most `limit` (1 to 1000). Answers also whether there may
+    /// The changes of what is unsettled by a cause: at most `limit` (1 to 1000). Also returns whether there may
     /// be more.
     fn unsettled_changes_of(&mut self, cause: &str, limit: u32) -> (Vec<UnsettledChange>, bool);
 }

@@ -28,7 +28,7 @@ const CHARSET: &str = "(?:\\s?;\\s?[Cc][Hh][Aa][Rr][Ss][Ee][Tt]=\"?[Uu][Tt][Ff]-
 const VERSIONS: &str = "x-rialto-version: {supported: [";
 const LAST: &str = "'], pattern:";
 
-/// The line before which the document says that a slash at a path's end is none.
+/// The line before which the extension for trailing slashes is inserted.
 const PATHS: &str = "\npaths:\n";
 
 /// The document for these settings.

@@ -195,7 +195,7 @@ pub fn error_type(headers: &str, path: &str) -> (String, String) {
     typed(headers, path, true)
 }
 
-/// The same for a message that was refused before anybody saw whether 2.0 is served.
+/// The same for a message that was refused before the check of version 2.0.
 fn typed(headers: &str, path: &str, serves_2: bool) -> (String, String) {
     if takes_json(headers) {
         ("content-type".to_owned(), JSON.to_owned())

@@ -83,7 +83,7 @@ pub enum OnFailure {
     /// A party query: answer in place of the party's FSP, so that Account Lookup ends the query and the
     /// requester is told once.
     AnswerParty {
-        /// Who asked.
+        /// The requester.
         requester: String,
         /// For whom.
         party: PartyDocument,

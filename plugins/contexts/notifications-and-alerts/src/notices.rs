@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Notices by audience and time.
 pub const NOTICES: Collection<NoticeDocument> = Collection::new("notices");
-/// All who may check.
+/// All checkers.
 pub const CHECKERS: &str = "checkers";
 /// All operators.
 pub const OPERATORS: &str = "operators";
@@ -29,7 +29,7 @@ pub struct NoticeDocument {
     /// The request, if the notice is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// What was asked for.
+    /// The kind of the request.
     pub kind: String,
     /// Of whom.
     pub participant: String,

@@ -29,7 +29,7 @@ struct Correlation {
 pub struct Ended {
     /// For the context that asked for it.
     pub event: notify_report::Event,
-    /// What it was about.
+    /// Its subject.
     pub subject: String,
     /// The beginning of the answer's body.
     pub answer: String,

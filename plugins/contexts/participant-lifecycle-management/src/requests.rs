@@ -135,7 +135,7 @@ pub struct Request {
     pub state: State,
     /// Why, in the maker's words.
     pub reason: String,
-    /// Who asked.
+    /// The requester.
     pub maker: String,
     /// When; UTC, milliseconds since 1970.
     pub made_at: u64,
@@ -161,7 +161,7 @@ pub struct Request {
 pub struct Pending {
     /// Of whom.
     pub participant: String,
-    /// Who asked.
+    /// The requester.
     pub maker: String,
     /// When; UTC, milliseconds since 1970.
     pub made_at: u64,

@@ -153,7 +153,7 @@ fn named_elements_keep_unknown_members_when_moved_or_changed() {
 }
 
 #[test]
-fn an_element_is_named_by_what_it_has_of_its_names() {
+fn element_is_named_by_its_present_names() {
     const BY_TWO: Collection<Book> =
         Collection::new("books").with_elements_named_by(&["name", "part"]);
     let (newer, stored) = done(&BY_TWO, |book| book.chapters[1].pages = 20);

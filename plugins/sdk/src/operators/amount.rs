@@ -29,7 +29,7 @@ impl Amount {
     /// The amount in the scheme's minor units. The OpenAPI document has validated its form.
     ///
     /// # Errors
-    /// If the scheme does not use the currency, or not with so many decimals.
+    /// If the scheme does not use the currency, or only with fewer decimals.
     pub fn money(&self, scheme: &Scheme) -> Result<Money, Problem> {
         let Self { currency, amount } = self;
         let Some(scale) = scheme.scale_of(currency) else {

@@ -1,10 +1,10 @@
 //! A context that obeys the orders of its caller, good or bad: the target of hostile-context's calls.
 //!
-//! An order is words: `nothing`, `trap`, `loop`, `write-then ORDER`, `trap-when-activated`,
-//! `activate-in-steps COUNT` and `be-good-when-activated`, `log COUNT BYTES` (so many lines of that length), `fill FROM TO BYTES`
-//! (documents of that length, numbered so), and `scan LIMIT PREFIX CURSOR` (one page; `*` for no prefix
-//! or no cursor), which is answered with the number of documents, the first and the last one's id, and
-//! the cursor to go on with.
+//! An order is words: `nothing`, `trap`, `loop`, `write-then ORDER`, `trap-when-activated`, `activate-in-steps
+//! COUNT` and `be-good-when-activated`, `log COUNT BYTES` (that many lines of that length), `fill FROM TO
+//! BYTES` (documents of that length, numbered so), and `scan LIMIT PREFIX CURSOR` (one page; `*` for no prefix
+//! or no cursor), which is answered with the number of documents, the first and the last one's id, and the
+//! cursor to go on with.
 
 /// Bindings generated from `world.wit`.
 #[allow(missing_docs)]

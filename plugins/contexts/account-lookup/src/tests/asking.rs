@@ -1,4 +1,4 @@
-//! Who a party is: questions that wait, their answers, and their ends.
+//! Party queries: waiting, answers, and ends.
 
 use super::*;
 use rialto_sdk::testing::Dice;
@@ -60,7 +60,7 @@ fn answer_that_names_another_fsp_ends_the_query() {
     assert_eq!(told(&world), ["3101 GET payerfsp", "3101 PUT payeefsp"]);
     assert!(world.waiting.is_empty() && world.reminders.is_empty());
     assert_eq!(world.answer("payeefsp", Some("payerfsp")), None);
-    // Who asks itself is told once.
+    // An FSP that queries itself is told once.
     world.ask("payeefsp", Some("payeefsp"));
     queries::refuse_answer(&mut world, refused("payeefsp", Some("payeefsp")));
     assert_eq!(told(&world).len(), 3);

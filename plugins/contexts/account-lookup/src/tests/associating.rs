@@ -119,7 +119,7 @@ fn party_takeover_by_currency_is_refused() {
         world.associate("payeefsp", "payeefsp", theirs);
         let found = world.associate("otherfsp", "otherfsp", ours);
         assert_eq!(found, outcome, "{theirs:?} {ours:?}");
-        // Who has the party keeps answering for it, also after saying so again.
+        // The FSP of the party keeps it, also after a repeat.
         world.associate("payeefsp", "payeefsp", theirs);
         for currency in [None, Some("USD")] {
             let found = world.query("payerfsp", currency);
@@ -210,7 +210,7 @@ fn parts_and_whole_of_a_business_have_one_fsp() {
         tries(&mut world, &whole, "otherfsp", Some("USD")),
         "otherfsp associated"
     );
-    // Parts of what is with nobody may be with several.
+    // Parts of an unassociated business may have several FSPs.
     let other = PartyId {
         identifier: "other".to_owned(),
         ..business(Some("a"))
@@ -241,7 +241,7 @@ fn unassociated_part_as_payee_belongs_to_fsp_of_the_whole() {
     let payeefsp = Some("payeefsp".to_owned());
     assert_eq!(find(&world, &shop, "USD"), payeefsp);
     assert_eq!(find(&world, &shop, "RWF"), None);
-    // Who has the part itself goes first, and says nothing of the business.
+    // The part's own association comes first, and says nothing about the business.
     world.associate_party(shop.clone(), "otherfsp", "otherfsp", Some("RWF"));
     assert_eq!(find(&world, &shop, "RWF").as_deref(), Some("otherfsp"));
     assert_eq!(find(&world, &shop, "USD"), payeefsp);
@@ -253,7 +253,7 @@ fn unassociated_part_as_payee_belongs_to_fsp_of_the_whole() {
     };
     world.associate_party(passport(None), "payeefsp", "payeefsp", None);
     assert_eq!(find(&world, &passport(Some("PASSPORT")), "USD"), None);
-    // A part that somebody made up of anything else is with who has the whole.
+    // Any made-up part belongs to the FSP of the whole.
     let phone = |sub_id: Option<&str>| PartyId {
         id_type: "MSISDN".to_owned(),
         identifier: "123456789".to_owned(),
@@ -299,7 +299,7 @@ fn takeover_setting_makes_parts_and_whole_separate_parties() {
         let found = world.associate_party(business(sub_id), fsp, fsp, None);
         assert_eq!(found, format!("{fsp} associated"));
     }
-    // The part that was taken over no longer counts for the one who had it.
+    // A part that was taken over no longer counts for its former FSP.
     let whole = &world.associations["BUSINESS/acme"];
     let parts: Vec<_> = whole
         .parts

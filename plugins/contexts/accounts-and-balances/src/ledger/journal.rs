@@ -11,11 +11,11 @@
 //! | reversal | settlement position | settlement position of the same owner, or settlement |
 //! | reversal | settlement | settlement position |
 //!
-//! Both accounts are of one settlement model and, but for `record`, of one owner. That a reversal turns
-//! an earlier entry round is for the caller to see to, and that a settlement has one cause for all its entries and
-//! for what it counts as settled or waiting again (`recorded.rs`). Funds that are held count as set aside of what is owed
-//! in batches, unless the step's name begins with `undo-`: before an undoing those who were paid hold what they
-//! have to give back. What does not fit the table is refused: whoever may call this can move obligations and settled funds, never liquidity.
+//! Both accounts belong to one settlement model and, except for `record`, to one owner. The caller ensures that
+//! a reversal matches an earlier entry, and that a settlement has one cause for all its entries and counts
+//! (`recorded.rs`). Held funds count as set aside for obligations of batches, unless the step's name begins
+//! with `undo-`: before an undoing, payees hold the funds that they have to give back. An entry that does not
+//! match the table is refused. So a caller can move obligations and settled funds, but never liquidity.
 
 use super::naming::empty_positions;
 use super::posting::Posting;

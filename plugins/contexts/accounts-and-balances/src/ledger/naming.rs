@@ -14,12 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The number of earlier positions that an addition checks. It is more than one, so the list has about as many
 /// entries as there are positions with a balance.
 const LOOKED_AT_EACH: usize = 4;
-/// How many are looked at when funds come in: a store of an earlier release may have thousands
-/// that are over, and a turn may touch 4096 documents.
+/// The number of positions that a deposit checks. A store of an earlier release may have thousands of finished
+/// ones, and a turn may touch 4096 documents.
 const LOOKED_AT_BY_DEPOSITS: usize = 1_000;
-/// Most that are looked at together.
+/// The most positions that are read together.
 const LOOKED_AT_MAX: usize = 3_400;
-/// What stands in the id of a settlement position between its owner with the currency, and its batch.
+/// The part of a settlement position's id between owner with currency, and batch.
 const OF_BATCH: &str = ":SETTLEMENT_POSITION:";
 
 /// The id of the account whose document lists this settlement position; none for another account.
@@ -63,11 +63,11 @@ impl<S: Store> Ledger<'_, S> {
         first.positions.push(position.to_owned());
     }
 
-    /// Name positions on which an entry has left something where nothing was. The caller has written them.
+    /// Adds positions that an entry has given a balance. The caller has written them.
     pub(super) fn name_again(&mut self, positions: &[&Account]) {
         for position in positions {
             self.look_for_batches_again(position);
-            // An account that is missing names nothing: each position was opened beside it.
+            // A missing account lists nothing: each position was opened beside it.
             let first = named_by(&position.id).and_then(|first| self.store.account(&first));
             let Some(mut first) = first else { continue };
             if first.positions.contains(&position.id) {
@@ -78,7 +78,7 @@ impl<S: Store> Ledger<'_, S> {
         }
     }
 
-    /// Something waits on a position from now on: settled funds of its model are not known to be without batches.
+    /// Records that a position has waiting transfers: its model may have batches.
     fn look_for_batches_again(&mut self, position: &Account) {
         let (owner, currency) = (&position.participant, &position.currency);
         let model = position.settlement_model.as_deref();
@@ -93,7 +93,7 @@ impl<S: Store> Ledger<'_, S> {
         }
     }
 
-    /// Leave out positions that are over, of those that were looked at the longest ago, in memory.
+    /// Removes finished positions, among those that were checked the longest ago, in memory.
     fn leave_out(&mut self, first: &mut Account, looks: usize) {
         let looks = looks.min(first.positions.len());
         let looked_at: Vec<String> = first.positions.drain(..looks).collect();
@@ -110,8 +110,8 @@ impl<S: Store> Ledger<'_, S> {
         self.leave_out(first, LOOKED_AT_BY_DEPOSITS);
     }
 
-    /// The named positions of the owner of settled funds; none when there are more than a turn can look at. Those
-    /// that are over are left out, in memory too if these are its first settlement account.
+    /// The listed positions of the owner of settled funds, without finished ones; none if there are more than a
+    /// turn can read. Removes finished ones in memory too, if this is the owner's first settlement account.
     pub(super) fn named_positions(
         &mut self,
         funds: &mut Account,

@@ -7,12 +7,12 @@
 //! | what it has paid and is recorded in no batch yet | its position account: what is unsettled, less the transfers on its positions that are (`recorded.rs`) |
 //! | what is reserved for transfers under way, unless settled funds are held for them | its position account |
 //!
-//! Less what settlements have set aside of what is owed. Of a transfer nobody knows the model before it is
-//! recorded, so what is not recorded is kept of each model.
+//! The amounts that settlements have set aside are subtracted. The model of a transfer is not known before it
+//! is recorded, so unrecorded amounts are kept of each model.
 //!
-//! More may be kept than is owed, and never less: where nothing is left on a closed position until its settlement
-//! has counted its transfers, where a store was written by an earlier release, and where a participant has more
-//! positions than a turn can look at: then all is kept.
+//! More may be kept than is owed, but never less: for an empty closed position until its settlement has counted
+//! its transfers; in a store of an earlier release; and for a participant with more positions than a turn can
+//! read, for which all funds are kept.
 
 use super::Ledger;
 use super::recorded::Counted;
@@ -20,7 +20,7 @@ use crate::account_types::account_id_of;
 use crate::accounts::{Account, AccountType, account_id};
 use crate::store::Store;
 
-/// More than anybody has.
+/// More than any balance.
 const ALL: u128 = u128::MAX;
 
 fn add(sum: &mut u128, more: u128) {
@@ -39,7 +39,7 @@ impl<S: Store> Ledger<'_, S> {
         let mut counted = Counted::on(&paid_from);
         let (mut kept, mut recorded) = (0, 0);
         for position in &positions {
-            // Funds that belong to no model yet are those of whichever comes first.
+            // Funds without a model belong to the first model that uses them.
             let pays = funds.settlement_model.is_none()
                 || funds.settlement_model == position.settlement_model;
             if pays {
@@ -60,9 +60,9 @@ impl<S: Store> Ledger<'_, S> {
         kept.saturating_sub(aside.map_or(0, |aside| aside.apart()))
     }
 
-    /// What a transfer that is settled at once has to leave of settled funds. While transfers of their model wait
-    /// in batches, for the scheme has settled by it in batches before, that is all that is kept; else nothing, for
-    /// what else is under way is of other models. The caller writes the funds: what was found is noted in them.
+    /// The settled funds that an immediate transfer has to leave. If transfers of their model still wait in
+    /// batches from before, that is the whole kept amount. Otherwise it is zero, since other work under way has
+    /// other models. Records the result in the funds, which the caller writes.
     pub(super) fn kept_from_holds(&mut self, funds: &mut Account) -> u128 {
         if funds.without_batches {
             return 0;

@@ -1,10 +1,10 @@
-//! Which transfers of a settlement position are unsettled: those that are recorded on it, until its settlement
-//! has counted them as settled, and again when that was undone and has counted them as waiting.
+//! The unsettled transfers of a settlement position. A recorded transfer is unsettled until its settlement
+//! counts it as settled, and again after an undoing counts it as waiting.
 //!
-//! Nothing is guessed from sums. A settlement posts all its entries and counts under one cause. A position that
-//! it has touched has an entry of it, its last one; and with each count a document says of each account whether
-//! its transfers are settled now, or wait again (`UnsettledChange`). So it is known after each step of a
-//! settlement, and of an undoing.
+//! Sums are not used to guess this. A settlement posts all its entries and counts under one cause, and the last
+//! entry of a position is of the settlement that touched it. Each count has a document that says for each
+//! account whether its transfers are settled, or wait again (`UnsettledChange`). So the state is known after
+//! each step of a settlement or an undoing.
 
 use super::Ledger;
 use crate::accounts::{Account, AccountState};
@@ -13,25 +13,25 @@ use crate::records::{Entry, EntryType};
 use crate::store::Store;
 use std::collections::BTreeMap;
 
-/// Settlements of one participant that are looked for: a turn may touch 4096 documents. What those beyond have
-/// counted is not known, and their transfers explain nothing.
+/// The most settlements of one participant that are read: a turn may touch 4096 documents. The transfers of
+/// further settlements explain nothing.
 const SETTLEMENTS_MAX: usize = 8;
-/// Counts of one settlement that are looked at; it has one for 200 participants.
+/// The most counts of one settlement that are read; it has one per 200 participants.
 const COUNTS_MAX: u32 = 50;
-/// Entries that are looked at to find settlements.
+/// The most entries that are read to find settlements.
 const ENTRIES_MAX: usize = 64;
 
-/// What is known of the settlements that have touched a participant's positions.
+/// The settlements that have touched a participant's positions.
 pub(super) struct Counted<'a> {
-    /// Its position account: they count there what they have settled.
+    /// Its position account, where settlements count.
     account: &'a str,
-    /// Whether the transfers of positions that a settlement has touched last are unsettled, by its cause.
+    /// By a settlement's cause: whether the transfers of positions that it touched last are unsettled.
     unsettled: BTreeMap<String, bool>,
     looked_at: usize,
 }
 
 impl<'a> Counted<'a> {
-    /// Nothing yet, of the owner of this position account.
+    /// Empty, for the owner of this position account.
     pub(super) const fn on(account: &'a str) -> Self {
         Self {
             account,
@@ -40,7 +40,7 @@ impl<'a> Counted<'a> {
         }
     }
 
-    /// What is known of the settlement that has posted an entry of this id.
+    /// The state of the settlement that posted the entry with this id.
     fn known(&self, entry: &str) -> Option<bool> {
         let is_of = |cause: &str| {
             let step = entry.strip_prefix(cause);
@@ -54,13 +54,13 @@ impl<'a> Counted<'a> {
 }
 
 impl<S: Store> Ledger<'_, S> {
-    /// What was paid with the transfers of a position that are unsettled, as far as that is known.
+    /// The paid amount of a position's unsettled transfers, as far as known.
     pub(super) fn unsettled_on(&mut self, position: &Account, counted: &mut Counted<'_>) -> u128 {
         let Some(transfers) = position.recorded else {
             return 0;
         };
         let on_it = (position.debit_balance, position.credit_balance);
-        // Where as much was paid as received no settlement posts anything.
+        // If the sums are equal, no settlement posts an entry.
         if position.state == AccountState::Closed && on_it.0 == on_it.1 {
             return 0;
         }
@@ -71,7 +71,7 @@ impl<S: Store> Ledger<'_, S> {
         transfers.debits.0
     }
 
-    /// Whether the transfers of a position are unsettled on which more is posted than these.
+    /// Whether the transfers of a position with further entries are unsettled.
     fn are_unsettled(&mut self, position: &Account, counted: &mut Counted<'_>) -> bool {
         let Some(last) = self.last_entry(position) else {
             return false;
@@ -86,7 +86,7 @@ impl<S: Store> Ledger<'_, S> {
         let Some(last) = self.store.entry(&last) else {
             return false;
         };
-        // Nothing is recorded where a settlement was.
+        // A position with entries of a settlement gets no more records.
         if last.entry_type == EntryType::SettlementRecord {
             return true;
         }
@@ -95,7 +95,7 @@ impl<S: Store> Ledger<'_, S> {
         are_unsettled
     }
 
-    /// Whether the settlement that has posted an entry leaves the transfers unsettled that count on this account.
+    /// Whether the settlement of an entry leaves this account's transfers unsettled.
     fn counts_as_unsettled(&mut self, entry: &Entry, account: &str) -> bool {
         let (changes, more) = self
             .store
@@ -107,7 +107,7 @@ impl<S: Store> Ledger<'_, S> {
         let own = own.filter(|of| of.account == account);
         let (settled, waiting): (Vec<_>, Vec<_>) = own.partition(|of| of.settled);
         match (settled.len(), waiting.len()) {
-            // It goes on still. What is turned round was settled, by whomever.
+            // The settlement is not over. Reversed entries were settled before, by any settlement.
             (0, 0) => entry.entry_type != EntryType::SettlementReversal,
             (settled, waiting) => settled <= waiting,
         }

@@ -14,8 +14,8 @@
 //! | prepare | payer's settlement | payer's settlement reserved |
 //! | release | payer's settlement reserved | payer's settlement |
 //!
-//! What batches of the same model need is not held (`obligations.rs`): the scheme may have settled by it in
-//! batches before. After a fulfilment Settlements takes what is held.
+//! The amount that batches of the same model need is not held (`obligations.rs`): the model may have been a
+//! deferred one before. After a fulfilment, Settlements uses the held funds.
 //!
 //! Each transfer has a reservation document that says which of them happened. So a repeat has no effect, and
 //! reserved funds cannot be both fulfilled and released.
@@ -44,9 +44,9 @@ impl<S: Store> Ledger<'_, S> {
     /// Reserves a transfer's amount. A repeat posts nothing and returns the current accounts.
     ///
     /// # Errors
-    /// When an account is unknown, disabled or of another currency, when liquidity, the net debit
-    /// cap or the settled funds to be held cannot cover the amount, or when the transfer has a
-    /// reservation on other terms or one that was released.
+    /// If an account is unknown, disabled or of another currency; if liquidity, the net debit cap or the
+    /// settled funds to hold do not cover the amount; or if the transfer has a reservation on other terms or a
+    /// released one.
     pub fn prepare(&mut self, request: prepare::Request) -> Result<prepare::Response, LedgerError> {
         if let Some(reservation) = self.store.reservation(&request.transfer_id) {
             return self.repeat_prepare(&reservation, &request);
@@ -154,8 +154,8 @@ impl<S: Store> Ledger<'_, S> {
     /// accounts. A disabled account does not matter: the reservation was made before.
     ///
     /// # Errors
-    /// When the account is unknown, no liquidity account or of another currency, or when the
-    /// transfer has no reservation, a released one, or one that was fulfilled to another account.
+    /// If the account is unknown, no liquidity account or of another currency; or if the transfer has no
+    /// reservation, a released one, or one that was fulfilled to another account.
     pub fn fulfil(&mut self, request: &fulfil::Request) -> Result<fulfil::Response, LedgerError> {
         let mut reservation = self.reservation_of(&request.transfer_id)?;
         let payee_account = Some(&request.credit_account);
@@ -276,7 +276,7 @@ impl<S: Store> Ledger<'_, S> {
         })
     }
 
-    /// Hold settled funds in memory: such as are not to be kept for batches of their model.
+    /// Holds settled funds that batches of their model do not need, in memory.
     fn hold(
         &mut self,
         hold: &SettlementHold,
@@ -301,7 +301,7 @@ impl<S: Store> Ledger<'_, S> {
         }
         let kept = self.kept_from_holds(&mut settlement);
         if amount.0 > settlement.available().saturating_sub(kept) {
-            // As with each refusal of a prepare: what is told of is the liquidity.
+            // As in every refusal of a prepare, the error has the liquidity.
             return Err(LedgerError::ExceedsSettledFunds(liquidity.position()));
         }
         let posting = Posting {

@@ -322,7 +322,7 @@ impl World {
             let request = request.clone();
             move |ledger| ledger.reserve_cover(&request).map(drop)
         });
-        // What was set aside already posts nothing: done again later, it would be a new request.
+        // A request for the current total posts nothing: repeated later, it would be a new request.
         if granted && self.store.entries.len() > entries {
             let again =
                 move |ledger: &mut Ledger<'_, Memory>| ledger.reserve_cover(&request).map(drop);

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SEEDS: u64 = 20;
 const OPERATIONS: u64 = 50_000;
 
-/// What is done, each granted and most of it refused now and then.
+/// The operations. Each is granted sometimes, and most are refused sometimes.
 const KINDS: [&str; 19] = [
     "abort",
     "close",

@@ -245,8 +245,8 @@ impl Model {
     /// What settled funds of a model have to be kept: for each batch of it that may be settled alone, for what is
     /// paid and not recorded, and for what is reserved; less what settlements have set aside.
     ///
-    /// What became of a closed batch on whose account nothing is left cannot be seen there: until it counts as
-    /// settled, what was paid in it is kept too.
+    /// The account of a closed batch with equal sums does not show its state: its paid amount is kept until it
+    /// counts as settled.
     fn kept_of(&self, of: usize, currency: usize, model: usize) -> i128 {
         let sum_of = |sums: &BTreeMap<(usize, usize), i128>| -> i128 {
             sums.get(&(of, currency)).copied().unwrap_or_default()

@@ -414,7 +414,7 @@ impl World {
     }
 }
 
-/// Who pays whom how much, so that all are at zero: two pointers.
+/// The payments that bring all balances to zero: two pointers.
 fn pairs(nets: &[i128]) -> Vec<(usize, usize, i128)> {
     let mut left = nets.to_vec();
     let mut found = Vec::new();

@@ -7,7 +7,7 @@ use crate::bindings::exports::rialto::accounts_and_balances::insert_journal_entr
     SettlementEntryType as Of, UnsettledChange,
 };
 
-/// What was done last.
+/// The last operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Paid,
@@ -22,7 +22,7 @@ pub struct UnderWay {
     batches: Vec<usize>,
     /// The batch whose accounts were paid: one of these, or the settlement's own.
     target: usize,
-    /// What was posted.
+    /// The posted entries.
     lines: Vec<Line>,
     step: Step,
 }
@@ -41,7 +41,7 @@ impl UnderWay {
 }
 
 impl World {
-    /// The next step of a settlement. Answers it if it is not over.
+    /// Does the next step of a settlement. Returns the settlement if it is not over.
     pub fn go_on(&mut self, currency: usize, mut of: UnderWay) -> Option<UnderWay> {
         match of.step {
             Step::Paid => {
@@ -67,7 +67,7 @@ impl World {
         Some(of)
     }
 
-    /// Turn everything round, now and then, and unless somebody cannot give back what it has received.
+    /// Sometimes reverses everything, unless a participant cannot give back what it has received.
     fn undo(&mut self, of: &UnderWay) -> bool {
         let turned_round = |(kind, debit, credit, units): &Line| match kind {
             Of::HoldRelease => None,

@@ -2,7 +2,7 @@
 
 use super::{Algorithm, Keys, Signed, Verdict};
 
-/// Nobody has a key.
+/// There are no keys.
 #[derive(Debug)]
 pub(crate) struct NoKeys;
 

@@ -1,5 +1,5 @@
-//! What a signed message must say. The keys are not real here: a signature says what it is over. That
-//! real ones hold is tested where they are, in the host, and end to end.
+//! The checks of signed messages. The keys are fake: a signature is the signed text. Real keys are tested in
+//! the host and end to end.
 
 use super::fake::{HubKey, NoKeys, encoded};
 use super::memory::Documents;
@@ -144,7 +144,7 @@ impl Sent {
         self.judged_by(&Remembered::default(), NOW)
     }
 
-    /// The same, with what is remembered, at an instant. What is accepted is taken.
+    /// The same with a memory, at an instant. Accepted messages are remembered.
     fn judged_by(self, memory: &Remembered, now: u64) -> String {
         self.judged_with(&Both, memory, now)
     }

@@ -1,4 +1,4 @@
-//! Who is told what, and how.
+//! The messages of outcomes.
 
 mod reports;
 
@@ -417,7 +417,7 @@ fn hub_error_to_payer_has_the_payers_version() {
     };
     assert_from_hub(&substitute_of(Some("1.2")), "1.2");
     assert_from_hub(&substitute_of(Some("1.0")), "1.0");
-    // Who has said nothing.
+    // A participant without a version.
     assert_from_hub(&substitute_of(None), "1.1");
     assert_from_hub(&substitute_of(Some("nonsense")), "1.1");
 }

@@ -92,7 +92,7 @@ fn participants_of_a_release_trade_after_its_last_step() {
     for id in ["fsp00000", "fsp00199", "fsp00200"] {
         assert_eq!(trades(&mut world, id), Some(true), "{id}");
     }
-    // The release that was refused on the way opens nobody, however many come after.
+    // A release that was refused during its activation adds no more participants.
     assert!(!world.documents("activations").contains_key("1"));
     assert_eq!(bring_in(&mut world, &all[..1], 3), [""; 0]);
     assert_eq!(trades(&mut world, "fsp00200"), Some(true));

@@ -127,7 +127,7 @@ fn history_has_unknown_members_of_requests() {
         "the ledger's check compares them"
     );
     assert_eq!(stored["state"], "APPROVED");
-    // One that is not written yet tells what it asks for.
+    // A request that is not stored yet has its contents.
     let known = read.told(&mut Memory::default());
     assert_eq!(known["payload"], request["payload"]);
 }

@@ -1,5 +1,5 @@
-//! Each kind of request on each of its ways: approved, rejected, decided by its maker, decided twice, made
-//! twice, sent twice, and approved after what it is about has changed.
+//! Each kind of request: approved, rejected, decided by its maker, decided twice, made twice, sent twice, and
+//! approved after its target has changed.
 
 mod applications;
 mod endpoints;
@@ -67,7 +67,7 @@ fn each_approval_has_its_effect_and_its_event() {
     for way in ways() {
         let id = office.asked(&way);
         let before = office.world.published.len();
-        // What was asked for while it was in, is approved while it is out.
+        // Requested while it is enabled, approved while it is disabled.
         if way.kind != Kind::State {
             let done = office.approve(&way, "ben", &id, "APPROVE");
             assert_eq!(done.status, 200, "{done:?}");

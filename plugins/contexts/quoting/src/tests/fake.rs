@@ -35,7 +35,7 @@ pub struct Fake {
     pub agreements: BTreeMap<String, Agreement>,
     pub published: Vec<Publication>,
     pub log: Vec<String>,
-    /// What the rules say, if they refuse.
+    /// The rules' refusal, if any.
     pub rules_refuse: Option<Violation>,
     /// Participants that exist but may not transact.
     pub barred: Vec<&'static str>,
@@ -63,7 +63,7 @@ impl Surroundings for Fake {
     }
 
     fn put_quote(&mut self, quote: &Quote) {
-        // What is stored must come back the same.
+        // A stored document must be read back unchanged.
         let json = serde_json::to_string(quote).unwrap();
         let read: Quote = serde_json::from_str(&json).unwrap();
         assert_eq!(&read, quote);
@@ -128,7 +128,7 @@ impl Fake {
         self.rules_refuse.clone().map_or(Verdict::Allow, refuse)
     }
 
-    /// What was published since the last call; there must be one event.
+    /// The only event published since the last call.
     pub fn only(&mut self) -> Publication {
         assert_eq!(self.published.len(), 1, "{:?}", self.published);
         self.published.remove(0)

@@ -468,7 +468,7 @@ fn request_without_expiration_expires_after_the_answer_time() {
         query(&mut world, question("q1", requester));
         assert_eq!(world.refused(), (requester.to_owned(), "3302".to_owned()));
     }
-    // What was told stays true.
+    // Earlier answers stay valid.
     response(&mut world, terms("q1"));
     assert_eq!(world.state("q1"), Some(State::Expired));
     let Publication::RuleViolatedInResponse(late) = world.only() else {

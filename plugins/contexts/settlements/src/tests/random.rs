@@ -1,5 +1,5 @@
-//! Whatever is transferred, settled and given up, in whatever order: settled funds move by exactly what
-//! completed settlements say, and what is not settled is still owed.
+//! Random transfers, settlements and aborts: settled funds move exactly by completed settlements, and unsettled
+//! obligations stay.
 
 use super::ledger::Book;
 use super::{join, requested, settings, transfer};
@@ -13,7 +13,7 @@ use rialto_sdk::testing::Dice;
 use std::collections::BTreeMap;
 
 const FSPS: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
-/// Settled funds of each in the beginning: little, so that somebody is short now and then.
+/// The initial settled funds of each: little, so that some settlements fail.
 const FUNDS: [(&str, i128); 3] = [("NET", 2500), ("AUTO", 1000), ("GROSS", 2500)];
 /// Large transfers are settled at once, small ones in batches that are completed by themselves.
 const MODELS: &str = r#"{
@@ -29,7 +29,7 @@ const MODELS: &str = r#"{
     ]
 }"#;
 
-/// What each has to receive; to pay, below zero.
+/// The net amount of each; negative to pay.
 type Nets = [i128; FSPS.len()];
 
 /// A settlement that may still end otherwise.
@@ -47,7 +47,7 @@ struct Scene {
     dice: Dice,
     /// By model: settled funds, set aside or not.
     funds: BTreeMap<&'static str, Nets>,
-    /// What is owed in batches that are not settled.
+    /// The obligations in batches that are not settled.
     owed: BTreeMap<String, Nets>,
     pending: Vec<Settled>,
     automatic: Vec<Settled>,
@@ -102,7 +102,7 @@ impl Scene {
         held
     }
 
-    /// Whether everybody can pay this much.
+    /// Whether all can pay these amounts.
     fn can_pay(&self, model: &str, wanted: impl Fn(usize) -> i128) -> bool {
         let held = self.held(model);
         (0..FSPS.len()).all(|n| wanted(n) <= self.funds[model][n] - held[n])
@@ -141,7 +141,7 @@ impl Scene {
         nets[payee] += units;
     }
 
-    /// Somebody pays in, or takes out what is settled and not set aside.
+    /// A participant deposits, or withdraws settled funds that are not set aside.
     fn pay_in_or_out(&mut self) {
         let (model, _) = FUNDS[self.pick(FUNDS.len())];
         let n = self.pick(FSPS.len());

@@ -218,7 +218,7 @@ fn automatic_settlement_completes_at_once_and_can_be_undone() {
     let funds = |world: &Book| ["a", "b", "c"].map(|of| world.net(&format!("{of}:USD:S:NET")));
     assert_eq!(funds(&world), [950, 1200, 850]);
     world.check(3000);
-    // The ledger tells what an undoing sets aside by the names of its steps.
+    // The ledger recognises funds set aside by an undoing by the steps' names.
     let named = |world: &Book, name: &str| {
         let of = world.steps.keys();
         of.filter(|(_, step)| step.starts_with(name)).count()
@@ -237,10 +237,10 @@ fn automatic_settlement_completes_at_once_and_can_be_undone() {
     let again = world.settle(&settings, &both).unwrap();
     assert_eq!(again.state, Phase::Completed, "and settled once more");
     assert_eq!(funds(&world), [950, 1200, 850]);
-    // What was paid and received is the transfers', not what settlements have posted since.
+    // Paid and received amounts are those of transfers, without later entries of settlements.
     assert_eq!(world.settled["a"], [600, 550]);
     assert_eq!(world.settled["c"], [250, 100]);
-    // b spends what it has received.
+    // b spends its received funds.
     let own = world.accounts.get_mut("b:USD:S:NET").unwrap();
     own.debits += 1100;
     assert_eq!(

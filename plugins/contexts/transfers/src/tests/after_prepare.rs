@@ -122,7 +122,7 @@ fn misaddressed_commitment_ends_the_transfer_and_tells_both() {
         assert_eq!(world.state("t1"), Some(State::Rejected));
         assert_eq!(world.legs("t1"), (1, 0, 1));
     }
-    // Who leaves it open means the payer FSP.
+    // A missing destination means the payer FSP.
     let mut world = prepared();
     let mut event = commitment("t1", FulfilMode::Committed);
     event.destination_fsp = None;
@@ -260,7 +260,7 @@ fn commitment_that_arrived_in_time_commits_when_handled_late() {
         assert_eq!(world.state("t1"), Some(state), "{arrived_at} {handled_at}");
         assert!(world.reminders.is_empty());
     }
-    // Who says nothing of its arrival is judged by when it is handled.
+    // Without an arrival time, the time of handling counts.
     let mut world = prepared();
     world.now = EXPIRATION;
     fulfil(&mut world, commitment("t1", FulfilMode::Committed));
@@ -568,7 +568,7 @@ fn a_transfer_whose_request_surely_never_left_ends_at_once() {
         };
         let mut world = prepared();
         world.now = 9;
-        // What could not be told to the payer FSP, or in answer to something else, ends nothing.
+        // An undelivered message to the payer FSP, or an undelivered answer, ends nothing.
         report(&mut world, "transfer-prepare", never_left(PAYER));
         report(&mut world, "transfer-query-response", never_left(PAYEE));
         assert_eq!(world.state("t1"), Some(State::Prepared));

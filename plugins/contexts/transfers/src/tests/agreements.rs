@@ -71,7 +71,7 @@ fn an_agreement_is_free_again_when_its_transfer_has_failed() {
         assert!(prepared(&mut world, "t2"));
         assert!(!prepared(&mut world, "t3"));
     }
-    // What was never prepared has not used anything up.
+    // A transfer that was never prepared uses up nothing.
     let mut world = agreed();
     world.ledger_refuses = Some(LedgerError::ExceedsLimits(position("payer-L")));
     prepare(&mut world, request("t1"));

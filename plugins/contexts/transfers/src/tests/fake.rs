@@ -40,7 +40,7 @@ pub const PAYER: &str = "payerfsp";
 pub const PAYEE: &str = "payeefsp";
 pub const EXPIRATION: u64 = 1000;
 
-/// What the ledger did for one transfer.
+/// The ledger's operations for one transfer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Legs {
     pub prepared: u32,
@@ -56,7 +56,7 @@ pub struct Fake {
     pub reminders: BTreeMap<String, u64>,
     /// What about each transfer was taken at an instant and is not handled.
     pub earlier: BTreeMap<String, (u64, EarlierWork)>,
-    /// What the turn was said to be about.
+    /// The subjects of the turn.
     pub about: Vec<String>,
     /// Reminders of queries that have found nothing.
     pub questions: Vec<elapsed::Event>,
@@ -67,20 +67,20 @@ pub struct Fake {
     /// Whether the ledger does not give funds back.
     pub release_fails: bool,
     pub log: Vec<String>,
-    /// What the ledger answers to the next reservation, if it refuses.
+    /// The ledger's refusal of the next reservation, if any.
     pub ledger_refuses: Option<LedgerError>,
-    /// What the rules say, if they refuse.
+    /// The rules' refusal, if any.
     pub rules_refuse: Option<Vec<Violation>>,
     /// Participants that exist but may not transact.
     pub barred: Vec<&'static str>,
     /// Participants whose account is disabled.
     pub disabled: Vec<&'static str>,
     pub asked_agreement: Vec<String>,
-    /// What was agreed, if anything was.
+    /// The agreement, if any.
     pub agreement: Option<Agreement>,
     pub agreement_uses: BTreeMap<String, AgreementUse>,
     pub settings: Settings,
-    /// What is available after a reservation, and the threshold, in minor units.
+    /// The available amount after a reservation, and the threshold, in minor units.
     pub liquidity_after: Option<(u128, u128)>,
     pub thresholds_exceeded: Vec<threshold_exceeded::Request>,
 }
@@ -113,7 +113,7 @@ impl Surroundings for Fake {
     }
 
     fn put_transfer(&mut self, transfer: &Transfer) {
-        // What is stored must come back the same.
+        // A stored document must be read back unchanged.
         let json = serde_json::to_string(transfer).unwrap();
         let read: Transfer = serde_json::from_str(&json).unwrap();
         assert_eq!(&read, transfer);
@@ -292,13 +292,13 @@ impl Fake {
             .map_or(Verdict::Allow, Verdict::Refuse)
     }
 
-    /// What was published since the last call; there must be one event.
+    /// The only event published since the last call.
     pub fn only(&mut self) -> Publication {
         assert_eq!(self.published.len(), 1, "{:?}", self.published);
         self.published.remove(0)
     }
 
-    /// Have the reminders of queries come due, once.
+    /// Fires the reminders of queries, once.
     pub fn remind_of_questions(&mut self) {
         for event in std::mem::take(&mut self.questions) {
             let question = query::of_reminder(&event).unwrap();
@@ -351,7 +351,7 @@ pub fn request(id: &str) -> allocated::Event {
     }
 }
 
-/// What the two FSPs agreed on in this quote.
+/// The agreement of the two FSPs in this quote.
 pub fn agreement(quote_id: &str) -> Agreement {
     let party = PartyId {
         id_type: "MSISDN".to_owned(),

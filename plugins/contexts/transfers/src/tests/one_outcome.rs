@@ -1,5 +1,5 @@
-//! One transfer id, one outcome: whatever messages arrive in whatever order, whatever the clock
-//! does, and however often the ledger or a rule refuses.
+//! One transfer id, one outcome: for any messages in any order, any clock, and any refusals of the ledger or a
+//! rule.
 
 use super::fake::{
     EXPIRATION, Fake, PAYEE, PAYER, commitment, position, question, refusal, reminder, request,

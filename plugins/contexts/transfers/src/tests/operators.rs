@@ -24,7 +24,7 @@ fn scheme() -> Scheme {
     .unwrap()
 }
 
-/// What an operator asks: who, with which roles, the operation, the transfer, the query or the body.
+/// An operator's request: operator, roles, operation, transfer, query or body.
 fn ask(
     world: &mut Fake,
     (who, roles): (&str, &[&str]),
@@ -410,7 +410,7 @@ fn transfer_stays_if_the_ledger_refuses_the_release() {
     assert!(world.published.is_empty() && world.reminders.contains_key("b"));
 }
 
-/// What was taken about a transfer and is not handled, with what operators are told of it.
+/// Unhandled work about a transfer, with its view for operators.
 fn unhandled() -> [(EarlierWork, Value); 3] {
     let delivery = PendingDelivery {
         id: 7,

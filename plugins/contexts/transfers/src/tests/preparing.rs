@@ -1,4 +1,4 @@
-//! Requests for transfers: what is accepted, what is refused and who is told, and repeats.
+//! Requests for transfers: accepted ones, refusals with their messages, and repeats.
 
 use super::fake::{CONDITION, EXPIRATION, Fake, PAYEE, PAYER, position, request};
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated::Event;

@@ -1,4 +1,4 @@
-//! A transfer that went to an archive is told of, and defends its id, as it did before.
+//! An archived transfer still answers queries, and protects its id.
 
 use super::fake::{
     EXPIRATION, Fake, PAYEE, PAYER, commitment, question, refusal, reminder, request,
@@ -142,7 +142,7 @@ fn those_that_are_over_go_and_their_ids_stay() {
         assert_eq!(world.transfers[id], after.transfers[id]);
     }
     assert_eq!(world.legs, after.legs, "no money moved");
-    // Nobody asks for them again, and to take them out again does nothing.
+    // They are not requested again, and a repeated removal does nothing.
     let judged = judge(&mut memory, TRANSFERS, &ids(&world), EXPIRATION);
     assert_eq!((judged.over.len(), judged.young, judged.open), (0, 1, 1));
     let unchanged = memory.clone();
@@ -205,7 +205,7 @@ fn what_was_kept_for_operators_goes_with_the_transfers() {
     assert_eq!(subjects(&bundles[1]), ["transfer:rejected"]);
     let first = "transfers-by-time:0000000000010/payerfsp";
     assert_eq!(subjects(&bundles[2]), [first]);
-    // Whichever go first, the others are over all the same.
+    // The others are over in any order of removal.
     archived(&mut memory, &file(), &bundles[0]);
     for place in [1, 2] {
         let ids = keys(&memory, &collections[place]);

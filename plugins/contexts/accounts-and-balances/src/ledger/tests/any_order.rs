@@ -1,6 +1,5 @@
-//! After any withdrawal that is allowed, and any transfer that is settled at once by a model with batches, each
-//! batch can still be settled, alone and in any order, whatever becomes of what is under way: random histories,
-//! each tried to its end.
+//! After any withdrawal that is allowed, and any immediate transfer of a model with batches, each batch can
+//! still be settled, alone and in any order, for any outcome of work under way. Tests random histories.
 
 use super::Book;
 use super::settlement::entry;
@@ -78,7 +77,7 @@ impl History {
         let (of_a, at_once) = (dice.chance(60), dice.chance(30));
         let model = *dice.pick(&["NET", "GROSS"]);
         let amount = 1 + u128::from(dice.below(300));
-        // Of transfers that are under way nobody knows the model, before the first of them is in a batch.
+        // The model of transfers under way is not known before the first of them is in a batch.
         let at_once = of_a && at_once && (model == "GROSS" || self.has_batches());
         let before = self.book.clone();
         let done = if at_once {
@@ -218,7 +217,7 @@ impl History {
         }
         match done {
             Ok(()) if model == "NET" => (0..4).for_each(|_| self.clone().settles_all(dice)),
-            // All batches are of NET, where A may be short already: it may spend what it is owed.
+            // All batches are of NET, where A may lack funds already: it may spend what it is owed.
             Ok(()) => {}
             // Spent, and not settled yet.
             Err(LedgerError::ExceedsLimits(_)) => {}

@@ -117,7 +117,7 @@ fn moves(
 }
 
 #[test]
-fn funds_come_in_and_none_goes_out_with_more_positions_than_a_turn_can_look_at() {
+fn too_many_positions_allow_deposits_only() {
     for batches in [3_390, 4_200] {
         let turn = owing_in(batches);
         for model in [None, Some("NET"), Some("GROSS")] {

@@ -1,4 +1,4 @@
-//! What is owed in batches is not withdrawn.
+//! Withdrawals leave the obligations of batches.
 
 use super::{Book, HUB};
 use crate::bindings::exports::rialto::accounts_and_balances::{
@@ -17,7 +17,7 @@ use rialto_sdk::money::{minor_units, money};
 
 const FUNDS: &str = "A:USD:SETTLEMENT";
 const ASIDE: &str = "A:USD:SETTLEMENT_RESERVED";
-/// What the settlement of batch b1 is called ([`Book::settle`]).
+/// The id of the settlement of batch b1 ([`Book::settle`]).
 const SETTLING: &str = "settling-b1";
 
 fn position(owner: &str, batch: &str) -> String {
@@ -246,7 +246,7 @@ fn unrecorded_obligations_are_kept_in_each_model() {
     book.prepare("t2", "A", "USD", 50).unwrap();
     book.release("t2").unwrap();
     assert_eq!(book.may_withdraw(None, 851), 850);
-    // What is held is not kept once more.
+    // Held funds are not kept twice.
     book.prepare_held("t3", "GROSS", 100).unwrap();
     for (model, left) in [("NET", 850), ("GROSS", 300)] {
         assert_eq!(book.may_withdraw(Some(model), left + 1), left);
@@ -425,7 +425,7 @@ fn unrecorded_amounts_are_kept_during_an_undoing() {
         settled - book.may_withdraw(None, liquidity)
     };
     assert_eq!(kept(&mut book), 900);
-    // As much as is undone, so that the sums alone do not tell one from the other.
+    // The same amount as in the undoing, so that the sums are equal.
     book.prepare("t2", "A", "USD", 900).unwrap();
     book.fulfil("t2", "B", "USD").unwrap();
     assert_eq!(kept(&mut book), 1_800);
@@ -483,11 +483,11 @@ fn batch_needs_end_when_the_model_becomes_immediate() {
     book.fulfil("t1-back", "A", "USD").unwrap();
     book.record_back("t1-back", 800, "b2");
     refused(&mut book, 101);
-    // What is set aside for the batch is not kept once more.
+    // Funds set aside for the batch are not kept twice.
     book.post(Of::Hold, FUNDS, ASIDE, 900);
     refused(&mut book, 101);
     book.post(Of::HoldRelease, ASIDE, FUNDS, 900);
-    // What is paid and may be recorded in a batch of the model is kept, too.
+    // Paid amounts that may be recorded in a batch of the model are kept, too.
     book.prepare("t3", "A", "USD", 30).unwrap();
     refused(&mut book, 71);
     book.release("t3").unwrap();

@@ -1,5 +1,4 @@
-//! What operators do to a participant's accounts: cover, limits, thresholds, status, and what they
-//! are shown.
+//! Operators' operations on a participant's accounts: cover, limits, thresholds, status, and views.
 
 use super::{Book, HUB, funded};
 use crate::accounts::{AccountType, account_id};

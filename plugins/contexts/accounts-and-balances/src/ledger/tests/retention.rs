@@ -1,4 +1,4 @@
-//! What is over leaves the ledger for an archive, and its sums stay.
+//! Finished transfers are archived, and their sums stay.
 
 use super::{Book, HUB};
 use crate::accounts::{Account, AccountState, Archived, Units};
@@ -296,7 +296,7 @@ fn page_is_removed_after_its_last_entry() {
     }
     let mut memory = documents(&book);
     let pages = ids(&memory, "entry-pages");
-    // The page of the deposit stays, whatever comes.
+    // The page of the deposit always stays.
     let judged_of = |memory: &mut Memory, before| judged(memory, "entry-pages", before);
     assert_eq!(judged_of(&mut memory, LATER).open as usize, pages.len() - 1);
     assert_eq!(judged_of(&mut memory, 1).young as usize, pages.len());

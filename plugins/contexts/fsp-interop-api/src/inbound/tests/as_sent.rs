@@ -1,5 +1,4 @@
-//! What a scheme lets in that the API definition has otherwise: verified as it was sent, read and forwarded
-//! in the definition's form.
+//! Deviations that a scheme admits: verified as they were sent, read and forwarded in the definition's form.
 
 use super::*;
 use crate::settings::Deviation;

@@ -263,7 +263,7 @@ fn fsp_refusal_has_a_code_of_the_api() {
 
 #[test]
 fn a_patch_of_a_transfer_is_not_implemented() {
-    // The document asks for no header: whoever sends it may say nothing of itself, or nonsense.
+    // The document requires no header: the sender may be missing or invalid.
     for source in ["payerfsp", "", &"x".repeat(300)] {
         let call = Call::new("patchTransfer", "PATCH", "/transfers/1", source);
         assert_eq!(call.parameter("ID", ID).code(), "2002", "{source:?}");

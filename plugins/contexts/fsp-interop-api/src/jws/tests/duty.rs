@@ -1,4 +1,4 @@
-//! Who must sign what.
+//! The duty to sign.
 
 use super::*;
 use crate::settings::{Required, Unsigned};
@@ -87,13 +87,13 @@ fn former_key_owner_without_key_is_refused() {
         ("PUT", "/transfers/1"),
     ] {
         assert_eq!(from(method, path).bare_by(&memory, NOW), lost);
-        // Nor by a signature that nobody can verify.
+        // Nor by a signature that cannot be verified.
         let signed = sent().of(method, path).with("fspiop-source", "otherfsp");
         let signed = signed.protecting("\"payeefsp\"", "\"otherfsp\"");
         assert_eq!(signed.judged_by(&memory, NOW), lost);
     }
     assert_eq!(from("GET", "/quotes/1").bare_by(&memory, NOW), "");
-    // What is taken unsigned of those with a key is taken of this one too, and no false signature.
+    // Messages that a key owner may send unsigned are accepted from this one too, but no false signature.
     let mut answer = from("PUT", "/parties/MSISDN/1");
     answer.settings.unsigned_put_parties = Unsigned::Accept;
     assert_eq!(answer.clone().bare_by(&memory, NOW), "");
@@ -124,7 +124,7 @@ fn signer_whose_key_is_lost_is_refused() {
     assert_eq!(noted.len(), 1, "{noted:?}");
     assert_eq!(sent().judged_by(&memory, NOW + 1), "");
     assert_eq!(memory.0.borrow().0, noted, "it is written once");
-    // The host has not told of the key, and it is gone.
+    // The host has not reported the key, and it is removed.
     let lost = "payeefsp must sign, and the hub has no key of it";
     assert_eq!(sent().bare_with(&NoKeys, &memory, NOW), lost);
 }
@@ -136,7 +136,7 @@ fn a_scheme_says_who_must_sign() {
     assert_eq!(other().requiring(Required::All).bare(), no_key);
     assert_eq!(sent().requiring(Required::All).bare(), MUST);
     assert_eq!(sent().requiring(Required::All).judged(), "");
-    // Nobody must, and what is signed is signed well.
+    // Nobody must sign, but signatures must be valid.
     assert_eq!(other().requiring(Required::None).bare(), "");
     assert_eq!(sent().requiring(Required::None).bare(), "");
     assert_eq!(sent().requiring(Required::None).judged(), "");

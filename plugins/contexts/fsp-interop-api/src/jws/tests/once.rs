@@ -21,7 +21,7 @@ fn what_no_id_makes_idempotent_protects_its_date() {
             bare().judged(),
             "header Date: is not protected, and this message must not be repeated"
         );
-        // Where it may come unsigned, or need not be signed at all, that would keep nobody out.
+        // If the message may be unsigned, this would protect nothing.
         let mut taken = bare();
         taken.settings.unsigned_put_parties = Unsigned::Accept;
         taken.settings.unsigned_delete = Unsigned::Accept;
@@ -53,7 +53,7 @@ fn what_no_id_makes_idempotent_is_taken_once() {
         assert_eq!(at(again), WAS_TAKEN, "{method} {path}");
         assert_eq!(at(NOW + age), WAS_TAKEN);
         assert!(at(NOW + age + 1).ends_with("too old for a signed message"));
-        // The same with a fresh `Date` is not what was signed, whatever the clock says.
+        // The same with a new `Date` breaks the signature, at any time.
         for now in [NOW + 1_000, NOW + 10 * age] {
             let fresh = rialto_sdk::time::format_http_date(now);
             let sent = sent().of(method, path).with("date", &fresh);
@@ -79,7 +79,7 @@ fn what_no_id_makes_idempotent_is_taken_once() {
 
 #[test]
 fn second_signature_of_a_taken_message_is_a_repeat() {
-    /// As on P-256: of each signature anybody can make a second one that is as good.
+    /// As on P-256, where anybody can make a second valid signature from one.
     #[derive(Debug)]
     struct Curve;
 

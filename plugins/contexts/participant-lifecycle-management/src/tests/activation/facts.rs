@@ -1,4 +1,4 @@
-//! What accounts are kept by does not change under them.
+//! Facts that accounts depend on do not change.
 
 use super::*;
 

@@ -1,9 +1,9 @@
-//! Whoever lets a participant in has read what it applies with.
+//! A checker must have read the application.
 
 use super::*;
 use crate::activation;
 
-/// Carl rejects what Mia asks for, after Ben has read it, and Mia asks again. Answers both requests.
+/// Carl rejects Mia's request after Ben has read it, and Mia asks again. Returns both requests.
 fn asked_twice(office: &mut Office) -> (String, String) {
     let id = |answer: &Answer| body(answer)["id"].as_str().unwrap().to_owned();
     let read = id(&office.apply("mia"));

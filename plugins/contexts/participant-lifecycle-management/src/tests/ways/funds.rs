@@ -1,4 +1,4 @@
-//! Deposits and withdrawals are told from each other.
+//! Deposits and withdrawals have separate references.
 
 use super::*;
 use crate::requests::REQUESTS;
@@ -56,7 +56,7 @@ fn what_the_bank_moved_once_is_booked_once() {
     office.refused("at approval", "reference-used", |o| {
         o.approve(&late, "ben", &id, "APPROVE")
     });
-    // Without a reference the amount tells them apart while they wait, however it is written.
+    // Without a reference, waiting requests differ by their amount, in any spelling.
     office.asked(&funds("DEPOSIT", "100", None));
     office.refused("the same amount", "duplicate-request", |o| {
         o.submit(&funds("DEPOSIT", "100.0", None), "anna", &[])

@@ -1,5 +1,5 @@
-//! What the tests of requests begin from: each kind of request, and operators over a fake world who
-//! have let a participant in.
+//! The setup for tests of requests: each kind of request, and operators in a fake world with an approved
+//! participant.
 
 use super::super::fake::Fake;
 use super::FSP;
@@ -11,14 +11,14 @@ use crate::world::Event;
 use rialto_sdk::operators::{Answer, Caller};
 use serde_json::{Value, json};
 
-/// A kind of request: how it is asked for, and how what it is about is changed meanwhile.
+/// A kind of request: its operation, and a change of its target.
 pub(super) struct Way {
     pub(super) kind: Kind,
     pub(super) submit: &'static str,
     pub(super) approve: &'static str,
     pub(super) account: Option<&'static str>,
     pub(super) body: Value,
-    /// Change the participant so that the request is not about what it was; none where it cannot be.
+    /// Changes the participant so that the request's target differs; none if that is not possible.
     pub(super) meddle: Option<fn(&mut Participant)>,
 }
 

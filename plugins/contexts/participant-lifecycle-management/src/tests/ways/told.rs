@@ -1,4 +1,4 @@
-//! What was asked for is in the chain of the history.
+//! The contents of requests are in the chain of the history.
 
 use super::*;
 
