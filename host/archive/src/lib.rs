@@ -29,31 +29,31 @@ pub use read::{Reader, lines};
 pub use verify::{Verified, verify};
 pub use write::{Writer, Written};
 
-/// The layout of the files that are written.
+/// The layout of new files.
 pub const LAYOUT: u32 = 1;
 
-/// The first line: what the file is.
+/// The first line of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
     /// The layout's number, [`LAYOUT`].
     pub rialto_archive: u32,
-    /// The store that the items are from: 16 hexadecimal digits.
+    /// The store of the items: 16 hexadecimal digits.
     pub store: String,
-    /// What kind of items there are: `history`.
+    /// The class of the items: `history`, for example.
     pub class: String,
-    /// The segment of the store that they were in.
+    /// Their segment in the store.
     #[serde(rename = "era")]
     pub segment: u32,
-    /// Of documents: the component whose they were.
+    /// For documents: their component.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<String>,
-    /// Of documents: the component's word for what they are of, as the operator's `keep` has it.
+    /// For documents: their name in the operator's `keep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }
 
-/// The last line: how much there is and where.
+/// The last line of a file: counts, times, digest and offsets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tail {
@@ -67,13 +67,13 @@ pub struct Tail {
     pub bytes: u64,
     /// SHA-256 over these bytes, in hexadecimal digits.
     pub sha256: String,
-    /// Where the members of items are in the file, and where the last of them ends.
+    /// The offsets of the members of items in the file, and the end of the last one.
     pub blocks: Vec<u64>,
-    /// Where the members of the index are in the file, each with the first subject that it has.
+    /// The offsets of the index's members in the file, each with its first subject.
     pub index: Vec<(String, u64)>,
 }
 
-/// Why an archive cannot be written or read.
+/// Why writing or reading an archive failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The system refused.
@@ -84,7 +84,7 @@ pub enum ArchiveError {
         /// Why.
         source: std::io::Error,
     },
-    /// The file is not what it must be.
+    /// The file is damaged.
     #[error("{path} is damaged or no archive: {what}")]
     Damaged {
         /// The file.
@@ -92,7 +92,7 @@ pub enum ArchiveError {
         /// What is wrong, and where.
         what: String,
     },
-    /// What was to be written is no item.
+    /// The value is not an item.
     #[error("an item cannot be archived: {0}")]
     Item(String),
 }

@@ -11,7 +11,7 @@ use crate::index::Line;
 use crate::write::{BLOCK_BYTES, END_BYTES, LINE_BYTES_MAX, end};
 use crate::{ArchiveError, Head, LAYOUT, Tail};
 
-/// The longest block that is read: one line may be as long as it is, behind nearly a whole block.
+/// The longest block, in bytes: nearly a whole block and one line of the greatest length.
 const MEMBER_BYTES_MAX: u64 = LINE_BYTES_MAX as u64 + (1 << 20);
 
 const _: () = assert!(
@@ -19,7 +19,7 @@ const _: () = assert!(
     "a block that ends with the longest line can be read"
 );
 
-/// An archive that is open. It has read the head and the tail.
+/// An open archive, with its head and tail.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
@@ -46,9 +46,9 @@ impl Reader {
         let mut bytes = [0; END_BYTES];
         file.seek(SeekFrom::Start(last)).map_err(io)?;
         file.read_exact(&mut bytes).map_err(io)?;
-        let place = tail_place(&bytes).filter(|place| *place < last);
-        let place = place.ok_or_else(|| damaged(path, "it does not end as an archive does"))?;
-        let tail: Tail = one(path, &member(path, &mut file, place)?)?;
+        let offset = tail_offset(&bytes).filter(|offset| *offset < last);
+        let offset = offset.ok_or_else(|| damaged(path, "it does not end as an archive does"))?;
+        let tail: Tail = one(path, &member(path, &mut file, offset)?)?;
         let head: Head = one(path, &member(path, &mut file, 0)?)?;
         if head.rialto_archive != LAYOUT {
             let layout = format!(
@@ -68,17 +68,17 @@ impl Reader {
         })
     }
 
-    /// What the file is.
+    /// Its head.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// How much there is.
+    /// Its tail.
     pub fn tail(&self) -> &Tail {
         &self.tail
     }
 
-    /// How many items are about a subject.
+    /// The number of items about a subject.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -95,8 +95,8 @@ impl Reader {
         let mut lines = Vec::new();
         for (block, count) in self.find(subject)? {
             let wrong = || damaged(&self.path, format!("its index names a block {block}"));
-            let place = self.tail.blocks.get(block as usize).ok_or_else(wrong)?;
-            let block = member(&self.path, &mut self.file, *place)?;
+            let offset = self.tail.blocks.get(block as usize).ok_or_else(wrong)?;
+            let block = member(&self.path, &mut self.file, *offset)?;
             let mut left = count;
             for line in block.lines() {
                 if left == 0 {
@@ -117,10 +117,10 @@ impl Reader {
             .tail
             .index
             .partition_point(|(first, _)| first.as_str() <= subject);
-        let Some((_, place)) = behind.checked_sub(1).map(|n| &self.tail.index[n]) else {
+        let Some((_, offset)) = behind.checked_sub(1).map(|n| &self.tail.index[n]) else {
             return Ok(Vec::new());
         };
-        let lines = member(&self.path, &mut self.file, *place)?;
+        let lines = member(&self.path, &mut self.file, *offset)?;
         for line in lines.lines() {
             let Line(of, found) = one(&self.path, line)?;
             if of == subject {
@@ -139,12 +139,12 @@ pub(crate) struct Subjects<'a> {
     pub at: u64,
 }
 
-/// Where the tail is, by the last bytes of a file.
-pub(crate) fn tail_place(bytes: &[u8; END_BYTES]) -> Option<u64> {
-    let mut place = [0; 8];
-    place.copy_from_slice(&bytes[16..24]);
-    let place = u64::from_le_bytes(place);
-    (end(place) == *bytes).then_some(place)
+/// The offset of the tail, from the last bytes of a file.
+pub(crate) fn tail_offset(bytes: &[u8; END_BYTES]) -> Option<u64> {
+    let mut offset = [0; 8];
+    offset.copy_from_slice(&bytes[16..24]);
+    let offset = u64::from_le_bytes(offset);
+    (end(offset) == *bytes).then_some(offset)
 }
 
 pub(crate) fn damaged(path: &Path, what: impl std::fmt::Display) -> ArchiveError {
@@ -161,15 +161,15 @@ pub(crate) fn one<'t, T: serde::Deserialize<'t>>(
     serde_json::from_str(line).map_err(|error| damaged(path, error))
 }
 
-/// The text of the member at this place. The checksum that gzip has of it was looked at.
-fn member(path: &Path, file: &mut BufReader<File>, place: u64) -> Result<String, ArchiveError> {
-    let wrong = |error: std::io::Error| damaged(path, format!("at byte {place}: {error}"));
-    file.seek(SeekFrom::Start(place)).map_err(wrong)?;
+/// The text of the member at this offset. Its gzip checksum is verified.
+fn member(path: &Path, file: &mut BufReader<File>, offset: u64) -> Result<String, ArchiveError> {
+    let wrong = |error: std::io::Error| damaged(path, format!("at byte {offset}: {error}"));
+    file.seek(SeekFrom::Start(offset)).map_err(wrong)?;
     let mut text = String::new();
     let mut packed = GzDecoder::new(file).take(MEMBER_BYTES_MAX);
     packed.read_to_string(&mut text).map_err(wrong)?;
     if text.len() as u64 == MEMBER_BYTES_MAX {
-        return Err(damaged(path, format!("at byte {place}: it is too long")));
+        return Err(damaged(path, format!("at byte {offset}: it is too long")));
     }
     Ok(text)
 }
@@ -177,7 +177,7 @@ fn member(path: &Path, file: &mut BufReader<File>, place: u64) -> Result<String,
 /// Visit all lines of a file, the head's first, the tail's last.
 ///
 /// # Errors
-/// When it cannot be read, and what the visitor ends with.
+/// When it cannot be read, and the visitor's own errors.
 pub fn lines<E: From<ArchiveError>>(
     path: &Path,
     visit: &mut dyn FnMut(&str) -> Result<(), E>,
@@ -218,17 +218,16 @@ impl Reader {
         lines.iter().map(|line| one(&self.path, line)).collect()
     }
 
-    /// How many lines each block has, found at the place that the tail says; members of the index are
-    /// at theirs, too.
-    pub(crate) fn places(&mut self) -> Result<Vec<u64>, ArchiveError> {
+    /// The number of lines of each block. Reads each block, and each member of the index, at its offset in the tail.
+    pub(crate) fn lines_of_blocks(&mut self) -> Result<Vec<u64>, ArchiveError> {
         let mut blocks = Vec::new();
         let starts = self.tail.blocks.len() - 1;
-        for place in &self.tail.blocks[..starts] {
-            let block = member(&self.path, &mut self.file, *place)?;
+        for offset in &self.tail.blocks[..starts] {
+            let block = member(&self.path, &mut self.file, *offset)?;
             blocks.push(block.lines().count() as u64);
         }
-        for (first, place) in &self.tail.index {
-            let lines = member(&self.path, &mut self.file, *place)?;
+        for (first, offset) in &self.tail.index {
+            let lines = member(&self.path, &mut self.file, *offset)?;
             let line = lines.lines().next().unwrap_or_default();
             let Line(subject, _) = one(&self.path, line)?;
             if subject != *first {

@@ -12,16 +12,16 @@ use crate::read::{Subjects, damaged, lines_of, one};
 use crate::write::Written;
 use crate::{ArchiveError, Head, Reader, Tail, hex};
 
-/// A file that was found to be whole.
+/// A verified file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// What it is.
+    /// Its head.
     pub head: Head,
-    /// What it has, and its checksum.
+    /// Its counts and its checksum.
     pub written: Written,
 }
 
-/// Hashes what goes through.
+/// A reader that hashes all bytes.
 struct Hashed<R> {
     from: R,
     hash: Sha256,
@@ -53,7 +53,7 @@ impl<R: BufRead> BufRead for Hashed<R> {
     }
 }
 
-/// What is made again while lines go by.
+/// The values that are computed again from the lines.
 struct Again {
     tail: Tail,
     index: Index,
@@ -70,12 +70,12 @@ struct Again {
 /// Read all of a file.
 ///
 /// # Errors
-/// With the first thing that is wrong.
+/// The first damage.
 pub fn verify(path: &Path) -> Result<Verified, ArchiveError> {
     // Its end and its layout, and where the blocks are said to be.
     let mut reader = Reader::open(path)?;
     let head = reader.head().clone();
-    let blocks = reader.places()?;
+    let blocks = reader.lines_of_blocks()?;
     let file = File::open(path).map_err(|source| ArchiveError::Io {
         path: path.to_owned(),
         source,

@@ -10,12 +10,12 @@ use sha2::{Digest as _, Sha256};
 use crate::index::{Index, Line};
 use crate::{ArchiveError, Head, LAYOUT, Tail, hex};
 
-/// Bytes of lines of a block: what is read to see one item.
+/// Bytes of lines of a block. A reader reads a whole block to see one item.
 pub(crate) const BLOCK_BYTES: usize = 256 << 10;
-/// The longest line: what a reader must be ready to hold.
+/// The longest line, in bytes. A reader must have this much memory.
 pub(crate) const LINE_BYTES_MAX: usize = 64 << 20;
 
-/// The last member: empty, with the place of the tail in its extra field.
+/// The last member: empty, with the offset of the tail in its extra field.
 pub(crate) const END_BYTES: usize = 34;
 
 const _: () = assert!(
@@ -23,7 +23,7 @@ const _: () = assert!(
     "a member has a head, the length of its extra field and the field, its data, and a tail"
 );
 
-/// Writes an archive to a file, or whatever takes bytes.
+/// Writes an archive to a file, or to another writer.
 pub struct Writer<W: Write> {
     out: Counted<W>,
     block: Vec<u8>,
@@ -32,7 +32,7 @@ pub struct Writer<W: Write> {
     tail: Tail,
 }
 
-/// What was written.
+/// The counts of a written archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// How many items.
@@ -45,11 +45,11 @@ pub struct Written {
     pub plain_bytes: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// SHA-256 of the file, in hexadecimal digits: what `sha256sum` says.
+    /// SHA-256 of the file in hexadecimal digits, as `sha256sum` prints it.
     pub sha256: String,
 }
 
-/// Counts and hashes what goes through.
+/// A writer that counts and hashes all bytes.
 struct Counted<W> {
     out: W,
     bytes: u64,
@@ -77,7 +77,7 @@ fn line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The last member of a file whose tail begins at this place.
+/// The last member of a file whose tail begins at this offset.
 pub(crate) fn end(tail: u64) -> [u8; END_BYTES] {
     let mut end = [0; END_BYTES];
     // Magic, deflate, an extra field, no time, no hint, an unknown system; 12 bytes of extra field.
@@ -90,7 +90,7 @@ pub(crate) fn end(tail: u64) -> [u8; END_BYTES] {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begin an archive. Write through a buffer; that it reaches the disk is the caller's business.
+    /// Begin an archive. Use a buffered writer. The caller syncs the file.
     ///
     /// # Errors
     /// When nothing can be written.
@@ -188,7 +188,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Write the index and the end. Returns what takes bytes, to be synced, and what was written.
+    /// Write the index and the end. Returns the writer, to be synced, and the counts.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -215,13 +215,13 @@ impl<W: Write> Writer<W> {
             lines.len(),
             self.block.len()
         );
-        let place = self.out.bytes;
+        let offset = self.out.bytes;
         self.tail.sha256 = hex(&self.plain.finalize());
         self.out.member(&line(&self.tail)?)?;
-        self.out.raw(&end(place))?;
+        self.out.raw(&end(offset))?;
         assert!(
-            self.out.bytes > place + END_BYTES as u64,
-            "the tail begins at byte {place}, and the file ends at byte {}",
+            self.out.bytes > offset + END_BYTES as u64,
+            "the tail begins at byte {offset}, and the file ends at byte {}",
             self.out.bytes
         );
         self.out.out.flush()?;
@@ -237,10 +237,10 @@ impl<W: Write> Writer<W> {
     }
 
     fn index_member(&mut self, first: String, lines: &mut Vec<u8>) -> io::Result<()> {
-        if let Some((before, place)) = self.tail.index.last() {
+        if let Some((before, offset)) = self.tail.index.last() {
             assert!(
-                *before < first && *place < self.out.bytes,
-                "a part of the index from `{first}` at byte {} comes after one from `{before}` at byte {place}",
+                *before < first && *offset < self.out.bytes,
+                "a part of the index from `{first}` at byte {} comes after one from `{before}` at byte {offset}",
                 self.out.bytes
             );
         }

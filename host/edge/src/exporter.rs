@@ -58,7 +58,7 @@ pub struct Exporter {
 /// Why a batch was not accepted.
 struct Refused {
     reason: String,
-    worth_another: bool,
+    worth_a_retry: bool,
 }
 
 impl Exporter {
@@ -134,7 +134,7 @@ impl Exporter {
                         tracing::info!(url = %self.url, lost, "the collector takes spans again");
                     }
                 }
-                Err(refused) if refused.worth_another => {
+                Err(refused) if refused.worth_a_retry => {
                     self.kept = batch;
                     self.wait_longer(&refused.reason);
                     return;
@@ -161,7 +161,7 @@ impl Exporter {
     async fn export(&self, batch: &[Span]) -> Result<(), Refused> {
         let again = |reason: String| Refused {
             reason,
-            worth_another: true,
+            worth_a_retry: true,
         };
         let body = otlp::encode(&self.resource, batch);
         let mut request = Request::new(Full::new(Bytes::from(body)));
@@ -186,7 +186,7 @@ impl Exporter {
         }
         Err(Refused {
             reason: format!("answered {status}"),
-            worth_another: [429, 502, 503, 504].contains(&status.as_u16()),
+            worth_a_retry: [429, 502, 503, 504].contains(&status.as_u16()),
         })
     }
 }

@@ -18,7 +18,7 @@ pub use written::{create, make_once, sync_folder, write};
 /// Why a folder or a file is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// Others can read or change it.
+    /// Other users can read or change it.
     #[error(
         "{path} is open to others (mode {mode:o}): `{help} {path}`, and think of what they may have read or changed there"
     )]
@@ -27,28 +27,28 @@ pub enum FileError {
         path: PathBuf,
         /// Its permissions.
         mode: u32,
-        /// The command that closes it.
+        /// The command that makes it private.
         help: &'static str,
     },
-    /// Somebody else could take it away, or change what is in it.
+    /// It belongs to another user, who could remove or change it.
     #[error(
         "{path} belongs to user {found}, and this is user {us}: give it to this user (`chown {us} {path}`), or use a folder of your own"
     )]
     Foreign {
         /// What.
         path: PathBuf,
-        /// Whose it is.
+        /// Its owner.
         found: u32,
-        /// Who we are.
+        /// This process's user.
         us: u32,
     },
-    /// A link leads wherever whoever made it wants.
+    /// It is a symbolic link, which may lead anywhere.
     #[error("{0} is a link, not a folder: name the folder itself")]
     Link(PathBuf),
-    /// It is something else than a file.
+    /// It is not a file.
     #[error("{0} is no plain file: take it away")]
     NoFile(PathBuf),
-    /// Nothing can be made in it.
+    /// Files cannot be created in it.
     #[error("{path} cannot be written in: use a folder of your own")]
     NotWritable {
         /// The folder.
@@ -66,7 +66,7 @@ pub enum FileError {
     },
 }
 
-/// For `map_err`: what the system refused to do with this path.
+/// For `map_err`: the system's error for this path.
 pub(crate) fn io(path: &std::path::Path) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
     move |source| FileError::Io { path, source }

@@ -14,20 +14,19 @@ use crate::{FileError, io, sync_folder};
 
 /// Permissions of the group and of all others.
 const OTHERS: u32 = 0o077;
-/// Of a folder that is this user's alone.
+/// The mode of a private folder.
 pub(crate) const FOLDER: u32 = 0o700;
-/// Of such a file.
+/// The mode of a private file.
 pub(crate) const FILE: u32 = 0o600;
 
-/// The user as whom this process makes files.
+/// The user who owns this process's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner(u32);
 
-/// Make a folder for this user alone, and those above it that are missing, or take one that is there. It
-/// is on the disk when this returns.
+/// Create a private folder and its missing parents, or accept an existing one. It is on the disk when this returns.
 ///
 /// # Errors
-/// When it cannot be made, is no folder, belongs to somebody else, or is open to others.
+/// When it cannot be created, is not a folder, belongs to another user, or other users can access it.
 pub fn folder(path: &Path) -> Result<Owner, FileError> {
     make(path)?;
     let found = std::fs::symlink_metadata(path).map_err(io(path))?;
@@ -40,7 +39,7 @@ pub fn folder(path: &Path) -> Result<Owner, FileError> {
     Ok(owner)
 }
 
-/// A folder for this user alone where the system keeps what is temporary; it is removed with the value.
+/// A private temporary folder. It is removed with the value.
 ///
 /// # Errors
 /// When it cannot be made.
@@ -52,10 +51,10 @@ pub fn temporary_folder() -> Result<TempDir, FileError> {
     made.map_err(io(&std::env::temp_dir()))
 }
 
-/// Accept a file that is this user's alone.
+/// Check that a file is private.
 ///
 /// # Errors
-/// When it is not there, is no plain file, belongs to somebody else, or is open to others.
+/// When it does not exist, is not a plain file, belongs to another user, or other users can access it.
 pub fn accept(path: &Path, owner: Owner) -> Result<(), FileError> {
     let found = std::fs::symlink_metadata(path).map_err(io(path))?;
     if !found.is_file() {
@@ -65,10 +64,10 @@ pub fn accept(path: &Path, owner: Owner) -> Result<(), FileError> {
     closed(path, &found, "chmod 600")
 }
 
-/// The same; answers whether it is there.
+/// The same. Returns false if it does not exist.
 ///
 /// # Errors
-/// As `accept`, but that it is not there.
+/// As `accept`, except for a missing file.
 pub fn accept_if_there(path: &Path, owner: Owner) -> Result<bool, FileError> {
     match accept(path, owner) {
         Ok(()) => Ok(true),
@@ -77,10 +76,10 @@ pub fn accept_if_there(path: &Path, owner: Owner) -> Result<bool, FileError> {
     }
 }
 
-/// Open a file of this user alone to write, made if it is not there.
+/// Open a private file to write. Creates it if it does not exist.
 ///
 /// # Errors
-/// When it cannot be made or opened, is no plain file, belongs to somebody else, or is open to others.
+/// When it cannot be created or opened, is not a plain file, belongs to another user, or other users can access it.
 pub fn create_if_missing(path: &Path, owner: Owner) -> Result<File, FileError> {
     match crate::create(path) {
         Err(FileError::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {}
@@ -91,8 +90,8 @@ pub fn create_if_missing(path: &Path, owner: Owner) -> Result<File, FileError> {
     opened.map_err(io(path))
 }
 
-/// Make what is missing of a path, from above, each of it on the disk before the next. So when the last
-/// folder is there, those above it are there for good.
+/// Create the missing folders of a path, from the top. Each is on the disk before the next, so all parents survive a
+/// power cut if the last folder does.
 fn make(path: &Path) -> Result<(), FileError> {
     let above = match path.parent() {
         None => return Ok(()),
@@ -107,17 +106,17 @@ fn make(path: &Path) -> Result<(), FileError> {
     }
     match made {
         Ok(()) => {
-            // The umask may have taken away what this user needs.
+            // The umask may have removed permissions that this user needs.
             let closed = Permissions::from_mode(FOLDER);
             std::fs::set_permissions(path, closed).map_err(io(path))?;
             sync_folder(above)
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => match sync_folder(above) {
-            // Whoever made it could write there; this user may not even look.
+            // Its creator could write there; this user may not be able to read it.
             Err(FileError::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
                 Ok(())
             }
-            // Who made it may have ended before this.
+            // Its creator may have ended before this.
             other => other,
         },
         Err(error) => Err(io(path)(error)),
@@ -141,7 +140,7 @@ fn owned(path: &Path, found: &Metadata, Owner(us): Owner) -> Result<(), FileErro
     Err(FileError::Foreign { path, found, us })
 }
 
-/// Who owns what this process writes.
+/// The owner of this process's files.
 fn whoever_writes(folder: &Path) -> Result<Owner, FileError> {
     static PROBES: AtomicU64 = AtomicU64::new(0);
     let probe = PROBES.fetch_add(1, Ordering::Relaxed);
@@ -152,7 +151,7 @@ fn whoever_writes(folder: &Path) -> Result<Owner, FileError> {
         options.open(&path)
     };
     let made = match make() {
-        // Of a process of the same number that ended right here: nobody else has this name now.
+        // Left by an ended process with the same id: no other process uses this name now.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             remove(&path)?;
             make()

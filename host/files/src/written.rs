@@ -9,11 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::owned::FILE;
 use crate::{FileError, io};
 
-/// Make an empty file for this user alone, whatever the umask. Its name is on the disk with the next
-/// `sync_folder`.
+/// Create an empty private file, whatever the umask. Its name is on the disk after the next `sync_folder`.
 ///
 /// # Errors
-/// When there is one of this name, or the system refuses.
+/// When a file of this name exists, or the system refuses.
 pub fn create(path: &Path) -> Result<File, FileError> {
     let made = OpenOptions::new()
         .read(true)
@@ -27,11 +26,11 @@ pub fn create(path: &Path) -> Result<File, FileError> {
     Ok(made)
 }
 
-/// Write a file for this user alone, in the place of one that may be there. It is on the disk when this
-/// returns; whenever the process or the power goes, the file is the old one or the new one.
+/// Write a private file, replacing an existing one. It is on the disk when this returns. After a crash or a power cut,
+/// the file is the old one or the new one.
 ///
 /// # Errors
-/// When the system refuses; then nothing has changed.
+/// When the system refuses. Nothing has changed then.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
     let new = beside(path, parts)?;
     if let Err(error) = std::fs::rename(&new, path) {
@@ -41,14 +40,14 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
     sync_folder(folder_of(path))
 }
 
-/// The same, but only if there is no file of this name: of many that write it at once, one does. Answers
-/// whether it was this one.
+/// The same, but only if no file of this name exists. Of several concurrent writers, one succeeds. Returns whether it
+/// was this one.
 ///
 /// # Errors
 /// As `write`.
 pub fn make_once(path: &Path, parts: &[&[u8]]) -> Result<bool, FileError> {
     let new = beside(path, parts)?;
-    // A link, unlike a rename, does not replace what is there; and what it puts there is whole.
+    // A hard link, unlike a rename, does not replace an existing file. The linked file is complete.
     let linked = std::fs::hard_link(&new, path);
     std::fs::remove_file(&new).map_err(io(&new))?;
     let made = match linked {
@@ -56,12 +55,12 @@ pub fn make_once(path: &Path, parts: &[&[u8]]) -> Result<bool, FileError> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
         Err(error) => return Err(io(path)(error)),
     };
-    // Also that of another one, who has perhaps not come so far.
+    // This also syncs the name of another writer's file.
     sync_folder(folder_of(path))?;
     Ok(made)
 }
 
-/// Bring the names in a folder to the disk: what was made, renamed or removed there.
+/// Sync a folder: the names of files that were created, renamed or removed in it.
 ///
 /// # Errors
 /// When the system refuses.
@@ -70,17 +69,17 @@ pub fn sync_folder(path: &Path) -> Result<(), FileError> {
     synced.map_err(io(path))
 }
 
-/// Write a file of this user alone beside the one that it is to become. Its bytes are on the disk.
+/// Write a private file beside its final name. Its bytes are on the disk.
 fn beside(path: &Path, parts: &[&[u8]]) -> Result<PathBuf, FileError> {
     static WRITES: AtomicU64 = AtomicU64::new(0);
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    // Of this write alone: two threads may be making the same file.
+    // The name is of this write alone, because two threads may write the same file.
     let write = WRITES.fetch_add(1, Ordering::Relaxed);
     name.push(format!(".{}-{write}.new", std::process::id()));
     let new = path.with_file_name(name);
     let written = (|| {
         let mut file = match create(&new) {
-            // Of a process of the same number that was killed: nobody else has this name now.
+            // Left by a killed process with the same id: no other process uses this name now.
             Err(FileError::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
                 std::fs::remove_file(&new).map_err(io(&new))?;
                 create(&new)?

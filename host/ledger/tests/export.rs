@@ -1,4 +1,4 @@
-//! What is exported, to the byte.
+//! The exact bytes of exports.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! A host one of whose threads panics ends, with the reason, instead of serving nothing and looking well.
+//! A host with a panicking thread ends with the reason, instead of staying up without working.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

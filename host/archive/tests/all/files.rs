@@ -1,4 +1,4 @@
-//! What is written is read back, by subject and as a whole, and every damage is found.
+//! Archives are read back, by subject and as a whole, and all damage is found.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

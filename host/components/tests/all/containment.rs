@@ -1,5 +1,5 @@
-//! A component that misbehaves hurts itself alone: its turn or verdict fails with a reason that an
-//! operator understands, nothing of it remains, and everything else goes on working.
+//! A misbehaving component harms only itself: its turn or verdict fails with a reason for operators and without
+//! effect, and everything else works.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! External calls and events are turns: of the component that exports the function, or of nobody.
+//! External calls and events run as turns.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A rule that another project's tool built, without this one's SDK, is a rule like any other.
+//! A rule that another project's tool built, without Rialto's SDK, works like any other rule.
 //!
 //! `cargo xtask test --foreign` builds it with cargo-component, which takes minutes to install: so
 //! `cargo xtask test` leaves it out.

@@ -1,4 +1,4 @@
-//! Events that are on their way while another release becomes current.
+//! Events that are pending while another release becomes current.
 
 #![allow(
     clippy::unwrap_used,

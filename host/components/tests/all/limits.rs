@@ -1,4 +1,4 @@
-//! Every limit is read back: what is set is what ends a component, and the reason says the number.
+//! Each limit ends a component exactly at its value, and the reason has the number.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What components may do and what they are kept from, on real ones: one binary, so that it is linked once.
+//! Tests of the crate on real components, in one binary, so that it is linked once.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! What keeps a component out of a release: each refusal with its exact words.
+//! The refusals of a release's components, each with its exact words.
 
 #![allow(
     clippy::unwrap_used,

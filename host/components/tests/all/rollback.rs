@@ -1,4 +1,4 @@
-//! Documents of a newer release, met by a component of an older one.
+//! A component of an older release reads documents of a newer one.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,4 @@
-//! Bounds of the host's surfaces, as a component meets them: how many lines of its log are kept, and
-//! what is on a page of a scan.
+//! The bounds of the host's surfaces: the lines of a component's log, and the pages of a scan.
 
 #![allow(
     clippy::unwrap_used,

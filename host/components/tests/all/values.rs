@@ -1,4 +1,4 @@
-//! What waits on disk as JSON and is read by the types of another release: events, and what rules were asked.
+//! Stored JSON that is read by the types of another release: events, and the inputs of rules.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! WASI is there for components that other languages' tools make, and gives nothing: a rule's clock and
-//! randomness depend on its input alone, a context's are its turn's and need grants, nothing waits.
+//! WASI gives a component no access to the machine. A rule's clock and randomness depend only on its input. A
+//! context's are its turn's and need grants. Nothing waits.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,4 @@
-//! Spans reach a collector that takes them later, and a host that stops does not wait for one that
-//! does not take them.
+//! Spans reach a collector that accepts them later. A stopping host does not wait for a collector that does not.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

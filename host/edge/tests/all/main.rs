@@ -1,4 +1,4 @@
-//! The edge towards others: what goes out, and what is exported.
+//! Tests of outbound requests and of the export of spans.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

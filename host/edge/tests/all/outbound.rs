@@ -1,5 +1,5 @@
-//! Delivery over real sockets: who is away is left alone and found again, who waits is told, and
-//! what is for one destination never waits for another.
+//! Delivery over real sockets: the circuit to a dead destination opens and closes again, waiting requests are told,
+//! and requests to one destination never wait for another.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

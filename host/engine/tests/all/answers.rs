@@ -1,4 +1,4 @@
-//! Answers leave before what their requests cause to be sent.
+//! Answers are written before the outbound requests that their requests cause.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,5 +1,5 @@
-//! Reminders come after what was logged before they fell due: what arrived in time is not late because it
-//! waited.
+//! Reminders come after deliveries that were logged before they fell due, so that a message in time is never called
+//! late.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,5 +1,4 @@
-//! What a component that wants too much meets: chains of events without end, turns that grow without
-//! end, deliveries that end the process, more work than the engine can take.
+//! The bounds for components: endless chains of events, endless turns, poison messages, overload.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

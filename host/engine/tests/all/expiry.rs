@@ -1,5 +1,5 @@
-//! Turns for somebody who waits no longer than he said: what has not begun by then does not, what is
-//! executed stays, and who waits for nothing is not cut short.
+//! Turns of clients with a timeout: a turn does not begin after it, an executed turn stays, and turns without a timeout
+//! are not affected.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

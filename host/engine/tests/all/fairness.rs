@@ -1,5 +1,4 @@
-//! Who asks for much waits behind himself: clients take turns, each has a share, and nobody's flood keeps
-//! others out.
+//! Fair queueing: clients are served round robin, each has a share, and one client's flood does not block others.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! What the engine promises, seen through its own interface: one binary, so that it is linked once.
+//! Tests of the engine through its public interface, in one binary, so that it is linked once.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! The store in memory of these tests does what every store must do, so that they show the truth.
+//! The tests' store in memory passes the suite of every store.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Outbound requests are bounded, for each destination and in all, and none is lost by that.
+//! Outbound requests in memory are bounded, for each destination and in all, and none is lost.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,5 +1,4 @@
-//! Panics outside handlers: each ends the engine at once and says why, and nothing that was acknowledged is
-//! lost.
+//! A panic outside handlers ends the engine at once with its reason, and no acknowledged turn is lost.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 #![allow(

@@ -1,7 +1,7 @@
-//! The engine in simulated time, from a seed: turns run in any order, groups are written late, the
-//! process crashes at every kind of boundary, letters are answered late or twice after a restart,
-//! deliveries are given up and tried again.
-//! Whatever happens, money is conserved, each payment happens once, and what was answered stays.
+//! The engine in simulated time, from a seed: turns run in any order, groups are written late, the process crashes at
+//! every kind of boundary, letters are answered late or twice after a restart, deliveries are parked and retried.
+//!
+//! In every run money is conserved, each payment happens once, and answered requests are not lost.
 //!
 //! `RIALTO_SEED=n` runs one seed; `RIALTO_SEEDS=n` runs that many.
 

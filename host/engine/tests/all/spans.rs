@@ -1,4 +1,4 @@
-//! What a tracing system is told: one span for each run that is on disk, under the one that caused it.
+//! A tracing system gets one span for each committed run, under its parent.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

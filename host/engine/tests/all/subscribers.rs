@@ -1,5 +1,5 @@
-//! Components that fail for longer than a moment: one bad message is parked alone, a component with which
-//! everything fails is paused as a whole, and what waits keeps nobody out and is never lost.
+//! Failing components: one bad message is parked alone, a component that always fails is paused, and waiting deliveries
+//! block no request and are never lost.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! The engine with real threads: the same documents wanted by many at once, a slow disk, a slow turn.
+//! The engine with real threads: contention for documents, a slow disk, a slow turn.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 #![allow(

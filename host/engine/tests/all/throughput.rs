@@ -1,4 +1,4 @@
-//! How many turns the engine runs in a second on a store in memory, for comparing one build with another.
+//! Measures the engine's turns per second on a store in memory, to compare builds.
 //! Run by hand: `cargo test -p rialto-engine --test all --release -- throughput --ignored --nocapture`.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]

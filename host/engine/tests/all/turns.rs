@@ -1,4 +1,4 @@
-//! What a turn is: all or nothing, durable before anybody hears of it, tried again, parked.
+//! A turn is atomic, durable before its answer, retried, and parked.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

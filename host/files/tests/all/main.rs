@@ -1,4 +1,4 @@
-//! Whose files are taken, and what a power cut leaves of those that were written.
+//! Tests of private files, and of files after a power cut.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! Folders and files that others could have touched are refused, with what to do.
+//! Folders and files that other users can access are refused, with help.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};

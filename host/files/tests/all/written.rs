@@ -1,4 +1,4 @@
-//! What was written is there after a power cut, whole.
+//! Written files are complete after a power cut.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Opening balances and the archives that they stand for.
+//! Tests of opening balances and their archives.
 
 use std::path::{Path, PathBuf};
 

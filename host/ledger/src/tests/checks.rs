@@ -1,4 +1,4 @@
-//! Checks of a ledger of which some transfers are in archives: it is whole, and each damage is found.
+//! Checks of a ledger with archived transfers: it is intact, and all damage is found.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A ledger in documents that a test writes itself: to take transfers out of it, to damage it, to read it.
+//! A ledger of documents that the test writes, archives, damages and reads.
 
 mod archived;
 mod checks;

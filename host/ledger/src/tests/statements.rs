@@ -1,4 +1,4 @@
-//! Statements and exports of a ledger of which some transfers are in archives.
+//! Statements and exports of a ledger with archived transfers.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Every folder in `tests/broken` is a scheme with something wrong in it; `expected.txt` is what
-//! logs and programs get, `seen.txt` what a person at a terminal sees. `UPDATE=1` writes the files.
+//! Every folder in `tests/broken` is a scheme with problems. `expected.txt` has the output for logs and programs,
+//! `seen.txt` that for a terminal. `UPDATE=1` writes the files.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Schemes without a problem: what the host is given.
+//! Schemes without problems, and their values.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Tests of schemes' documents from outside: files in, manifests or messages out.
+//! Tests of schemes' documents: from files to manifests or messages.
 
 mod broken;
 mod good;

@@ -1,4 +1,4 @@
-//! Whatever an operator writes, reading it ends with a scheme or with problems that have a place.
+//! Reading any document ends with a scheme, or with problems that have a position.
 
 use std::fs;
 

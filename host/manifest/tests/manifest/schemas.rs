@@ -1,4 +1,4 @@
-//! The published schemas are those of the types, and say enough.
+//! The published schemas match the types, and describe every key.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What the tests of manifests share: a copy of a case's folder, with components in it.
+//! Shared code of the manifests' tests: a copy of a case's folder, with components in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

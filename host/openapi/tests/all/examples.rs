@@ -1,5 +1,5 @@
-//! The example of each operation of each API document in the tree is taken by that document, and the example
-//! of each answer is one of its schema.
+//! The example of each operation of each API document in the tree is valid for that document, and the example of each
+//! answer is valid for its schema.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

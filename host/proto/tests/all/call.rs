@@ -1,4 +1,4 @@
-//! What a component gets of a call, and what a client gets of what the component gave.
+//! The arguments that a component gets from a call, and the answer that the client gets.
 
 use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage as _};
 use rialto_proto::model::{File, Method};

@@ -1,4 +1,4 @@
-//! Bytes and values, held against another reading of protobuf.
+//! The codec, compared with another implementation of protobuf.
 
 use prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage};

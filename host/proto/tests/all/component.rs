@@ -1,6 +1,5 @@
-//! What a component says of its own exports: the same as the contracts that it was built from, and when its
-//! contract is another than that of the clients, that is found. The component is a real one, built before
-//! (`cargo xtask build`); what differs is the lock.
+//! The files of a component's own exports equal those of its contracts, and a component with another contract than the
+//! clients' is detected. The component is a real one (`cargo xtask build`); the lock differs.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The contracts of this repository as clients get them: what is checked in is what the WIT gives, other
-//! compilers read it the same, and no client that was built against it breaks.
+//! This repository's contracts for clients: the checked-in files match the WIT, other compilers read them the same way,
+//! and no earlier client breaks.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

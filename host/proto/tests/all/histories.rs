@@ -1,5 +1,5 @@
-//! Long histories of a contract, drawn from a seed: what is accepted and what is refused is judged by a
-//! second reading of what a client needs, and no number ever changes its meaning.
+//! Long random histories of a contract, from a seed. A second implementation judges which changes must be accepted or
+//! refused. No number ever changes its meaning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

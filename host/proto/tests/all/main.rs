@@ -1,4 +1,4 @@
-//! What clients of gRPC rely on: one binary, so that it is linked once.
+//! Tests of what gRPC clients rely on, in one binary, so that it is linked once.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

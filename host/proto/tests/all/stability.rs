@@ -1,4 +1,4 @@
-//! What a change of the WIT means for clients that were built before it.
+//! The effects of changes of the WIT on earlier clients.
 
 use crate::support::{breaks, under};
 use rialto_proto::wit::Chosen;

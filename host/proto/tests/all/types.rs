@@ -1,4 +1,4 @@
-//! What becomes of each WIT type, told in the text that clients read.
+//! The conversion of each WIT type, as `.proto` text.
 
 use rialto_proto::wit::Chosen;
 use rialto_proto::{Lock, derive, descriptors, proto};

@@ -1,4 +1,4 @@
-//! A folder of keys, as an operator changes it.
+//! A folder of keys that an operator changes.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! Signatures and keys, as other implementations make them.
+//! Tests of signatures and keys against other implementations.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,5 +1,4 @@
-//! Signatures of another implementation are understood, ours are as theirs, and whatever is changed
-//! is refused.
+//! Signatures are compatible with another implementation's, and any change is refused.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,5 +1,4 @@
-//! What is kept for good: history, verdicts, releases and components, from the journal
-//! and from the tables.
+//! History, receipts, releases and components, from the journal and from the tables.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,4 +1,4 @@
-//! Backups of a store that is written, and stores that are restored from them.
+//! Backups beside a writer, and their restore.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

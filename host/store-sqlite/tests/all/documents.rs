@@ -1,4 +1,4 @@
-//! Documents that go to archives: what a file says is what was taken, also after a crash.
+//! Archives of documents: a file has exactly the archived documents, also after a crash.
 
 use std::path::Path;
 

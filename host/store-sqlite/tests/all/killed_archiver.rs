@@ -1,7 +1,7 @@
-//! A process that writes and archives is killed at any moment: everything that it was told is written is
-//! in the tables or in archives, each of which is whole.
+//! A process that writes and archives is killed at any moment. All acknowledged groups are in the tables or in archives,
+//! and all archives are intact.
 //!
-//! The test starts itself once more as the one that is killed, which is told so by an environment variable.
+//! The test starts itself again as the process that is killed. An environment variable tells it so.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};

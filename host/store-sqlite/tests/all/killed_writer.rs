@@ -1,5 +1,4 @@
-//! A process that writes is killed at any moment: what it was told is written is there, and no half of
-//! a group.
+//! A process that writes is killed at any moment. All acknowledged groups are in the store, and no half of a group.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The SQLite store: what every store must do, and what only a file on a disk can.
+//! Tests of the SQLite store: the suite of every store, and tests of its files.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

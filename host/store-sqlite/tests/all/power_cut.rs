@@ -1,9 +1,8 @@
-//! The power goes at any moment: what a writer was told is written is there, and no half of a group.
+//! The power is cut at any moment. All acknowledged groups are in the store, and no half of a group.
 //!
-//! The store is on a file system that loses what was not synced, or any part of it (`rialto-power-cut`). This
-//! process serves that file system, so it opens no store on it: SQLite maps a file of the store into memory, and
-//! a process that waits for a page which it has to serve itself waits for ever. Writers are processes of their
-//! own; what is left on the disk is judged in a copy.
+//! The store is on a file system that loses unsynced data, or any part of it (`rialto-power-cut`). This process serves
+//! that file system, so it opens no store on it: SQLite maps a file into memory, and the process would wait for itself.
+//! Writers are processes of their own. The test checks a copy of the disk.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! What is older than it is kept goes to archives, whole segments at a time, and is read there: nothing is
-//! lost, nothing is shown twice, whenever it is interrupted.
+//! Segments whose period is over move to archives and are read there. Nothing is lost or shown twice, whenever it is
+//! interrupted.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;

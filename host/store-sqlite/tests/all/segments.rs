@@ -1,5 +1,4 @@
-//! Where documents are is known after a start, whatever was removed and written meanwhile, in however
-//! many segments they are.
+//! The store finds documents in all segments after a start, whatever was removed and written before.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,4 @@
-//! A snapshot is what the store had at one commit, whoever has it open and however far its journal
-//! is flushed.
+//! A snapshot is the state of one commit, also beside a host and during a flush.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

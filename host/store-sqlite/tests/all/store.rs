@@ -1,4 +1,4 @@
-//! SQLite does what every store must do, and keeps a second host out.
+//! The SQLite store passes the suite of every store, and keeps a second host out.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 

@@ -1,8 +1,7 @@
-//! Groups that a process of its own writes, and what must be in the store after it.
+//! Groups that another process writes, and the state that the store must have after it.
 //!
-//! The group at each position of the log is a function of the position, so what must be in the store follows
-//! from its last position alone. The writer is the test itself, started once more, which is told so by
-//! an environment variable.
+//! The group at each position of the log is a function of the position. So the expected state follows from the last
+//! position. The writer is the test itself, started again; an environment variable tells it so.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;

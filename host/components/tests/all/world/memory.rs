@@ -1,4 +1,4 @@
-//! A store that remembers what a test looks at, and a network to nowhere.
+//! A store in memory with what the tests inspect, and a network that sends nothing.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

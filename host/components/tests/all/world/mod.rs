@@ -1,5 +1,5 @@
-//! A small world around the components, for tests and benchmarks: releases made of a few real
-//! components, an engine with real threads, a store in memory.
+//! The environment of tests and benchmarks: releases of a few real components, an engine with real threads, and a
+//! store in memory.
 
 #![allow(dead_code, reason = "each test file uses a part of the world")]
 

@@ -1,5 +1,4 @@
-//! What is around a host: a network that answers, a clock that moves and chance that comes, all when
-//! they are told to.
+//! The engine's environment in tests: a network, a clock and randomness that the test controls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};

@@ -1,10 +1,10 @@
-//! A small world around the engine, for tests: a store in memory that can fail at every boundary, a
-//! network that answers when told to, a clock that moves when told to, and a bank as the handler.
+//! The environment of the engine's tests: a store in memory that can fail at every boundary, a network and a clock that
+//! the test controls, and a bank as the handler.
 //!
 //! The bank's accounts are documents. A request `pay` moves money from one account into a hold, and
 //! publishes `held`; its delivery moves the hold to the payee, sends a letter and sets a reminder; the
-//! letter's report and the reminder leave a mark each. Every effect is counted in documents, so that a
-//! lost or a doubled one shows.
+//! letter's report and the reminder each write a mark. Documents count every effect, so that lost and repeated effects
+//! are found.
 
 #![allow(
     dead_code,

@@ -1,4 +1,4 @@
-//! A store in memory that fails when it is told to.
+//! A store in memory that fails when the test says so.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

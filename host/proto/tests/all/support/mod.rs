@@ -1,4 +1,4 @@
-//! What tests of both kinds need: WIT from a text, files in a folder, and a compiler that is not ours.
+//! Shared code of the tests: WIT from a text, files in a folder, and a third-party compiler.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
