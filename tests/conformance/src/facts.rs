@@ -114,13 +114,11 @@ impl Facts {
     fn is_of_request_for_many(&self, content: &Value) -> Result<()> {
         let mut said = self.said.iter();
         let said = said.find(|said| {
-            said.path == "/participants" && said.json()["requestId"] == content["request_id"]
+            said.path == "/participants"
+                && said.json()["requestId"] == content["request_id"]
+                && content["requester_fsp"] == *said.header("fspiop-source")
         });
-        let said = said.context("no FSP has sent a request for many parties with that id")?;
-        ensure!(
-            content["requester_fsp"] == *said.header("fspiop-source"),
-            "another has said it"
-        );
+        let said = said.context("that FSP has sent no request for many parties with that id")?;
         let identifiers = |list: &Value, name: &str, pointer: &str| -> Vec<Value> {
             let parties = list[name].as_array().into_iter().flatten();
             parties
@@ -128,8 +126,9 @@ impl Facts {
                 .collect()
         };
         ensure!(
-            identifiers(content, "parties", "/party/identifier")
-                == identifiers(&said.json(), "partyList", "/partyIdentifier"),
+            content["parties"].is_null()
+                || identifiers(content, "parties", "/party/identifier")
+                    == identifiers(&said.json(), "partyList", "/partyIdentifier"),
             "the parties are others"
         );
         let message = &content["message"];

@@ -128,8 +128,9 @@ mod tests {
             5,
         );
         assert_eq!(unknown, ["payerfps", &long, "a\nb", ""]);
-        let remembered = signers.map(|id| memory.has_had_key(id));
-        assert_eq!(remembered, [true, true, true, false, false, false]);
+        let ids = ["payerfsp", "payerfps", "payeefsp", &long, "otherfsp"];
+        let remembered = ids.map(|id| memory.has_had_key(id));
+        assert_eq!(remembered, [true, true, true, false, false]);
     }
 
     #[test]
