@@ -221,10 +221,10 @@ fn transfers_of_one_payer_share_index_documents() {
         request.requester_fsp.clone_from(&request.payer_fsp);
         prepare(&mut world, request);
     }
-    // 50 of the one in one document; 150 of the other one: 64 in one, and those beyond alone.
+    // Each payer FSP has one document of 16 transfers. Each further transfer has its own document.
     let of_order = |(collection, _): &&(String, String)| collection == BY_TIME.name();
     let documents = world.store.0.keys().filter(of_order).count();
-    assert_eq!(documents, 1 + 1 + (150 - 64));
+    assert_eq!(documents, 1 + (50 - 16) + 1 + (150 - 16));
     world.now = 1_500_000;
     let mut found = list(&mut world, &[("limit", "1000")]);
     found.sort();
