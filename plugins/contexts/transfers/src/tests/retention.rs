@@ -265,7 +265,7 @@ fn the_order_of_time_goes_whole_at_any_rate() {
 }
 
 #[test]
-fn an_order_of_time_that_an_earlier_release_has_written_goes_bit_by_bit() {
+fn index_documents_of_an_earlier_release_are_removed_gradually() {
     let world = world();
     let mut memory = documents(&world);
     let all = many_over(&mut memory, &world, JUDGED_AT_ONCE * 64);
@@ -300,7 +300,7 @@ fn an_order_of_time_that_an_earlier_release_has_written_goes_bit_by_bit() {
 }
 
 #[test]
-fn what_another_release_has_archived_stays_where_this_one_does_not_know_it() {
+fn unknown_archived_documents_of_another_release_stay() {
     let world = world();
     let mut memory = documents(&world);
     memory.put("statements", "committed", r#"{"of":"committed"}"#);

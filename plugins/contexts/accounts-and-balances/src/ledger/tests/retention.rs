@@ -374,7 +374,7 @@ fn immediate_transfer_is_archived_but_same_named_instruction_stays() {
 }
 
 #[test]
-fn what_another_release_has_archived_stays_where_this_one_does_not_know_it() {
+fn unknown_archived_documents_of_another_release_stay() {
     let mut book = Book::settled();
     book.prepare("t1", "A", "USD", 30).unwrap();
     book.release("t1").unwrap();

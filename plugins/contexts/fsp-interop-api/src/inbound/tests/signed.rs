@@ -65,7 +65,7 @@ impl Call {
 }
 
 #[test]
-fn what_was_taken_does_not_come_again_and_what_was_refused_may() {
+fn accepted_message_cannot_be_repeated_but_a_refused_one_can() {
     const PATH: &str = "/participants/MSISDN/1";
     let memory = Stored::default();
     let associated = |currency: &str| {
