@@ -138,6 +138,9 @@ impl Last {
 /// the turns of one flush are sorted by their first subject.
 async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result<(), StoreError> {
     let in_memtable: HashSet<u64> = last.found.keys().copied().collect();
+    // One snapshot: while a segment is archived, its pages leave the table, and the tables' end of the log must
+    // have no gap.
+    let mut snapshot = readers.begin().await.map_err(failed)?;
     // A page may be in two segments, if a flush was done again.
     let pages: Vec<i64> = sqlx::query_scalar(
         "WITH RECURSIVE eras(era) AS (
@@ -147,13 +150,13 @@ async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result
            WHERE h.era = eras.era AND subject = ? ORDER BY page",
     )
     .bind(subject)
-    .fetch_all(readers)
+    .fetch_all(&mut *snapshot)
     .await
     .map_err(failed)?;
     for page in pages {
         let row = sqlx::query("SELECT records FROM history WHERE page = ?")
             .bind(page)
-            .fetch_optional(readers)
+            .fetch_optional(&mut *snapshot)
             .await
             .map_err(failed)?;
         let Some(row) = row else { continue };
