@@ -8,11 +8,11 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use rialto_edge::pace::Arriving;
+use rialto_edge::pace::PacedBody;
 use rialto_edge::peers::Shares;
 use rialto_edge::spans::{Open, begun_by};
 use rialto_edge::{Memory, Pace, PeerAddress};
-use rialto_engine::{Asker, Engine, Name};
+use rialto_engine::{Engine, Name, Requester};
 use rialto_telemetry::metrics::CallLabels;
 use rialto_telemetry::{Metrics, Spans};
 use tokio::sync::{Semaphore, watch};
@@ -250,7 +250,7 @@ impl Service {
         let permit = SharedPermit::default();
         let (head, body) = request.into_parts();
         let PeerAddress(peer) = PeerAddress::of(&head.extensions);
-        let body = Arriving::new(body, self.limits.pace);
+        let body = PacedBody::new(body, self.limits.pace);
         let body = Measured::new(body, peer, self.limits.messages.clone(), permit.clone());
         let request = Request::from_parts(head, body);
         let turns = self.turns.clone();
@@ -263,7 +263,7 @@ impl Service {
             arrives.store(true, Ordering::Relaxed);
             async move {
                 let left = until.saturating_duration_since(tokio::time::Instant::now());
-                let asker = Asker {
+                let asker = Requester {
                     name: asker,
                     within: Some(left),
                 };

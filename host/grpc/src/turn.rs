@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rialto_components::external_calls::{Call, Called, label};
+use rialto_components::external_calls::{Call, CallOutcome, label};
 use rialto_components::runtime::Argument;
-use rialto_engine::{Asker, Engine, Name, Trace};
+use rialto_engine::{Engine, Name, Requester, Trace};
 use rialto_proto::Refusal;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
@@ -45,20 +45,20 @@ impl Turns {
         message: Bytes,
         permit: SharedPermit,
         trace: Trace,
-        asker: Asker,
+        asker: Requester,
     ) -> Result<Bytes, Status> {
         let until = asker.within.map(|within| Instant::now() + within);
         let (mut calls, mut served) = (calls.clone(), served.clone());
         for _ in 0..RELEASES_MET_MAX {
-            let asker = Asker {
+            let asker = Requester {
                 within: until.map(|until| until.saturating_duration_since(Instant::now())),
                 ..asker.clone()
             };
             let message = message.clone();
             let called = self.run_once(&calls, &served, message, permit.clone(), trace, asker);
             match called.await? {
-                Called::Returned(value) => return answer(&calls, &served, &value),
-                Called::ReleaseChanged => {
+                CallOutcome::Returned(value) => return answer(&calls, &served, &value),
+                CallOutcome::ReleaseChanged => {
                     let path = format!("/{}/{}", served.service, served.method.name);
                     calls = self.another_than(calls.release).await?;
                     served = calls.find(&path).ok_or_else(answer::gone)?.clone();
@@ -85,8 +85,8 @@ impl Turns {
         message: Bytes,
         permit: SharedPermit,
         trace: Trace,
-        asker: Asker,
-    ) -> Result<Called, Status> {
+        asker: Requester,
+    ) -> Result<CallOutcome, Status> {
         let method = &served.method;
         let arguments = calls.codec.arguments(method, &message);
         let arguments = arguments.map_err(|misfit| answer::refused(Refusal::from(&misfit)))?;
@@ -120,7 +120,7 @@ impl Turns {
             Ok(Err(failure)) => return Err(answer::failed(&failure)),
             Err(_) => return Err(answer::broken()),
         };
-        let called = reply.downcast::<Called>().map(|called| *called);
+        let called = reply.downcast::<CallOutcome>().map(|called| *called);
         called.map_err(|_| answer::broken())
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use rialto_store_sqlite::Snapshot;
-use rialto_store_sqlite::retention::{Looked, visit_archived_documents};
+use rialto_store_sqlite::retention::{ArchiveVisit, visit_archived_documents};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -41,7 +41,7 @@ struct Sums {
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct Archives {
-    looked: Looked,
+    looked: ArchiveVisit,
     ids: HashSet<[u8; 16]>,
     of: BTreeMap<String, Sums>,
 }
@@ -110,7 +110,7 @@ impl Archives {
         is_of_all: bool,
         report: &mut Report,
     ) {
-        let Looked {
+        let ArchiveVisit {
             read,
             missing,
             damaged,

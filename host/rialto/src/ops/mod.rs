@@ -24,7 +24,7 @@ use axum::routing::MethodRouter;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Body as _;
-use rialto_edge::pace::Arriving;
+use rialto_edge::pace::PacedBody;
 use rialto_edge::{Served, Service};
 use rialto_manifest::operator::Role;
 use rialto_store_sqlite::Outcome;
@@ -194,7 +194,7 @@ pub async fn answer(
     }
     request.extensions_mut().insert(HasBody(has_body));
     let pace = shared.pace;
-    let arriving = |body| axum::body::Body::new(Arriving::new(body, pace));
+    let arriving = |body| axum::body::Body::new(PacedBody::new(body, pace));
     match router.oneshot(request.map(arriving)).await {
         Ok(response) => response,
         Err(never) => match never {},

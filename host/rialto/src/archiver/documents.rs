@@ -7,12 +7,12 @@ use std::sync::mpsc;
 
 use anyhow::{Context as _, anyhow, ensure};
 use parking_lot::Mutex;
-use rialto_components::external_calls::{Call, Called};
+use rialto_components::external_calls::{Call, CallOutcome};
 use rialto_components::release::Release;
 use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{CollectionId, Engine, Name, Timestamp, Trace};
 use rialto_store_sqlite::SqliteStore;
-use rialto_store_sqlite::retention::{Archive, Bundle, Taken};
+use rialto_store_sqlite::retention::{Archive, ArchivedBundle, Bundle};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -355,7 +355,7 @@ impl Documents {
         component: &Name,
         kept: &str,
         archive: &Archive,
-        taken: &[Taken],
+        taken: &[ArchivedBundle],
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
         let file = json!({ "file": archive.file, "sha256": archive.sha256 });
@@ -363,7 +363,7 @@ impl Documents {
             if is_enough() {
                 return Ok(());
             }
-            let tell = |bundles: &[Taken]| {
+            let tell = |bundles: &[ArchivedBundle]| {
                 let bundles: Vec<Value> = bundles.iter().map(bundle).collect();
                 let arguments = vec![json!(kept), file.clone(), json!(bundles)];
                 self.ask::<Value>(release, component, "archived", arguments)
@@ -416,10 +416,10 @@ impl Documents {
         submitted.map_err(|_| anyhow!("the host has more work than it can take"))?;
         let outcome = answered.recv().context("the host is shutting down")?;
         let reply = outcome.with_context(|| format!("asking `{component}` for `{function}`"))?;
-        match reply.downcast::<Called>().map(|called| *called) {
-            Ok(Called::Returned(value)) => serde_json::from_value(value)
+        match reply.downcast::<CallOutcome>().map(|called| *called) {
+            Ok(CallOutcome::Returned(value)) => serde_json::from_value(value)
                 .with_context(|| format!("reading what `{component}` answers to `{function}`")),
-            Ok(Called::ReleaseChanged) => {
+            Ok(CallOutcome::ReleaseChanged) => {
                 Err(anyhow!("another release has become current meanwhile"))
             }
             Err(_) => Err(anyhow!("`{component}` gave no answer to `{function}`")),
@@ -454,7 +454,7 @@ fn keepers(release: &Release) -> impl Iterator<Item = &Name> {
     members.map(|member| &member.identity.name)
 }
 
-fn bundle(taken: &Taken) -> Value {
+fn bundle(taken: &ArchivedBundle) -> Value {
     let documents = taken.documents.iter();
     let documents: Vec<Value> = documents
         .map(|(collection, id, sha256)| {
