@@ -60,7 +60,7 @@ pub struct Limits {
 
 /// An extension of responses: how long the client may take to read the answer; none for no limit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lasting(pub Option<Duration>);
+pub(crate) struct ReadTimeLimit(pub Option<Duration>);
 
 /// Answers the requests of a listener.
 pub struct Service {
@@ -164,7 +164,7 @@ impl Service {
                 let stopped = |body| Body::new(Stopped::new(body, self.stop.clone(), within));
                 let mut answered = asked(server, request.map(stopped)).await;
                 // The client may send messages for this long, and then read the last answer.
-                let lasting = Lasting(Some(2 * within));
+                let lasting = ReadTimeLimit(Some(2 * within));
                 answered.extensions_mut().insert(lasting);
                 answered
             }
@@ -205,7 +205,7 @@ impl Service {
                 frame
             }))
         });
-        answered.extensions_mut().insert(Lasting(None));
+        answered.extensions_mut().insert(ReadTimeLimit(None));
         answered
     }
 

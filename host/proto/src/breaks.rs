@@ -42,7 +42,7 @@ impl fmt::Display for Break {
 
 /// What of the files breaks clients of what is locked.
 pub(crate) fn between(lock: &Lock, files: &[File]) -> Vec<Break> {
-    let ways = Ways::of(files);
+    let ways = Directions::of(files);
     let mut breaks = Vec::new();
     for (service, methods) in &lock.services {
         calls(service, methods, files, &mut breaks);
@@ -51,7 +51,7 @@ pub(crate) fn between(lock: &Lock, files: &[File]) -> Vec<Break> {
     breaks
 }
 
-fn messages(lock: &Lock, files: &[File], ways: &Ways) -> Vec<Break> {
+fn messages(lock: &Lock, files: &[File], ways: &Directions) -> Vec<Break> {
     let mut breaks = Vec::new();
     for file in files {
         for message in &file.messages {
@@ -72,7 +72,7 @@ fn messages(lock: &Lock, files: &[File], ways: &Ways) -> Vec<Break> {
 
 /// What of the files breaks clients of what is locked, where they are not all that there is.
 pub(crate) fn of_part(lock: &Lock, files: &[File]) -> Vec<Break> {
-    let ways = Ways::of(files);
+    let ways = Directions::of(files);
     let mut breaks = messages(lock, files, &ways);
     for (at, signature, known) in signatures(lock, files) {
         if let Some(known) = known.filter(|known| **known != signature) {
@@ -165,7 +165,7 @@ fn calls(
     }
 }
 
-fn of_message(name: &str, entry: &Entry, message: &Message, ways: &Ways) -> Vec<Break> {
+fn of_message(name: &str, entry: &Entry, message: &Message, ways: &Directions) -> Vec<Break> {
     let (to_host, from_host) = (ways.to_host.contains(name), ways.from_host.contains(name));
     let mut changes = Vec::new();
     for field in &message.fields {
@@ -208,7 +208,7 @@ fn of_message(name: &str, entry: &Entry, message: &Message, ways: &Ways) -> Vec<
         .collect()
 }
 
-fn of_enum(name: &str, entry: &Entry, made: &Enum, ways: &Ways) -> Vec<Break> {
+fn of_enum(name: &str, entry: &Entry, made: &Enum, ways: &Directions) -> Vec<Break> {
     let mut breaks = Vec::new();
     let mut found = |value: &str, change: &str| {
         breaks.push(Break {
@@ -241,12 +241,12 @@ impl Entry {
 }
 
 /// Full names of what goes to the host and of what comes from it.
-struct Ways {
+struct Directions {
     to_host: BTreeSet<String>,
     from_host: BTreeSet<String>,
 }
 
-impl Ways {
+impl Directions {
     fn of(files: &[File]) -> Self {
         let messages = files.iter().flat_map(|file| {
             let named = file.messages.iter();

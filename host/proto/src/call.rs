@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use crate::codec::wire::{put_counted, put_key, put_varint};
-use crate::codec::{Codec, Misfit, misfit};
+use crate::codec::{Codec, TypeMismatch, misfit};
 use crate::model::{Form, Method};
 use crate::status::{self, Code};
 
@@ -32,7 +32,7 @@ impl Codec {
     ///
     /// # Errors
     /// As [`Codec::decode`].
-    pub fn arguments(&self, method: &Method, bytes: &[u8]) -> Result<Vec<Value>, Misfit> {
+    pub fn arguments(&self, method: &Method, bytes: &[u8]) -> Result<Vec<Value>, TypeMismatch> {
         let mut value = self.decode(&method.input, bytes)?;
         if self.message(&method.input)?.form != Form::Wrapper {
             return Ok(vec![value]);
@@ -50,7 +50,7 @@ impl Codec {
         &self,
         method: &Method,
         given: &Value,
-    ) -> Result<Result<Vec<u8>, Refusal>, Misfit> {
+    ) -> Result<Result<Vec<u8>, Refusal>, TypeMismatch> {
         let Some(error) = &method.error else {
             return self.wrapped(&method.output, "result", given).map(Ok);
         };
@@ -73,7 +73,7 @@ impl Codec {
         Ok(Err(refusal(status::code(case), case.to_owned(), &details)))
     }
 
-    fn wrapped(&self, name: &str, field: &str, value: &Value) -> Result<Vec<u8>, Misfit> {
+    fn wrapped(&self, name: &str, field: &str, value: &Value) -> Result<Vec<u8>, TypeMismatch> {
         if self.message(name)?.form != Form::Wrapper {
             return self.encode(name, value);
         }
@@ -82,8 +82,8 @@ impl Codec {
     }
 }
 
-impl From<&Misfit> for Refusal {
-    fn from(misfit: &Misfit) -> Self {
+impl From<&TypeMismatch> for Refusal {
+    fn from(misfit: &TypeMismatch) -> Self {
         // BadRequest { field_violations: [{ field, description }] }
         let mut violation = Vec::new();
         put_counted(&mut violation, 1, misfit.at.as_bytes());

@@ -42,14 +42,14 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 pub struct SignerNotifier {
     engine: Engine,
     runtime: Arc<Runtime>,
-    told: Mutex<Told>,
+    told: Mutex<NotifiedSigners>,
     /// How many signers are unknown, for the metric, which must not wait for a turn.
     unknown: AtomicUsize,
 }
 
 /// What was told, and the answers.
 #[derive(Default)]
-struct Told {
+struct NotifiedSigners {
     /// The release whose components were told.
     release: Option<u64>,
     signers: BTreeSet<String>,
@@ -106,7 +106,7 @@ impl SignerNotifier {
         }
     }
 
-    fn tell(&self, told: &mut Told) -> anyhow::Result<()> {
+    fn tell(&self, told: &mut NotifiedSigners) -> anyhow::Result<()> {
         let Some(release) = self.runtime.current() else {
             return Ok(());
         };

@@ -129,19 +129,19 @@ impl Guest {
 /// # Errors
 /// Never for a fresh linker.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    type Own = HasSelf<Guest>;
+    type HostData = HasSelf<Guest>;
     let l = linker;
-    wit_clocks::wall_clock::add_to_linker::<_, Own>(l, |guest| guest)?;
-    wit_clocks::monotonic_clock::add_to_linker::<_, Own>(l, |guest| guest)?;
-    wit_random::random::add_to_linker::<_, Own>(l, |guest| guest)?;
-    wit_random::insecure::add_to_linker::<_, Own>(l, |guest| guest)?;
-    wit_random::insecure_seed::add_to_linker::<_, Own>(l, |guest| guest)?;
-    cli::stdin::add_to_linker::<_, Own>(l, |guest| guest)?;
-    cli::stdout::add_to_linker::<_, Own>(l, |guest| guest)?;
-    cli::stderr::add_to_linker::<_, Own>(l, |guest| guest)?;
+    wit_clocks::wall_clock::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    wit_clocks::monotonic_clock::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    wit_random::random::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    wit_random::insecure::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    wit_random::insecure_seed::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    cli::stdin::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    cli::stdout::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    cli::stderr::add_to_linker::<_, HostData>(l, |guest| guest)?;
     sync::io::error::add_to_linker::<_, streams::Table>(l, Guest::table)?;
-    sync::io::poll::add_to_linker::<_, Own>(l, |guest| guest)?;
-    sync::io::streams::add_to_linker::<_, Own>(l, |guest| guest)?;
+    sync::io::poll::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    sync::io::streams::add_to_linker::<_, HostData>(l, |guest| guest)?;
     // Wasmtime's own implementation, with empty contexts.
     cli::exit::add_to_linker::<_, WasiCli>(l, empty_cli)?;
     cli::environment::add_to_linker::<_, WasiCli>(l, empty_cli)?;

@@ -15,7 +15,7 @@ struct Link {
 }
 
 /// What a history says of a request.
-struct Told {
+struct RequestRecord {
     /// The number of the change.
     n: u64,
     /// Of what was asked, by whom, and what became of it; none of before histories held that.
@@ -35,7 +35,7 @@ pub(super) struct Chains {
     participants: BTreeMap<String, (u64, String)>,
     links: BTreeMap<(String, u64), Link>,
     /// By request: what the last change about it says.
-    told: BTreeMap<String, Told>,
+    told: BTreeMap<String, RequestRecord>,
     requests: BTreeMap<String, Request>,
 }
 
@@ -85,7 +85,8 @@ impl Chains {
             said["asked"] = asked.clone();
             hash(&said)
         });
-        self.told.insert(request.to_owned(), Told { n, hash });
+        self.told
+            .insert(request.to_owned(), RequestRecord { n, hash });
     }
 
     pub fn change(&mut self, id: &str, mut value: Value, report: &mut Report) {
@@ -150,7 +151,7 @@ impl Chains {
 
 /// Requests are what histories say of them, and none was decided of which they say nothing.
 fn compare(
-    told: &BTreeMap<String, Told>,
+    told: &BTreeMap<String, RequestRecord>,
     requests: &BTreeMap<String, Request>,
     report: &mut Report,
 ) {

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use serde_json::{Map, Number, Value};
 
 use super::wire::{self, WireValue};
-use super::{Codec, DEPTH_MAX, Misfit, misfit, within};
+use super::{Codec, DEPTH_MAX, TypeMismatch, misfit, within};
 use crate::model::{Cardinality, EMPTY, Field, Form, Kind, Message, Scalar};
 
 /// Memory that any message may take while it is read, in bytes.
@@ -42,7 +42,7 @@ impl Codec {
     /// # Errors
     /// When the bytes are no such message, something in it is missing or out of range, or it would take
     /// more memory than its [`room`].
-    pub fn decode(&self, name: &str, bytes: &[u8]) -> Result<Value, Misfit> {
+    pub fn decode(&self, name: &str, bytes: &[u8]) -> Result<Value, TypeMismatch> {
         let reader = Reader {
             codec: self,
             left: Cell::new(room(bytes.len()) - bytes.len()),
@@ -60,7 +60,7 @@ struct Reader<'c> {
 
 impl Reader<'_> {
     /// Count what is about to be made.
-    fn take(&self, bytes: usize) -> Result<(), Misfit> {
+    fn take(&self, bytes: usize) -> Result<(), TypeMismatch> {
         let left = self.left.get().checked_sub(bytes).ok_or_else(|| {
             misfit("what the message stands for is too large for its length: leave out what is empty, or send less at a time")
         })?;
@@ -68,11 +68,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn member(&self, field: &Field) -> Result<(), Misfit> {
+    fn member(&self, field: &Field) -> Result<(), TypeMismatch> {
         self.take(MEMBER + field.wit.len())
     }
 
-    fn read(&self, name: &str, bytes: &[u8], depth: usize) -> Result<Value, Misfit> {
+    fn read(&self, name: &str, bytes: &[u8], depth: usize) -> Result<Value, TypeMismatch> {
         if name == EMPTY {
             return Ok(Value::Null);
         }
@@ -123,7 +123,7 @@ impl Reader<'_> {
         message: &Message,
         raw: &[(i32, WireValue)],
         depth: usize,
-    ) -> Result<Value, Misfit> {
+    ) -> Result<Value, TypeMismatch> {
         // The last case counts; what was said of it since another one is merged.
         let mut last: Option<(&Field, Vec<WireValue>)> = None;
         for (number, raw) in raw {
@@ -151,7 +151,7 @@ impl Reader<'_> {
         field: &Field,
         raw: &[(i32, WireValue)],
         depth: usize,
-    ) -> Result<Value, Misfit> {
+    ) -> Result<Value, TypeMismatch> {
         let found = raw.iter().filter(|(number, _)| *number == field.number);
         let found: Vec<WireValue> = found.map(|(_, raw)| *raw).collect();
         let read = match field.cardinality {
@@ -172,7 +172,12 @@ impl Reader<'_> {
     }
 
     /// A value that is there once, however often it was sent.
-    fn single(&self, field: &Field, raw: &[WireValue], depth: usize) -> Result<Value, Misfit> {
+    fn single(
+        &self,
+        field: &Field,
+        raw: &[WireValue],
+        depth: usize,
+    ) -> Result<Value, TypeMismatch> {
         match (&field.kind, raw.last()) {
             (Kind::Message(_), None) => Err(misfit("is missing")),
             (Kind::Message(name), Some(only)) if raw.len() == 1 => {
@@ -193,7 +198,12 @@ impl Reader<'_> {
         }
     }
 
-    fn repeated(&self, field: &Field, raw: &[WireValue], depth: usize) -> Result<Value, Misfit> {
+    fn repeated(
+        &self,
+        field: &Field,
+        raw: &[WireValue],
+        depth: usize,
+    ) -> Result<Value, TypeMismatch> {
         let mut items = Vec::new();
         for raw in raw {
             match (*raw, packed_as(&field.kind)) {
@@ -213,7 +223,7 @@ impl Reader<'_> {
         Ok(Value::Array(items))
     }
 
-    fn one(&self, kind: &Kind, raw: WireValue, depth: usize) -> Result<Value, Misfit> {
+    fn one(&self, kind: &Kind, raw: WireValue, depth: usize) -> Result<Value, TypeMismatch> {
         match kind {
             Kind::Message(name) => self.read(name, bytes(raw)?, depth + 1),
             Kind::Scalar(scalar) => self.scalar(*scalar, raw),
@@ -231,7 +241,7 @@ impl Reader<'_> {
         }
     }
 
-    fn scalar(&self, scalar: Scalar, raw: WireValue) -> Result<Value, Misfit> {
+    fn scalar(&self, scalar: Scalar, raw: WireValue) -> Result<Value, TypeMismatch> {
         if let WireValue::Bytes(bytes) = raw {
             self.take(match scalar {
                 Scalar::Bytes => bytes.len().saturating_mul(size_of::<Value>()),
@@ -244,7 +254,7 @@ impl Reader<'_> {
 
 impl Field {
     /// The field's value, if no id in it is empty: nothing has an empty id.
-    fn judged(&self, value: Value) -> Result<Value, Misfit> {
+    fn judged(&self, value: Value) -> Result<Value, TypeMismatch> {
         let is_empty = |value: &Value| self.is_id && value.as_str() == Some("");
         if is_empty(&value) {
             return Err(misfit(EMPTY_ID));
@@ -271,7 +281,7 @@ const fn none(scalar: Scalar) -> WireValue<'static> {
     }
 }
 
-fn scalar_value(scalar: Scalar, raw: WireValue) -> Result<Value, Misfit> {
+fn scalar_value(scalar: Scalar, raw: WireValue) -> Result<Value, TypeMismatch> {
     let unsigned = |max: u64| {
         let value = varint(raw)?;
         let fits = value <= max;
@@ -314,7 +324,7 @@ fn scalar_value(scalar: Scalar, raw: WireValue) -> Result<Value, Misfit> {
 }
 
 /// How an item is read where many numbers stand in one field.
-type Read = fn(&mut &[u8]) -> Result<WireValue<'static>, Misfit>;
+type Read = fn(&mut &[u8]) -> Result<WireValue<'static>, TypeMismatch>;
 
 fn packed_as(kind: &Kind) -> Option<Read> {
     match kind {
@@ -325,29 +335,29 @@ fn packed_as(kind: &Kind) -> Option<Read> {
     }
 }
 
-fn finite(value: f64) -> Result<Value, Misfit> {
+fn finite(value: f64) -> Result<Value, TypeMismatch> {
     let number = Number::from_f64(value).map(Value::Number);
     number.ok_or_else(|| misfit("is not a finite number"))
 }
 
-fn text(raw: WireValue<'_>) -> Result<&str, Misfit> {
+fn text(raw: WireValue<'_>) -> Result<&str, TypeMismatch> {
     std::str::from_utf8(bytes(raw)?).map_err(|_| misfit("is not UTF-8"))
 }
 
-fn bytes(raw: WireValue<'_>) -> Result<&[u8], Misfit> {
+fn bytes(raw: WireValue<'_>) -> Result<&[u8], TypeMismatch> {
     match raw {
         WireValue::Bytes(bytes) => Ok(bytes),
         _ => Err(other_type()),
     }
 }
 
-fn varint(raw: WireValue) -> Result<u64, Misfit> {
+fn varint(raw: WireValue) -> Result<u64, TypeMismatch> {
     match raw {
         WireValue::Varint(value) => Ok(value),
         _ => Err(other_type()),
     }
 }
 
-fn other_type() -> Misfit {
+fn other_type() -> TypeMismatch {
     misfit("is sent as another type")
 }

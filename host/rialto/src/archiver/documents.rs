@@ -52,20 +52,20 @@ struct Later {
 
 /// The type of `retention-handler`.
 #[derive(Deserialize)]
-struct Kept {
+struct RetentionType {
     name: String,
     collections: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Judged {
-    over: Vec<Over>,
+struct FinishedReply {
+    over: Vec<FinishedSubject>,
     young: u32,
     open: u32,
 }
 
 #[derive(Deserialize)]
-struct Over {
+struct FinishedSubject {
     subject: String,
     at: u64,
     documents: Vec<Key>,
@@ -77,8 +77,8 @@ struct Key {
     id: String,
 }
 
-impl From<Over> for Bundle {
-    fn from(over: Over) -> Self {
+impl From<FinishedSubject> for Bundle {
+    fn from(over: FinishedSubject) -> Self {
         let documents = over.documents.into_iter();
         Self {
             subject: over.subject,
@@ -144,7 +144,7 @@ impl Documents {
         }
         let mut names: HashSet<String> = HashSet::new();
         for component in keepers(&release) {
-            let kept = self.ask::<Vec<Kept>>(&release, component, "kept", Vec::new());
+            let kept = self.ask::<Vec<RetentionType>>(&release, component, "kept", Vec::new());
             let kept = kept.map(|all| {
                 names.extend(all.iter().map(|kept| kept.name.clone()));
                 for kept in &all {
@@ -221,7 +221,7 @@ impl Documents {
         &self,
         release: &Release,
         component: &Name,
-        kept: &Kept,
+        kept: &RetentionType,
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
@@ -302,7 +302,7 @@ impl Documents {
         &self,
         target: &KeptCollection<'_>,
         segment: u32,
-        over: Vec<Over>,
+        over: Vec<FinishedSubject>,
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
@@ -324,8 +324,8 @@ impl Documents {
         ids: &[String],
         before: u64,
         is_enough: &dyn Fn() -> bool,
-    ) -> anyhow::Result<Judged> {
-        let mut all = Judged {
+    ) -> anyhow::Result<FinishedReply> {
+        let mut all = FinishedReply {
             over: Vec::new(),
             young: 0,
             open: 0,
@@ -340,7 +340,8 @@ impl Documents {
                 json!(ids),
                 json!(before),
             ];
-            let some: Judged = self.ask(target.release, target.component, "judge", arguments)?;
+            let some: FinishedReply =
+                self.ask(target.release, target.component, "judge", arguments)?;
             all.over.extend(some.over);
             all.young += some.young;
             all.open += some.open;

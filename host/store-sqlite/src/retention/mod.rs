@@ -25,7 +25,7 @@ use crate::slices::Slices;
 use crate::{Inner, SqliteStore};
 
 pub(crate) use contents::{Added, note};
-pub use contents::{Contents, Kept, Sizes};
+pub use contents::{ClassContents, Contents, Sizes};
 pub use documents::{
     ArchiveVisit, ArchivedBundle, ArchivedDocument, Bundle, documents_about,
     visit_archived_documents,
