@@ -138,7 +138,7 @@ impl Accounts {
                 let text = format!(
                     "the entry {} ({}) of {} {} goes from {} to {}: not in one book and currency",
                     entry.id,
-                    entries::Shown::of(entry).journal_entry_id,
+                    entries::ShownEntry::of(entry).journal_entry_id,
                     decimal(entry.amount.0, entry.scale),
                     entry.currency,
                     entry.debit_account,
