@@ -11,29 +11,29 @@ use crate::documents::{Account, Archived, Entry, PAGE, Page, page_id};
 use crate::source::{ENTRIES, KEEPER, PAGES};
 use crate::{Ledger, LedgerError, decimal, read};
 
-/// Where causes that are no UUIDs live: version 5 of the URL `urn:rialto:ledger`.
+/// The namespace of causes that are no UUIDs: version 5 of the URL `urn:rialto:ledger`.
 const CAUSES: Uuid = Uuid::from_u128(0x2a13_7ed3_cae2_54ef_a62e_d925_15a9_acf3);
 
-/// An entry as it is shown.
+/// An entry for people and programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownEntry {
-    /// The id that it has wherever it is shown: a UUID made of cause and step.
+    /// Its public id: a UUID made of cause and step.
     pub journal_entry_id: String,
     /// The id of its document.
     pub id: String,
-    /// Why.
+    /// The reason for it.
     pub entry_type: String,
-    /// Who is debited.
+    /// The debited account.
     pub debit_account: String,
-    /// Who is credited.
+    /// The credited account.
     pub credit_account: String,
-    /// How much.
+    /// The amount.
     pub amount: String,
     /// ISO 4217.
     pub currency: String,
-    /// The account's debits after it, where an account is followed and they are known: behind an entry that
-    /// is in an archive, they are known from the next page on.
+    /// The account's debits after it, in a list of one account's entries. After an archived entry they are
+    /// unknown until the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debits_after: Option<String>,
     /// Its credits after it.
@@ -48,12 +48,12 @@ pub struct ShownEntry {
     pub posted_at: u64,
 }
 
-/// Which entries of an account.
+/// A filter of an account's entries.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryFilter {
-    /// Not before; milliseconds since 1970.
+    /// The first instant; milliseconds since 1970.
     pub from: u64,
-    /// Before.
+    /// The end, which is excluded; milliseconds since 1970.
     pub to: u64,
     /// At most so many: the oldest.
     pub limit: usize,
@@ -66,13 +66,13 @@ pub struct Followed {
     pub entries: Vec<ShownEntry>,
     /// Whether there are more.
     pub more: bool,
-    /// Whether the account has entries from before it kept a history; they are not among these.
+    /// Whether the account has entries that are older than its history. They are not among these.
     pub earlier: bool,
-    /// Entries that are in archives; they are not among these.
+    /// The sums of archived entries, which are not among these.
     pub opening: Option<Opening>,
 }
 
-/// What of an account is in archives: its opening balance.
+/// An account's opening balance: the sums of its archived entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Opening {
@@ -95,7 +95,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// What of the account is in archives; none if nothing is.
+    /// The account's opening balance; none if no entry is archived.
     pub fn of(account: &Account) -> Option<Self> {
         let of = |archived: &Archived| Self {
             entries: archived.entries,
@@ -141,12 +141,12 @@ impl ShownEntry {
 impl Ledger {
     /// Entries of an account, in the order in which they were posted, with its balance after each.
     ///
-    /// Entries and pages that are in archives are left out. Whether it is they that are missing, the check
-    /// says.
+    /// Missing entries and pages are left out if the account has archived ones. Only the check verifies that
+    /// the missing ones are those.
     ///
     /// # Errors
-    /// When there is no such account, or its history cannot be read, or a part of the history is missing
-    /// and nothing of the account is in archives.
+    /// When there is no such account, or its history cannot be read. Also when a part of the history is
+    /// missing although nothing of the account is archived.
     pub fn entries_of(
         &mut self,
         account: &str,

@@ -16,7 +16,7 @@ use crate::entries::journal_entry_id;
 use crate::source::{ACCOUNTS, ENTRIES, RESERVATIONS};
 use crate::{Ledger, LedgerError, Units, decimal, read};
 
-/// What is exported.
+/// The kind of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportKind {
     /// Accounts with their balances and terms, and their opening balances if something is in archives; in
@@ -28,7 +28,7 @@ pub enum ExportKind {
     Reservations,
 }
 
-/// In which form.
+/// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated values with a header.
@@ -41,7 +41,7 @@ pub enum Format {
 type Row = Vec<(&'static str, Value)>;
 
 impl Ledger {
-    /// Write all of it.
+    /// Writes all rows.
     ///
     /// # Errors
     /// When a document cannot be read, or nobody takes what is written.
@@ -122,7 +122,7 @@ impl Writer<'_> {
     }
 }
 
-/// A value as a field: in quotes where a reader would take it for more than one.
+/// A value as a field. It is quoted if it contains a separator.
 fn field(value: &Value) -> String {
     let text = match value {
         Value::Null => String::new(),
@@ -136,7 +136,7 @@ fn field(value: &Value) -> String {
     }
 }
 
-/// The columns of what is exported: the names of its rows' members.
+/// The columns of an export: the names of its rows' members.
 fn columns(what: ExportKind) -> Vec<&'static str> {
     match what {
         ExportKind::Accounts => vec![

@@ -11,12 +11,12 @@ use crate::codec::{Codec, TypeMismatch, misfit};
 use crate::model::{Form, Method};
 use crate::status::{self, Code};
 
-/// What stands before a message's name in an `Any`.
+/// The prefix of a message's name in an `Any`.
 const TYPE_URL: &str = "type.googleapis.com/";
 /// The word for an error that has no cases.
 const REFUSED: &str = "refused";
 
-/// What a client is told instead of an answer.
+/// A refusal, sent instead of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// `grpc-status`
@@ -42,10 +42,10 @@ impl Codec {
         Ok(arguments.collect())
     }
 
-    /// The answer to a call, or the refusal, from what the function gave.
+    /// The answer to a call, or the refusal, from the function's result.
     ///
     /// # Errors
-    /// When that is not what the method is about: then the component is not the one that the contract is of.
+    /// When the result does not fit the method's contract: the component has another contract.
     pub fn answer(
         &self,
         method: &Method,
@@ -109,7 +109,7 @@ fn error_info(reason: &str, domain: &str) -> Vec<u8> {
     info
 }
 
-/// `grpc-status-details-bin` for somebody who may try again after so many seconds.
+/// `grpc-status-details-bin` for a refusal that may be retried after so many seconds.
 #[must_use]
 pub fn try_again(code: i32, message: &str, seconds: u32) -> Vec<u8> {
     // RetryInfo { retry_delay: Duration { seconds } }

@@ -18,7 +18,7 @@ use std::fmt;
 
 use crate::model::{Enum, File, Form, Kind, Message};
 
-/// How deep messages may be inside of each other.
+/// The deepest nesting of messages.
 const DEPTH_MAX: usize = 64;
 
 /// Reads and writes the messages of some files.
@@ -28,7 +28,7 @@ pub struct Codec {
     enums: HashMap<String, Enum>,
 }
 
-/// What does not fit, and where.
+/// A value that does not fit its type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", if at.is_empty() { "the message" } else { at })]
 pub struct TypeMismatch {

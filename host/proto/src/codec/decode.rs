@@ -9,19 +9,19 @@ use super::wire::{self, WireValue};
 use super::{Codec, DEPTH_MAX, TypeMismatch, misfit, within};
 use crate::model::{Cardinality, EMPTY, Field, Form, Kind, Message, Scalar};
 
-/// Memory that any message may take while it is read, in bytes.
+/// The memory in bytes that each message may take while it is read.
 const ROOM_LEAST: usize = 64 << 10;
-/// Memory that a message may take for each of its own bytes besides: an item, as in a list of small numbers.
+/// The further memory for each byte of the message: an item, as in a list of small numbers.
 const ROOM_PER_BYTE: usize = ITEM;
-/// What a field takes while its message is read: its place, and one among those of its number, in lists
-/// that double as they grow.
+/// The memory of a field while its message is read: an item in the list of fields, and one in the list of its
+/// number. Both lists double as they grow.
 const FIELD_READ: usize = 2 * (size_of::<(i32, WireValue)>() + size_of::<WireValue>());
-/// What an item of a list takes, in a list that doubles as it grows.
+/// The memory of a list's item, in a list that doubles as it grows.
 const ITEM: usize = 2 * size_of::<Value>();
-/// What a member of a record takes besides the letters of its name.
+/// The memory of a record's member without the text of its name.
 const MEMBER: usize = 2 * size_of::<(u64, String, Value)>() + 4 * size_of::<u64>();
 
-/// What is wrong with an id that is missing or empty, which is the same on the wire.
+/// The message for an id that is missing or empty, which is the same on the wire.
 const EMPTY_ID: &str = "is empty, and an id is not";
 
 /// The memory that a message of so many bytes may take while it is read and handled, its own bytes included.
@@ -30,7 +30,7 @@ pub const fn room(length: usize) -> usize {
     ROOM_LEAST.saturating_add(room_per_byte(length))
 }
 
-/// What further bytes of a message add to its [`room`].
+/// The memory that further bytes of a message add to its [`room`].
 #[must_use]
 pub const fn room_per_byte(length: usize) -> usize {
     length.saturating_mul(ROOM_PER_BYTE + 1)
@@ -54,12 +54,12 @@ impl Codec {
 /// Reads one message.
 struct Reader<'c> {
     codec: &'c Codec,
-    /// Memory that may be taken yet.
+    /// The memory that is left.
     left: Cell<usize>,
 }
 
 impl Reader<'_> {
-    /// Count what is about to be made.
+    /// Takes memory from the rest before a part is made.
     fn take(&self, bytes: usize) -> Result<(), TypeMismatch> {
         let left = self.left.get().checked_sub(bytes).ok_or_else(|| {
             misfit("what the message stands for is too large for its length: leave out what is empty, or send less at a time")
@@ -171,7 +171,7 @@ impl Reader<'_> {
         within(&field.name, read.and_then(|value| field.judged(value)))
     }
 
-    /// A value that is there once, however often it was sent.
+    /// The value of a field that is not repeated, also if it was sent several times.
     fn single(
         &self,
         field: &Field,
@@ -253,7 +253,7 @@ impl Reader<'_> {
 }
 
 impl Field {
-    /// The field's value, if no id in it is empty: nothing has an empty id.
+    /// The field's value, unless an id in it is empty.
     fn judged(&self, value: Value) -> Result<Value, TypeMismatch> {
         let is_empty = |value: &Value| self.is_id && value.as_str() == Some("");
         if is_empty(&value) {
@@ -271,7 +271,7 @@ fn object(name: &str, value: Value) -> Value {
     Value::Object(Map::from_iter([(name.to_owned(), value)]))
 }
 
-/// What a scalar holds that is not sent.
+/// The value of a scalar that was not sent.
 const fn none(scalar: Scalar) -> WireValue<'static> {
     match scalar {
         Scalar::F32 => WireValue::Fixed32(0),
@@ -323,7 +323,7 @@ fn scalar_value(scalar: Scalar, raw: WireValue) -> Result<Value, TypeMismatch> {
     }
 }
 
-/// How an item is read where many numbers stand in one field.
+/// Reads one item of a packed field.
 type Read = fn(&mut &[u8]) -> Result<WireValue<'static>, TypeMismatch>;
 
 fn packed_as(kind: &Kind) -> Option<Read> {

@@ -152,7 +152,7 @@ impl Codec {
         Ok(())
     }
 
-    /// What is a number on the wire, without its field.
+    /// Writes a value that is a number on the wire, without its key.
     fn put_number(
         &self,
         out: &mut Vec<u8>,
@@ -194,7 +194,7 @@ impl Codec {
     }
 }
 
-/// Whether a value goes without saying.
+/// Whether a value is the default, which is not sent.
 fn is_default(kind: &Kind, value: &Value) -> bool {
     match (kind, value) {
         (Kind::Scalar(_), Value::Bool(value)) => !value,

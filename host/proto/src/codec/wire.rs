@@ -11,7 +11,7 @@ pub enum WireValue<'a> {
     Fixed32(u32),
 }
 
-/// The fields of a message, in their order, each told before it is kept.
+/// The fields of a message, in their order. `tell` is called before each is kept.
 pub fn fields(
     mut bytes: &[u8],
     tell: impl Fn() -> Result<(), TypeMismatch>,
@@ -87,7 +87,7 @@ pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Write what stands before a field: its number, and how it is held.
+/// Writes a field's key: its number and wire type.
 pub fn put_key(out: &mut Vec<u8>, number: i32, wire: u8) {
     put_varint(
         out,
