@@ -15,7 +15,7 @@ use tower::util::BoxCloneSyncService;
 
 use crate::health::QUESTION_BYTES_MAX;
 
-/// What the operator offers to clients.
+/// The interfaces and events that the operator offers to clients.
 #[derive(Clone, Debug, Default)]
 pub struct OfferedApis {
     /// Interfaces whose functions may be called: `quoting/get-agreement`, `quoting/*`.

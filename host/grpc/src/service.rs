@@ -53,7 +53,7 @@ pub struct Limits {
     pub messages: Memory,
     /// The slowest pace at which a client may send a message.
     pub pace: Pace,
-    /// Whether the disk is nearly full. No call is accepted then, because contracts do not say which calls begin
+    /// Whether the disk is nearly full. Then no call is accepted, because contracts do not say which calls begin
     /// something.
     pub is_full: Arc<AtomicBool>,
 }
@@ -301,7 +301,7 @@ impl Service {
     }
 }
 
-/// The answer to what is not gRPC at all.
+/// The answer to a request that is not gRPC.
 fn no_grpc(request: &Request<Incoming>) -> Option<Response<Body>> {
     let status = if request.method() != Method::POST {
         StatusCode::METHOD_NOT_ALLOWED

@@ -17,15 +17,15 @@ use crate::answer;
 use crate::body::SharedPermit;
 use crate::calls::{Calls, Served, Target};
 
-/// Whose turn the telling of an event is: no component's.
+/// The component name of a turn that publishes a client's event. No component has this name.
 const OUTSIDE: &str = "outside";
 
 /// Releases that may become current while one call waits for its turn.
 const RELEASES_MET_MAX: u32 = 4;
-/// How long the table of a release may come after the release.
+/// The longest time between a release becoming current and its table.
 const TABLE_WITHIN: Duration = Duration::from_secs(2);
 
-/// What a call runs on.
+/// Runs calls as turns.
 #[derive(Clone)]
 pub struct Turns {
     /// Runs it.
@@ -35,9 +35,8 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Run a method for somebody. The message's memory stays reserved until its turn has ended, whoever waits for
-    /// that. If another release becomes current before the turn begins, the call is judged again by its
-    /// table.
+    /// Runs a method for a client. The message's memory stays reserved until the turn has ended, also if the client is
+    /// gone. If another release becomes current before the turn begins, the call is looked up again in its table.
     pub async fn run(
         &self,
         calls: &Arc<Calls>,
@@ -68,7 +67,7 @@ impl Turns {
         Err(answer::gone())
     }
 
-    /// The table of another release than this one. It comes just after the release.
+    /// Waits for the table of another release than this one. It comes just after the release.
     async fn another_than(&self, release: u64) -> Result<Arc<Calls>, Status> {
         let mut tables = self.calls.clone();
         let another = tables.wait_for(|calls| calls.release != release);
