@@ -31,7 +31,7 @@ const RESOURCES_MAX: usize = 1_000;
 /// Packages that give no access. Every component may import them.
 const HARMLESS: [&str; 3] = ["cli", "filesystem", "io"];
 
-/// What an interface of WASI asks of the manifest.
+/// The grant that an interface of WASI needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing, because it gives no access.
@@ -42,7 +42,7 @@ pub enum Needs {
     Refused,
 }
 
-/// What an interface of WASI asks of the manifest.
+/// The grant that this interface of WASI needs.
 pub fn needs(interface: &InterfaceName) -> Needs {
     if !interface.version.starts_with("0.2.") {
         return Needs::Refused;

@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_release_does_not_keep_it_is_not_asked_to_take_out() {
+    fn only_types_of_the_current_release_are_asked_for() {
         let older = [
             kept("transfers", &["transfers"]),
             kept("others", &["endings"]),
