@@ -193,7 +193,7 @@ impl Documents {
             archive.file,
             release.number
         );
-        let now = self.ask::<Vec<Kept>>(release, &component, "kept", Vec::new())?;
+        let now = self.ask::<Vec<RetentionType>>(release, &component, "kept", Vec::new())?;
         if !takes_out(&now, kept, &taken) {
             self.tell_waiting(release, &component, &archive.file);
             return Ok(());
@@ -436,7 +436,7 @@ fn keep_first(failed: &mut Option<anyhow::Error>, done: anyhow::Result<()>) {
 
 /// Whether a component knows the contents of an archive: each bundle has a document of a collection that the
 /// component archives now.
-fn takes_out(now: &[Kept], kept: &str, taken: &[Taken]) -> bool {
+fn takes_out(now: &[RetentionType], kept: &str, taken: &[ArchivedBundle]) -> bool {
     let collections: HashSet<&str> = now
         .iter()
         .filter(|now| now.name == kept)
@@ -469,16 +469,16 @@ fn bundle(taken: &ArchivedBundle) -> Value {
 mod tests {
     use super::*;
 
-    fn kept(name: &str, collections: &[&str]) -> Kept {
-        Kept {
+    fn kept(name: &str, collections: &[&str]) -> RetentionType {
+        RetentionType {
             name: name.to_owned(),
             collections: collections.iter().map(|of| (*of).to_owned()).collect(),
         }
     }
 
-    fn bundle(collections: &[&str]) -> Taken {
+    fn bundle(collections: &[&str]) -> ArchivedBundle {
         let document = |of: &&str| ((*of).to_owned(), "id".to_owned(), "00".to_owned());
-        Taken {
+        ArchivedBundle {
             subject: "subject".to_owned(),
             documents: collections.iter().map(document).collect(),
         }
