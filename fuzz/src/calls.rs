@@ -8,7 +8,7 @@ use prost::Message as _;
 use prost_reflect::Value as Told;
 use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage as _, SerializeOptions};
 use rialto_proto::model::{Cardinality, EMPTY, Field, File, Form, Kind, Message, Method, Scalar};
-use rialto_proto::{Codec, Misfit, descriptors, own};
+use rialto_proto::{Codec, TypeMismatch, descriptors, own};
 use serde_json::Value;
 
 struct Contracts {
@@ -92,7 +92,7 @@ const OF_THE_WIRE: [&str; 6] = [
 
 /// What others take was refused here: because of how it is sent, which is one of few things, or because what
 /// others read has something missing or out of range.
-fn justified(contracts: &Contracts, name: &str, theirs: &DynamicMessage, misfit: &Misfit) {
+fn justified(contracts: &Contracts, name: &str, theirs: &DynamicMessage, misfit: &TypeMismatch) {
     if OF_THE_WIRE
         .iter()
         .any(|reason| misfit.message.contains(reason))

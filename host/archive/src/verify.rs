@@ -54,7 +54,7 @@ impl<R: BufRead> BufRead for Hashed<R> {
 }
 
 /// The values that are computed again from the lines.
-struct Again {
+struct Recomputed {
     tail: Tail,
     index: Index,
     plain: Sha256,
@@ -85,7 +85,7 @@ pub fn verify(path: &Path) -> Result<Verified, ArchiveError> {
         hash: Sha256::new(),
         bytes: 0,
     };
-    let mut again = Again::of(reader.tail());
+    let mut again = Recomputed::of(reader.tail());
     let mut number = 0_u64;
     lines_of(path, &mut hashed, &mut |line| {
         number += 1;
@@ -114,7 +114,7 @@ fn begin(line: &str) -> String {
     line.chars().take(40).collect()
 }
 
-impl Again {
+impl Recomputed {
     fn of(tail: &Tail) -> Self {
         Self {
             tail: Tail {

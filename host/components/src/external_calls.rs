@@ -30,7 +30,7 @@ pub struct Call {
 
 /// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Called {
+pub enum CallOutcome {
     /// The function's result, in the JSON of [`values`](crate::values); null without a result, and for an event.
     Returned(Value),
     /// Another release is current than the call's. The turn had no effect: make the call again.
@@ -75,7 +75,7 @@ pub(crate) fn call(
             _ => None,
         };
         note(instance, Step::Replied { refused })?;
-        Ok(Box::new(Called::Returned(gave)) as Reply)
+        Ok(Box::new(CallOutcome::Returned(gave)) as Reply)
     });
     in_time(handled)
 }
@@ -119,7 +119,7 @@ pub(crate) fn tell(
     }
     Handled {
         turn: Some(turn),
-        outcome: Ok(Box::new(Called::Returned(Value::Null))),
+        outcome: Ok(Box::new(CallOutcome::Returned(Value::Null))),
     }
 }
 
@@ -160,7 +160,7 @@ fn gone(release: &Release, mut turn: Turn) -> Handled {
     turn.set_release(release.number);
     Handled {
         turn: Some(turn),
-        outcome: Ok(Box::new(Called::ReleaseChanged)),
+        outcome: Ok(Box::new(CallOutcome::ReleaseChanged)),
     }
 }
 

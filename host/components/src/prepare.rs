@@ -263,14 +263,14 @@ fn look_inside(member: &mut Member) -> Option<Problem> {
     }
 }
 
-type Itself = (Option<RuleDescription>, Option<Arc<str>>);
+type SelfDescription = (Option<RuleDescription>, Option<Arc<str>>);
 
-fn ask_itself(member: &Member) -> wasmtime::Result<Itself> {
+fn ask_itself(member: &Member) -> wasmtime::Result<SelfDescription> {
     let mut made = member.instantiate(&member.identity)?;
     made.call(|instance| itself(member, instance))
 }
 
-fn itself(member: &Member, instance: &mut Instance) -> wasmtime::Result<Itself> {
+fn itself(member: &Member, instance: &mut Instance) -> wasmtime::Result<SelfDescription> {
     let openapi = match member.handlers.http {
         None => None,
         Some(_) => {

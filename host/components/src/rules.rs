@@ -26,7 +26,7 @@ use crate::guest::{Active, Guest, Identity, Overrun};
 use crate::instance::CallFailed;
 use crate::release::{BoundRule, Member};
 use crate::spec::Failing;
-use crate::values::{Json, Misfit, decode};
+use crate::values::{Json, TypeMismatch, decode};
 use crate::wasi::Seed;
 
 /// The longest message of a violation, in characters: the limit of FSPIOP's ErrorDescription.
@@ -326,8 +326,8 @@ impl Member {
         bound: &BoundRule,
         subject: &str,
         input: &str,
-    ) -> Result<Judgement, Misfit> {
-        let expected = || Misfit {
+    ) -> Result<Judgement, TypeMismatch> {
+        let expected = || TypeMismatch {
             at: String::new(),
             expected: "the step's input as JSON".into(),
         };

@@ -45,14 +45,14 @@ pub enum Argument {
     },
     /// Do a step of a release's activation; the reply is for [`Activation::next`].
     Activation(Activation),
-    /// Call a function that the component exports; the reply is a [`Called`].
+    /// Call a function that the component exports; the reply is a [`CallOutcome`].
     ///
-    /// [`Called`]: crate::external_calls::Called
+    /// [`CallOutcome`]: crate::external_calls::CallOutcome
     Call(Call),
-    /// Publish an event to all components that export its interface; the reply is a [`Called`]. No component
+    /// Publish an event to all components that export its interface; the reply is a [`CallOutcome`]. No component
     /// runs in the turn itself.
     ///
-    /// [`Called`]: crate::external_calls::Called
+    /// [`CallOutcome`]: crate::external_calls::CallOutcome
     Event(Call),
 }
 

@@ -77,7 +77,7 @@ fn one<S: Serializer>(serializer: S, name: &str, payload: Option<&Val>) -> Resul
 /// Why a stored value does not fit its type.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: expected {expected}")]
-pub struct Misfit {
+pub struct TypeMismatch {
     /// Where, as a JSON pointer.
     pub at: String,
     /// What should be there.
@@ -88,8 +88,8 @@ pub struct Misfit {
 ///
 /// # Errors
 /// When the JSON is not of that type.
-pub fn decode(ty: &Type, value: &Value) -> Result<Val, Misfit> {
-    let misfit = || Misfit {
+pub fn decode(ty: &Type, value: &Value) -> Result<Val, TypeMismatch> {
+    let misfit = || TypeMismatch {
         at: String::new(),
         expected: describe(ty),
     };
@@ -188,13 +188,17 @@ pub fn decode(ty: &Type, value: &Value) -> Result<Val, Misfit> {
     }
 }
 
-fn items(value: &Value, ty: &Type, misfit: impl Fn() -> Misfit) -> Result<Vec<Val>, Misfit> {
+fn items(
+    value: &Value,
+    ty: &Type,
+    misfit: impl Fn() -> TypeMismatch,
+) -> Result<Vec<Val>, TypeMismatch> {
     let values = value.as_array().ok_or_else(misfit)?;
     let decoded = values.iter().enumerate();
     decoded.map(|(n, v)| within(n, decode(ty, v))).collect()
 }
 
-fn decode_variant(variant: &types::Variant, value: &Value) -> Option<Result<Val, Misfit>> {
+fn decode_variant(variant: &types::Variant, value: &Value) -> Option<Result<Val, TypeMismatch>> {
     let (name, payload) = match value {
         Value::String(name) => (name.as_str(), None),
         other => single(other).map(|(name, payload)| (name, Some(payload)))?,
@@ -207,7 +211,7 @@ fn decode_variant(variant: &types::Variant, value: &Value) -> Option<Result<Val,
     Some(decoded.map(|payload| Val::Variant(name.to_owned(), payload)))
 }
 
-fn decode_option(inner: &Type, value: &Value) -> Result<Val, Misfit> {
+fn decode_option(inner: &Type, value: &Value) -> Result<Val, TypeMismatch> {
     if value.is_null() {
         return Ok(Val::Option(None));
     }
@@ -218,7 +222,7 @@ fn decode_option(inner: &Type, value: &Value) -> Result<Val, Misfit> {
     Ok(Val::Option(Some(Box::new(decode(inner, value)?))))
 }
 
-fn payload_of(ty: Option<Type>, payload: Option<&Value>) -> Result<Option<Box<Val>>, Misfit> {
+fn payload_of(ty: Option<Type>, payload: Option<&Value>) -> Result<Option<Box<Val>>, TypeMismatch> {
     match (ty, payload) {
         (Some(ty), Some(payload)) => Ok(Some(Box::new(decode(&ty, payload)?))),
         _ => Ok(None),
@@ -230,8 +234,11 @@ fn single(value: &Value) -> Option<(&str, &Value)> {
     object.iter().next().map(|(name, v)| (name.as_str(), v))
 }
 
-fn within<T>(step: impl std::fmt::Display, result: Result<T, Misfit>) -> Result<T, Misfit> {
-    result.map_err(|misfit| Misfit {
+fn within<T>(
+    step: impl std::fmt::Display,
+    result: Result<T, TypeMismatch>,
+) -> Result<T, TypeMismatch> {
+    result.map_err(|misfit| TypeMismatch {
         at: format!("/{step}{}", misfit.at),
         ..misfit
     })

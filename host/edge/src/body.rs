@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::contained;
-use crate::pace::{Arriving, Broken, Pace};
+use crate::pace::{BodyError, Pace, PacedBody};
 use crate::peers::{Share, Shares};
 use crate::violation::violation;
 
@@ -111,7 +111,7 @@ impl ReadBody {
 
 /// A body that is being received.
 pub struct Inbound {
-    incoming: Arriving,
+    incoming: PacedBody,
     peer: IpAddr,
     ended: bool,
 }
@@ -122,7 +122,7 @@ impl Inbound {
     pub fn new(incoming: Incoming, peer: IpAddr, pace: Pace) -> Self {
         Self {
             ended: incoming.is_end_stream(),
-            incoming: Arriving::new(incoming, pace),
+            incoming: PacedBody::new(incoming, pace),
             peer,
         }
     }
@@ -157,8 +157,8 @@ impl Inbound {
                 let frame = match frame {
                     Ok(frame) => frame,
                     // The rest may still come, but the host does not wait for it.
-                    Err(slow @ Broken::Slow) => return Err(cut_off(&slow.to_string())),
-                    Err(Broken::Lost(_)) => {
+                    Err(slow @ BodyError::Slow) => return Err(cut_off(&slow.to_string())),
+                    Err(BodyError::Lost(_)) => {
                         self.ended = true;
                         return Err(cut_off("ended before its announced length"));
                     }
@@ -192,7 +192,7 @@ impl Inbound {
             let Ok(frame) = timeout(SHORT_REST_TIME, self.incoming.frame()).await else {
                 break;
             };
-            if matches!(frame, Some(Err(Broken::Slow))) {
+            if matches!(frame, Some(Err(BodyError::Slow))) {
                 break;
             }
             match length(frame) {
@@ -218,7 +218,7 @@ impl Inbound {
 }
 
 /// Read a rest and throw it away.
-async fn rest(mut incoming: Arriving) {
+async fn rest(mut incoming: PacedBody) {
     let mut left = REST_BYTES_MAX;
     while let Some(length) = length(incoming.frame().await) {
         match left.checked_sub(length) {

@@ -1,6 +1,6 @@
 //! Spawns the tasks of connections and deliveries. A panic ends only its own task and is logged.
 
-use rialto_engine::fatal::Contained;
+use rialto_engine::fatal::CatchPanic;
 
 /// Runs hyper's tasks of a connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,7 +25,7 @@ where
 
 /// Run a task, and log its panic.
 pub async fn told<F: Future>(what: &'static str, task: F) {
-    if let Err(panic) = Contained::new(task).await {
+    if let Err(panic) = CatchPanic::new(task).await {
         tracing::error!("{what} panicked: {panic}");
     }
 }

@@ -30,14 +30,14 @@ impl Pace {
 }
 
 /// Measures a transfer: the bytes since it began to wait for the client.
-struct Moving {
+struct Progress {
     pace: Pace,
     since: Option<Instant>,
     moved: u64,
     timer: Pin<Box<Sleep>>,
 }
 
-impl Moving {
+impl Progress {
     fn new(pace: Pace) -> Self {
         Self {
             pace,
@@ -75,7 +75,7 @@ impl Moving {
 /// A connection whose client must read at the pace.
 pub struct Paced<S> {
     stream: S,
-    written: Moving,
+    written: Progress,
 }
 
 impl<S> Paced<S> {
@@ -84,7 +84,7 @@ impl<S> Paced<S> {
     pub fn new(stream: S, pace: Pace) -> Self {
         Self {
             stream,
-            written: Moving::new(pace),
+            written: Progress::new(pace),
         }
     }
 }
@@ -157,7 +157,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 
 /// Why a body ended before its end.
 #[derive(Debug, thiserror::Error)]
-pub enum Broken {
+pub enum BodyError {
     /// The client is too slow.
     #[error("did not arrive in time")]
     Slow,
@@ -167,39 +167,39 @@ pub enum Broken {
 }
 
 /// A body whose client must send at the pace.
-pub struct Arriving {
+pub struct PacedBody {
     incoming: Incoming,
-    read: Moving,
+    read: Progress,
 }
 
-impl Arriving {
+impl PacedBody {
     /// Wrap a body of which nothing has been read.
     #[must_use]
     pub fn new(incoming: Incoming, pace: Pace) -> Self {
         Self {
             incoming,
-            read: Moving::new(pace),
+            read: Progress::new(pace),
         }
     }
 }
 
-impl Body for Arriving {
+impl Body for PacedBody {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = BodyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         match Pin::new(&mut self.incoming).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 self.read.moved(frame.data_ref().map_or(0, Bytes::len));
                 Poll::Ready(Some(Ok(frame)))
             }
-            Poll::Ready(ended) => Poll::Ready(ended.map(|last| last.map_err(Broken::Lost))),
+            Poll::Ready(ended) => Poll::Ready(ended.map(|last| last.map_err(BodyError::Lost))),
             Poll::Pending => {
                 ready!(self.read.waits(context));
-                Poll::Ready(Some(Err(Broken::Slow)))
+                Poll::Ready(Some(Err(BodyError::Slow)))
             }
         }
     }

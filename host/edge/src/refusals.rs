@@ -71,16 +71,16 @@ impl Refused {
 
 /// The last refusals.
 #[derive(Debug, Default)]
-pub struct Refusals(Mutex<Kept>);
+pub struct Refusals(Mutex<RefusalLog>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct RefusalLog {
     /// The oldest first.
     all: VecDeque<Refused>,
     of_each: HashMap<Name, usize>,
 }
 
-impl Kept {
+impl RefusalLog {
     fn remove(&mut self, place: usize) {
         let Some(gone) = self.all.remove(place) else {
             return;

@@ -20,7 +20,7 @@ use rialto_components::headers::is_the_hosts;
 use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
 use rialto_components::runtime::{Argument, ReleaseChanged};
-use rialto_engine::{Asker, Engine, Failure, Trace, fatal};
+use rialto_engine::{Engine, Failure, Requester, Trace, fatal};
 use rialto_openapi::{Head, head, validate};
 use rialto_telemetry::metrics::RequestLabels;
 use rialto_telemetry::{Metrics, Spans};
@@ -469,7 +469,7 @@ impl Service {
 }
 
 /// The client: its proven name, else its address.
-fn asker(head: &Parts, request: &wit::Request, within: Duration) -> Asker {
+fn asker(head: &Parts, request: &wit::Request, within: Duration) -> Requester {
     let proven = request.caller.as_ref();
     let proven = proven.map(|caller| format!("operator {}", caller.name).into());
     let address = || {
@@ -477,7 +477,7 @@ fn asker(head: &Parts, request: &wit::Request, within: Duration) -> Asker {
             .get::<Client>()
             .map(|client| client.0.clone())
     };
-    Asker {
+    Requester {
         name: proven.or_else(address).unwrap_or_default(),
         within: Some(within),
     }

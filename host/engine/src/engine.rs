@@ -253,19 +253,19 @@ impl Engine {
         trace: Trace,
         waiter: Waiter,
     ) -> Result<(), Busy> {
-        let asker = Asker::default();
+        let asker = Requester::default();
         self.submit_for(asker, component, function, argument, trace, waiter)
     }
 
     /// As [`Engine::submit`], for one of many clients. Each client has a share of the requests that may wait,
     /// and clients are served round robin.
     ///
-    /// If the client waits for a limited time ([`Asker::within`]): a turn that has not begun by then does not
+    /// If the client waits for a limited time ([`Requester::within`]): a turn that has not begun by then does not
     /// begin, and a handler that runs by then can stop ([`Turn::left_us`]). An executed turn stays executed.
     /// The waiter gets [`Failure::Refused`] if requests of clients with shorter queues displaced this one.
     pub fn submit_for(
         &self,
-        asker: Asker,
+        asker: Requester,
         component: Name,
         function: Name,
         argument: Arc<dyn std::any::Any + Send + Sync>,
@@ -280,7 +280,7 @@ impl Engine {
     /// [`crate::limits::ANSWER_LEAVES_MS_MAX`].
     pub fn submit_answered(
         &self,
-        asker: Asker,
+        asker: Requester,
         component: Name,
         function: Name,
         argument: Arc<dyn std::any::Any + Send + Sync>,
@@ -296,7 +296,7 @@ impl Engine {
 
     fn offer(
         &self,
-        asker: Asker,
+        asker: Requester,
         answer: Option<Arc<Unanswered>>,
         (component, function, argument): Asked,
         trace: Trace,
@@ -529,7 +529,7 @@ impl Engine {
 
 /// The client that asks for a turn.
 #[derive(Clone, Debug, Default)]
-pub struct Asker {
+pub struct Requester {
     /// The client's proven name, or else its address. Clients with the same name have one share together.
     pub name: Name,
     /// How long the client waits; none for no limit.

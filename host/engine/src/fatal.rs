@@ -3,8 +3,8 @@
 //! | A panic in | has the effect | by |
 //! | --- | --- | --- |
 //! | a handler | its turn fails | [`contained`] |
-//! | the task of a connection | the connection ends | [`Contained`] |
-//! | the task of an outbound delivery | the delivery fails | [`Contained`] |
+//! | the task of a connection | the connection ends | [`CatchPanic`] |
+//! | the task of an outbound delivery | the delivery fails | [`CatchPanic`] |
 //! | anything else, or inside [`Critical`] | the process ends | [`end_process_on_panic`] |
 //!
 //! After any other panic the state in memory may be inconsistent, so the process ends and the next start
@@ -78,16 +78,16 @@ pub fn contained<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
 }
 
 /// A future on which nothing else depends. A panic ends only the future, also while it is dropped.
-pub struct Contained<F>(Option<Pin<Box<F>>>);
+pub struct CatchPanic<F>(Option<Pin<Box<F>>>);
 
-impl<F: Future> Contained<F> {
+impl<F: Future> CatchPanic<F> {
     /// Wrap a future.
     pub fn new(work: F) -> Self {
         Self(Some(Box::pin(work)))
     }
 }
 
-impl<F> Contained<F> {
+impl<F> CatchPanic<F> {
     fn end(&mut self) {
         let work = self.0.take();
         // Nothing else uses what the future had.
@@ -95,13 +95,13 @@ impl<F> Contained<F> {
     }
 }
 
-impl<F> Drop for Contained<F> {
+impl<F> Drop for CatchPanic<F> {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-impl<F: Future> Future for Contained<F> {
+impl<F: Future> Future for CatchPanic<F> {
     type Output = Result<F::Output, Panic>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

@@ -273,12 +273,12 @@ impl Entropy for Nothing {
 
 /// The state while the log is replayed.
 #[derive(Default)]
-struct Again {
+struct Replayed {
     documents: BTreeMap<String, String>,
     reminders: BTreeSet<Name>,
 }
 
-impl Again {
+impl Replayed {
     /// Replay a program. Returns what it must have seen.
     fn run(&mut self, (name, steps): Program) -> Vec<Seen> {
         let mut seen = Vec::new();
@@ -360,7 +360,7 @@ fn tried(first: &[Program], at_once: &[Program], workers: usize) {
     assert!(failed.is_empty(), "turns failed: {failed:?}");
     let order = store.order.lock().unwrap();
     assert_eq!(order.len(), first.len() + at_once.len(), "all are executed");
-    let mut again = Again::default();
+    let mut again = Replayed::default();
     let seen = handler.seen.lock().unwrap();
     for name in order.iter() {
         let mut all = first.iter().chain(at_once);

@@ -1,11 +1,14 @@
 //! Turns: handlers run as transactions, ordered per document, committed in groups.
 //!
-//! A *turn* is one handler run. What it wrote, published, scheduled and sent becomes true together
-//! or not at all, and nothing leaves before it is on disk. This crate knows neither WebAssembly
-//! nor HTTP nor SQL: handlers, the store, the network, the clock and randomness come through
-//! traits, so that a test can run the engine in simulated time with faults from a seed.
+//! A *turn* is one run of a handler. The store commits everything that a turn wrote, published,
+//! scheduled and sent in one transaction, or nothing of it. Answers, events and outbound requests
+//! go out only after that commit is synced to disk.
 //!
-//! Start reading at [`engine::Engine`], then [`turn::Turn`] (what a handler may do) and
+//! This crate knows neither WebAssembly nor HTTP nor SQL. Handlers, the store, the network, the
+//! clock and randomness are traits. So a test can run the engine in simulated time, with faults
+//! drawn from a seed.
+//!
+//! Start reading at [`engine::Engine`]. Then read [`turn::Turn`] (what a handler may do) and
 //! [`commit`] (how executed turns reach the disk).
 
 mod answers;
@@ -48,7 +51,7 @@ mod waiting;
 mod workers;
 
 pub use answers::Answering;
-pub use engine::{Asker, Busy, Engine, Environment, Handled, Handler, Recovery};
+pub use engine::{Busy, Engine, Environment, Handled, Handler, Recovery, Requester};
 pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
 pub use limits::Limits;
 pub use operate::{Counters, DECISIONS_MAX, Decision, DecisionOutcome, LetterFilter, Load};

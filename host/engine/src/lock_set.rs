@@ -4,7 +4,7 @@
 
 use crate::engine::Shared;
 use crate::queue::Job;
-use crate::turn::{Touch, Turn};
+use crate::turn::{AccessedDocument, Turn};
 
 /// Lock the documents of the job's lock set, in key order. None if the job now queues for one of them.
 pub(crate) fn acquire_lock_set(mut job: Box<Job>) -> Option<Box<Job>> {
@@ -49,7 +49,7 @@ pub(crate) fn adopt_lock_set(turn: &mut Turn, job: &mut Job) {
                 job.turn, cell.key.id
             )
         });
-        let touch = Touch {
+        let touch = AccessedDocument {
             cell: cell.clone(),
             version: sight.version,
             seen: sight.body,

@@ -105,13 +105,13 @@ impl Drop for Scans {
 }
 
 /// A page being filled.
-struct Filling {
+struct PageBuilder {
     page: Page,
     limit: usize,
     bytes: usize,
 }
 
-impl Filling {
+impl PageBuilder {
     /// Returns whether the page is full now.
     fn add(&mut self, document: StoredDocument) -> bool {
         if let Some(last) = self.page.documents.last() {
@@ -162,7 +162,7 @@ impl Shared {
             };
             (id, write)
         }));
-        let mut filling = Filling {
+        let mut filling = PageBuilder {
             page: Page::default(),
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
             bytes: 0,

@@ -34,7 +34,7 @@ pub enum Interrupt {
 }
 
 /// A document that this turn has read or written.
-pub(crate) struct Touch {
+pub(crate) struct AccessedDocument {
     pub cell: Arc<Cell>,
     /// The version that was seen.
     pub version: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Touch {
     pub write: Option<Option<Name>>,
 }
 
-impl Touch {
+impl AccessedDocument {
     fn body(&self) -> Option<Name> {
         self.write.clone().unwrap_or_else(|| self.seen.clone())
     }
@@ -89,7 +89,7 @@ pub struct Turn {
     pub(crate) shared: Arc<Shared>,
     pub(crate) now: Timestamp,
     pub(crate) trace: Trace,
-    pub(crate) touched: HashMap<DocumentKey, Touch>,
+    pub(crate) touched: HashMap<DocumentKey, AccessedDocument>,
     /// The ranges that were scanned, if there are any.
     pub(crate) scans: Option<Scans>,
     pub(crate) staged: Staged,
@@ -506,7 +506,7 @@ impl Turn {
         })
     }
 
-    fn touch(&mut self, key: DocumentKey, hold: bool) -> Result<&mut Touch, Interrupt> {
+    fn touch(&mut self, key: DocumentKey, hold: bool) -> Result<&mut AccessedDocument, Interrupt> {
         if !self.touched.contains_key(&key) {
             if self.touched.len() >= limits::DOCUMENTS_PER_TURN_MAX {
                 return Err(Interrupt::Misuse(format!(
@@ -534,10 +534,10 @@ impl Turn {
     }
 
     /// Read a document. Waits some microseconds if another turn holds it.
-    fn look(&mut self, cell: Arc<Cell>, hold: bool) -> Result<Touch, Interrupt> {
+    fn look(&mut self, cell: Arc<Cell>, hold: bool) -> Result<AccessedDocument, Interrupt> {
         for look in 0..=self.shared.limits.lock_looks_max {
             if let Some(sight) = cell.look(self.id, hold) {
-                return Ok(Touch {
+                return Ok(AccessedDocument {
                     cell,
                     version: sight.version,
                     seen: sight.body,

@@ -1,15 +1,15 @@
-//! The question whether a client may call, and its answer. The host decides it by the operators' tokens.
+//! The types for authorizing a client. The host decides by the operators' tokens.
 
 use std::sync::Arc;
 
 use rialto_engine::Name;
 
-/// What a client asks to do.
+/// The permission that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permission {
     /// Call components, as only contexts call each other.
     Call,
-    /// Read which calls there are.
+    /// List the calls (reflection).
     Read,
 }
 

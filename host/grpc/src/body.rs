@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use rialto_edge::pace::Arriving;
+use rialto_edge::pace::PacedBody;
 use rialto_edge::{Memory, MemoryPermit};
 use rialto_proto::codec::{room, room_per_byte};
 use tokio::sync::watch;
@@ -21,7 +21,7 @@ pub type SharedPermit = Arc<Mutex<MemoryPermit>>;
 
 /// A body that reserves memory for its bytes.
 pub struct Measured {
-    incoming: Arriving,
+    incoming: PacedBody,
     memory: Memory,
     peer: IpAddr,
     permit: SharedPermit,
@@ -30,7 +30,7 @@ pub struct Measured {
 
 impl Measured {
     /// A body of this peer, of which nothing has been read. Its reservation is added to `permit`.
-    pub fn new(incoming: Arriving, peer: IpAddr, memory: Memory, permit: SharedPermit) -> Self {
+    pub fn new(incoming: PacedBody, peer: IpAddr, memory: Memory, permit: SharedPermit) -> Self {
         Self {
             incoming,
             memory,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rialto_components::names::{InterfaceName, grant_covers};
 use rialto_components::{Digest, Member, Release, Role};
 use rialto_engine::Name;
-use rialto_proto::component::{Component, Exported, Together, tell};
+use rialto_proto::component::{Component, Exported, MergedFiles, tell};
 use rialto_proto::model::{File, Method};
 use rialto_proto::{Codec, Lock, descriptors};
 use tonic_reflection::server::Builder;
@@ -15,9 +15,9 @@ use tower::util::BoxCloneSyncService;
 
 use crate::health::QUESTION_BYTES_MAX;
 
-/// What the operator offers to clients.
+/// The interfaces and events that the operator offers to clients.
 #[derive(Clone, Debug, Default)]
-pub struct Offer {
+pub struct OfferedApis {
     /// Interfaces whose functions may be called: `quoting/get-agreement`, `quoting/*`.
     pub serve: Vec<String>,
     /// Events that may be published: `participant-lifecycle-management/participant-state-updated`.
@@ -96,7 +96,7 @@ impl Calls {
     pub fn of(
         release: &Release,
         bytes: impl Fn(&Digest) -> Option<Vec<u8>>,
-        offer: &Offer,
+        offer: &OfferedApis,
         lock: &Lock,
     ) -> Self {
         let mut found = Found::default();
@@ -205,7 +205,10 @@ enum Kind {
 }
 
 /// The components that export the offered interfaces, by the interface's full name.
-fn exporters<'r>(release: &'r Release, offer: &Offer) -> BTreeMap<String, (Kind, Vec<&'r Member>)> {
+fn exporters<'r>(
+    release: &'r Release,
+    offer: &OfferedApis,
+) -> BTreeMap<String, (Kind, Vec<&'r Member>)> {
     let mut exporters: BTreeMap<String, (Kind, Vec<&Member>)> = BTreeMap::new();
     let contexts = release.members.iter();
     for member in contexts.filter(|member| member.role == Role::Context) {
@@ -230,7 +233,7 @@ fn exporters<'r>(release: &'r Release, offer: &Offer) -> BTreeMap<String, (Kind,
 
 #[derive(Default)]
 struct Found {
-    together: Together,
+    together: MergedFiles,
     by_path: HashMap<String, Arc<Served>>,
     unserved: Vec<Unserved>,
 }
@@ -271,7 +274,7 @@ impl Found {
     }
 
     /// Note the offered interfaces that no component exports.
-    fn missing<'e>(&mut self, offer: &Offer, exported: impl Iterator<Item = &'e str>) {
+    fn missing<'e>(&mut self, offer: &OfferedApis, exported: impl Iterator<Item = &'e str>) {
         let exported: Vec<String> = exported.map(short).collect();
         let offered = offer.serve.iter().chain(&offer.events);
         for grant in

@@ -24,7 +24,7 @@ pub mod tls;
 mod turn;
 
 pub use authorization::{Authorizer, Denied, Permission};
-pub use calls::{Calls, Offer, Unserved};
+pub use calls::{Calls, OfferedApis, Unserved};
 pub use server::Server;
 pub use service::{Limits, Service};
 pub use tls::{Files, Tls};

@@ -23,7 +23,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 use tonic::body::Body;
 
-use crate::service::{Lasting, Service};
+use crate::service::{ReadTimeLimit, Service};
 use crate::tls::Tls;
 
 /// Calls at a time on one connection. Beyond this the client must wait.
@@ -132,11 +132,11 @@ impl Connection {
         let too_slow = slow.clone();
         let answer = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer);
-            let (service, call) = (service.clone(), UnderWay::of(&counted));
+            let (service, call) = (service.clone(), ActiveCall::of(&counted));
             let slow = slow.clone();
             async move {
                 let answered = service.answer(request).await;
-                let lasting = answered.extensions().get::<Lasting>().copied();
+                let lasting = answered.extensions().get::<ReadTimeLimit>().copied();
                 let within = lasting.map_or(Some(service.answer_within()), |lasting| lasting.0);
                 let taken = within.map(|within| watch_over(within, slow));
                 // Until the answer was sent, or the client is gone.
@@ -188,16 +188,16 @@ fn watch_over(within: Duration, slow: Arc<Notify>) -> oneshot::Sender<Infallible
 }
 
 /// Counts a call until it is dropped.
-struct UnderWay(Arc<watch::Sender<usize>>);
+struct ActiveCall(Arc<watch::Sender<usize>>);
 
-impl UnderWay {
+impl ActiveCall {
     fn of(counted: &Arc<watch::Sender<usize>>) -> Self {
         counted.send_modify(|calls| *calls += 1);
         Self(counted.clone())
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for ActiveCall {
     fn drop(&mut self) {
         self.0.send_modify(|calls| {
             let left = calls.checked_sub(1);
@@ -226,7 +226,7 @@ mod tests {
         let (counted, mut calls) = watch::channel(0);
         let counted = Arc::new(counted);
         let time = Duration::from_millis(200);
-        let call = UnderWay::of(&counted);
+        let call = ActiveCall::of(&counted);
         let waiting = idle(&mut calls, time);
         let early = tokio::time::timeout(2 * time, waiting).await;
         assert!(early.is_err(), "a call is under way");
@@ -235,7 +235,7 @@ mod tests {
         let again = counted.clone();
         tokio::spawn(async move {
             tokio::time::sleep(time / 2).await;
-            drop(UnderWay::of(&again));
+            drop(ActiveCall::of(&again));
         });
         idle(&mut calls, time).await;
         let waited = started.elapsed();

@@ -8,11 +8,11 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use rialto_edge::pace::Arriving;
+use rialto_edge::pace::PacedBody;
 use rialto_edge::peers::Shares;
 use rialto_edge::spans::{Open, begun_by};
 use rialto_edge::{Memory, Pace, PeerAddress};
-use rialto_engine::{Asker, Engine, Name};
+use rialto_engine::{Engine, Name, Requester};
 use rialto_telemetry::metrics::CallLabels;
 use rialto_telemetry::{Metrics, Spans};
 use tokio::sync::{Semaphore, watch};
@@ -53,14 +53,14 @@ pub struct Limits {
     pub messages: Memory,
     /// The slowest pace at which a client may send a message.
     pub pace: Pace,
-    /// Whether the disk is nearly full. No call is accepted then, because contracts do not say which calls begin
+    /// Whether the disk is nearly full. Then no call is accepted, because contracts do not say which calls begin
     /// something.
     pub is_full: Arc<AtomicBool>,
 }
 
 /// An extension of responses: how long the client may take to read the answer; none for no limit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lasting(pub Option<Duration>);
+pub(crate) struct ReadTimeLimit(pub Option<Duration>);
 
 /// Answers the requests of a listener.
 pub struct Service {
@@ -164,7 +164,7 @@ impl Service {
                 let stopped = |body| Body::new(Stopped::new(body, self.stop.clone(), within));
                 let mut answered = asked(server, request.map(stopped)).await;
                 // The client may send messages for this long, and then read the last answer.
-                let lasting = Lasting(Some(2 * within));
+                let lasting = ReadTimeLimit(Some(2 * within));
                 answered.extensions_mut().insert(lasting);
                 answered
             }
@@ -205,7 +205,7 @@ impl Service {
                 frame
             }))
         });
-        answered.extensions_mut().insert(Lasting(None));
+        answered.extensions_mut().insert(ReadTimeLimit(None));
         answered
     }
 
@@ -250,7 +250,7 @@ impl Service {
         let permit = SharedPermit::default();
         let (head, body) = request.into_parts();
         let PeerAddress(peer) = PeerAddress::of(&head.extensions);
-        let body = Arriving::new(body, self.limits.pace);
+        let body = PacedBody::new(body, self.limits.pace);
         let body = Measured::new(body, peer, self.limits.messages.clone(), permit.clone());
         let request = Request::from_parts(head, body);
         let turns = self.turns.clone();
@@ -263,7 +263,7 @@ impl Service {
             arrives.store(true, Ordering::Relaxed);
             async move {
                 let left = until.saturating_duration_since(tokio::time::Instant::now());
-                let asker = Asker {
+                let asker = Requester {
                     name: asker,
                     within: Some(left),
                 };
@@ -301,7 +301,7 @@ impl Service {
     }
 }
 
-/// The answer to what is not gRPC at all.
+/// The answer to a request that is not gRPC.
 fn no_grpc(request: &Request<Incoming>) -> Option<Response<Body>> {
     let status = if request.method() != Method::POST {
         StatusCode::METHOD_NOT_ALLOWED

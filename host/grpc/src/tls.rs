@@ -29,11 +29,11 @@ const HTTP2: &[u8] = b"h2";
 /// The files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
-    /// The listener's certificate with those between it and its authority, PEM.
+    /// The listener's certificate with the intermediate ones, PEM.
     pub certificate: PathBuf,
     /// Its private key, PEM. Nobody but the host's user may be able to read it.
     pub key: PathBuf,
-    /// Certificates of the authority that clients have theirs from, PEM.
+    /// Certificates of the authority that issues the clients' certificates, PEM.
     pub client_ca: Option<PathBuf>,
 }
 
@@ -43,10 +43,10 @@ pub enum BadTls {
     /// A file cannot be read.
     #[error("cannot read {0}: {1}")]
     Read(PathBuf, #[source] io::Error),
-    /// A file is no PEM of what it should be.
+    /// A file is not valid PEM.
     #[error("{0} does not hold {1}: {2}")]
     Pem(PathBuf, &'static str, #[source] pem::Error),
-    /// A file has nothing of what it should have.
+    /// A file has no item of the expected kind.
     #[error("{0} holds no certificate")]
     Empty(PathBuf),
     /// Others can read the private key.
@@ -54,7 +54,7 @@ pub enum BadTls {
         "the private key {0} is open to others (mode {1:o}); `chmod 600 {0}`, and think of a new key if others have been there"
     )]
     Open(PathBuf, u32),
-    /// The certificate and the key are none of each other, or of no known kind.
+    /// The certificate and the key do not belong together, or are of an unknown kind.
     #[error("the certificate {0} cannot be used with the key {1}: {2}")]
     Pair(PathBuf, PathBuf, #[source] rustls::Error),
     /// The authority cannot be used.
@@ -78,10 +78,10 @@ impl Tls {
         Ok(Self { files, config })
     }
 
-    /// Do a client's handshake.
+    /// Does the handshake with a client.
     ///
     /// # Errors
-    /// When the client or the connection does not keep to it.
+    /// When the handshake or the connection fails.
     pub async fn accept<S>(&self, stream: S) -> io::Result<TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -91,7 +91,7 @@ impl Tls {
             .await
     }
 
-    /// Look at the files again and again until told to stop. What cannot be used leaves what was before.
+    /// Looks at the files regularly until told to stop. If new files cannot be used, the old ones stay.
     pub async fn follow(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let mut due = tokio::time::interval(LOOK_EVERY);
         due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -119,7 +119,7 @@ impl Tls {
     }
 }
 
-/// What tells that files were written.
+/// The times and lengths of the files, which change when they are written.
 fn stamps(files: &Files) -> Vec<Option<(SystemTime, u64)>> {
     let paths = [
         Some(&files.certificate),

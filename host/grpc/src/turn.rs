@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rialto_components::external_calls::{Call, Called, label};
+use rialto_components::external_calls::{Call, CallOutcome, label};
 use rialto_components::runtime::Argument;
-use rialto_engine::{Asker, Engine, Name, Trace};
+use rialto_engine::{Engine, Name, Requester, Trace};
 use rialto_proto::Refusal;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
@@ -17,15 +17,15 @@ use crate::answer;
 use crate::body::SharedPermit;
 use crate::calls::{Calls, Served, Target};
 
-/// Whose turn the telling of an event is: no component's.
+/// The component name of a turn that publishes a client's event. No component has this name.
 const OUTSIDE: &str = "outside";
 
 /// Releases that may become current while one call waits for its turn.
 const RELEASES_MET_MAX: u32 = 4;
-/// How long the table of a release may come after the release.
+/// The longest time between a release becoming current and its table.
 const TABLE_WITHIN: Duration = Duration::from_secs(2);
 
-/// What a call runs on.
+/// Runs calls as turns.
 #[derive(Clone)]
 pub struct Turns {
     /// Runs it.
@@ -35,9 +35,8 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Run a method for somebody. The message's memory stays reserved until its turn has ended, whoever waits for
-    /// that. If another release becomes current before the turn begins, the call is judged again by its
-    /// table.
+    /// Runs a method for a client. The message's memory stays reserved until the turn has ended, also if the client is
+    /// gone. If another release becomes current before the turn begins, the call is looked up again in its table.
     pub async fn run(
         &self,
         calls: &Arc<Calls>,
@@ -45,20 +44,20 @@ impl Turns {
         message: Bytes,
         permit: SharedPermit,
         trace: Trace,
-        asker: Asker,
+        asker: Requester,
     ) -> Result<Bytes, Status> {
         let until = asker.within.map(|within| Instant::now() + within);
         let (mut calls, mut served) = (calls.clone(), served.clone());
         for _ in 0..RELEASES_MET_MAX {
-            let asker = Asker {
+            let asker = Requester {
                 within: until.map(|until| until.saturating_duration_since(Instant::now())),
                 ..asker.clone()
             };
             let message = message.clone();
             let called = self.run_once(&calls, &served, message, permit.clone(), trace, asker);
             match called.await? {
-                Called::Returned(value) => return answer(&calls, &served, &value),
-                Called::ReleaseChanged => {
+                CallOutcome::Returned(value) => return answer(&calls, &served, &value),
+                CallOutcome::ReleaseChanged => {
                     let path = format!("/{}/{}", served.service, served.method.name);
                     calls = self.another_than(calls.release).await?;
                     served = calls.find(&path).ok_or_else(answer::gone)?.clone();
@@ -68,7 +67,7 @@ impl Turns {
         Err(answer::gone())
     }
 
-    /// The table of another release than this one. It comes just after the release.
+    /// Waits for the table of another release than this one. It comes just after the release.
     async fn another_than(&self, release: u64) -> Result<Arc<Calls>, Status> {
         let mut tables = self.calls.clone();
         let another = tables.wait_for(|calls| calls.release != release);
@@ -85,8 +84,8 @@ impl Turns {
         message: Bytes,
         permit: SharedPermit,
         trace: Trace,
-        asker: Asker,
-    ) -> Result<Called, Status> {
+        asker: Requester,
+    ) -> Result<CallOutcome, Status> {
         let method = &served.method;
         let arguments = calls.codec.arguments(method, &message);
         let arguments = arguments.map_err(|misfit| answer::refused(Refusal::from(&misfit)))?;
@@ -120,7 +119,7 @@ impl Turns {
             Ok(Err(failure)) => return Err(answer::failed(&failure)),
             Err(_) => return Err(answer::broken()),
         };
-        let called = reply.downcast::<Called>().map(|called| *called);
+        let called = reply.downcast::<CallOutcome>().map(|called| *called);
         called.map_err(|_| answer::broken())
     }
 }

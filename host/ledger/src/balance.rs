@@ -25,7 +25,7 @@ pub struct TrialBalance {
 pub struct BookBalance {
     /// ISO 4217.
     pub currency: String,
-    /// Which.
+    /// The book.
     pub book: Book,
     /// Its accounts, by type, and by owner if that was asked for.
     pub rows: Vec<Row>,
@@ -41,12 +41,12 @@ pub struct BookBalance {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
-    /// Whose, if that was asked for.
+    /// The owner, if the balance is by participant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub participant: Option<String>,
     /// The type.
     pub account_type: AccountType,
-    /// How many.
+    /// The number of accounts.
     pub accounts: u64,
     /// Their debits.
     pub debits: String,
@@ -123,7 +123,7 @@ fn row((owner, account_type): (Option<&str>, AccountType), sums: &Sums) -> Row {
 }
 
 impl TrialBalance {
-    /// Whether debits are credits everywhere.
+    /// Whether debits equal credits in each book.
     pub fn is_balanced(&self) -> bool {
         self.books.iter().all(|book| book.balanced)
     }

@@ -5,40 +5,40 @@ use serde_json::Value;
 
 use crate::amounts::Units;
 
-/// What an account is for.
+/// The purpose of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AccountType {
-    /// What a participant may still spend.
+    /// Funds that a participant may spend.
     Liquidity,
-    /// Reserved for transfers under way.
+    /// Funds reserved for open transfers.
     Position,
-    /// Set aside.
+    /// Funds that are set aside.
     LiquidityCover,
-    /// The hub's other side of these.
+    /// The hub's contra account of the liquidity book.
     HubLiquidityControl,
     /// Settled funds.
     Settlement,
     /// Settled funds that are set aside.
     SettlementReserved,
-    /// Owed or due in a batch.
+    /// Amounts owed or due in a batch.
     SettlementPosition,
-    /// The hub's other side of settled funds.
+    /// The hub's contra account of the settlement book.
     HubReconciliation,
 }
 
-/// Entries never cross from one book to the other.
+/// A book. Each entry is within one book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Book {
-    /// Moves with every transfer.
+    /// The book that each transfer changes.
     Liquidity,
-    /// Moves with funds and settlements.
+    /// The book that funds in and out and settlements change.
     Settlement,
 }
 
 impl AccountType {
-    /// As documents write it.
+    /// Its name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Liquidity => "LIQUIDITY",
@@ -69,7 +69,7 @@ impl AccountType {
 }
 
 impl Book {
-    /// As people read it.
+    /// Its name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Liquidity => "liquidity",
@@ -102,9 +102,9 @@ pub struct Account {
     pub debit_limit: Units,
     /// The highest net debit position.
     pub net_debit_cap: Option<Units>,
-    /// Below this it is warned.
+    /// The liquidity below which a warning is published.
     pub liquidity_threshold: Option<Units>,
-    /// What waits for settlement.
+    /// The amount that waits for settlement.
     pub unsettled: Units,
     /// Its settlement model.
     pub settlement_model: Option<String>,
@@ -113,7 +113,7 @@ pub struct Account {
     /// Its latest entries.
     #[serde(default)]
     pub tail: Tail,
-    /// What of its entries is in archives: its opening balance. None if nothing is.
+    /// Its opening balance; none if no entry is archived.
     pub archived: Option<Archived>,
     /// Milliseconds since 1970.
     pub created_at: u64,
@@ -126,20 +126,20 @@ impl Account {
     }
 }
 
-/// The opening balance of an account, part of its document: sums over the entries that were taken out
-/// of the ledger into archives. The account's own sums have them too.
+/// The opening balance of an account, part of its document: the sums of its archived entries. The
+/// account's own sums include them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Archived {
     /// How many entries of the account.
     pub entries: u64,
-    /// How many of its pages: those of which every entry is in archives.
+    /// How many of its pages have only archived entries.
     pub pages: u64,
     /// The sum of the entries that debit the account.
     pub debits: Units,
     /// The sum of the entries that credit the account.
     pub credits: Units,
-    /// What the archived transfers have added to what waits for settlement.
+    /// The sum that archived transfers have added to the unsettled amount.
     pub unsettled: Units,
     /// When the latest of the entries was posted: milliseconds since 1970.
     pub until: u64,
@@ -165,8 +165,8 @@ pub struct Tail {
     pub(crate) page: Page,
 }
 
-/// A document of `entry-pages`: entries of one account, the oldest first. It lists entries that are
-/// in archives too, unless all of them are; then it is gone.
+/// A document of `entry-pages`: entries of one account, the oldest first. It lists archived entries too.
+/// Once all are archived, the page is removed.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Page {
@@ -207,7 +207,7 @@ pub struct Entry {
     pub currency: String,
     /// Decimal places.
     pub scale: u8,
-    /// Why.
+    /// The reason for it.
     pub entry_type: String,
     /// The cause: a transfer, an instruction, a settlement.
     pub correlation_id: String,
@@ -223,11 +223,11 @@ impl Entry {
     }
 }
 
-/// What became of a reservation.
+/// The state of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReservationState {
-    /// The funds wait.
+    /// The funds are reserved.
     Open,
     /// The payee has them.
     Fulfilled,
@@ -253,18 +253,18 @@ pub struct Reservation {
     pub scale: u8,
     /// Where the funds are.
     pub accounts: ReservationAccounts,
-    /// None for one that is settled with others.
+    /// None for a reservation that is settled in a batch.
     pub settlement: Option<Value>,
-    /// What became of it.
+    /// Its state.
     pub state: ReservationState,
     /// Milliseconds since 1970.
     pub opened_at: u64,
-    /// The same, once it was fulfilled or released.
+    /// When it was fulfilled or released: milliseconds since 1970.
     pub closed_at: Option<u64>,
 }
 
 impl Reservation {
-    /// Whether it waits for a settlement with others, once it is fulfilled.
+    /// Whether it waits for a settlement in a batch after it is fulfilled.
     pub fn is_deferred(&self) -> bool {
         self.settlement.is_none() || self.settlement == Some(Value::from("DEFERRED"))
     }
@@ -274,11 +274,11 @@ impl Reservation {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReservationAccounts {
-    /// Where the funds came from.
+    /// The account that the funds came from.
     pub payer_liquidity: String,
-    /// Where they wait.
+    /// The account that holds them while they are reserved.
     pub payer_position: String,
-    /// Where they went.
+    /// The account that received them.
     pub payee_liquidity: Option<String>,
 }
 
@@ -289,7 +289,7 @@ pub(crate) struct UnsettledChange {
     pub accounts: Vec<UnsettledOfAccount>,
 }
 
-/// What of one account changes.
+/// The change of one account.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UnsettledOfAccount {

@@ -11,29 +11,29 @@ use crate::documents::{Account, Archived, Entry, PAGE, Page, page_id};
 use crate::source::{ENTRIES, KEEPER, PAGES};
 use crate::{Ledger, LedgerError, decimal, read};
 
-/// Where causes that are no UUIDs live: version 5 of the URL `urn:rialto:ledger`.
+/// The namespace of causes that are no UUIDs: version 5 of the URL `urn:rialto:ledger`.
 const CAUSES: Uuid = Uuid::from_u128(0x2a13_7ed3_cae2_54ef_a62e_d925_15a9_acf3);
 
-/// An entry as it is shown.
+/// An entry for people and programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Shown {
-    /// The id that it has wherever it is shown: a UUID made of cause and step.
+pub struct ShownEntry {
+    /// Its public id: a UUID made of cause and step.
     pub journal_entry_id: String,
     /// The id of its document.
     pub id: String,
-    /// Why.
+    /// The reason for it.
     pub entry_type: String,
-    /// Who is debited.
+    /// The debited account.
     pub debit_account: String,
-    /// Who is credited.
+    /// The credited account.
     pub credit_account: String,
-    /// How much.
+    /// The amount.
     pub amount: String,
     /// ISO 4217.
     pub currency: String,
-    /// The account's debits after it, where an account is followed and they are known: behind an entry that
-    /// is in an archive, they are known from the next page on.
+    /// The account's debits after it, in a list of one account's entries. After an archived entry they are
+    /// unknown until the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debits_after: Option<String>,
     /// Its credits after it.
@@ -48,12 +48,12 @@ pub struct Shown {
     pub posted_at: u64,
 }
 
-/// Which entries of an account.
+/// A filter of an account's entries.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
-    /// Not before; milliseconds since 1970.
+pub struct EntryFilter {
+    /// The first instant; milliseconds since 1970.
     pub from: u64,
-    /// Before.
+    /// The end, which is excluded; milliseconds since 1970.
     pub to: u64,
     /// At most so many: the oldest.
     pub limit: usize,
@@ -63,16 +63,16 @@ pub struct Wanted {
 #[derive(Clone, Debug)]
 pub struct Followed {
     /// The oldest first.
-    pub entries: Vec<Shown>,
+    pub entries: Vec<ShownEntry>,
     /// Whether there are more.
     pub more: bool,
-    /// Whether the account has entries from before it kept a history; they are not among these.
+    /// Whether the account has entries that are older than its history. They are not among these.
     pub earlier: bool,
-    /// Entries that are in archives; they are not among these.
+    /// The sums of archived entries, which are not among these.
     pub opening: Option<Opening>,
 }
 
-/// What of an account is in archives: its opening balance.
+/// An account's opening balance: the sums of its archived entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Opening {
@@ -95,7 +95,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// What of the account is in archives; none if nothing is.
+    /// The account's opening balance; none if no entry is archived.
     pub fn of(account: &Account) -> Option<Self> {
         let of = |archived: &Archived| Self {
             entries: archived.entries,
@@ -118,7 +118,7 @@ pub fn journal_entry_id(cause: &str, step: &str) -> String {
     Uuid::new_v5(&namespace, step.as_bytes()).to_string()
 }
 
-impl Shown {
+impl ShownEntry {
     pub(crate) fn of(entry: &Entry) -> Self {
         let step = entry.step().unwrap_or(&entry.id);
         Self {
@@ -141,13 +141,17 @@ impl Shown {
 impl Ledger {
     /// Entries of an account, in the order in which they were posted, with its balance after each.
     ///
-    /// Entries and pages that are in archives are left out. Whether it is they that are missing, the check
-    /// says.
+    /// Missing entries and pages are left out if the account has archived ones. Only the check verifies that
+    /// the missing ones are those.
     ///
     /// # Errors
-    /// When there is no such account, or its history cannot be read, or a part of the history is missing
-    /// and nothing of the account is in archives.
-    pub fn entries_of(&mut self, account: &str, wanted: Wanted) -> Result<Followed, LedgerError> {
+    /// When there is no such account, or its history cannot be read. Also when a part of the history is
+    /// missing although nothing of the account is archived.
+    pub fn entries_of(
+        &mut self,
+        account: &str,
+        wanted: EntryFilter,
+    ) -> Result<Followed, LedgerError> {
         let account = self.account(account)?;
         let pages = account.tail.count / PAGE;
         let mut followed = Followed {
@@ -185,7 +189,7 @@ impl Ledger {
         &mut self,
         account: &Account,
         page: &Page,
-        wanted: Wanted,
+        wanted: EntryFilter,
         followed: &mut Followed,
     ) -> Result<bool, LedgerError> {
         let (mut debits, mut credits) = (page.debit_before.0, page.credit_before.0);
@@ -214,11 +218,11 @@ impl Ledger {
                 return Ok(false);
             }
             let after = |units| is_known.then(|| decimal(units, account.scale));
-            followed.entries.push(Shown {
+            followed.entries.push(ShownEntry {
                 debits_after: after(debits),
                 credits_after: after(credits),
                 balance_after: after(credits - debits),
-                ..Shown::of(&entry)
+                ..ShownEntry::of(&entry)
             });
         }
         Ok(true)
@@ -229,7 +233,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When one cannot be read.
-    pub fn entries_of_cause(&mut self, cause: &str) -> Result<Vec<Shown>, LedgerError> {
+    pub fn entries_of_cause(&mut self, cause: &str) -> Result<Vec<ShownEntry>, LedgerError> {
         let Some(collection) = self.collections.entries else {
             return Ok(Vec::new());
         };
@@ -241,7 +245,7 @@ impl Ledger {
         // One that is called like this with a colon behind has its entries in between.
         entries.retain(|entry| entry.correlation_id == cause);
         entries.sort_by_key(|entry| entry.posted_at);
-        Ok(entries.iter().map(Shown::of).collect())
+        Ok(entries.iter().map(ShownEntry::of).collect())
     }
 
     /// The entries of a transfer that are in archives, in the order in which they were posted, and the names
@@ -253,7 +257,7 @@ impl Ledger {
         &mut self,
         transfer: &str,
         folder: &Path,
-    ) -> Result<(Vec<Shown>, Vec<String>), LedgerError> {
+    ) -> Result<(Vec<ShownEntry>, Vec<String>), LedgerError> {
         let archives = self.snapshot.archives()?;
         let found = documents_about(&archives, folder, &format!("transfer:{transfer}"))?;
         let mut entries: Vec<Entry> = Vec::new();
@@ -271,7 +275,7 @@ impl Ledger {
         // One that was not taken out at once may be in a later archive too.
         entries.sort_by(|one, other| (one.posted_at, &one.id).cmp(&(other.posted_at, &other.id)));
         entries.dedup_by(|one, other| one.id == other.id);
-        Ok((entries.iter().map(Shown::of).collect(), found.missing))
+        Ok((entries.iter().map(ShownEntry::of).collect(), found.missing))
     }
 }
 

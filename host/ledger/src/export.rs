@@ -16,9 +16,9 @@ use crate::entries::journal_entry_id;
 use crate::source::{ACCOUNTS, ENTRIES, RESERVATIONS};
 use crate::{Ledger, LedgerError, Units, decimal, read};
 
-/// What is exported.
+/// The kind of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ExportKind {
     /// Accounts with their balances and terms, and their opening balances if something is in archives; in
     /// the order of their ids.
     Accounts,
@@ -28,7 +28,7 @@ pub enum What {
     Reservations,
 }
 
-/// In which form.
+/// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated values with a header.
@@ -41,13 +41,13 @@ pub enum Format {
 type Row = Vec<(&'static str, Value)>;
 
 impl Ledger {
-    /// Write all of it.
+    /// Writes all rows.
     ///
     /// # Errors
     /// When a document cannot be read, or nobody takes what is written.
     pub fn export(
         &mut self,
-        what: What,
+        what: ExportKind,
         format: Format,
         out: &mut dyn Write,
     ) -> Result<(), LedgerError> {
@@ -58,16 +58,18 @@ impl Ledger {
         };
         out.head(&columns(what))?;
         match what {
-            What::Accounts => {
+            ExportKind::Accounts => {
                 let wanted = Some(self.collections.accounts);
                 self.rows(wanted, Order::ById, &mut |found| {
                     out.row(&account(&read(ACCOUNTS, &found)?))
                 })
             }
-            What::Entries => self.rows(self.collections.entries, Order::AsStored, &mut |found| {
-                out.row(&entry(&read(ENTRIES, &found)?))
-            }),
-            What::Reservations => {
+            ExportKind::Entries => {
+                self.rows(self.collections.entries, Order::AsStored, &mut |found| {
+                    out.row(&entry(&read(ENTRIES, &found)?))
+                })
+            }
+            ExportKind::Reservations => {
                 let wanted = self.collections.reservations;
                 self.rows(wanted, Order::AsStored, &mut |found| {
                     out.row(&reservation(&read(RESERVATIONS, &found)?))
@@ -120,7 +122,7 @@ impl Writer<'_> {
     }
 }
 
-/// A value as a field: in quotes where a reader would take it for more than one.
+/// A value as a field. It is quoted if it contains a separator.
 fn field(value: &Value) -> String {
     let text = match value {
         Value::Null => String::new(),
@@ -134,10 +136,10 @@ fn field(value: &Value) -> String {
     }
 }
 
-/// The columns of what is exported: the names of its rows' members.
-fn columns(what: What) -> Vec<&'static str> {
+/// The columns of an export: the names of its rows' members.
+fn columns(what: ExportKind) -> Vec<&'static str> {
     match what {
-        What::Accounts => vec![
+        ExportKind::Accounts => vec![
             "id",
             "participant",
             "accountType",
@@ -171,7 +173,7 @@ fn columns(what: What) -> Vec<&'static str> {
             "archiveFile",
             "archiveSha256",
         ],
-        What::Entries => vec![
+        ExportKind::Entries => vec![
             "journalEntryId",
             "id",
             "entryType",
@@ -184,7 +186,7 @@ fn columns(what: What) -> Vec<&'static str> {
             "cause",
             "postedAt",
         ],
-        What::Reservations => vec![
+        ExportKind::Reservations => vec![
             "transferId",
             "state",
             "payer",
@@ -254,7 +256,10 @@ fn account(of: &Account) -> Row {
         archived.map(|archived| archived.file.clone()).into(),
         archived.map(|archived| archived.sha256.clone()).into(),
     ];
-    columns(What::Accounts).into_iter().zip(values).collect()
+    columns(ExportKind::Accounts)
+        .into_iter()
+        .zip(values)
+        .collect()
 }
 
 fn entry(of: &Entry) -> Row {
@@ -273,7 +278,10 @@ fn entry(of: &Entry) -> Row {
         of.correlation_id.clone().into(),
         of.posted_at.into(),
     ];
-    columns(What::Entries).into_iter().zip(values).collect()
+    columns(ExportKind::Entries)
+        .into_iter()
+        .zip(values)
+        .collect()
 }
 
 fn reservation(of: &Reservation) -> Row {
@@ -298,7 +306,7 @@ fn reservation(of: &Reservation) -> Row {
         of.opened_at.into(),
         of.closed_at.into(),
     ];
-    columns(What::Reservations)
+    columns(ExportKind::Reservations)
         .into_iter()
         .zip(values)
         .collect()

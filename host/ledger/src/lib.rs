@@ -33,16 +33,16 @@ pub use source::Collections;
 /// Why the ledger cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// There is no store that could be read.
+    /// There is no readable store.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// The store broke off.
+    /// The store failed.
     #[error("the store cannot be read")]
     Store(#[from] StoreError),
     /// An archive cannot be read.
     #[error(transparent)]
     Archive(#[from] RetentionError),
-    /// Nothing there was ever written by a component that keeps a ledger.
+    /// The store has no document of a component that keeps a ledger.
     #[error(
         "this scheme keeps no ledger: its store has no documents `{collection}` of `{component}`"
     )]
@@ -52,7 +52,7 @@ pub enum LedgerError {
         /// The collection.
         collection: &'static str,
     },
-    /// A document is not what it should be.
+    /// A document cannot be parsed.
     #[error(
         "the document {id} of `{collection}` cannot be read; `rialto ledger check` says what else is wrong"
     )]
@@ -64,7 +64,7 @@ pub enum LedgerError {
         /// Why.
         source: serde_json::Error,
     },
-    /// A document is named elsewhere and not there.
+    /// A document is missing, although another one names it.
     #[error("the document {1} of `{0}` is missing; `rialto ledger check` says what else is wrong")]
     Missing(&'static str, String),
     /// The account is not in the ledger.
@@ -73,12 +73,12 @@ pub enum LedgerError {
     /// No account is in the currency.
     #[error("no account is in {0:?}; {1}")]
     NoCurrency(String, String),
-    /// What was read could not be written.
+    /// The output could not be written.
     #[error("writing")]
     Output(#[from] std::io::Error),
 }
 
-/// The ledger as one commit left it.
+/// The ledger at one commit.
 pub struct Ledger {
     snapshot: Snapshot,
     collections: Collections,
@@ -98,7 +98,7 @@ impl Ledger {
         })
     }
 
-    /// The last turn whose effects are seen.
+    /// The last turn that is included.
     pub fn lsn(&self) -> u64 {
         self.snapshot.lsn()
     }

@@ -4,7 +4,7 @@
 
 use rialto_engine::store::{Collection, DocumentWrite, Group, Store as _};
 use rialto_engine::{CollectionId, Lsn};
-use rialto_ledger::export::{Format, What};
+use rialto_ledger::export::{ExportKind, Format};
 use rialto_ledger::{Ledger, LedgerError};
 use rialto_store_sqlite::SqliteStore;
 
@@ -44,7 +44,7 @@ fn store(documents: &[(&str, &str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-fn exported(ledger: &mut Ledger, what: What, format: Format) -> String {
+fn exported(ledger: &mut Ledger, what: ExportKind, format: Format) -> String {
     let mut out = Vec::new();
     ledger.export(what, format, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -63,7 +63,7 @@ fn accounts_entries_and_reservations_are_written_as_they_are() {
     ]);
     let mut ledger = Ledger::open(folder.path()).unwrap();
     assert_eq!(
-        exported(&mut ledger, What::Accounts, Format::Csv),
+        exported(&mut ledger, ExportKind::Accounts, Format::Csv),
         "id,participant,accountType,currency,scale,state,debits,debitsMinor,credits,creditsMinor,balance,balanceMinor,\
          netDebitCap,netDebitCapMinor,liquidityThreshold,liquidityThresholdMinor,unsettled,unsettledMinor,settlementModel,\
          batch,entries,createdAt,openingDebits,openingDebitsMinor,openingCredits,openingCreditsMinor,openingBalance,\
@@ -71,14 +71,14 @@ fn accounts_entries_and_reservations_are_written_as_they_are() {
          a:USD:LIQUIDITY,a,LIQUIDITY,USD,2,ENABLED,0.05,5,1000.00,100000,999.95,99995,500.00,50000,,,0.00,0,,,2,7,,,,,,,,,,\r\n"
     );
     assert_eq!(
-        exported(&mut ledger, What::Entries, Format::Json),
+        exported(&mut ledger, ExportKind::Entries, Format::Json),
         "{\"journalEntryId\":\"b9125ad1-5b84-5a29-acdd-d178dee70153\",\
          \"id\":\"11436b17-c690-4a30-8505-42a2c4eafb9d:prepare\",\"entryType\":\"TRANSFER_PREPARE\",\
          \"debitAccount\":\"a:USD:LIQUIDITY\",\"creditAccount\":\"a:USD:POSITION\",\"amount\":\"0.05\",\"amountMinor\":\"5\",\
          \"currency\":\"USD\",\"scale\":2,\"cause\":\"11436b17-c690-4a30-8505-42a2c4eafb9d\",\"postedAt\":9}\n"
     );
     assert_eq!(
-        exported(&mut ledger, What::Reservations, Format::Csv),
+        exported(&mut ledger, ExportKind::Reservations, Format::Csv),
         "transferId,state,payer,amount,amountMinor,currency,scale,payerLiquidity,payerPosition,payeeLiquidity,openedAt,closedAt\r\n\
          t,open,\"a, \"\"the\"\" first\",0.05,5,USD,2,a:USD:LIQUIDITY,a:USD:POSITION,,9,\r\n"
     );

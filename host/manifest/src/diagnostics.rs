@@ -12,22 +12,22 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 
 use crate::source::Source;
 
-/// What kind of problem it is; stable, for programs and pages.
+/// The kind of a problem. The codes are stable, for programs and documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
     /// A file cannot be read or written.
     Unreadable,
     /// A document is not TOML.
     Syntax,
-    /// A key that the document does not have.
+    /// A key that is not allowed.
     UnknownKey,
-    /// A key that must be there is not.
+    /// A required key is missing.
     MissingKey,
-    /// A value of another type than its key takes.
+    /// A value of the wrong type.
     WrongType,
-    /// A value that its key does not take.
+    /// A value that is not allowed for its key.
     BadValue,
-    /// A name that nothing bears.
+    /// A name that nothing has.
     UnknownName,
     /// The same thing twice.
     Duplicate,
@@ -35,19 +35,19 @@ pub enum Code {
     OverPrecise,
     /// A limit beyond the operator's ceiling.
     CeilingExceeded,
-    /// A grant beyond the operator's, or beside the point.
+    /// A grant beyond the operator's, or one without effect.
     NotGranted,
-    /// Two keys that do not go together.
+    /// Two keys that contradict each other.
     Contradiction,
-    /// A component that is not there.
+    /// A missing component.
     MissingComponent,
-    /// A component that nothing pins.
+    /// A component without a pinned digest.
     Unpinned,
-    /// A component that is not the one that was pinned.
+    /// A component with another digest than the pinned one.
     DigestMismatch,
     /// `scheme.lock` pins something that needs no pin.
     StaleLock,
-    /// What somebody else found who looked further, by the code that it has there.
+    /// A problem found by another crate, with that crate's code.
     Found(&'static str),
 }
 
@@ -75,19 +75,19 @@ impl fmt::Display for Code {
     }
 }
 
-/// One thing that is wrong.
+/// A problem.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Problem {
     /// The document.
     pub source_text: Source,
-    /// Where, in bytes; none when it concerns the file as such.
+    /// The position in bytes; none if the problem concerns the whole file.
     pub span: Option<Range<usize>>,
-    /// What kind.
+    /// Its kind.
     pub code: Code,
-    /// What is wrong, with the offending text.
+    /// The problem in words, with the offending text.
     pub message: String,
-    /// What to do: a sentence.
+    /// The remedy: a sentence.
     pub help: String,
 }
 
@@ -107,8 +107,8 @@ impl Problem {
 }
 
 impl Problem {
-    /// Whether there is text to show at its position. What a document lacks as a whole has no
-    /// position in it, and a document that cannot be read has no lines.
+    /// Whether there is text to show at its position. A part that the whole document lacks has no
+    /// position, and an unreadable document has no lines.
     fn has_lines(&self) -> bool {
         let Some(span) = &self.span else {
             return false;
@@ -118,13 +118,13 @@ impl Problem {
     }
 }
 
-/// A problem as a person sees it.
+/// A problem for output to people.
 #[derive(Debug)]
 struct Shown<'a> {
     problem: &'a Problem,
-    /// With the lines around it; if not, its file is named beside the message.
+    /// Whether to show the lines around it. Otherwise the message names the file.
     framed: bool,
-    /// With what to do.
+    /// Whether to show the remedy.
     helps: bool,
 }
 
@@ -161,7 +161,7 @@ impl Diagnostic for Shown<'_> {
     }
 }
 
-/// Everything that is wrong, in the order of the documents; at least one problem.
+/// All problems, in the order of the documents; at least one.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     problems: Vec<Problem>,

@@ -10,20 +10,20 @@ use crate::shape::{self, Shaped};
 use crate::source::Source;
 use crate::tree;
 
-/// The longest document that is read, in bytes: far beyond any scheme's, far below what hurts.
+/// The longest document that is read, in bytes. Schemes are far shorter.
 pub const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
 
 /// A document's value and the positions of its parts.
 #[derive(Clone, Debug)]
 pub struct Document<T> {
-    /// The typed value. Where the text was wrong it holds stand-ins.
+    /// The typed value. Wrong values are replaced by valid ones.
     pub value: T,
     source: Source,
     shaped: Shaped,
 }
 
 impl<T: DeserializeOwned> Document<T> {
-    /// Read a document of that schema; none when nothing can be said about its contents.
+    /// Reads a document of that schema. Returns `None` if its contents cannot be checked.
     pub fn read(source: Source, schema: &Json, problems: &mut Diagnostics) -> Option<Self> {
         let root = tree::parse(&source, problems)?;
         let mut shaped = shape::compare(&source, &root, schema, problems);
@@ -33,7 +33,7 @@ impl<T: DeserializeOwned> Document<T> {
                 source,
                 shaped,
             }),
-            // The schema is made from the type, so this says that the two have come apart.
+            // The schema is made from the type, so an error here means that the two differ.
             Err(error) => {
                 problems.push(Problem {
                     source_text: source,
@@ -54,7 +54,7 @@ impl<T> Document<T> {
         &self.source
     }
 
-    /// Where a value stands, or the nearest one around it that is written.
+    /// The position of a value, or of the nearest written one around it.
     pub fn span(&self, path: &str) -> Range<usize> {
         let mut path = path;
         loop {
@@ -65,15 +65,15 @@ impl<T> Document<T> {
         }
     }
 
-    /// Whether a value, or one around it, stands for one that was wrong.
+    /// Whether a value, or one around it, replaces a wrong one.
     pub fn is_repaired(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| at);
         ends.chain([path.len()])
             .any(|end| self.shaped.repaired.contains(&path[..end]))
     }
 
-    /// Whether a value, one around it or one inside it stands for one that was wrong: then what
-    /// it lacks may be only misspelt.
+    /// Whether a value, one around it or one inside it replaces a wrong one. Then a missing part may be
+    /// only misspelt.
     pub fn is_doubtful(&self, path: &str) -> bool {
         let inside = |repaired: &String| {
             repaired
@@ -83,7 +83,7 @@ impl<T> Document<T> {
         self.is_repaired(path) || self.shaped.repaired.iter().any(inside)
     }
 
-    /// Whether a name stands in the document, although malformed.
+    /// Whether a malformed name is written in the document.
     pub fn is_dropped(&self, name: &str) -> bool {
         self.shaped.dropped.contains(name)
     }

@@ -25,7 +25,7 @@ pub struct LockFile {
     pub digests: Digests,
 }
 
-/// Digests of components, by what they are and their names.
+/// Digests of components, by kind and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Digests {
@@ -53,7 +53,7 @@ impl Digests {
             })
     }
 
-    /// Pin a component; a pin that it had is replaced.
+    /// Pins a component and replaces its earlier pin.
     pub fn insert(&mut self, kind: ComponentKind, name: Name, digest: Digest) {
         match kind {
             ComponentKind::Context => self.contexts.insert(name, digest),
@@ -69,12 +69,12 @@ impl Digests {
     }
 }
 
-/// What [`lock`] did.
+/// The result of [`lock`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
-    /// What the lock pins now.
+    /// The pinned digests.
     pub digests: Digests,
-    /// Whether the file is another than before.
+    /// Whether the file has changed.
     pub changed: bool,
 }
 

@@ -81,9 +81,9 @@ impl std::ops::Deref for Operator {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(title = "rialto.toml")]
 pub struct OperatorFile {
-    /// Addresses that the host listens on, by names that the scheme's contexts refer to. `operators` serves the operators' own API and the metrics, `grpc` the calls that components export; `fsps` is the usual name for the participants' one.
+    /// Addresses that the host listens on, by name. The scheme's contexts refer to these names. `operators` serves the operators' API and the metrics. `grpc` serves the calls that components export. `fsps` is the usual name of the participants' listener.
     pub listeners: BTreeMap<Name, Listener>,
-    /// Those who may use the operators' listener, by their names, each with a token of its own, in `operators/NAME.token` in the store's folder, drawn at the start when it is not there. Where nobody is named there is one operator, `operator`, whose token is in `operator.token`.
+    /// The operators who may use the operators' listener, by name. Each has a token in `operators/NAME.token` in the store's folder. The host creates a missing token at its start. Without this table there is one operator, `operator`, with the token in `operator.token`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operators: BTreeMap<Name, Person>,
     /// How releases become current.
@@ -95,25 +95,25 @@ pub struct OperatorFile {
     /// Bounds on outbound requests.
     #[serde(default)]
     pub outbound: Outbound,
-    /// What the scheme's components may be granted at most; each grant needs the scheme's word too.
+    /// The most that the scheme's components may be granted. The scheme must ask for each grant too.
     #[serde(default)]
     pub grants: OperatorGrants,
     /// The highest limits that the scheme may give to one component.
     #[serde(default)]
     pub ceilings: Ceilings,
-    /// Keys of those who sign their messages, and the host's own.
+    /// Public keys of participants that sign their messages, and the host's own key.
     #[serde(default)]
     pub signatures: Signatures,
     /// How the host runs turns.
     #[serde(default)]
     pub engine: Engine,
-    /// Bounds on requests from the outside.
+    /// Bounds on inbound requests.
     #[serde(default)]
     pub http: Http,
     /// What the host writes to its log.
     #[serde(default)]
     pub log: Log,
-    /// Where traces go; none are made unless this table is there.
+    /// The export of traces. Without this table there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<Telemetry>,
 }
@@ -127,57 +127,57 @@ pub struct Listener {
     /// Of `grpc`: TLS with these files. Without it the listener speaks plaintext.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
-    /// Of `grpc`: whether plaintext is meant where others than this machine may listen, as behind a proxy that has TLS; not unless said.
+    /// Of `grpc`: whether plaintext is allowed on an address that other machines can reach, such as behind a proxy with TLS. False by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plaintext: Option<bool>,
-    /// Of `grpc`: calls that clients may make, `quoting/get-agreement`, or all of a package, `quoting/*`; none unless said. They are what components call each other by, so that some move money without what is asked before.
+    /// Of `grpc`: calls that clients may make: `quoting/get-agreement`, or all of a package, `quoting/*`. None by default. Components call each other by these interfaces, so some of them move money without the checks that come before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serve: Vec<InterfacePattern>,
-    /// Of `grpc`: events that clients may tell, each by its name; none unless said. An event goes to all that take it, and the call is answered when that is on disk.
+    /// Of `grpc`: events that clients may publish, each by its name. None by default. An event goes to all components that subscribe to it. The call is answered after the event is on disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<InterfacePattern>,
-    /// Of `grpc`: who is told which calls there are; operators unless said.
+    /// Of `grpc`: who may list the calls (reflection). By default only operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reflection: Option<Audience>,
-    /// Of `operators`: who sees the names of destinations in the metrics; operators unless said.
+    /// Of `operators`: who sees the names of destinations in the metrics. By default only operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destinations: Option<Audience>,
 }
 
-/// The files of a listener's TLS: PEM, absolute or relative to this document. They may be changed while the host runs.
+/// The PEM files of a listener's TLS, absolute or relative to this document. They may change while the host runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tls {
-    /// The listener's certificate, and those between it and its authority.
+    /// The listener's certificate, with the intermediate certificates up to its authority.
     #[schemars(with = "FilePath")]
     pub certificate: FilePath,
-    /// Its private key, not encrypted. Nobody but the host's user may be able to read it.
+    /// Its private key, not encrypted. Only the host's user may be able to read it.
     #[schemars(with = "FilePath")]
     pub key: FilePath,
-    /// Certificates of the authority that clients must have theirs from. Without it clients need none.
+    /// The certificates of the authority that must have issued the clients' certificates. Without it, clients need no certificate.
     #[schemars(with = "FilePath")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_ca: Option<FilePath>,
 }
 
-/// Who is told something that is not for everybody.
+/// The audience of information that is not for everybody.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Audience {
-    /// Who shows the token of an operator with the role `reader`.
+    /// Operators with the role `reader`, by their token.
     #[default]
     Operators,
     /// Everybody who reaches the listener.
     Open,
 }
 
-/// Somebody who may use the operators' listener.
+/// An operator: a person or program that may use the operators' listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Person {
-    /// What this operator may do; more than one is fine. Nobody checks what they made themselves, whatever their roles.
+    /// The operator's roles, one or several. Nobody approves their own changes, whatever their roles.
     pub roles: BTreeSet<Role>,
-    /// The one name of the person who holds this token, where somebody has several: they are one person when it is asked who made something and who approves it. The name of the table unless said.
+    /// The name of the person who holds this token. A person with several tokens has the same name in each, and so cannot approve their own changes. By default the name of the table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<Name>,
 }
@@ -201,21 +201,21 @@ pub enum SecondPerson {
     Always,
 }
 
-/// What an operator may do.
+/// A role of an operator.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Look.
+    /// Reads everything and changes nothing.
     Reader,
-    /// Ask for changes, which somebody else approves.
+    /// Asks for changes, which somebody else approves.
     Maker,
-    /// Approve or reject what others asked for.
+    /// Approves or rejects changes that others asked for.
     Checker,
-    /// Call interfaces of contexts from outside, as another context does. Nothing of it is checked by a second person.
+    /// Calls interfaces of contexts, as another context does. No second person checks these calls.
     Context,
-    /// Change what the host runs: releases, components, dead letters.
+    /// Changes what the host runs: releases, components, dead letters.
     Admin,
 }
 
@@ -254,14 +254,14 @@ pub struct Store {
     /// The folder of the database and of compiled components, absolute or relative to this document.
     #[schemars(with = "FilePath")]
     pub path: FilePath,
-    /// The folder of archives, absolute or relative to this document; `archives` in the store's folder unless said.
+    /// The folder of archives, absolute or relative to this document. By default `archives` in the store's folder.
     #[schemars(with = "FilePath")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub archives: Option<FilePath>,
-    /// How long what is there for good stays in the store before it goes to an archive; what is not listed stays.
+    /// How long permanent data stays in the store before it is moved to an archive. Kinds of data that are not listed stay.
     #[serde(skip_serializing_if = "Keep::is_everything")]
     pub keep: Keep,
-    /// Free disk space below which requests that begin something are refused with 503, so that what has begun can end.
+    /// The free disk space below which requests that begin something are refused with 503. The rest is left for finishing what has begun.
     pub free_min: Size,
 }
 
@@ -276,17 +276,17 @@ impl Default for Store {
     }
 }
 
-/// How long what is there for good stays in the store. Segments go as a whole, when the youngest thing in them is so old.
+/// How long permanent data stays in the store. A segment is archived as a whole, when its youngest item is this old.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Keep {
-    /// What happened, turn by turn: `rialto events`.
+    /// The history of turns: `rialto events`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history: Option<Period>,
     /// The rules' verdicts: `rialto receipts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipts: Option<Period>,
-    /// Documents of components that are over, by the names that the components have for them, as `transfers`: from then on they stay so long.
+    /// Finished documents, by the components' names for them, such as `transfers`. The period begins when a document is finished.
     #[serde(flatten)]
     pub documents: BTreeMap<Name, Period>,
 }
@@ -306,19 +306,19 @@ pub struct Outbound {
     /// Connections to one destination at a time.
     #[schemars(range(min = 1, max = 4096))]
     pub connections_per_destination: u32,
-    /// Requests that may wait in memory for delivery, to all destinations; those beyond wait on disk.
+    /// Requests to all destinations that may wait in memory for delivery. Further ones wait on disk.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub requests_waiting_max: u32,
-    /// Requests that may wait in memory for delivery to one destination, a quarter of all unless said, and never more than is left for all others; those beyond wait on disk, so that a dead destination leaves room for the others.
+    /// Requests to one destination that may wait in memory for delivery. By default a quarter of all, and never more than is left for all others. Further ones wait on disk, so that a dead destination leaves room for the others.
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_waiting_per_destination_max: Option<u32>,
-    /// Attempts in a row that meet nobody at a destination (no connection, a broken one, no answer in time; 502, 503 or 504 from a gateway); then it is left alone for a pause, and tried again with one request.
+    /// Failed attempts in a row after which a destination is paused and then tried again with one request. An attempt fails without a connection, by a broken connection, without an answer in time, or with 502, 503 or 504 from a gateway.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub breaker_failures: u32,
-    /// The first such pause; each further one is twice as long.
+    /// The first pause. Each further one is twice as long.
     pub breaker_pause: Duration,
-    /// The longest such pause.
+    /// The longest pause.
     pub breaker_pause_max: Duration,
 }
 
@@ -350,7 +350,7 @@ impl Default for Outbound {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Surface {
-    /// Documents of the component's own.
+    /// The component's own documents.
     Storage,
     /// Reminders.
     Scheduling,
@@ -397,13 +397,13 @@ impl Surface {
     }
 }
 
-/// What a scheme's components may be granted at most.
+/// The most that a scheme's components may be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OperatorGrants {
-    /// Surfaces of the host; all of them unless said otherwise.
+    /// Surfaces of the host. All by default.
     pub host: Vec<Surface>,
-    /// Origins that requests may go to; none unless said. `*` as the port stands for any port.
+    /// Origins that requests may go to. None by default. `*` as the port stands for any port.
     pub outbound: Vec<OriginPattern>,
 }
 
@@ -430,10 +430,10 @@ pub struct Ceilings {
     /// Instances of one component in use at a time.
     #[schemars(range(min = 1, max = 10_000))]
     pub instances: u32,
-    /// Instances of all contexts in use at a time: the sum of what the scheme gives each. The host makes room for twice as many, since while one release takes the place of another both have theirs.
+    /// Instances of all contexts in use at a time: the sum of the scheme's limits. The host reserves room for twice as many, because two releases have instances while one replaces the other.
     #[schemars(range(min = 1, max = 2_048))]
     pub instances_in_all: u32,
-    /// Core modules that one component may consist of. Components of languages with a runtime, such as Python, have dozens.
+    /// The most core modules of one component. Components of languages with a runtime, such as Python, have dozens.
     #[schemars(range(min = 1, max = 1_000))]
     pub core_modules: u32,
 }
@@ -451,15 +451,15 @@ impl Default for Ceilings {
     }
 }
 
-/// Keys of those who sign their messages, and the host's own.
+/// Public keys of participants that sign their messages, and the host's own key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Signatures {
-    /// A folder with a file `<id>.pem` for each participant that signs: its public keys (RSA from 2048 bits on, or P-256), one or several. Absolute, or relative to this document. The files may be changed while the host runs.
+    /// A folder with a file `<id>.pem` for each participant that signs. The file has one or several public keys (RSA of at least 2048 bits, or P-256). The path is absolute or relative to this document. The files may change while the host runs.
     #[schemars(with = "FilePath")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<FilePath>,
-    /// The private key (PKCS #8 as PEM, not encrypted) with which the scheme signs its own messages; its own messages are not signed without it. Absolute, or relative to this document. Nobody but the host's user may be able to read it.
+    /// The private key that signs the scheme's own messages (PKCS #8 as PEM, not encrypted). Without it they are not signed. The path is absolute or relative to this document. Only the host's user may be able to read the file.
     #[schemars(with = "FilePath")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hub_key: Option<FilePath>,
@@ -469,47 +469,47 @@ pub struct Signatures {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Engine {
-    /// Threads that run turns. Unless said there are four for each core, because some wait for the disk or run a slow component while others go on; as many turns run at once as there are cores (two at least), and one more for each turn that takes longer than 10 ms. If it is said, all of them may run turns at once.
+    /// Threads that run turns. If it is set, all of them may run turns at once. By default there are four for each core, because some wait for the disk or run a slow component. As many turns as cores (at least two) then run at once, and one more for each turn that takes longer than 10 ms.
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// Turns that may wait before requests are answered 503 with Retry-After. Deliveries that wait for another attempt or for a paused component do not count.
+    /// Turns that may wait. Beyond this, requests are answered 503 with Retry-After. Deliveries that wait for another attempt or for a paused component do not count.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub turns_waiting_max: u32,
-    /// Requests of one client that may wait or be under way, a quarter of all unless said; more of the same client are answered 503 with Retry-After. A client is an operator's name, or else an address (of IPv6: a /64 network).
+    /// Requests of one client that may wait or run. By default a quarter of all. Further ones of the client are answered 503 with Retry-After. A client is an operator's name, or else an address (of IPv6: a /64 network).
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns_waiting_per_client_max: Option<u32>,
-    /// Clients take turns when more is asked than can be done. How many requests a client gets begun in its turn; 1 if it is not named here. `operator NAME` stands for an operator, `address ADDRESS` for whoever comes from there.
+    /// The weight of each client: how many of its requests begin in its round while the host is overloaded. 1 for a client that is not listed. `operator NAME` stands for an operator, `address ADDRESS` for all requests from an address.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub client_weights: BTreeMap<String, Weight>,
     /// How often a failing delivery between components is tried before it becomes a dead letter.
     #[schemars(range(min = 1, max = 100_000))]
     pub turn_attempts_max: u32,
-    /// For how long a failing delivery is tried before it becomes a dead letter, whatever attempts are left.
+    /// How long a failing delivery is tried before it becomes a dead letter, even if attempts are left.
     pub retry_for: Duration,
-    /// The pause after a delivery's first failure; it doubles after each more.
+    /// The pause after a delivery's first failure. It doubles with each further failure.
     pub retry_initial: Duration,
     /// The longest pause between a delivery's attempts.
     pub retry_max: Duration,
-    /// A component is paused when deliveries to it about so many subjects have failed and none has succeeded since, if they came from several senders.
+    /// The number of subjects whose failed deliveries pause a component, if none has succeeded since and they came from several senders.
     #[schemars(range(min = 1, max = 1_000))]
     pub pause_subjects: u32,
-    /// So many senders: one who sends what cannot be handled does not pause a component for all.
+    /// The number of senders for that. So one sender of bad messages does not pause a component for all.
     #[schemars(range(min = 1, max = 1_000))]
     pub pause_senders: u32,
-    /// The time from the pause of a component to its first probe, one delivery that is tried; it doubles after each that fails.
+    /// The time from the pause of a component to its first probe, which is one delivery. It doubles after each failed probe.
     pub probe_initial: Duration,
     /// The longest time between two probes.
     pub probe_max: Duration,
-    /// Deliveries that wait for another attempt or for a paused component and are kept in memory; those beyond wait on disk.
+    /// Deliveries in memory that wait for another attempt or for a paused component. Further ones wait on disk.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub deliveries_in_memory_max: u32,
-    /// How long an instance of a component waits for its next turn before it is given back; at most twice as long.
+    /// The idle time after which an instance of a component is dropped. It takes effect after at most twice this time.
     pub instance_idle: Duration,
 }
 
-/// How many requests of a client are begun in its turn.
+/// How many requests of a client begin in its round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Weight(#[schemars(range(min = 1, max = 1_000))] pub u32);
@@ -544,24 +544,24 @@ impl Default for Engine {
     }
 }
 
-/// Bounds on requests from the outside.
+/// Bounds on inbound requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Http {
-    /// The longest body, whatever an API allows; the smaller limit counts. FSPIOP names 5 MiB.
+    /// The longest body. If an API's own limit is smaller, that one counts. FSPIOP's limit is 5 MiB.
     pub body_max: Size,
-    /// Bodies that are being read or handled at a time; beyond it requests are answered 503 with Retry-After.
+    /// The memory for all bodies that are read or handled at a time. Beyond it, requests are answered 503 with Retry-After.
     pub bodies_max: Size,
-    /// The part of `bodies-max` that one address may have (of IPv6: one /64 network); a quarter unless said, but no less than `body-max`. All that come by one proxy are one address.
+    /// The part of `bodies-max` for one address (of IPv6: one /64 network). By default a quarter, but at least `body-max`. All clients behind one proxy are one address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bodies_per_peer_max: Option<Size>,
-    /// The longest header section, whatever an API allows; the smaller limit counts. FSPIOP names 64 KiB.
+    /// The longest header section. If an API's own limit is smaller, that one counts. FSPIOP's limit is 64 KiB.
     pub headers_max: Size,
     /// How long a request may take, from its first byte to the answer.
     pub request_timeout: Duration,
-    /// The bytes a second that a client must send of a body, and take of an answer, on the average; who is slower is cut off.
+    /// The least average bytes per second at which a client must send a body and read an answer. A slower client is disconnected.
     pub rate_min: Size,
-    /// How long nothing of that is asked of it, for each body and each answer.
+    /// The time at the beginning of each body and answer in which this rate is not required.
     pub rate_grace: Duration,
     /// Connections of one listener at a time.
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -604,7 +604,7 @@ pub struct Log {
     /// Levels by target, as tracing's env-filter reads them: `info`, `warn,rialto=debug`.
     #[schemars(length(min = 1, max = 1024))]
     pub filter: String,
-    /// How lines are written.
+    /// The form of log lines.
     pub format: LogFormat,
 }
 
@@ -617,7 +617,7 @@ impl Default for Log {
     }
 }
 
-/// How log lines are written.
+/// The form of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogFormat {
@@ -629,17 +629,17 @@ pub enum LogFormat {
     Json,
 }
 
-/// Where traces go, and which.
+/// The collector of traces, and the sampling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Telemetry {
-    /// The base URL of an OpenTelemetry collector that takes OTLP over HTTP in JSON; `/v1/traces` is appended. The host has no TLS, so it is `http`: a collector beside the host sends on over TLS.
+    /// The base URL of an OpenTelemetry collector that accepts OTLP over HTTP in JSON. `/v1/traces` is appended. Only `http` is possible: run a collector beside the host that forwards over TLS.
     pub endpoint: BaseUrl,
-    /// The part of traces that is recorded, from 0 to 1. A trace's id decides, so that hosts with the same ratio record the same traces; the sender's own flag does not count.
+    /// The part of traces that is recorded, from 0 to 1. A trace's id decides, so hosts with the same ratio record the same traces. The sender's own flag does not count.
     #[serde(default = "all")]
     #[schemars(range(min = 0, max = 1))]
     pub sampling_ratio: f64,
-    /// What the host is called in traces.
+    /// The host's name in traces.
     #[serde(default = "rialto")]
     #[schemars(length(min = 1, max = 255))]
     pub service_name: String,

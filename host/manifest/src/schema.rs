@@ -35,7 +35,7 @@ fn schema_of<T: JsonSchema>() -> Json {
         .to_value()
 }
 
-/// TOML has no null: a key that may be left out is simply not required.
+/// Removes null from types, because TOML has no null. An optional key is just not required.
 #[derive(Clone, Debug)]
 struct WithoutNull;
 

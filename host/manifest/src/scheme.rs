@@ -152,7 +152,7 @@ pub struct SchemeFile {
     /// The participant id of the hub: FSPIOP-Source of the messages that the scheme itself sends.
     #[serde(default = "default_hub")]
     pub hub: FspId,
-    /// How callers prove who they are; always written out.
+    /// How callers prove who they are. It must always be written.
     pub authentication: Authentication,
     /// The currencies that may be used.
     #[serde(default)]
@@ -163,7 +163,7 @@ pub struct SchemeFile {
     /// Bounded contexts, by name.
     #[serde(default)]
     pub contexts: BTreeMap<Name, Context>,
-    /// Rules, by name; they do nothing until a step names them.
+    /// Rules, by name. A rule is asked only where a step names it.
     #[serde(default)]
     pub rules: BTreeMap<Name, Rule>,
     /// The rules of each step, in the order in which they are asked.
@@ -202,7 +202,7 @@ impl Authentication {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FspAuthentication {
-    /// Not at all: FSPIOP-Source is believed. For sandboxes only; the host says so loudly.
+    /// They do not: the host believes FSPIOP-Source. For sandboxes only; the host logs a warning.
     None,
 }
 
@@ -234,13 +234,13 @@ pub struct DeclaredError {
 pub struct Binding {
     /// The rule, by its name in `rules`.
     pub rule: Name,
-    /// The rule's settings at this step; the rule itself says which it takes.
+    /// The rule's settings at this step. The rule's own schema says which there are.
     #[serde(default)]
     pub settings: Map<String, Json>,
-    /// What it means when the rule fails: traps, or goes beyond a limit.
+    /// The effect of the rule's failure: when it traps, or exceeds a limit.
     #[serde(default)]
     pub on_failure: OnFailure,
-    /// The error code that a failure that refuses gives.
+    /// The error code of a refusal by the rule's failure.
     #[serde(default = "default_failure_code")]
     pub failure_code: ErrorCode,
 }
@@ -259,7 +259,7 @@ fn default_failure_code() -> ErrorCode {
         .expect("`2001` has four digits, the first not zero")
 }
 
-/// What a rule's failure means.
+/// The effect of a rule's failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
@@ -281,9 +281,9 @@ pub struct Participant {
     /// Its name, for people; 1 to 128 characters.
     #[schemars(length(min = 1, max = 128))]
     pub name: String,
-    /// Where it takes callbacks; FSPIOP's paths are appended.
+    /// The URL of its callbacks. FSPIOP's paths are appended.
     pub callback_base_url: BaseUrl,
-    /// The public keys with which it signs its messages (RSA from 2048 bits on, or P-256), each as PEM; one that has a key must sign. For sandboxes: keys that change belong into the folder that `rialto.toml` names.
+    /// The public keys for its signatures (RSA of at least 2048 bits, or P-256), each as PEM. A participant with a key must sign. For sandboxes; otherwise put keys into the folder that `rialto.toml` names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jws_public_keys: Vec<PublicKeyPem>,
     /// Its accounts, one for each currency that it uses.
@@ -297,12 +297,12 @@ pub struct Participant {
 pub struct Account {
     /// The account's currency.
     pub currency: CurrencyCode,
-    /// Liquidity that is there from the beginning, as decimal text.
+    /// The liquidity at the beginning, as decimal text.
     pub opening_liquidity: Amount,
-    /// The highest net debit position, as decimal text; without it liquidity alone decides.
+    /// The highest net debit position, as decimal text. Without it, only liquidity limits payments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub net_debit_cap: Option<Amount>,
-    /// What is available below this, as decimal text, is warned of, once until it is back above; without it nothing is.
+    /// The threshold for liquidity warnings, as decimal text. One warning is published when the available amount falls below it, and the next only after it was above again. Without it there are no warnings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub liquidity_threshold: Option<Amount>,
 }

@@ -14,12 +14,12 @@ use crate::source::Source;
 use crate::tree::{Member, Node, Value};
 use crate::values::{Format, Name};
 
-/// What the comparison leaves.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Shaped {
     /// The document as JSON; always of the right shape.
     pub json: Json,
-    /// Where each value stands, by its path (a JSON pointer without the first slash).
+    /// The position of each value, by its path (a JSON pointer without the first slash).
     pub spans: HashMap<String, Range<usize>>,
     /// Paths of values that were replaced.
     pub repaired: HashSet<String>,
@@ -49,7 +49,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The schema itself, where it refers to a definition.
+    /// Follows a schema's reference to a definition.
     fn resolve(&self, schema: &'a Json) -> &'a Json {
         schema["$ref"]
             .as_str()
@@ -133,7 +133,7 @@ impl<'a> Walk<'a> {
         Json::Object(json)
     }
 
-    /// Places in what no schema describes.
+    /// Notes positions in a value that no schema describes.
     fn spans_within(&mut self, node: &Node, path: String) {
         match &node.value {
             Value::Table(members) => {
@@ -239,7 +239,7 @@ impl<'a> Walk<'a> {
     fn number(&mut self, node: &Node, number: f64, shape: &'a Json, path: &str) -> Json {
         let min = shape["minimum"].as_f64().unwrap_or(f64::MIN);
         let max = shape["maximum"].as_f64().unwrap_or(f64::MAX);
-        // What is no number is in no range.
+        // A value that is not a number has no range.
         if (min..=max).contains(&number) {
             return Json::from(number);
         }
@@ -249,7 +249,7 @@ impl<'a> Walk<'a> {
         self.repair(shape, path)
     }
 
-    /// A value of that shape, and a note that it stands for one that was wrong.
+    /// A value of that shape to replace a wrong one, which is noted.
     fn repair(&mut self, shape: &'a Json, path: &str) -> Json {
         self.shaped.repaired.insert(path.to_owned());
         self.example(shape)
@@ -292,7 +292,7 @@ fn last(path: &str) -> &str {
         .unwrap_or(path)
 }
 
-/// What the table at a path is called. Its position says which element of an array it is.
+/// The name of the table at a path, without the index of an array's element, which its position shows.
 fn table_name(path: &str) -> String {
     if path.is_empty() {
         return "the document".to_owned();
@@ -336,7 +336,7 @@ fn allowed(shape: &Json) -> Vec<&str> {
         .collect()
 }
 
-/// What a shape takes, with its article.
+/// The kind of value that a shape accepts, with its article.
 fn what(shape: &Json) -> String {
     if let Some(format) = shape["format"].as_str().and_then(Format::named) {
         return format!("{} such as `\"{}\"`", format.what, format.example);
@@ -355,7 +355,7 @@ fn what(shape: &Json) -> String {
     .to_owned()
 }
 
-/// What a key means: the first sentence of its documentation.
+/// The meaning of a key: the first paragraph of its documentation.
 fn help(schema: &Json, shape: &Json) -> String {
     let text = schema["description"]
         .as_str()

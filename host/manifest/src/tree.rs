@@ -11,13 +11,13 @@ use crate::source::Source;
 /// A value and its position.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where it stands, in bytes; for a table its header.
+    /// Its position in bytes; for a table that of its header.
     pub span: Range<usize>,
-    /// What it is.
+    /// The value itself.
     pub value: Value,
 }
 
-/// What a value is.
+/// A value.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// A text.
@@ -34,7 +34,7 @@ pub enum Value {
     Array(Vec<Node>),
     /// A table, its members in the order of their positions.
     Table(Vec<Member>),
-    /// A number that cannot be represented; that is reported already.
+    /// A number that cannot be represented. It was reported already.
     Unusable,
 }
 
@@ -43,14 +43,14 @@ pub enum Value {
 pub struct Member {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// The key's position.
     pub key_span: Range<usize>,
     /// The value.
     pub node: Node,
 }
 
 impl Value {
-    /// What it is, with its article.
+    /// The name of its kind, with the article.
     #[must_use]
     pub const fn what(&self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Value {
     }
 }
 
-/// Read a document; none when it is not TOML, and then the problems say why.
+/// Parses a document. Returns `None` if it is not TOML, and then adds the problems.
 pub fn parse(source: &Source, problems: &mut Diagnostics) -> Option<Node> {
     let (table, errors) = DeTable::parse_recoverable(source.text());
     let broken = !errors.is_empty();

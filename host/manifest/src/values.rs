@@ -28,7 +28,7 @@ pub use pem::PublicKeyPem;
 pub use period::Period;
 pub use size::Size;
 
-/// Why a text is not a value of its kind: half a sentence, without the text itself.
+/// Why a text is not a valid value: half a sentence, without the text itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(pub String);
@@ -43,11 +43,11 @@ impl Invalid {
 pub trait TextValue: FromStr<Err = Invalid> + Display {
     /// The name under which the JSON schema knows it (its `format`).
     const FORMAT: &'static str;
-    /// What it is, with its article: "a size".
+    /// The kind's name with its article: "a size".
     const WHAT: &'static str;
-    /// A text that is one.
+    /// A valid text.
     const EXAMPLE: &'static str;
-    /// A regular expression that every one matches, for editors; parsing decides.
+    /// A regular expression for editors, which every valid text matches. Parsing decides.
     const PATTERN: &'static str;
 }
 

@@ -23,13 +23,13 @@ const HEADER_BYTES: usize = 64 << 10;
 /// Methods that an OpenAPI path item can have.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 
-/// What is wrong with a document.
+/// A problem of a document.
 #[derive(Debug, thiserror::Error)]
 #[error("{at}: {what}")]
 pub struct BadDocument {
-    /// Where, as a path into the document.
+    /// Its path in the document.
     pub at: String,
-    /// What.
+    /// The problem in words.
     pub what: String,
 }
 
@@ -54,9 +54,9 @@ pub enum In {
 /// A version that a header's value carries.
 #[derive(Debug)]
 pub struct Versions {
-    /// Whether the value is a list of which one item is enough; else it is one item.
+    /// Whether the value is a list, of which one supported item suffices. Otherwise it is one item.
     pub is_list: bool,
-    /// What one item of the value must look like; its first group is the version.
+    /// The pattern of one item. Its first group is the version.
     pub pattern: Regex,
     /// The supported versions, `major.minor`.
     pub supported: Vec<String>,
@@ -73,7 +73,7 @@ pub struct Parameter {
     pub place: In,
     /// Whether it must be there.
     pub required: bool,
-    /// What its value must be.
+    /// The schema of its value.
     pub schema: Option<Validator>,
     /// Whether it is an IMF-fixdate.
     pub is_date: bool,
@@ -86,7 +86,7 @@ pub struct Parameter {
 pub struct Body {
     /// Whether it must be there.
     pub required: bool,
-    /// What it must be.
+    /// Its schema.
     pub schema: Validator,
     /// The media types that the document lists, without parameters, in lower case.
     pub media_types: Vec<String>,
@@ -105,7 +105,7 @@ pub struct Operation {
     pub parameters: Vec<Parameter>,
     /// The body, if the operation takes one.
     pub body: Option<Body>,
-    /// Whether a request begins something, rather than going on with it or asking.
+    /// Whether the operation has `x-rialto-begins`: a request of it begins something new.
     pub begins: bool,
 }
 
@@ -115,16 +115,16 @@ pub struct Document {
     pub title: String,
     /// The document itself.
     pub root: Value,
-    /// Body bytes that are taken.
+    /// The most bytes of a body.
     pub body_bytes_max: usize,
-    /// Header bytes that are taken.
+    /// The most bytes of a header section.
     pub header_bytes_max: usize,
-    /// Whether a slash at a path's end is as good as none.
+    /// Whether one slash at the end of a path is ignored.
     trailing_slash: bool,
     router: matchit::Router<HashMap<String, Arc<Operation>>>,
 }
 
-/// What a path leads to.
+/// The operations of a requested path.
 pub struct Found<'a> {
     /// Operations by method.
     pub operations: &'a HashMap<String, Arc<Operation>>,
@@ -189,7 +189,7 @@ impl Document {
         Ok(document)
     }
 
-    /// What a path leads to.
+    /// The operations of a requested path.
     pub fn find<'a>(&'a self, path: &'a str) -> Option<Found<'a>> {
         let without_slash = path.strip_suffix('/').filter(|rest| !rest.is_empty());
         let path = without_slash
@@ -234,7 +234,7 @@ fn operation_of(
     })
 }
 
-/// An extension that is true or false; false if it is not there.
+/// The value of a boolean extension; false if it is missing.
 fn flag(value: &Value, name: &str, at: &str) -> Result<bool, BadDocument> {
     match value.get(name) {
         None => Ok(false),

@@ -20,9 +20,9 @@ use size::{pretty, weight};
 
 /// Bytes of one example, at most: of a request with its headers and its body, or of an answer's body.
 const BYTES_MAX: usize = 64 << 10;
-/// Schemas inside of each other, at most: one that has itself as a member that must be there has no example.
+/// The deepest nesting of schemas. A schema that requires itself as a member has no example.
 const DEPTH_MAX: usize = 16;
-/// Values of one example, at most: types that have themselves as members several times would make very many.
+/// The most values of one example. Recursive types could otherwise make very many.
 const VALUES_MAX: u32 = 1_000;
 /// Items of one list, at most.
 const ITEMS_MAX: u64 = 16;
@@ -30,9 +30,9 @@ const ITEMS_MAX: u64 = 16;
 const PATTERNS_MAX: usize = 1_000;
 /// Bytes of a pattern that is looked at, at most.
 const PATTERN_BYTES_MAX: usize = 4 << 10;
-/// Bytes of a compiled pattern, at most, and as many for finding what fits it. There is one at a time.
+/// The most bytes of a compiled pattern, and again of the memory for matching. There is one pattern at a time.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
-/// Texts that are tried, in this order, where a schema wants a form and gives no example.
+/// Texts that are tried in this order for a schema with a pattern or format but without an example.
 const TEXTS: [&str; 10] = [
     "1",
     "100",
@@ -45,10 +45,10 @@ const TEXTS: [&str; 10] = [
     "b51ec534ee484575b6a9ead2955b8069b51ec534ee484575b6a9ead2955b8069",
     "Tue, 15 Nov 1994 08:12:31 GMT",
 ];
-/// The places among them of what is tried first where nothing but a length is asked for: words before numbers.
+/// Indexes of the texts that are tried first where a schema asks only for a length: words before numbers.
 const PLAIN: [usize; 2] = [2, 0];
 
-/// A request that a document takes.
+/// A valid request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// In upper case.
@@ -61,7 +61,7 @@ pub struct Request {
     pub body: Option<String>,
 }
 
-/// The examples of a document. What fits its patterns is found out once for all of them.
+/// The examples of a document. Each pattern is tried once for all of them.
 #[derive(Debug)]
 pub struct Examples<'r> {
     root: &'r Value,
@@ -78,7 +78,7 @@ impl<'r> Examples<'r> {
         }
     }
 
-    /// A request of an operation. `item` is the path's item, which has the operation under `method`.
+    /// A request of an operation: the one that `item`, the path's item, has under `method`.
     #[must_use]
     pub fn request(&self, path: &str, item: &'r Value, method: &str) -> Request {
         let operation = &item[method];
@@ -142,7 +142,7 @@ impl<'r> Examples<'r> {
     }
 }
 
-/// A path with a parameter's value in its place; without it where that would be too long.
+/// A path with a parameter's value filled in, unless the path would become too long.
 fn filled(path: String, name: &str, value: &str) -> String {
     let place = format!("{{{name}}}");
     let longer = path.matches(&place).count().saturating_mul(value.len());
@@ -152,7 +152,7 @@ fn filled(path: String, name: &str, value: &str) -> String {
     path.replace(&place, value)
 }
 
-/// What a reference within the document stands for; a value that is none stands for itself.
+/// The target of a reference within the document. A value that is no reference is returned as it is.
 fn resolved<'r>(root: &'r Value, value: &'r Value) -> &'r Value {
     let mut value = value;
     for _ in 0..DEPTH_MAX {
@@ -164,7 +164,7 @@ fn resolved<'r>(root: &'r Value, value: &'r Value) -> &'r Value {
     value
 }
 
-/// The example that somebody wrote.
+/// The example in the document.
 fn given(of: &Value) -> Option<&Value> {
     let named = of["examples"]
         .as_object()
@@ -177,11 +177,11 @@ fn given(of: &Value) -> Option<&Value> {
 #[derive(Debug, Default)]
 struct Patterns<'r>(RefCell<HashMap<&'r str, Option<Fitting>>>);
 
-/// Of each of [`TEXTS`], whether it fits: the first is the lowest bit.
+/// A bit for each of [`TEXTS`]: whether it fits. The first text has the lowest bit.
 type Fitting = u16;
 
 impl<'r> Patterns<'r> {
-    /// What fits a pattern. None if that is not known: it is no pattern, or too large a one.
+    /// The texts that fit a pattern; none if the pattern is invalid or too large.
     fn fitting(&self, pattern: &'r str) -> Option<Fitting> {
         if let Some(known) = self.0.borrow().get(pattern) {
             return *known;
@@ -209,7 +209,7 @@ fn fitting(pattern: &str) -> Option<Fitting> {
     Some(TEXTS.iter().enumerate().map(fits).sum())
 }
 
-/// Bytes of a line of its own, or of two with a closing bracket, beside what stands on it, so deep in a value.
+/// Bytes of indentation and line breaks around a value at this depth, with its closing bracket's line.
 const fn around(depth: usize) -> usize {
     16 + 4 * depth
 }
@@ -218,21 +218,21 @@ const fn around(depth: usize) -> usize {
 struct Maker<'r, 'e> {
     root: &'r Value,
     patterns: &'e Patterns<'r>,
-    /// Values that may be made yet.
+    /// How many more values may be made.
     values: Cell<u32>,
-    /// Bytes that it may have yet.
+    /// How many more bytes it may have.
     bytes: Cell<usize>,
 }
 
 impl<'r> Maker<'r, '_> {
-    /// Whether there is room for so many bytes more. Where there is not, there is none for anything else.
+    /// Takes so many bytes from the rest. If the rest is too small, nothing else fits either, and it returns false.
     fn takes(&self, bytes: usize) -> bool {
         let left = self.bytes.get().checked_sub(bytes);
         self.bytes.set(left.unwrap_or(0));
         left.is_some()
     }
 
-    /// A value that somebody wrote; null where it is too long.
+    /// A value of the document; null if it is too long.
     fn copied(&self, written: &Value) -> Value {
         if self.takes(weight(written, self.bytes.get())) {
             written.clone()
@@ -259,7 +259,7 @@ impl<'r> Maker<'r, '_> {
         written.unwrap_or_else(|| self.value(&parameter["schema"], 0))
     }
 
-    /// A value of a schema. Null where there is none that is small enough.
+    /// A value of a schema; null if no value is small enough.
     fn value(&self, schema: &'r Value, depth: usize) -> Value {
         let schema = resolved(self.root, schema);
         let left = self.values.get().checked_sub(1);
@@ -305,7 +305,7 @@ impl<'r> Maker<'r, '_> {
         Value::Object(members)
     }
 
-    /// The members that must be there, and those for which somebody wrote an example.
+    /// The required members, and those with an example.
     fn object(&self, schema: &'r Value, depth: usize) -> Value {
         let required: HashSet<&str> = items(&schema["required"])
             .filter_map(Value::as_str)
@@ -368,7 +368,7 @@ impl<'r> Maker<'r, '_> {
     }
 }
 
-/// A value as it stands in a header, a path or a query.
+/// A value as text of a header, a path or a query.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -10,18 +10,18 @@ use crate::document::{Found, Operation};
 use crate::validate::{self, Pairs};
 use crate::violation::{Kind, Violation};
 
-/// A head that fits, with what its path and its query carry.
+/// A valid head, with the parameters of its path and query.
 #[derive(Debug)]
 pub struct Head {
-    /// What is asked for.
+    /// The operation.
     pub operation: Arc<Operation>,
     /// By name, decoded.
     pub path_parameters: Pairs,
-    /// By name, decoded; those that the document does not know too.
+    /// By name, decoded. Parameters that the document does not know are among them.
     pub query_parameters: Pairs,
 }
 
-/// Judge a head by what its path leads to.
+/// Validates a head against the operation of its path and method.
 ///
 /// # Errors
 /// The first violation.
@@ -50,7 +50,7 @@ pub fn judge(
     })
 }
 
-/// Headers with their values as text; bytes beyond ASCII as Latin-1, as HTTP once had it.
+/// Headers with their values as text. Bytes beyond ASCII are read as Latin-1, as in older HTTP.
 #[must_use]
 pub fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
     let text = |value: &HeaderValue| match value.to_str() {

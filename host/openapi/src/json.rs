@@ -19,9 +19,9 @@ pub const DEPTH_MAX: u32 = 64;
 /// Values in a text, each list, object, member and item being one. FSPIOP's longest body, a bulk of a
 /// thousand transfers, has some ten thousand.
 pub const VALUES_MAX: u32 = 100_000;
-/// What serde_json's own names begin with.
+/// The prefix of serde_json's private names.
 const PRIVATE: &str = "$serde_json::";
-/// Members of an object up to which comparing each name with each is the quickest.
+/// The number of members up to which comparing all pairs of names is quickest.
 const FEW: usize = 16;
 /// Characters of a member's name that a refusal repeats.
 const NAME_CHARS_SHOWN: usize = 48;
@@ -51,9 +51,9 @@ pub fn parse(text: &str) -> Result<Value, String> {
 /// Reads a value.
 #[derive(Clone, Copy)]
 struct Level<'c> {
-    /// The lists and objects that it lies in.
+    /// The number of lists and objects around it.
     above: u32,
-    /// Values that there may be yet.
+    /// How many more values there may be.
     left: &'c Cell<u32>,
 }
 

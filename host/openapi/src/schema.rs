@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use crate::violation::{Kind, Violation};
 
-/// What is said of what is missing.
+/// The message for a missing value.
 pub(crate) const REQUIRED: &str = "is required";
 /// Missing members that a refusal names besides the first one.
 const MISSING_MAX: usize = 20;
-/// Errors that are looked at for them: a body may have very many.
+/// The most errors that are searched for missing members, because a body may have very many.
 const ERRORS_MAX: usize = 200;
 /// Values of an enumeration that a refusal names.
 const VALUES_MAX: usize = 30;
 
-/// What a violation of a schema is called, and where it is.
+/// The violation for a validator's error, with its location.
 pub(crate) fn schema_violation(location: &str, error: &ValidationError<'_>) -> Violation {
     let pointer = error.instance_path().to_string();
     let (kind, at, detail) = match error.kind() {
@@ -52,7 +52,7 @@ pub(crate) fn schema_violation(location: &str, error: &ValidationError<'_>) -> V
     }
 }
 
-/// What a value must be that is of an enumeration.
+/// The message that names an enumeration's values.
 fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
     let word = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -72,7 +72,7 @@ fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
     }
 }
 
-/// What is wrong with a value, without the value: it may be secret, and it may be long.
+/// The message for a broken rule, without the value, which may be secret or long.
 fn wrong(rule: &Rule) -> String {
     match rule {
         Rule::Type { .. } => "is of the wrong JSON type".into(),
@@ -92,7 +92,7 @@ fn wrong(rule: &Rule) -> String {
     }
 }
 
-/// If something is missing: what else is, so that a client need not find out one by one.
+/// Adds the other missing members to a violation about a missing one, so that a client learns all at once.
 pub(crate) fn with_all_missing<'e>(
     mut first: Violation,
     others: impl Iterator<Item = ValidationError<'e>>,

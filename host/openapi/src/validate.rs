@@ -16,7 +16,7 @@ use crate::violation::{Kind, Violation};
 /// Pairs of names and values.
 pub type Pairs = Vec<(String, String)>;
 
-/// Judge the headers, in the order of the document's parameters.
+/// Validates the headers, in the order of the document's parameters.
 ///
 /// # Errors
 /// The first violation.
@@ -75,7 +75,7 @@ pub fn encodings(headers: &HeaderMap) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Judge and decode path parameters.
+/// Validates and decodes path parameters.
 ///
 /// # Errors
 /// The first violation.
@@ -96,7 +96,7 @@ pub fn path(operation: &Operation, found: &[(&str, &str)]) -> Result<Pairs, Viol
     Ok(decoded)
 }
 
-/// Judge and decode query parameters; unknown ones are kept.
+/// Validates and decodes query parameters. Unknown ones are kept.
 ///
 /// # Errors
 /// The first violation.
@@ -125,7 +125,7 @@ pub fn query(operation: &Operation, query: Option<&str>) -> Result<Pairs, Violat
     Ok(decoded)
 }
 
-/// Judge the body. Returns it as text, or none if there is none and none is needed.
+/// Validates the body. Returns it as text, or `None` if there is no body and none is required.
 ///
 /// # Errors
 /// The first violation.
@@ -195,7 +195,7 @@ fn parameter_value(parameter: &Parameter, location: &str, value: &str) -> Result
     }
 }
 
-/// Judge a header whose value, or each comma-separated item of it, may carry a version.
+/// Validates a header whose value, or each comma-separated item of it, may have a version.
 fn version(versions: &Versions, location: &str, value: &str) -> Result<(), Violation> {
     let mut well_formed = false;
     let items = if versions.is_list {

@@ -1,6 +1,6 @@
 //! Violations of requests.
 
-/// The kinds of what a document can find wrong, in the order in which a request is judged.
+/// The kinds of violations, in the order of the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The header section is longer than allowed.
@@ -21,10 +21,10 @@ pub enum Kind {
     TooManyElements,
 }
 
-/// The first thing found wrong with a request.
+/// The first violation of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: Kind,
     /// Where: `header Date`, `path ID`, `body /amount/currency`.
     pub location: String,

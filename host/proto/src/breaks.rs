@@ -23,9 +23,9 @@ use crate::model::{Cardinality, Enum, File, Kind, Message};
 /// A change that would break clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Break {
-    /// The full name of what has changed.
+    /// The full name of the changed message, enum or call.
     pub at: String,
-    /// What has changed.
+    /// The change in words.
     pub change: String,
 }
 
@@ -40,9 +40,9 @@ impl fmt::Display for Break {
     }
 }
 
-/// What of the files breaks clients of what is locked.
+/// The changes in files that break clients of the locked contract.
 pub(crate) fn between(lock: &Lock, files: &[File]) -> Vec<Break> {
-    let ways = Ways::of(files);
+    let ways = Directions::of(files);
     let mut breaks = Vec::new();
     for (service, methods) in &lock.services {
         calls(service, methods, files, &mut breaks);
@@ -51,7 +51,7 @@ pub(crate) fn between(lock: &Lock, files: &[File]) -> Vec<Break> {
     breaks
 }
 
-fn messages(lock: &Lock, files: &[File], ways: &Ways) -> Vec<Break> {
+fn messages(lock: &Lock, files: &[File], ways: &Directions) -> Vec<Break> {
     let mut breaks = Vec::new();
     for file in files {
         for message in &file.messages {
@@ -70,9 +70,9 @@ fn messages(lock: &Lock, files: &[File], ways: &Ways) -> Vec<Break> {
     breaks
 }
 
-/// What of the files breaks clients of what is locked, where they are not all that there is.
+/// The same for a part of all files.
 pub(crate) fn of_part(lock: &Lock, files: &[File]) -> Vec<Break> {
-    let ways = Ways::of(files);
+    let ways = Directions::of(files);
     let mut breaks = messages(lock, files, &ways);
     for (at, signature, known) in signatures(lock, files) {
         if let Some(known) = known.filter(|known| **known != signature) {
@@ -83,8 +83,8 @@ pub(crate) fn of_part(lock: &Lock, files: &[File]) -> Vec<Break> {
     breaks
 }
 
-/// What of the files is not as it is locked: without a number, or other than what clients know. Empty if a
-/// client can be served by these. What else is locked does not matter.
+/// Everything in the files that has no number or differs from the lock. Empty if these files can serve clients.
+/// Other entries of the lock do not matter.
 pub(crate) fn lacking(lock: &Lock, files: &[File]) -> Vec<String> {
     let breaks = of_part(lock, files);
     if !breaks.is_empty() {
@@ -124,7 +124,7 @@ fn unnumbered<'n>(
     fresh.map(|name| format!("{of}.{name}")).collect()
 }
 
-/// The methods of files: what each is called, what clients are built against, and what they were.
+/// The methods of files: the name, the current signature, and the locked one.
 fn signatures<'l>(lock: &'l Lock, files: &[File]) -> Vec<(String, String, Option<&'l String>)> {
     let mut found = Vec::new();
     for file in files {
@@ -165,7 +165,7 @@ fn calls(
     }
 }
 
-fn of_message(name: &str, entry: &Entry, message: &Message, ways: &Ways) -> Vec<Break> {
+fn of_message(name: &str, entry: &Entry, message: &Message, ways: &Directions) -> Vec<Break> {
     let (to_host, from_host) = (ways.to_host.contains(name), ways.from_host.contains(name));
     let mut changes = Vec::new();
     for field in &message.fields {
@@ -208,7 +208,7 @@ fn of_message(name: &str, entry: &Entry, message: &Message, ways: &Ways) -> Vec<
         .collect()
 }
 
-fn of_enum(name: &str, entry: &Entry, made: &Enum, ways: &Ways) -> Vec<Break> {
+fn of_enum(name: &str, entry: &Entry, made: &Enum, ways: &Directions) -> Vec<Break> {
     let mut breaks = Vec::new();
     let mut found = |value: &str, change: &str| {
         breaks.push(Break {
@@ -240,13 +240,13 @@ impl Entry {
     }
 }
 
-/// Full names of what goes to the host and of what comes from it.
-struct Ways {
+/// The full names of messages to the host, and of messages from it.
+struct Directions {
     to_host: BTreeSet<String>,
     from_host: BTreeSet<String>,
 }
 
-impl Ways {
+impl Directions {
     fn of(files: &[File]) -> Self {
         let messages = files.iter().flat_map(|file| {
             let named = file.messages.iter();

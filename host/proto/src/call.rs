@@ -7,16 +7,16 @@
 use serde_json::{Map, Value};
 
 use crate::codec::wire::{put_counted, put_key, put_varint};
-use crate::codec::{Codec, Misfit, misfit};
+use crate::codec::{Codec, TypeMismatch, misfit};
 use crate::model::{Form, Method};
 use crate::status::{self, Code};
 
-/// What stands before a message's name in an `Any`.
+/// The prefix of a message's name in an `Any`.
 const TYPE_URL: &str = "type.googleapis.com/";
 /// The word for an error that has no cases.
 const REFUSED: &str = "refused";
 
-/// What a client is told instead of an answer.
+/// A refusal, sent instead of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// `grpc-status`
@@ -32,7 +32,7 @@ impl Codec {
     ///
     /// # Errors
     /// As [`Codec::decode`].
-    pub fn arguments(&self, method: &Method, bytes: &[u8]) -> Result<Vec<Value>, Misfit> {
+    pub fn arguments(&self, method: &Method, bytes: &[u8]) -> Result<Vec<Value>, TypeMismatch> {
         let mut value = self.decode(&method.input, bytes)?;
         if self.message(&method.input)?.form != Form::Wrapper {
             return Ok(vec![value]);
@@ -42,15 +42,15 @@ impl Codec {
         Ok(arguments.collect())
     }
 
-    /// The answer to a call, or the refusal, from what the function gave.
+    /// The answer to a call, or the refusal, from the function's result.
     ///
     /// # Errors
-    /// When that is not what the method is about: then the component is not the one that the contract is of.
+    /// When the result does not fit the method's contract: the component has another contract.
     pub fn answer(
         &self,
         method: &Method,
         given: &Value,
-    ) -> Result<Result<Vec<u8>, Refusal>, Misfit> {
+    ) -> Result<Result<Vec<u8>, Refusal>, TypeMismatch> {
         let Some(error) = &method.error else {
             return self.wrapped(&method.output, "result", given).map(Ok);
         };
@@ -73,7 +73,7 @@ impl Codec {
         Ok(Err(refusal(status::code(case), case.to_owned(), &details)))
     }
 
-    fn wrapped(&self, name: &str, field: &str, value: &Value) -> Result<Vec<u8>, Misfit> {
+    fn wrapped(&self, name: &str, field: &str, value: &Value) -> Result<Vec<u8>, TypeMismatch> {
         if self.message(name)?.form != Form::Wrapper {
             return self.encode(name, value);
         }
@@ -82,8 +82,8 @@ impl Codec {
     }
 }
 
-impl From<&Misfit> for Refusal {
-    fn from(misfit: &Misfit) -> Self {
+impl From<&TypeMismatch> for Refusal {
+    fn from(misfit: &TypeMismatch) -> Self {
         // BadRequest { field_violations: [{ field, description }] }
         let mut violation = Vec::new();
         put_counted(&mut violation, 1, misfit.at.as_bytes());
@@ -109,7 +109,7 @@ fn error_info(reason: &str, domain: &str) -> Vec<u8> {
     info
 }
 
-/// `grpc-status-details-bin` for somebody who may try again after so many seconds.
+/// `grpc-status-details-bin` for a refusal that may be retried after so many seconds.
 #[must_use]
 pub fn try_again(code: i32, message: &str, seconds: u32) -> Vec<u8> {
     // RetryInfo { retry_delay: Duration { seconds } }

@@ -14,7 +14,7 @@ use crate::{text, wit};
 
 /// The lock, in the folder of the WIT.
 pub const LOCK: &str = "proto.lock.toml";
-/// Which events clients may tell, in the folder of the WIT, if there are any.
+/// The list of events that clients may publish, in the folder of the WIT, if there are any.
 pub const EVENTS: &str = "proto.toml";
 
 /// Why there are no files.
@@ -32,7 +32,7 @@ pub enum NoFiles {
     /// Something in the WIT has no form in protobuf.
     #[error("the WIT has no form in protobuf: {}", listed(.0))]
     Problems(Vec<Problem>),
-    /// Clients would break.
+    /// The changes would break clients.
     #[error("{}", listed(.0))]
     Breaks(Vec<Break>),
     /// A file cannot be read or written.
@@ -45,8 +45,8 @@ fn listed<T: ToString>(items: &[T]) -> String {
     items.join("\n")
 }
 
-/// The files that the WIT in a folder gives under the lock that is in it. What would break clients is
-/// told, not refused.
+/// Derives the files from the WIT in a folder, with the lock in it. Changes that break clients are listed, not
+/// refused.
 ///
 /// # Errors
 /// When the WIT or the lock cannot be read, or when the WIT has no form in protobuf.
@@ -65,7 +65,7 @@ pub fn read(folder: &Path) -> Result<Locked, NoFiles> {
     Ok(lock.apply(files))
 }
 
-/// The events that clients may tell.
+/// The events that clients may publish.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -98,11 +98,10 @@ pub fn write(files: &[File], folder: &Path) -> Result<(), NoFiles> {
     Ok(())
 }
 
-/// Accept the WIT of a folder as it is: write its lock, and the `.proto` files to `protos`, where no
-/// others stay.
+/// Accepts the WIT of a folder: writes its lock, and the `.proto` files to `protos`, and removes other files there.
 ///
 /// # Errors
-/// As [`read`] and [`write()`], and when clients would break: then nothing is written.
+/// As [`read`] and [`write()`]. Also when a change would break clients; then nothing is written.
 pub fn accept(folder: &Path, protos: &Path) -> Result<(), NoFiles> {
     let locked = read(folder)?;
     if !locked.breaks.is_empty() {

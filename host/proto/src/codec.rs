@@ -18,7 +18,7 @@ use std::fmt;
 
 use crate::model::{Enum, File, Form, Kind, Message};
 
-/// How deep messages may be inside of each other.
+/// The deepest nesting of messages.
 const DEPTH_MAX: usize = 64;
 
 /// Reads and writes the messages of some files.
@@ -28,10 +28,10 @@ pub struct Codec {
     enums: HashMap<String, Enum>,
 }
 
-/// What does not fit, and where.
+/// A value that does not fit its type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", if at.is_empty() { "the message" } else { at })]
-pub struct Misfit {
+pub struct TypeMismatch {
     /// The fields' names, with dots between them.
     pub at: String,
     /// What is wrong.
@@ -59,12 +59,12 @@ impl Codec {
         codec
     }
 
-    pub(crate) fn message(&self, name: &str) -> Result<&Message, Misfit> {
+    pub(crate) fn message(&self, name: &str) -> Result<&Message, TypeMismatch> {
         let found = self.messages.get(name);
         found.ok_or_else(|| misfit(format!("`{name}` is not a message that is known here")))
     }
 
-    fn enumeration(&self, name: &str) -> Result<&Enum, Misfit> {
+    fn enumeration(&self, name: &str) -> Result<&Enum, TypeMismatch> {
         let found = self.enums.get(name);
         found.ok_or_else(|| misfit(format!("`{name}` is not an enum that is known here")))
     }
@@ -79,15 +79,15 @@ impl Codec {
     }
 }
 
-pub(crate) fn misfit(message: impl Into<String>) -> Misfit {
-    Misfit {
+pub(crate) fn misfit(message: impl Into<String>) -> TypeMismatch {
+    TypeMismatch {
         at: String::new(),
         message: message.into(),
     }
 }
 
-fn within<T>(step: impl fmt::Display, result: Result<T, Misfit>) -> Result<T, Misfit> {
-    result.map_err(|misfit| Misfit {
+fn within<T>(step: impl fmt::Display, result: Result<T, TypeMismatch>) -> Result<T, TypeMismatch> {
+    result.map_err(|misfit| TypeMismatch {
         at: match misfit.at.as_str() {
             "" => step.to_string(),
             at => format!("{step}.{at}"),

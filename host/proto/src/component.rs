@@ -19,13 +19,13 @@ pub struct Exported {
     /// Its full name, `rialto:quoting/get-agreement@0.1.0`.
     pub interface: String,
     /// What it brings, numbered; or why it cannot be given to clients.
-    pub files: Result<Vec<File>, Unfit>,
+    pub files: Result<Vec<File>, InterfaceProblems>,
 }
 
 /// Why an interface cannot be given to clients: all that was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
-pub struct Unfit(pub Vec<String>);
+pub struct InterfaceProblems(pub Vec<String>);
 
 /// Bytes that say nothing of themselves.
 #[derive(Debug, thiserror::Error)]
@@ -79,11 +79,11 @@ impl Component {
             Ok(files) if files.is_empty() => return None,
             Ok(files) => match breaks::lacking(lock, &files) {
                 found if found.is_empty() => Ok(lock.apply(files).files),
-                found => Err(Unfit(found)),
+                found => Err(InterfaceProblems(found)),
             },
             Err(problems) => {
                 let problems = problems.iter().map(ToString::to_string);
-                Err(Unfit(problems.collect()))
+                Err(InterfaceProblems(problems.collect()))
             }
         };
         Some(Exported {
@@ -101,16 +101,17 @@ impl Component {
         interfaces: impl IntoIterator<Item = &'i str>,
         events: &BTreeSet<String>,
         lock: &Lock,
-    ) -> Result<Locked, Unfit> {
+    ) -> Result<Locked, InterfaceProblems> {
         let derived = derive(&self.resolve, &chosen(interfaces, events), lock);
-        let files = derived
-            .map_err(|problems| Unfit(problems.iter().map(ToString::to_string).collect()))?;
+        let files = derived.map_err(|problems| {
+            InterfaceProblems(problems.iter().map(ToString::to_string).collect())
+        })?;
         let locked = lock.apply_part(files);
         if locked.breaks.is_empty() {
             return Ok(locked);
         }
         let breaks = locked.breaks.iter();
-        Err(Unfit(breaks.map(ToString::to_string).collect()))
+        Err(InterfaceProblems(breaks.map(ToString::to_string).collect()))
     }
 }
 
@@ -124,21 +125,21 @@ fn chosen<'i>(interfaces: impl IntoIterator<Item = &'i str>, events: &BTreeSet<S
 
 /// Files of several components together: one for each package.
 #[derive(Clone, Debug, Default)]
-pub struct Together {
+pub struct MergedFiles {
     files: BTreeMap<String, File>,
 }
 
-impl Together {
+impl MergedFiles {
     /// Add files.
     ///
     /// # Errors
     /// When something in them is another thing than what is there under its name, or files use each other
     /// in a circle: then nothing is added.
-    pub fn add(&mut self, files: &[File]) -> Result<(), Unfit> {
+    pub fn add(&mut self, files: &[File]) -> Result<(), InterfaceProblems> {
         let differing = files.iter().flat_map(|file| self.differing(file));
         let differing: Vec<_> = differing.collect();
         if !differing.is_empty() {
-            return Err(Unfit(differing));
+            return Err(InterfaceProblems(differing));
         }
         let mut all = self.files.clone();
         for file in files {
@@ -150,7 +151,7 @@ impl Together {
         let (_, circle) = in_order(all.values());
         if !circle.is_empty() {
             let paths: Vec<&str> = circle.iter().map(|file| file.path.as_str()).collect();
-            return Err(Unfit(vec![format!(
+            return Err(InterfaceProblems(vec![format!(
                 "{} use each other in a circle: build against one version of each package",
                 paths.join(" and ")
             )]));

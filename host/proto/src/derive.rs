@@ -10,16 +10,16 @@ use crate::model::{Cardinality, Field, File, Form, Kind, Message, Method, Servic
 use crate::wit::Chosen;
 use crate::{names, wit};
 
-/// Names that many interfaces use for what only they have: those get the interface's name before them.
+/// Names that many interfaces use for their own types. They get the interface's name as a prefix.
 const COMMON_NAMES: &[&str] = &["request", "response", "event"];
 
 /// Something in the WIT that has no form in protobuf.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {message}")]
 pub struct Problem {
-    /// The interface and what is in it.
+    /// The interface and the item in it.
     pub at: String,
-    /// What is wrong, and what to do.
+    /// The problem and its remedy.
     pub message: String,
 }
 
@@ -48,11 +48,11 @@ pub(crate) struct UseSite {
 pub(crate) struct Deriving<'a> {
     pub resolve: &'a Resolve,
     files: BTreeMap<String, File>,
-    /// Full names by what they stand for.
+    /// Full names by WIT type.
     known: HashMap<String, String>,
-    /// What stands behind a full name.
+    /// The WIT type of each full name.
     taken: HashMap<String, String>,
-    /// As `known`, but from the lock: whether it is still there is seen later.
+    /// As `known`, but from the lock, so some may no longer exist.
     locked: HashMap<String, String>,
     problems: Vec<Problem>,
 }
@@ -104,7 +104,7 @@ impl<'a> Deriving<'a> {
         })
     }
 
-    /// Note that a file uses another. Compatible versions of a package are in one file.
+    /// Notes that a file uses another. Compatible versions of a package are in one file.
     pub fn uses(&mut self, package: PackageId, other: PackageId) {
         let path = names::path(&self.resolve.packages[other].name);
         let file = self.file(package);
@@ -113,8 +113,8 @@ impl<'a> Deriving<'a> {
         }
     }
 
-    /// The full name of what `wit` of a package is, and whether it is new and needs to be written.
-    /// `candidates` are names for it, the best one first, should it have none yet.
+    /// The full name of the type `wit` of a package, and whether it is new and must be written.
+    /// A new type gets the first free one of `candidates`.
     pub fn name(
         &mut self,
         site: &UseSite,
@@ -213,8 +213,8 @@ impl<'a> Deriving<'a> {
         })
     }
 
-    /// A record that the interface calls `request` asks by itself, and one that it calls `event` tells by
-    /// itself; anything else is wrapped, so that a parameter can be added.
+    /// The input message of a function. A single record named `request` or `event` is the message itself.
+    /// Other parameters are wrapped in a message, so that a parameter can be added.
     fn input(&mut self, site: &UseSite, id: InterfaceId, function: &Function, of: &str) -> String {
         if let [only] = function.params.as_slice()
             && let Some(record) = self.own_record(id, only.ty, tells(function))
@@ -235,7 +235,7 @@ impl<'a> Deriving<'a> {
         self.wrapped(site, &format!("{of}Response"), "response", fields.collect())
     }
 
-    /// What refuses goes by itself if it is a message, for it is a detail of the status.
+    /// The message of a refusal. A record is not wrapped, because it is a detail of the status.
     fn error(&mut self, site: &UseSite, err: Option<Type>, of: &str) -> String {
         if let Some(ty) = err
             && let Some(Kind::Message(name)) = self.element(site, ty)
@@ -271,7 +271,7 @@ impl<'a> Deriving<'a> {
         full
     }
 
-    /// Write a message down.
+    /// Adds a message to a file.
     pub fn put(
         &mut self,
         site: &UseSite,
@@ -311,7 +311,7 @@ impl<'a> Deriving<'a> {
     }
 }
 
-/// What an interface calls the record with which the function is called.
+/// The name of the record that is the function's input: `request` or `event`.
 fn tells(function: &Function) -> &'static str {
     match function.result {
         Some(_) => "request",

@@ -34,7 +34,7 @@ pub mod wit;
 
 pub use breaks::Break;
 pub use call::Refusal;
-pub use codec::{Codec, Misfit};
+pub use codec::{Codec, TypeMismatch};
 pub use derive::{Problem, derive};
 pub use descriptors::descriptors;
 pub use lock::{BadLock, Lock, Locked};

@@ -7,15 +7,15 @@ use std::fmt::Write as _;
 use crate::breaks::{self, Break};
 use crate::model::{Enum, Field, File, Message, Method};
 
-/// What the file begins with.
+/// The first lines of the file.
 const HEAD: &str = "# The numbers of the fields that gRPC clients were built against, and their types. Written by\n\
     # `rialto proto` and `cargo xtask tidy --accept-wit`. A number is never used again, so take no line away. Only a call that is\n\
     # ended on purpose is ended by taking away its line under its service.\n";
-/// What a line of something that is no more ends with.
+/// The end of a line for a retired field or value.
 const RETIRED: &str = ", retired";
-/// Numbers that protobuf keeps for itself.
+/// Numbers that protobuf reserves.
 const PROTOBUFS_OWN: std::ops::RangeInclusive<i32> = 19_000..=19_999;
-/// The key of what a message stands for, among its numbers.
+/// The key, among a message's numbers, of its WIT type.
 const WIT: &str = "wit";
 
 /// See the module's documentation.
@@ -25,14 +25,14 @@ pub struct Lock {
     pub(crate) messages: BTreeMap<String, Entry>,
     /// By full name.
     pub(crate) enums: BTreeMap<String, Entry>,
-    /// By full name, then by method: what it takes, answers and refuses with.
+    /// By full name, then by method: the messages of its request, answer and refusal.
     pub(crate) services: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// A message or an enum.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// What of the WIT it stands for.
+    /// Its WIT type.
     pub wit: String,
     /// Fields or values by number.
     pub numbers: BTreeMap<i32, Numbered>,
@@ -66,11 +66,11 @@ pub enum BadLock {
 /// Numbered files, with the lock as it must be checked in for them.
 #[derive(Clone, Debug)]
 pub struct Locked {
-    /// As they are written.
+    /// The files to write.
     pub files: Vec<File>,
-    /// With what is new.
+    /// The lock with the new numbers.
     pub lock: Lock,
-    /// What would break clients. If there is any, neither is to be used.
+    /// The changes that would break clients. If there are any, use neither files nor lock.
     pub breaks: Vec<Break>,
 }
 
@@ -80,7 +80,7 @@ impl Lock {
     /// Read a lock.
     ///
     /// # Errors
-    /// When it is not what [`Lock::to_text`] writes.
+    /// When the text is not in the form of [`Lock::to_text`].
     pub fn parse(text: &str) -> Result<Self, BadLock> {
         let mut lock = Self::default();
         for (table, entries) in toml::from_str::<Tables>(text)? {
@@ -94,7 +94,7 @@ impl Lock {
         Ok(lock)
     }
 
-    /// As it is checked in.
+    /// The text of the checked-in file.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = HEAD.to_owned();
@@ -115,7 +115,7 @@ impl Lock {
         text
     }
 
-    /// With another lock's numbers for what has none here.
+    /// Adds another lock's entries that are missing here.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         for (name, entry) in other.messages {
@@ -133,7 +133,7 @@ impl Lock {
         self
     }
 
-    /// Without what stands in another lock just as it does here.
+    /// Removes the entries that are the same in another lock.
     #[must_use]
     pub fn without(mut self, other: &Self) -> Self {
         self.messages
@@ -150,7 +150,7 @@ impl Lock {
         self
     }
 
-    /// The names by what they stand for, so that what is new does not take a name or change one.
+    /// The names by WIT type, so that a new type neither takes a name nor changes one.
     pub(crate) fn names(&self) -> HashMap<String, String> {
         let entries = self.messages.iter().chain(&self.enums);
         let names = entries.map(|(name, entry)| {
@@ -160,15 +160,14 @@ impl Lock {
         names.collect()
     }
 
-    /// Number files, giving new numbers to what is new, and say what would break clients.
+    /// Numbers files, with new numbers for new fields, and lists the changes that would break clients.
     #[must_use]
     pub fn apply(&self, files: Vec<File>) -> Locked {
         let breaks = breaks::between(self, &files);
         self.number(files, breaks)
     }
 
-    /// As [`Lock::apply`], for files that are not all that there are: a call that they do not have is not
-    /// gone.
+    /// As [`Lock::apply`], for a part of all files. A call that these files do not have is not taken for removed.
     #[must_use]
     pub fn apply_part(&self, files: Vec<File>) -> Locked {
         let breaks = breaks::of_part(self, &files);
@@ -204,7 +203,7 @@ impl Lock {
     }
 }
 
-/// What a client of a call is built against.
+/// The messages of a call, against which clients are built.
 pub(crate) fn signature(method: &Method) -> String {
     let mut text = format!("{} -> {}", method.input, method.output);
     if let Some(error) = &method.error {
@@ -241,15 +240,14 @@ fn number_enum(made: &mut Enum, entry: &mut Entry) {
 }
 
 impl Entry {
-    /// The line of a name that is still there.
+    /// The entry of a name that is not retired.
     pub fn find(&self, name: &str) -> Option<(i32, &Numbered)> {
         let mut numbers = self.numbers.iter();
         let found = numbers.find(|(_, known)| known.name == name && !known.retired);
         found.map(|(number, known)| (*number, known))
     }
 
-    /// Numbers for names with their types: those that they have, or new ones. What is not wanted any more
-    /// is retired.
+    /// The numbers for names with their types: the existing ones, or new ones. Other names are retired.
     fn give(&mut self, wanted: &[(String, String)]) -> Vec<i32> {
         for known in self.numbers.values_mut() {
             known.retired |= !wanted.iter().any(|(name, _)| *name == known.name);
@@ -268,7 +266,7 @@ impl Entry {
         given.collect()
     }
 
-    /// One above all that were ever given.
+    /// The number after the highest one that was ever given.
     fn next(&self) -> i32 {
         let next = self
             .numbers

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 
 /// The file that has `google.protobuf.Empty`.
 pub const EMPTY_FILE: &str = "google/protobuf/empty.proto";
-/// What a case without a payload carries.
+/// The payload of a case without one.
 pub const EMPTY: &str = "google.protobuf.Empty";
 
-/// One `.proto` file: what one WIT package brings.
+/// One `.proto` file, derived from one WIT package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
     /// `rialto.quoting.v0_1`
     pub package: String,
     /// `rialto/quoting/v0_1/quoting.proto`
     pub path: String,
-    /// What the WIT package says of itself.
+    /// The WIT package's doc comment.
     pub docs: String,
     /// Paths of the files that it uses.
     pub imports: BTreeSet<String>,
@@ -51,13 +51,13 @@ pub struct Method {
     pub parameters: Vec<String>,
     /// What is said of it.
     pub docs: String,
-    /// The full name of the message that asks.
+    /// The full name of the request's message.
     pub input: String,
-    /// The full name of the message that answers.
+    /// The full name of the answer's message.
     pub output: String,
-    /// The full name of the message among the details of a refusal, if the function can refuse.
+    /// The full name of the error message in a refusal's details, if the function can refuse.
     pub error: Option<String>,
-    /// Whether it is an event, which answers nothing.
+    /// Whether it is an event, which has no result.
     pub event: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct Message {
     pub name: String,
     /// What of the WIT it stands for.
     pub wit: String,
-    /// What it is made of.
+    /// The WIT form that it stands for.
     pub form: Form,
     /// What is said of it.
     pub docs: String,
@@ -80,12 +80,12 @@ pub struct Message {
     pub reserved: Vec<(i32, String)>,
 }
 
-/// What a message is made of.
+/// The WIT form of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A record.
     Record,
-    /// The parameters of a function, its result or its refusal, where no record is these by itself.
+    /// The parameters of a function, its result or its refusal, if these are no single record.
     Wrapper,
     /// A variant.
     Variant,
@@ -114,17 +114,17 @@ pub struct Field {
     pub docs: String,
     /// How often it may be there.
     pub cardinality: Cardinality,
-    /// What it holds.
+    /// Its type.
     pub kind: Kind,
-    /// Whether its texts name something, by the name of the field or of its type in the WIT (`id`, `…-id`,
-    /// `ids`, `…-ids`). Such a text may not be empty.
+    /// Whether its texts are ids, which may not be empty. The name of the field or of its WIT type decides: `id`,
+    /// `…-id`, `ids`, `…-ids`.
     pub is_id: bool,
 }
 
 /// How often a field may be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cardinality {
-    /// Once. A message that is missing and an enum that says nothing are refused.
+    /// Once. A missing message and an unspecified enum are refused.
     One,
     /// Once or not at all.
     Optional,
@@ -134,7 +134,7 @@ pub enum Cardinality {
     Case,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One of WIT's own types.
@@ -145,7 +145,7 @@ pub enum Kind {
     Enum(String),
 }
 
-/// WIT's own types. Protobuf has fewer: a value past the range of WIT's is refused.
+/// WIT's own types. Protobuf has fewer. A value outside the WIT type's range is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the WIT type of its name")]
 pub enum Scalar {
@@ -167,7 +167,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// As a `.proto` file has it.
+    /// Its name in a `.proto` file.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -183,7 +183,7 @@ impl Scalar {
         }
     }
 
-    /// What of protobuf's range is taken, where it is not all.
+    /// The accepted part of protobuf's range, if it is not all.
     #[must_use]
     pub fn range(self) -> Option<&'static str> {
         match self {
@@ -196,7 +196,7 @@ impl Scalar {
         }
     }
 
-    /// As WIT has it, and as the lock keeps it: a range may not shrink under a client.
+    /// Its name in WIT, which the lock keeps, because a range may not shrink.
     #[must_use]
     pub fn wit(self) -> &'static str {
         match self {
@@ -218,7 +218,7 @@ impl Scalar {
     }
 }
 
-/// An enum. Its value 0 says that nothing was said, as protobuf's style guide wants it.
+/// An enum. Its value 0 means unspecified, as protobuf's style guide requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enum {
     /// Without its package.
@@ -247,7 +247,7 @@ pub struct Value {
 }
 
 impl Field {
-    /// The field's type as the lock keeps it: a change of it is a change for clients.
+    /// The field's type in the lock's form. A change of it is a change for clients.
     #[must_use]
     pub fn shape(&self) -> String {
         let word = match self.cardinality {

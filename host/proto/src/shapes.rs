@@ -16,7 +16,7 @@ use crate::model::{Cardinality, EMPTY, EMPTY_FILE, Enum, Field, Form, Kind, Scal
 use crate::names;
 
 impl Deriving<'_> {
-    /// What a type is behind its aliases, if it is not one of WIT's own.
+    /// The definition of a type behind its aliases; none for WIT's own types.
     pub fn kind_of(&self, ty: Type) -> Option<TypeDefKind> {
         let Type::Id(id) = self.behind(ty) else {
             return None;
@@ -35,7 +35,7 @@ impl Deriving<'_> {
         }
     }
 
-    /// The record of this name, if the type is that and the interface has it for itself.
+    /// The type's id, if it is a record of this name that the interface itself defines.
     pub fn own_record(&self, interface: InterfaceId, ty: Type, name: &str) -> Option<TypeId> {
         let Type::Id(id) = ty else { return None };
         let found = &self.resolve.types[id];
@@ -44,7 +44,7 @@ impl Deriving<'_> {
         (own && record && found.name.as_deref() == Some(name)).then_some(id)
     }
 
-    /// What an alias says of itself, for a field that says nothing.
+    /// The doc comment of an alias, for a field without one.
     fn alias_docs(&self, ty: Type) -> String {
         let Type::Id(id) = ty else {
             return String::new();
@@ -99,7 +99,7 @@ impl Deriving<'_> {
         found.name.as_deref().is_some_and(names::is_id) || self.is_id(other)
     }
 
-    /// What one value of a type is held in. None only with a problem.
+    /// The protobuf type of one value. `None` only with a problem.
     pub fn element(&mut self, site: &UseSite, ty: Type) -> Option<Kind> {
         let scalar = match self.behind(ty) {
             Type::Bool => Scalar::Bool,
@@ -170,7 +170,7 @@ impl Deriving<'_> {
         None
     }
 
-    /// What to call a type inside of another's name.
+    /// The word for a type in another type's name.
     fn label(&self, ty: Type) -> String {
         let Type::Id(id) = self.behind(ty) else {
             return names::camel(&self.words(ty));
@@ -194,7 +194,7 @@ impl Deriving<'_> {
         }
     }
 
-    /// A type in WIT's words, named types with their interface: what the lock knows a message by.
+    /// A type in WIT's words, with the interfaces of named types. The lock identifies messages by this text.
     fn words(&self, ty: Type) -> String {
         let word = match self.behind(ty) {
             Type::Id(id) => return self.words_of(id),
@@ -249,7 +249,7 @@ impl Deriving<'_> {
         }
     }
 
-    /// A message for a type without a name, in the file of who uses it.
+    /// A message for a type without a name, in the file that uses it.
     fn anonymous(
         &mut self,
         site: &UseSite,
@@ -268,7 +268,7 @@ impl Deriving<'_> {
         Some(Kind::Message(full))
     }
 
-    /// Where a named type lives, what it is called there, and names for it.
+    /// The place of a named type, its name there, and candidates for its protobuf name.
     fn named(&mut self, site: &UseSite, id: TypeId) -> Option<(UseSite, String, Vec<String>)> {
         let found = &self.resolve.types[id];
         let owner = match found.owner {

@@ -128,8 +128,8 @@ fn reserved(text: &mut String, reserved: &[(i32, String)]) {
     let _ = writeln!(text, "  reserved {};", names.join(", "));
 }
 
-/// A type's name as a file writes it: in full from the root where it is another package's, so that no
-/// name inside of this package can be meant.
+/// A type's name in a file. A name of another package is written in full from the root, so that it cannot
+/// mean a name of this package.
 fn within(file: &File, full: &str) -> String {
     match full.rsplit_once('.') {
         Some((package, _)) if package == file.package => names::last(full).to_owned(),

@@ -8,8 +8,8 @@ use wit_parser::{
     Function, FunctionKind, Interface, InterfaceId, PackageName, Resolve, UnresolvedPackageGroup,
 };
 
-/// Packages whose calls stay inside: the host's surfaces are for components, and rules are asked by the
-/// contexts only, with a receipt for each verdict.
+/// Packages whose calls are not for clients. Components use the host's surfaces. Only contexts ask rules, with a
+/// receipt for each verdict.
 const INSIDE: &[(&str, &str)] = &[("rialto", "host"), ("rialto", "rules")];
 
 /// WIT that cannot be read.
@@ -52,7 +52,7 @@ pub fn folder(root: &Path) -> Result<Resolve, BadWit> {
     together(groups)?.ok_or_else(|| BadWit::Empty(root.to_owned()))
 }
 
-/// Packages that may use each other, in any order; none of none.
+/// Resolves packages that may use each other, in any order. Returns `None` for no packages.
 pub(crate) fn together(mut groups: Vec<UnresolvedPackageGroup>) -> Result<Option<Resolve>, BadWit> {
     let Some(main) = groups.pop() else {
         return Ok(None);
@@ -63,18 +63,18 @@ pub(crate) fn together(mut groups: Vec<UnresolvedPackageGroup>) -> Result<Option
     Ok(Some(resolve))
 }
 
-/// Which interfaces clients may be given.
+/// The interfaces that clients may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
-    /// Events that clients may tell: `package/interface`. Without an entry here a function that answers
-    /// nothing is an event's, and events come by no call.
+    /// Events that clients may publish: `package/interface`. A function without a result belongs to an event. It is a
+    /// call only if it is listed here.
     pub events: BTreeSet<String>,
-    /// Interfaces by their full names, `rialto:quoting/get-agreement@0.1.0`; all unless said.
+    /// Interfaces by their full names, `rialto:quoting/get-agreement@0.1.0`; `None` for all.
     pub only: Option<BTreeSet<String>>,
 }
 
-/// The interfaces with calls for outside, by package, each with its functions that clients may call: those
-/// that answer something, and of the chosen events those that answer nothing.
+/// The interfaces with calls for clients, by package, each with its functions that clients may call. These are
+/// functions with a result, and those of chosen events.
 #[must_use]
 pub fn calls<'r>(resolve: &'r Resolve, chosen: &Chosen) -> Vec<(InterfaceId, Vec<&'r Function>)> {
     let mut packages: Vec<_> = resolve

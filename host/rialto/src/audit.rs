@@ -19,14 +19,14 @@ const TEXT_BYTES_MAX: usize = 2 << 10;
 
 /// The person of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Who {
+pub struct Actor {
     /// The person's name.
     pub person: Arc<str>,
     /// The operator whose token was used; empty for an action without a token.
     pub operator: Arc<str>,
 }
 
-impl Who {
+impl Actor {
     /// The user of the machine who started this process, without a token.
     #[must_use]
     pub fn started() -> Self {
@@ -41,7 +41,7 @@ impl Who {
     }
 }
 
-impl From<&Caller> for Who {
+impl From<&Caller> for Actor {
     fn from(caller: &Caller) -> Self {
         Self {
             person: caller.person.clone(),
@@ -87,7 +87,7 @@ pub struct Entry {
     pub id: u64,
     /// When it began; milliseconds since 1970.
     pub at: u64,
-    /// Who.
+    /// The person or the host itself.
     pub person: String,
     /// The operator whose token was used; empty for an action without a token.
     pub operator: String,
@@ -152,7 +152,7 @@ impl Audit {
     /// When the entry cannot be written; those of what is done.
     pub fn keep<T, E: From<StoreError>>(
         &self,
-        who: &Who,
+        who: &Actor,
         audited: &AuditedAction<'_>,
         outcome: impl FnOnce(&Result<T, E>) -> Outcome,
         run: impl FnOnce() -> Result<T, E>,
@@ -174,7 +174,7 @@ impl Audit {
     /// When it cannot be written.
     pub fn note(
         &self,
-        who: &Who,
+        who: &Actor,
         audited: &AuditedAction<'_>,
         outcome: Outcome,
     ) -> Result<(), StoreError> {
@@ -186,7 +186,7 @@ impl Audit {
     /// # Errors
     /// When it cannot be written.
     pub fn start(&self, operators: &Operators) -> Result<(), StoreError> {
-        let who = Who::started();
+        let who = Actor::started();
         for change in operators.changes() {
             let (action, name) = match change {
                 TokenChange::Drawn(name) => ("token-draw", name),
@@ -212,7 +212,7 @@ impl Audit {
 
     fn add(
         &self,
-        who: &Who,
+        who: &Actor,
         audited: &AuditedAction<'_>,
         outcome: Option<Outcome>,
     ) -> Result<u64, StoreError> {

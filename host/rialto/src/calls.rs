@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rialto_components::{Digest, Release};
-use rialto_grpc::{Authorizer, Calls, Denied, Files, Limits, Offer, Permission, Service, Tls};
+use rialto_grpc::{
+    Authorizer, Calls, Denied, Files, Limits, OfferedApis, Permission, Service, Tls,
+};
 use rialto_manifest::Operator;
 use rialto_manifest::operator::{Audience, GRPC, Listener, Role};
 use rialto_proto::{Lock, checked_in, own};
@@ -25,7 +27,7 @@ const SHOW_TOKEN: &str = "show a token of the store's folder, `operator.token` o
 #[derive(Clone, Debug)]
 pub struct Offering {
     /// What is offered.
-    pub offer: Offer,
+    pub offer: OfferedApis,
     folder: PathBuf,
 }
 
@@ -38,7 +40,7 @@ impl Offering {
         let Some(listener) = operator.listeners.get(GRPC) else {
             return Ok(None);
         };
-        let offer = Offer {
+        let offer = OfferedApis {
             serve: listener.serve.iter().map(ToString::to_string).collect(),
             events: listener.events.iter().map(ToString::to_string).collect(),
         };

@@ -28,17 +28,17 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use crate::archiver::{Archiver, ArchiverThread};
 use crate::audit::Audit;
 use crate::bodies::Bodies;
 use crate::calls::{self, Offering};
 use crate::disk::{self, Disk};
-use crate::keeping::{Archivist, Keeping};
 use crate::metrics::EngineCollector;
 use crate::operators::Operators;
 use crate::ops;
 use crate::releases::Releases;
 use crate::signatures::OperatorKeys;
-use crate::signers::{SignersCollector, Telling};
+use crate::signers::{SignerNotifier, SignersCollector};
 use crate::spans::{Exporting, TurnSpans};
 use crate::starting::{Start, VERSION};
 use crate::store_metrics::StoreCollector;
@@ -87,7 +87,7 @@ pub struct Shared {
     /// The slowest pace of a client.
     pub pace: Pace,
     /// Archives items whose period is over.
-    pub archivist: Arc<Archivist>,
+    pub archiver: Arc<Archiver>,
     /// Free disk space.
     pub disk: Arc<Disk>,
     /// The memory for bodies.
@@ -111,7 +111,7 @@ pub struct Host {
     stop: watch::Sender<bool>,
     servers: Vec<JoinHandle<()>>,
     exporting: Option<Exporting>,
-    keeping: Option<Keeping>,
+    archiver_thread: Option<ArchiverThread>,
     handle: Handle,
 }
 
@@ -174,15 +174,15 @@ impl Host {
         let archives = operator.archives_path(start.scheme, folder);
         let components = (engine.clone(), runtime.clone());
         let keep = &operator.store.keep;
-        let archivist = Archivist::new(components, store.clone(), keep, archives);
-        let archivist = Arc::new(archivist);
+        let archiver = Archiver::new(components, store.clone(), keep, archives);
+        let archiver = Arc::new(archiver);
         let disk = Arc::new(Disk::new(operator.store.free_min));
         metrics.add_collector(Box::new(StoreCollector {
-            archivist: archivist.clone(),
+            archiver: archiver.clone(),
             disk: disk.clone(),
             clock: clock.clone(),
         }));
-        let telling = Arc::new(Telling::new(engine.clone(), runtime.clone()));
+        let telling = Arc::new(SignerNotifier::new(engine.clone(), runtime.clone()));
         metrics.add_collector(Box::new(SignersCollector(telling.clone())));
         let bodies = Bodies::new(operator);
         metrics.add_collector(Box::new(bodies.clone()));
@@ -210,7 +210,7 @@ impl Host {
             audit,
             open_metrics: destinations.flatten() == Some(Audience::Open),
             pace: pace(operator),
-            archivist,
+            archiver,
             disk,
             bodies,
             reads: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
@@ -242,8 +242,8 @@ impl Host {
         ));
         disk::watch(&shared.disk, &shared.store, handle, stop.subscribe())
             .context("looking at the free disk space")?;
-        let keeping = Keeping::start(shared.archivist.clone(), clock);
-        let keeping = keeping.context("starting the thread that archives")?;
+        let thread = ArchiverThread::start(shared.archiver.clone(), clock);
+        let thread = thread.context("starting the thread that archives")?;
         let mut host = Self {
             shared,
             threads: Some(threads),
@@ -252,7 +252,7 @@ impl Host {
             stop,
             servers: Vec::new(),
             exporting,
-            keeping: Some(keeping),
+            archiver_thread: Some(thread),
             handle: handle.clone(),
         };
         host.listen(operator, |name| name == OPERATORS)?;
@@ -284,8 +284,8 @@ impl Host {
         for server in self.servers.drain(..) {
             let _ = self.handle.block_on(server);
         }
-        if let Some(keeping) = self.keeping.take() {
-            keeping.stop();
+        if let Some(thread) = self.archiver_thread.take() {
+            thread.stop();
         }
         if let Some(threads) = self.threads.take() {
             threads.stop();

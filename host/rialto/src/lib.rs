@@ -6,6 +6,7 @@
 // Only the module `out` writes to these streams. It handles a reader that closes the pipe.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod archiver;
 pub mod audit;
 pub mod bodies;
 pub mod calls;
@@ -15,7 +16,6 @@ pub mod disk;
 pub mod host;
 #[cfg(test)]
 mod host_ends;
-pub mod keeping;
 pub mod located;
 pub mod metrics;
 pub mod operators;

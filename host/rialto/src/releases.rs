@@ -46,7 +46,7 @@ use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::{SqliteStore, StoredRelease};
 use tokio::sync::watch;
 
-use crate::audit::Who;
+use crate::audit::Actor;
 use crate::calls::Offering;
 use crate::located::located;
 use crate::ops::reserved;
@@ -63,8 +63,8 @@ pub type Apis = HashMap<String, Arc<ArcSwap<Api>>>;
 /// A request for a change: by whom, and why.
 #[derive(Clone, Copy)]
 pub struct ChangeRequest<'a> {
-    /// Who.
-    pub who: &'a Who,
+    /// The person or the host itself.
+    pub who: &'a Actor,
     /// Why, in their words; empty if they did not say.
     pub note: &'a str,
     /// The release that must be current for it, if they named one.

@@ -3,13 +3,13 @@
 use rialto_components::rules::{NoVerdict, Outcome, Receipt};
 
 use crate::host::Shared;
-use crate::ops::{Again, Kind, Problem};
+use crate::ops::{Kind, Problem, ReplayResult};
 
 /// Ask again and compare.
 ///
 /// # Errors
 /// When the release or its rule no longer exists, or the receipt was changed.
-pub fn again(shared: &Shared, receipt: &Receipt) -> Result<Again, Problem> {
+pub fn again(shared: &Shared, receipt: &Receipt) -> Result<ReplayResult, Problem> {
     let gone = |what: String| Problem::new(Kind::NotReplayable, what);
     let current = shared.runtime.current();
     let release = match current.filter(|current| current.number == receipt.release) {
@@ -46,7 +46,7 @@ pub fn again(shared: &Shared, receipt: &Receipt) -> Result<Again, Problem> {
             return Err(Problem::new(Kind::NotNow, detail));
         }
     };
-    Ok(Again {
+    Ok(ReplayResult {
         same: verdict == receipt.verdict && judgement.fuel == receipt.fuel,
         verdict: verdict.short(),
         fuel: judgement.fuel,

@@ -19,7 +19,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
-use rialto_components::external_calls::{Call, Called};
+use rialto_components::external_calls::{Call, CallOutcome};
 use rialto_components::release::{Member, Release};
 use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{Engine, Trace};
@@ -39,17 +39,17 @@ const ASK_AGAIN: Duration = Duration::from_secs(60);
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// Tells the components of a host.
-pub struct Telling {
+pub struct SignerNotifier {
     engine: Engine,
     runtime: Arc<Runtime>,
-    told: Mutex<Told>,
+    told: Mutex<NotifiedSigners>,
     /// How many signers are unknown, for the metric, which must not wait for a turn.
     unknown: AtomicUsize,
 }
 
 /// What was told, and the answers.
 #[derive(Default)]
-struct Told {
+struct NotifiedSigners {
     /// The release whose components were told.
     release: Option<u64>,
     signers: BTreeSet<String>,
@@ -60,7 +60,7 @@ struct Told {
     failed: Option<String>,
 }
 
-impl Telling {
+impl SignerNotifier {
     /// Nothing is told yet.
     #[must_use]
     pub fn new(engine: Engine, runtime: Arc<Runtime>) -> Self {
@@ -106,7 +106,7 @@ impl Telling {
         }
     }
 
-    fn tell(&self, told: &mut Told) -> anyhow::Result<()> {
+    fn tell(&self, told: &mut NotifiedSigners) -> anyhow::Result<()> {
         let Some(release) = self.runtime.current() else {
             return Ok(());
         };
@@ -189,10 +189,10 @@ impl Telling {
         let outcome = answered.recv_timeout(ANSWER_WITHIN);
         let outcome = outcome.with_context(|| format!("`{component}` gave no answer in time"))?;
         let reply = outcome.with_context(|| format!("telling `{component}`"))?;
-        match reply.downcast::<Called>().map(|called| *called) {
-            Ok(Called::Returned(value)) => serde_json::from_value(value)
+        match reply.downcast::<CallOutcome>().map(|called| *called) {
+            Ok(CallOutcome::Returned(value)) => serde_json::from_value(value)
                 .with_context(|| format!("reading what `{component}` answers")),
-            Ok(Called::ReleaseChanged) => {
+            Ok(CallOutcome::ReleaseChanged) => {
                 Err(anyhow!("another release has become current meanwhile"))
             }
             Err(_) => Err(anyhow!("`{component}` gave no answer")),
@@ -207,7 +207,7 @@ fn rememberers(release: &Release) -> impl Iterator<Item = &Member> {
 }
 
 /// The metric of unknown signers.
-pub struct SignersCollector(pub Arc<Telling>);
+pub struct SignersCollector(pub Arc<SignerNotifier>);
 
 impl std::fmt::Debug for SignersCollector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

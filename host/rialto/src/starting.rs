@@ -11,7 +11,7 @@ use rialto_manifest::operator::GRPC;
 use rialto_manifest::{Diagnostics, Manifest, Operator, SchemeDocument};
 use rialto_store_sqlite::{Outcome, SqliteStore};
 
-use crate::audit::{AuditedAction, Who};
+use crate::audit::{Actor, AuditedAction};
 use crate::calls;
 use crate::host::Shared;
 use crate::releases::{Applied, ChangeRequest, Refused};
@@ -42,7 +42,7 @@ pub struct Start<'a> {
 /// The error of a start that was told to stop.
 #[derive(Debug, thiserror::Error)]
 #[error("the host was told to stop before it was ready")]
-pub struct ToldToStop;
+pub struct StartStopped;
 
 impl<'a> Start<'a> {
     /// The inputs for a scheme without problems, with a flag that is never set.
@@ -60,7 +60,7 @@ impl<'a> Start<'a> {
     /// Fail if the host was told to stop.
     pub(crate) fn goes_on(&self) -> anyhow::Result<()> {
         if self.stopping.load(Ordering::Relaxed) {
-            return Err(ToldToStop.into());
+            return Err(StartStopped.into());
         }
         Ok(())
     }
@@ -213,7 +213,7 @@ fn keep_components(shared: &Shared, manifest: &Manifest) -> anyhow::Result<()> {
 /// Make the folder's scheme the first release.
 fn apply(shared: &Shared, manifest: &Manifest) -> anyhow::Result<()> {
     let note = "first release, from the scheme's folder";
-    let (who, document) = (Who::started(), manifest.document().clone());
+    let (who, document) = (Actor::started(), manifest.document().clone());
     let digest = document.digest().to_string();
     let request = ChangeRequest {
         who: &who,
@@ -338,6 +338,6 @@ mod tests {
         start.goes_on().unwrap();
         start.stopping.store(true, Ordering::Relaxed);
         let told = start.goes_on().unwrap_err();
-        assert!(told.is::<ToldToStop>());
+        assert!(told.is::<StartStopped>());
     }
 }

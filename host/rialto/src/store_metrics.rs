@@ -10,14 +10,14 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use rialto_engine::Clock;
 
+use crate::archiver::Archiver;
 use crate::disk::Disk;
-use crate::keeping::Archivist;
 
 /// Reports the last measurements when metrics are read.
 #[derive(Clone)]
 pub struct StoreCollector {
     /// The archiver.
-    pub archivist: Arc<Archivist>,
+    pub archiver: Arc<Archiver>,
     /// The free space, and the size of the store.
     pub disk: Arc<Disk>,
     /// The clock for the age of items.
@@ -63,7 +63,7 @@ impl EncodeMetric for ByClass {
 impl Collector for StoreCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let encoder = &mut encoder;
-        let failures = self.archivist.failures.load(Ordering::Relaxed);
+        let failures = self.archiver.failures.load(Ordering::Relaxed);
         one(
             encoder,
             "archive_failures",

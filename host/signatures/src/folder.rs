@@ -19,10 +19,10 @@ const FILE_BYTES_MAX: u64 = 256 << 10;
 /// How the names of files of keys end.
 const SUFFIX: &str = ".pem";
 
-/// What another look at the folder has found.
+/// A change that a new look at the folder has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A signer has these many keys now.
+    /// A signer's keys were read.
     Taken {
         /// The signer.
         signer: String,
@@ -70,14 +70,14 @@ pub struct KeyFolder {
 
 #[derive(Debug, Default)]
 struct File {
-    /// What it was when it was read well.
+    /// The file's stamp when it was last read without an error.
     stamp: Option<Stamp>,
     keys: Vec<PublicKey>,
     /// What was wrong with it at the last look.
     broken: Option<String>,
 }
 
-/// What differs when a file was written.
+/// Facts about a file that change when it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     modified: SystemTime,
@@ -111,7 +111,7 @@ impl KeyFolder {
         }
     }
 
-    /// Look again. Returns what is not as it was at the last look.
+    /// Looks again. Returns the changes since the last look.
     pub fn look(&mut self) -> Vec<Change> {
         let names = match names(&self.path) {
             Ok(names) => names,
@@ -168,7 +168,7 @@ impl File {
         }
     }
 
-    /// Read it, unless it is what it was. Returns whether it was read.
+    /// Reads the file if it has changed. Returns whether it was read.
     fn read(&mut self, path: &Path) -> Result<bool, String> {
         let words = |error: io::Error| error.to_string();
         let stamp = Stamp::of(path).map_err(words)?;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::key::{Algorithm, PrivateKey, PublicKey, SignError};
 
-/// A signature that travels beside its payload.
+/// A detached signature: the payload is sent beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
     /// The header that was signed too, as base64url.
@@ -22,7 +22,7 @@ pub enum JwsError {
     /// The members are no JSON object.
     #[error("the members of the protected header are no JSON object")]
     NoObject,
-    /// They name an algorithm. The key decides it.
+    /// The members name an algorithm, but the key decides it.
     #[error("the members of the protected header name `alg`, which the key decides")]
     NamesAlgorithm,
     /// The key did not sign.
@@ -30,7 +30,7 @@ pub enum JwsError {
     Key(#[from] SignError),
 }
 
-/// Whether one of these keys has signed the header and the payload by this algorithm.
+/// Whether the signature of the header and the payload is by one of these keys and by this algorithm.
 pub fn verifies<'a>(
     keys: impl IntoIterator<Item = &'a PublicKey>,
     algorithm: Algorithm,

@@ -17,7 +17,7 @@ const RSA_BITS_MIN: usize = 2_048;
 /// The longest, in bits: longer ones only cost time.
 const RSA_BITS_MAX: usize = 8_192;
 
-/// How a message is signed. There is no `none`.
+/// The algorithm of a signature. There is no `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// RSA, PKCS #1 v1.5, SHA-256.
@@ -31,7 +31,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// As JWS names it.
+    /// Its name in a JWS.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Algorithm {
     }
 }
 
-/// Why a text gives no key.
+/// Why a text is not a usable key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// It is no PEM.
@@ -52,17 +52,17 @@ pub enum KeyError {
     /// A block of another kind.
     #[error("a block `{found}` where `{wanted}` belongs{}", hint(.found))]
     Label {
-        /// What it says it is.
+        /// Its label.
         found: String,
-        /// What it should be.
+        /// The expected label.
         wanted: &'static str,
     },
-    /// The bytes are no key that is taken.
+    /// The bytes are no supported key.
     #[error(
         "its bytes are no RSA key of at least {RSA_BITS_MIN} bits and no key on the curve P-256"
     )]
     Unknown,
-    /// An RSA key of another length than those that are taken.
+    /// An RSA key of an unsupported length.
     #[error("an RSA key of {0} bits; {RSA_BITS_MIN} to {RSA_BITS_MAX} are taken")]
     Bits(usize),
     /// More than one private key.
@@ -70,7 +70,7 @@ pub enum KeyError {
     Several(usize),
 }
 
-/// How to get what is wanted from what was found.
+/// How to convert a key from the found form to the expected one.
 fn hint(found: &str) -> &'static str {
     match found {
         "CERTIFICATE" => {
@@ -108,7 +108,7 @@ impl PublicKey {
     /// All keys of a PEM text.
     ///
     /// # Errors
-    /// When there is none, or one cannot be taken: none is left out.
+    /// When there is no key, or one of them is not supported. No key is skipped.
     pub fn all_of_pem(text: &str) -> Result<Vec<Self>, KeyError> {
         let wanted = "PUBLIC KEY";
         let of_block = |block: Block| match block.label.as_str() {
@@ -142,8 +142,8 @@ impl PublicKey {
         }))))
     }
 
-    /// Whether it is this key's signature of the message by this algorithm. A key of another kind
-    /// than the algorithm's has signed nothing by it.
+    /// Whether this is this key's signature of the message by this algorithm. False if the algorithm is not
+    /// for keys of this kind.
     #[must_use]
     pub fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
         let key = match (&self.0, algorithm) {
@@ -163,7 +163,7 @@ fn bits(number: &[u8]) -> usize {
     (number.len() * 8).saturating_sub(zeros as usize)
 }
 
-/// A key that signs. What it consists of is never shown.
+/// A key that signs. Its content is never shown.
 pub struct PrivateKey(Private);
 
 enum Private {
@@ -186,7 +186,7 @@ impl PrivateKey {
     /// The key of a PEM text (PKCS #8, not encrypted).
     ///
     /// # Errors
-    /// When it is none that is taken, or not the only block.
+    /// When it is no supported key, or not the only block.
     pub fn of_pem(text: &str) -> Result<Self, KeyError> {
         let blocks = pem::blocks(text)?;
         let [block] = blocks.as_slice() else {

@@ -8,8 +8,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use crate::jws::{self, JwsError, Signed};
 use crate::key::{Algorithm, PrivateKey, PublicKey};
 
-/// Public keys by who signs with them. Several may be valid at a time, while one takes the place of
-/// another.
+/// Public keys by signer. A signer may have several valid keys while it replaces one.
 #[derive(Clone, Debug, Default)]
 pub struct PublicKeys(BTreeMap<String, Vec<PublicKey>>);
 
@@ -48,29 +47,29 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// From now on these are the keys of others.
+    /// Replaces the public keys of signers.
     pub fn set_public(&self, keys: PublicKeys) {
         self.public.store(Arc::new(keys));
     }
 
-    /// From now on this is the host's own key.
+    /// Replaces the host's own key.
     pub fn set_own(&self, key: PrivateKey) {
         self.own.store(Some(Arc::new(key)));
     }
 }
 
-/// What became of a signature.
+/// The result of verifying a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// One of the signer's keys has made it, for this header and payload.
     Valid,
-    /// None has.
+    /// None of the signer's keys has made it.
     Invalid,
     /// The signer has no key.
     NoKey,
 }
 
-/// All keys that count on one release.
+/// All keys that are valid on one release.
 #[derive(Clone, Debug, Default)]
 pub struct Signers {
     given: Arc<PublicKeys>,
@@ -90,7 +89,7 @@ impl Signers {
         !self.given.of(signer).is_empty() || !self.ring.public.load().of(signer).is_empty()
     }
 
-    /// All that have a key now.
+    /// All signers that have a key now.
     #[must_use]
     pub fn names(&self) -> BTreeSet<String> {
         let ring = self.ring.public.load();
@@ -98,7 +97,7 @@ impl Signers {
         names.map(str::to_owned).collect()
     }
 
-    /// Judge a signature.
+    /// Verifies a signature.
     #[must_use]
     pub fn verify(
         &self,

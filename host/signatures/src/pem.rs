@@ -29,13 +29,13 @@ pub enum PemError {
         /// The line that begins it, counted from 1.
         line: usize,
     },
-    /// The end of a block that did not begin, or of another one.
+    /// An end line without a begin line, or with another label.
     #[error("line {line} ends a block that did not begin")]
     Unbegun {
         /// The line, counted from 1.
         line: usize,
     },
-    /// What is between the lines is no base64.
+    /// The content between the lines is no base64.
     #[error("the block `{label}` that begins on line {line} is not base64")]
     NotBase64 {
         /// What the block says it is.

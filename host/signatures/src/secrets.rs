@@ -15,8 +15,8 @@ impl MacKey {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
     }
 
-    /// The code of what these parts are, one after the other. The parts' borders are not covered: put
-    /// something between them that they do not contain.
+    /// The code of these parts, joined. The code does not cover where one part ends and the next begins. So put a
+    /// separator between them that they do not contain.
     #[must_use]
     pub fn code(&self, parts: &[&[u8]]) -> [u8; MAC_BYTES] {
         let mut context = hmac::Context::with_key(&self.0);
@@ -28,7 +28,7 @@ impl MacKey {
         code
     }
 
-    /// Whether this is the code of these parts. How long it takes does not tell where they differ.
+    /// Whether this is the code of these parts. The time taken does not depend on where they differ.
     #[must_use]
     pub fn fits(&self, parts: &[&[u8]], code: &[u8]) -> bool {
         same_secret(&self.code(parts), code)

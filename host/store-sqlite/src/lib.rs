@@ -48,7 +48,7 @@ use slices::Slices;
 pub use activations::StoredActivation;
 pub use archive::StoredRelease;
 pub use in_use::is_open;
-pub use memtable::{Behind, FlushPolicy};
+pub use memtable::{FlushLag, FlushPolicy};
 pub use operations::{Operation, Outcome};
 pub use snapshot::{Order, Snapshot, SnapshotError};
 
@@ -239,7 +239,7 @@ impl SqliteStore {
     }
 
     /// How far the tables are behind the journal.
-    pub fn behind(&self) -> Behind {
+    pub fn behind(&self) -> FlushLag {
         self.inner.memtable.behind()
     }
 
@@ -458,7 +458,7 @@ mod tests {
         };
         let store = SqliteStore::open_with(folder.path(), when).unwrap();
         store.recover().unwrap();
-        assert_eq!(store.behind(), Behind::default());
+        assert_eq!(store.behind(), FlushLag::default());
         told(&store, 1);
         told(&store, 2);
         let behind = store.behind();
@@ -472,7 +472,7 @@ mod tests {
         };
         let store = SqliteStore::open_with(folder.path(), at_once).unwrap();
         store.recover().unwrap();
-        assert_eq!(store.behind(), Behind::default(), "a start flushes");
+        assert_eq!(store.behind(), FlushLag::default(), "a start flushes");
         {
             let mut writer = store.inner.writer.lock();
             let dropped = sqlx::query("DROP TABLE history").execute(&mut *writer);

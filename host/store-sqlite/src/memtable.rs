@@ -37,7 +37,7 @@ impl Default for FlushPolicy {
 
 /// How far the tables are behind the journal.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Behind {
+pub struct FlushLag {
     /// How many groups wait for the flush.
     pub groups: usize,
     /// Their bytes in memory.
@@ -289,9 +289,9 @@ impl Memtable {
     }
 
     /// How far the tables are behind.
-    pub fn behind(&self) -> Behind {
+    pub fn behind(&self) -> FlushLag {
         let state = self.state.lock();
-        Behind {
+        FlushLag {
             groups: state.entries.len(),
             bytes: state.bytes,
             oldest: state.entries.front().map(|first| first.since.elapsed()),

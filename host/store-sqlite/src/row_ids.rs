@@ -40,7 +40,7 @@ struct Next {
     kept: u32,
 }
 
-/// What [`load`] has read from the tables.
+/// The result of [`load`].
 pub(crate) struct LoadedRowIds {
     bloom_filters: BloomFilters,
     next: Next,

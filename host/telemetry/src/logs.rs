@@ -17,7 +17,7 @@ pub enum Format {
     Auto,
 }
 
-/// What the filter was refused for.
+/// Why the filter is invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{filter:?} is no log filter such as `info,rialto_engine=debug`")]
 pub struct BadFilter {
@@ -29,7 +29,7 @@ pub struct BadFilter {
 /// Start logging. Does nothing if something in the process logs already.
 ///
 /// # Errors
-/// When the filter is none.
+/// When the filter is invalid.
 pub fn start(filter: &str, format: Format) -> Result<(), BadFilter> {
     let parsed = EnvFilter::try_new(filter).map_err(|source| BadFilter {
         filter: filter.to_owned(),

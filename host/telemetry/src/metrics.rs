@@ -12,7 +12,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-/// What all names begin with.
+/// The prefix of all names.
 const PREFIX: &str = "rialto";
 /// Outbound requests that have ended.
 const DELIVERIES: &str = "deliveries";
@@ -20,16 +20,16 @@ const DELIVERIES: &str = "deliveries";
 /// Labels of an inbound request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabels {
-    /// The `operationId`; empty for a path that there is not.
+    /// The `operationId`; empty for an unknown path.
     pub operation: String,
-    /// The status that was answered.
+    /// The status of the answer.
     pub status: u16,
 }
 
 /// Labels of an external call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct CallLabels {
-    /// Service and method; empty for a method that there is not.
+    /// Service and method; empty for an unknown method.
     pub method: String,
     /// gRPC's status, in its words: `OK`, `NOT_FOUND`.
     pub status: &'static str,
@@ -50,17 +50,17 @@ struct OutcomeLabels {
     outcome: &'static str,
 }
 
-/// The host's own metrics; whatever else is to be shown registers itself as a collector.
+/// The host's own metrics. Other metrics are added by collectors.
 pub struct Metrics {
     registry: Mutex<Registry>,
-    /// What names destinations, and the same without their names: one of both is shown.
+    /// Deliveries by destination, and the same without destinations. Only one of the two is shown.
     named: Registry,
     nameless: Registry,
     /// Inbound requests.
     pub requests: Family<RequestLabels, Counter>,
     /// Seconds from an inbound request's head to its answer.
     pub request_seconds: Histogram,
-    /// Nanoseconds spent on parsing and judging bodies.
+    /// Nanoseconds spent on parsing and validating bodies.
     pub json_nanoseconds: Counter<u64, AtomicU64>,
     /// Calls by gRPC.
     pub calls: Family<CallLabels, Counter>,
@@ -172,7 +172,7 @@ impl Metrics {
         self.deliveries_by_outcome.get_or_create(&all).inc();
     }
 
-    /// The text that `/metrics` answers, with the names of destinations or without.
+    /// The text of `/metrics`, with or without the names of destinations.
     pub fn render(&self, named: bool) -> String {
         let mut text = String::new();
         let of_destinations = if named { &self.named } else { &self.nameless };
@@ -186,8 +186,8 @@ impl Metrics {
     }
 }
 
-/// The same in Prometheus' own text format, for readers that know no other: a counter there has the name
-/// of its samples, and nothing marks the end.
+/// The same in Prometheus' text format, for readers that know no other. In it a counter has the name of its
+/// samples, and there is no end mark.
 pub fn in_text_format(openmetrics: &str) -> String {
     let lines: Vec<&str> = openmetrics.lines().collect();
     let counters: HashSet<&str> = lines

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::spans::{Span, Value};
 
-/// Who sends spans.
+/// The service that sends spans.
 #[derive(Clone, Debug)]
 pub struct Resource {
     /// `service.name`.
@@ -23,7 +23,7 @@ pub const MEDIA_TYPE: &str = "application/json";
 /// The path of the operation that takes it, after the collector's base URL.
 pub const PATH: &str = "/v1/traces";
 
-/// An export of these spans.
+/// Encodes an export request with these spans.
 #[must_use]
 pub fn encode(resource: &Resource, spans: &[Span]) -> Vec<u8> {
     let attribute = |key, text: &str| Attribute {
@@ -94,7 +94,7 @@ struct Wire<'a> {
     span_id: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     parent_span_id: String,
-    /// The trace's flags; whoever records says `sampled`.
+    /// The trace's flags, always with `sampled`.
     flags: u32,
     name: &'a str,
     kind: u8,

@@ -21,7 +21,7 @@ const WAITING_MAX: usize = 32_768;
 /// The bits of a trace's id that are random by its definition.
 const RANDOM_BITS: u32 = 56;
 
-/// What a span stands for, as OTLP numbers it.
+/// The kind of a span, with OTLP's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Something inside the host.
@@ -32,7 +32,7 @@ pub enum Kind {
     Client = 3,
 }
 
-/// What an attribute says.
+/// The value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Value {
     /// A text.
@@ -78,7 +78,7 @@ fn as_array<S: Serializer>(texts: &[Arc<str>], serializer: S) -> Result<S::Ok, S
     Values { values }.serialize(serializer)
 }
 
-/// Something that has ended.
+/// A finished span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The trace.
@@ -87,9 +87,9 @@ pub struct Span {
     pub id: u64,
     /// The span that caused it; 0 for none.
     pub parent: u64,
-    /// Few different ones: no ids.
+    /// Its name, without ids, so that there are few different names.
     pub name: String,
-    /// What it stands for.
+    /// Its kind.
     pub kind: Kind,
     /// When it began.
     pub began: SystemTime,
@@ -103,7 +103,7 @@ pub struct Span {
 
 #[derive(Debug)]
 struct Inner {
-    /// Traces are recorded whose random bits are at least this.
+    /// A trace is recorded if its random bits are at least this.
     threshold: u64,
     waiting: Mutex<VecDeque<Span>>,
     waiting_max: usize,
@@ -118,7 +118,7 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// Record this part of all traces, from 0 to 1, and count spans in these metrics.
+    /// Records this part of all traces, from 0 to 1, and counts spans in these metrics.
     #[must_use]
     pub fn new(ratio: f64, metrics: &Metrics) -> Self {
         Self::with_room(ratio, metrics, WAITING_MAX)
@@ -145,7 +145,7 @@ impl Spans {
         low & ((1 << RANDOM_BITS) - 1) >= self.inner.threshold
     }
 
-    /// Leave a span for the exporter.
+    /// Queues a span for the exporter.
     pub fn add(&self, span: Span) {
         let mut waiting = self.waiting();
         if waiting.len() < self.inner.waiting_max {
@@ -164,12 +164,12 @@ impl Spans {
         waiting.drain(..end).collect()
     }
 
-    /// So many are with the collector.
+    /// Counts spans that the collector has received.
     pub fn exported(&self, count: usize) {
         self.inner.exported.inc_by(count as u64);
     }
 
-    /// So many never will be.
+    /// Counts spans that are lost.
     pub fn lost(&self, count: usize) {
         self.inner.lost.inc_by(count as u64);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
 use parking_lot::Mutex;
-use rialto::audit::Who;
+use rialto::audit::Actor;
 use rialto::releases::{ChangeRequest, Releases};
 use rialto_components::Runtime;
 use rialto_components::cache::Cache;
@@ -221,7 +221,7 @@ fn first_release(
     let applied = std::thread::scope(|scope| {
         let applying = scope.spawn(move || {
             let request = ChangeRequest {
-                who: &Who::started(),
+                who: &Actor::started(),
                 note: "the simulation's",
                 expected: None,
             };

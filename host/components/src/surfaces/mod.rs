@@ -36,16 +36,16 @@ pub const RULE_SURFACES: [&str; 2] = ["configuration", "logging"];
 /// # Errors
 /// When there is no such surface.
 pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
-    type Own = HasSelf<Guest>;
+    type HostData = HasSelf<Guest>;
     match surface {
-        "clock" => host::clock::add_to_linker::<_, Own>(linker, |guest| guest),
-        "configuration" => host::configuration::add_to_linker::<_, Own>(linker, |guest| guest),
-        "crypto" => host::crypto::add_to_linker::<_, Own>(linker, |guest| guest),
-        "http" => host::http::add_to_linker::<_, Own>(linker, |guest| guest),
-        "logging" => host::logging::add_to_linker::<_, Own>(linker, |guest| guest),
-        "random" => host::random::add_to_linker::<_, Own>(linker, |guest| guest),
-        "scheduling" => host::scheduling::add_to_linker::<_, Own>(linker, |guest| guest),
-        "storage" => host::storage::add_to_linker::<_, Own>(linker, |guest| guest),
+        "clock" => host::clock::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "configuration" => host::configuration::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "crypto" => host::crypto::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "http" => host::http::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "logging" => host::logging::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "random" => host::random::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "scheduling" => host::scheduling::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "storage" => host::storage::add_to_linker::<_, HostData>(linker, |guest| guest),
         other => Err(wasmtime::format_err!("the host has no surface `{other}`")),
     }
 }

@@ -31,7 +31,7 @@ const RESOURCES_MAX: usize = 1_000;
 /// Packages that give no access. Every component may import them.
 const HARMLESS: [&str; 3] = ["cli", "filesystem", "io"];
 
-/// What an interface of WASI asks of the manifest.
+/// The grant that an interface of WASI needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing, because it gives no access.
@@ -42,7 +42,7 @@ pub enum Needs {
     Refused,
 }
 
-/// What an interface of WASI asks of the manifest.
+/// The grant that this interface of WASI needs.
 pub fn needs(interface: &InterfaceName) -> Needs {
     if !interface.version.starts_with("0.2.") {
         return Needs::Refused;
@@ -129,19 +129,19 @@ impl Guest {
 /// # Errors
 /// Never for a fresh linker.
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    type Own = HasSelf<Guest>;
+    type HostData = HasSelf<Guest>;
     let l = linker;
-    wit_clocks::wall_clock::add_to_linker::<_, Own>(l, |guest| guest)?;
-    wit_clocks::monotonic_clock::add_to_linker::<_, Own>(l, |guest| guest)?;
-    wit_random::random::add_to_linker::<_, Own>(l, |guest| guest)?;
-    wit_random::insecure::add_to_linker::<_, Own>(l, |guest| guest)?;
-    wit_random::insecure_seed::add_to_linker::<_, Own>(l, |guest| guest)?;
-    cli::stdin::add_to_linker::<_, Own>(l, |guest| guest)?;
-    cli::stdout::add_to_linker::<_, Own>(l, |guest| guest)?;
-    cli::stderr::add_to_linker::<_, Own>(l, |guest| guest)?;
+    wit_clocks::wall_clock::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    wit_clocks::monotonic_clock::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    wit_random::random::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    wit_random::insecure::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    wit_random::insecure_seed::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    cli::stdin::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    cli::stdout::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    cli::stderr::add_to_linker::<_, HostData>(l, |guest| guest)?;
     sync::io::error::add_to_linker::<_, streams::Table>(l, Guest::table)?;
-    sync::io::poll::add_to_linker::<_, Own>(l, |guest| guest)?;
-    sync::io::streams::add_to_linker::<_, Own>(l, |guest| guest)?;
+    sync::io::poll::add_to_linker::<_, HostData>(l, |guest| guest)?;
+    sync::io::streams::add_to_linker::<_, HostData>(l, |guest| guest)?;
     // Wasmtime's own implementation, with empty contexts.
     cli::exit::add_to_linker::<_, WasiCli>(l, empty_cli)?;
     cli::environment::add_to_linker::<_, WasiCli>(l, empty_cli)?;

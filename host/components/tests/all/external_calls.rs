@@ -9,9 +9,9 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::world::{World, asker, friend, release, rule};
-use rialto_components::external_calls::{Call, Called, label};
+use rialto_components::external_calls::{Call, CallOutcome, label};
 use rialto_components::runtime::Argument;
-use rialto_engine::{Asker, Failure, Trace};
+use rialto_engine::{Failure, Requester, Trace};
 use serde_json::{Value, json};
 
 const ECHO: &str = "rialto:hostile-context/echo@0.1.0";
@@ -39,11 +39,11 @@ fn run(
     component: &str,
     argument: Argument,
     within: Option<Duration>,
-) -> Result<Called, Failure> {
+) -> Result<CallOutcome, Failure> {
     let (told, wait) = mpsc::channel();
-    let asker = Asker {
+    let asker = Requester {
         within,
-        ..Asker::default()
+        ..Requester::default()
     };
     let submitted = world.engine.submit_for(
         asker,
@@ -57,10 +57,10 @@ fn run(
     );
     submitted.unwrap();
     let answer = wait.recv_timeout(PATIENCE).expect("an answer in time")?;
-    Ok(*answer.downcast::<Called>().expect("what a call gives"))
+    Ok(*answer.downcast::<CallOutcome>().expect("what a call gives"))
 }
 
-fn echo(world: &World, order: &str) -> Result<Called, Failure> {
+fn echo(world: &World, order: &str) -> Result<CallOutcome, Failure> {
     let call = call(ECHO, vec![json!(order)]);
     run(world, "friend", Argument::Call(call), None)
 }
@@ -73,11 +73,14 @@ fn is_written(world: &World) -> bool {
 #[test]
 fn a_call_returns_the_functions_result_and_keeps_its_turn() {
     let world = world();
-    assert_eq!(echo(&world, "nothing"), Ok(Called::Returned(json!("done"))));
+    assert_eq!(
+        echo(&world, "nothing"),
+        Ok(CallOutcome::Returned(json!("done")))
+    );
     assert!(!is_written(&world));
     assert_eq!(
         echo(&world, "write-then nothing"),
-        Ok(Called::Returned(json!("done")))
+        Ok(CallOutcome::Returned(json!("done")))
     );
     assert!(is_written(&world));
 }
@@ -109,7 +112,10 @@ fn a_component_is_ended_when_nobody_waits_any_more() {
     // Its own limit is two seconds.
     let took = began.elapsed();
     assert!(took < Duration::from_millis(1_500), "after {took:?}");
-    assert_eq!(echo(&world, "nothing"), Ok(Called::Returned(json!("done"))));
+    assert_eq!(
+        echo(&world, "nothing"),
+        Ok(CallOutcome::Returned(json!("done")))
+    );
 }
 
 #[test]
@@ -132,7 +138,11 @@ fn a_call_taken_on_another_release_has_no_effect() {
         );
         let call = Call { release: 0, ..call };
         let other = run(&world, component, Argument::Call(call.clone()), None);
-        assert_eq!(other, Ok(Called::ReleaseChanged), "{component} {call:?}");
+        assert_eq!(
+            other,
+            Ok(CallOutcome::ReleaseChanged),
+            "{component} {call:?}"
+        );
     }
     // Also what this release would take: whether it may be called was judged by another one.
     let fits = Call {
@@ -140,7 +150,7 @@ fn a_call_taken_on_another_release_has_no_effect() {
         ..call(ECHO, vec![json!("write-then nothing")])
     };
     let gone = run(&world, "friend", Argument::Call(fits), None);
-    assert_eq!(gone, Ok(Called::ReleaseChanged));
+    assert_eq!(gone, Ok(CallOutcome::ReleaseChanged));
     assert!(!is_written(&world));
 }
 
@@ -160,7 +170,7 @@ fn an_event_reaches_all_exporters_after_the_answer() {
     let world = world();
     let event = call(HAPPENED, vec![json!("write-then nothing")]);
     let told = run(&world, "outside", Argument::Event(event), None);
-    assert_eq!(told, Ok(Called::Returned(Value::Null)));
+    assert_eq!(told, Ok(CallOutcome::Returned(Value::Null)));
     world.wait_until("the event's turn", is_written);
 
     let misfit = call(HAPPENED, vec![json!(7)]);
@@ -174,7 +184,7 @@ fn an_event_reaches_all_exporters_after_the_answer() {
         ..call("rialto:hostile-context/nothing@0.1.0", Vec::new())
     };
     let gone = run(&world, "outside", Argument::Event(elsewhere), None);
-    assert_eq!(gone, Ok(Called::ReleaseChanged));
+    assert_eq!(gone, Ok(CallOutcome::ReleaseChanged));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioTimer;
 use parking_lot::Mutex;
-use rialto_engine::fatal::{Contained, Panic};
+use rialto_engine::fatal::{CatchPanic, Panic};
 use rialto_engine::network::{
     DeliveryPolicy, FailureKind, Network, OutboundRequest, Outcome, Report, WhileAway,
 };
@@ -125,7 +125,7 @@ impl Network for Outbound {
             traceparent = request.traceparent,
         );
         let delivery = async move {
-            let delivered = Contained::new(inner.traced(&request)).await;
+            let delivered = CatchPanic::new(inner.traced(&request)).await;
             done(delivered.unwrap_or_else(|panic| panicked(&request, &panic)));
         };
         self.runtime.spawn(delivery.instrument(span));

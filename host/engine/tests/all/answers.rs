@@ -4,7 +4,7 @@
 
 use crate::world::{Ask, Pay, World, limits};
 use rialto_engine::limits::ANSWER_LEAVES_MS_MAX;
-use rialto_engine::{Asker, Busy, Limits, Trace};
+use rialto_engine::{Busy, Limits, Requester, Trace};
 
 fn pay(id: &str) -> Ask {
     Ask::Pay(Pay {
@@ -125,7 +125,7 @@ fn a_request_that_is_refused_for_load_holds_nothing() {
     });
     let _first = world.ask(pay("p1"));
     let refused = world.engine.submit_answered(
-        Asker::default(),
+        Requester::default(),
         "bank".into(),
         "ask".into(),
         std::sync::Arc::new(pay("p2")),

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use crate::world::{Ask, BANK, World, doing};
 use parking_lot::Mutex;
-use rialto_engine::{Asker, Failure, Trace};
+use rialto_engine::{Failure, Requester, Trace};
 
 type Answer = Arc<Mutex<Option<Result<bool, Failure>>>>;
 
 fn within(world: &World, ask: Ask, within: Option<Duration>) -> Answer {
     let answer = Answer::default();
     let told = answer.clone();
-    let asker = Asker {
+    let asker = Requester {
         within,
-        ..Asker::default()
+        ..Requester::default()
     };
     let submitted = world.engine.submit_for(
         asker,

@@ -431,12 +431,12 @@ fn child_that_panics_elsewhere() {
             return panics();
         }
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        let task = std::pin::pin!(fatal::Contained::new(async move { panics() }));
+        let task = std::pin::pin!(fatal::CatchPanic::new(async move { panics() }));
         let ended = task.poll(&mut context);
         assert!(matches!(ended, std::task::Poll::Ready(Err(_))), "{ended:?}");
         // What is left of work may panic as well, polled to its end or never polled.
         let again = PanicsAgain;
-        let mut task = fatal::Contained::new(async {
+        let mut task = fatal::CatchPanic::new(async {
             let _again = &again;
             std::future::pending::<()>().await;
         });
@@ -444,7 +444,7 @@ fn child_that_panics_elsewhere() {
         drop(task);
         std::mem::forget(again);
         let again = PanicsAgain;
-        drop(fatal::Contained::new(async move {
+        drop(fatal::CatchPanic::new(async move {
             let _again = again;
         }));
     });

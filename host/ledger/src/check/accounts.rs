@@ -16,7 +16,7 @@ pub(super) enum Side {
 
 /// Sums that other documents give for an account, from its opening balance on.
 #[derive(Clone, Copy, Default)]
-struct Said {
+struct ExpectedSums {
     debits: i128,
     credits: i128,
     reserved: i128,
@@ -40,7 +40,7 @@ struct Openings {
 pub(super) struct Accounts {
     by_id: HashMap<String, u32>,
     all: Vec<Account>,
-    said: Vec<Said>,
+    said: Vec<ExpectedSums>,
     /// By owner and currency: received but in no batch, less what was paid.
     transit: HashMap<(String, String), i128>,
 }
@@ -65,13 +65,14 @@ impl Accounts {
             report.breach(Check::Limits, text);
         }
         let opening = account.archived.as_ref();
-        self.said
-            .push(opening.map_or_else(Said::default, |opening| Said {
+        self.said.push(
+            opening.map_or_else(ExpectedSums::default, |opening| ExpectedSums {
                 debits: opening.debits.0,
                 credits: opening.credits.0,
                 reserved: 0,
                 unsettled: opening.unsettled.0,
-            }));
+            }),
+        );
         self.by_id.insert(account.id.clone(), number);
         self.all.push(account);
     }
@@ -137,7 +138,7 @@ impl Accounts {
                 let text = format!(
                     "the entry {} ({}) of {} {} goes from {} to {}: not in one book and currency",
                     entry.id,
-                    entries::Shown::of(entry).journal_entry_id,
+                    entries::ShownEntry::of(entry).journal_entry_id,
                     decimal(entry.amount.0, entry.scale),
                     entry.currency,
                     entry.debit_account,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use rialto_store_sqlite::Snapshot;
-use rialto_store_sqlite::retention::{Looked, visit_archived_documents};
+use rialto_store_sqlite::retention::{ArchiveVisit, visit_archived_documents};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -18,15 +18,15 @@ use crate::{LedgerError, decimal};
 
 use super::report::{Check, Report};
 
-/// Which archives were added up.
+/// The archives that were added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InArchives {
     /// How many files were read.
     pub read: u64,
-    /// Files that are not there: what they have is not added up.
+    /// Missing files, which are not added up.
     pub missing: Vec<String>,
-    /// Files that are not what was written.
+    /// Files that differ from what was written.
     pub damaged: Vec<String>,
 }
 
@@ -41,12 +41,12 @@ struct Sums {
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct Archives {
-    looked: Looked,
+    looked: ArchiveVisit,
     ids: HashSet<[u8; 16]>,
     of: BTreeMap<String, Sums>,
 }
 
-/// Enough of the digest of an id to tell it from every other one.
+/// The first sixteen bytes of an id's digest. They are enough to distinguish all ids.
 fn short(id: &str) -> [u8; 16] {
     let digest = Sha256::digest(id.as_bytes());
     let mut short = [0; 16];
@@ -87,7 +87,7 @@ impl Archives {
         }
     }
 
-    /// An entry is in the ledger: if it is in an archive too, it was not taken out.
+    /// Notes that an entry is in the ledger. If an archive has it too, the ledger's copy counts.
     pub fn is_here(&mut self, entry: &Entry) {
         if !self.ids.is_empty() && self.ids.remove(&short(&entry.id)) {
             self.count(entry, -1);
@@ -102,15 +102,15 @@ impl Archives {
         (credit.entries, credit.credits) = (credit.entries + sign, credit.credits + amount);
     }
 
-    /// Compare each account's opening balance with what its entries in archives sum to. `is_of_all`: these are
-    /// all accounts, not those in one currency.
+    /// Compares each account's opening balance with the sum of its archived entries. `is_of_all` says that
+    /// these are all accounts, not those in one currency.
     pub fn end<'a>(
         mut self,
         accounts: impl Iterator<Item = &'a Account>,
         is_of_all: bool,
         report: &mut Report,
     ) {
-        let Looked {
+        let ArchiveVisit {
             read,
             missing,
             damaged,

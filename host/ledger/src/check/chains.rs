@@ -14,11 +14,11 @@ struct Link {
     hash: String,
 }
 
-/// What a history says of a request.
-struct Told {
+/// A history's record of a request.
+struct RequestRecord {
     /// The number of the change.
     n: u64,
-    /// Of what was asked, by whom, and what became of it; none of before histories held that.
+    /// The hash of the request, its author and its outcome. None in records older than this hash.
     hash: Option<String>,
 }
 
@@ -31,11 +31,11 @@ struct Request {
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct Chains {
-    /// How many changes a participant's document says there are, and the last one's hash.
+    /// By participant: the number of changes in its document, and the last one's hash.
     participants: BTreeMap<String, (u64, String)>,
     links: BTreeMap<(String, u64), Link>,
-    /// By request: what the last change about it says.
-    told: BTreeMap<String, Told>,
+    /// By request: its record in the last change about it.
+    told: BTreeMap<String, RequestRecord>,
     requests: BTreeMap<String, Request>,
 }
 
@@ -45,7 +45,7 @@ fn text(value: &Value, member: &str) -> String {
 }
 
 impl Chains {
-    /// Documents of before there were histories say nothing of changes.
+    /// Adds a participant's document. Documents older than histories have no changes.
     pub fn participant(&mut self, id: &str, value: &Value) {
         if let Some(changes) = value.get("changes").and_then(Value::as_u64) {
             let last = text(value, "lastChangeHash");
@@ -85,7 +85,8 @@ impl Chains {
             said["asked"] = asked.clone();
             hash(&said)
         });
-        self.told.insert(request.to_owned(), Told { n, hash });
+        self.told
+            .insert(request.to_owned(), RequestRecord { n, hash });
     }
 
     pub fn change(&mut self, id: &str, mut value: Value, report: &mut Report) {
@@ -113,7 +114,7 @@ impl Chains {
         self.links.insert(link_key, link);
     }
 
-    /// What must hold once everything was read.
+    /// The checks after everything was read.
     pub fn end(mut self, report: &mut Report) {
         for (participant, (changes, last)) in &self.participants {
             report.looked_at(Check::Chains);
@@ -148,9 +149,9 @@ impl Chains {
     }
 }
 
-/// Requests are what histories say of them, and none was decided of which they say nothing.
+/// Compares requests with their records. Each decided request must have a record.
 fn compare(
-    told: &BTreeMap<String, Told>,
+    told: &BTreeMap<String, RequestRecord>,
     requests: &BTreeMap<String, Request>,
     report: &mut Report,
 ) {
@@ -172,7 +173,7 @@ fn compare(
     }
 }
 
-/// Some members of a value, as far as it has them.
+/// The members of a value with these names, if it has them.
 fn members(value: &Value, names: &[&str]) -> Value {
     let mut some = json!({});
     for name in names {
@@ -193,7 +194,7 @@ fn hash(value: &Value) -> String {
     hexadecimal
 }
 
-/// RFC 8785, for what these documents hold: their numbers are whole.
+/// Writes canonical JSON (RFC 8785). The numbers in these documents are integers.
 fn write(text: &mut String, value: &Value) {
     match value {
         Value::Object(members) => {

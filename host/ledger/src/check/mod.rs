@@ -38,7 +38,7 @@ pub use archives::InArchives;
 pub use report::{Breach, Check, Checked, Report};
 
 impl Ledger {
-    /// Check everything, or only what is in one currency, but for archives.
+    /// Checks everything, or one currency, without archives.
     ///
     /// # Errors
     /// When the store cannot be read, or no account is in the currency. What is wrong in the store is in
@@ -47,8 +47,8 @@ impl Ledger {
         self.check_beside(currency, None)
     }
 
-    /// Check the same, and that opening balances are what entries in archives sum to: two mistakes in two
-    /// opening balances may stand for each other.
+    /// Checks the same, and compares opening balances with the sums of archived entries. Without archives,
+    /// errors in two opening balances may cancel out.
     ///
     /// # Errors
     /// As [`Self::check`], and when an archive that is there cannot be read.
@@ -117,7 +117,7 @@ impl Ledger {
 
 struct Checking {
     currency: Option<String>,
-    /// Currencies of accounts that are not wanted.
+    /// Currencies of accounts that are not checked.
     others: BTreeSet<String>,
     report: Report,
     archives: Option<Archives>,
@@ -148,7 +148,7 @@ impl Checking {
         }
     }
 
-    /// Nothing would be wrong in a currency that there is not.
+    /// Refuses a currency that no account has: its check would find nothing.
     fn has_currency(&self) -> Result<(), LedgerError> {
         match &self.currency {
             Some(wanted) if self.accounts.iter().next().is_none() => {

@@ -4,34 +4,34 @@ use serde::Serialize;
 
 use super::archives::InArchives;
 
-/// Breaches that are told one by one.
+/// The most breaches that a report lists.
 const TOLD: usize = 100;
 
-/// What must hold. The first eight are the account model's invariants.
+/// The checked invariants. The first eight are those of the account model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
-    /// In each book, and each entry in one book.
+    /// Debits equal credits in each book, and each entry is within one book.
     DebitsAreCredits,
-    /// The hub's reconciliation is all settled funds.
+    /// The hub's reconciliation account equals all settled funds.
     Reconciliation,
-    /// The hub's liquidity control is all liquidity.
+    /// The hub's liquidity control account equals all liquidity.
     LiquidityControl,
-    /// What is owed in a batch is due in it.
+    /// The amounts owed in a batch equal those due in it.
     Batches,
-    /// A participant's two books differ by what is owed and in transit.
+    /// A participant's two books differ by the amounts owed and in transit.
     Books,
-    /// Position accounts hold what is reserved.
+    /// Position accounts hold the reserved amounts.
     Reserved,
     /// No account is beyond its limit.
     Limits,
     /// Balances are the sums of entries, from the opening balance on.
     Entries,
-    /// Pages and tails list each entry once, with the sums before; what is not there is in archives.
+    /// Pages and tails list each entry once, with the sums before it. Missing entries are archived ones.
     Histories,
-    /// Reservations have the entries that their state says.
+    /// Reservations have the entries that their state requires.
     Reservations,
-    /// What waits for settlement is explained, from the opening balance on.
+    /// The unsettled amounts are the sums of their transfers, from the opening balance on.
     Unsettled,
     /// Histories of participants are chains.
     Chains,
@@ -41,7 +41,7 @@ pub enum Check {
     Archives,
 }
 
-/// All of them, with what is said of each.
+/// All invariants, with the sentence for each.
 const CHECKS: [(Check, &str); 14] = [
     (
         Check::DebitsAreCredits,
@@ -89,25 +89,25 @@ const CHECKS: [(Check, &str); 14] = [
     ),
 ];
 
-/// What was found of one of them.
+/// The result for one invariant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checked {
-    /// Which.
+    /// The invariant.
     pub check: Check,
     /// In words.
     pub says: &'static str,
-    /// At how many places it was looked for.
+    /// How many items were checked.
     pub looked_at: u64,
-    /// At how many it does not hold.
+    /// How many items break it.
     pub breaches: u64,
 }
 
-/// Something that does not hold, and where.
+/// A breach of an invariant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Breach {
-    /// What does not hold.
+    /// The invariant that does not hold.
     pub check: Check,
     /// Where and how, with ids.
     pub text: String,
@@ -117,13 +117,13 @@ pub struct Breach {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// The last turn that was seen.
+    /// The last turn that is included.
     pub lsn: u64,
-    /// One for each thing that must hold.
+    /// One for each invariant.
     pub checks: Vec<Checked>,
     /// The first hundred.
     pub breaches: Vec<Breach>,
-    /// Which archives were added up; none when none were looked for.
+    /// The archives that were added up; none if archives were not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub archives: Option<InArchives>,
 }

@@ -18,7 +18,7 @@ struct Transfer {
     prepare: Option<Posted>,
     fulfil: Option<Posted>,
     release: Option<Posted>,
-    /// What was recorded in a batch.
+    /// The amount recorded in a batch.
     record: Option<i128>,
 }
 
@@ -101,7 +101,7 @@ impl Transfers {
         self.settle(id, report);
     }
 
-    /// Forget a transfer of which everything is there and right.
+    /// Forgets a transfer that is complete and correct.
     fn settle(&mut self, id: &str, report: &mut Report) {
         let Some(transfer) = self.waiting.get(id) else {
             return;
@@ -121,7 +121,7 @@ impl Transfers {
         }
     }
 
-    /// What must hold once everything was read.
+    /// The checks after everything was read.
     pub fn end(&mut self, accounts: &mut Accounts, report: &mut Report) {
         for (id, transfer) in std::mem::take(&mut self.waiting) {
             judge(&id, &transfer, report);
@@ -142,7 +142,7 @@ impl Transfers {
     }
 }
 
-/// Whether a reservation has the entries that its state says, and no others.
+/// Checks that a reservation has exactly the entries that its state requires.
 fn judge(id: &str, transfer: &Transfer, report: &mut Report) {
     let Some(reservation) = &transfer.reservation else {
         let text = format!("there are entries of the transfer {id}, and no reservation");

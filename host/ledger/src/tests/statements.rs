@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use super::{ENTRIES, HUB, PAGES, PAYEE, PAYER, Scene, text, units};
 use crate::LedgerError;
-use crate::entries::{Followed, Opening, Shown, Wanted};
-use crate::export::{Format, What};
+use crate::entries::{EntryFilter, Followed, Opening, ShownEntry};
+use crate::export::{ExportKind, Format};
 
-const ALL: Wanted = Wanted {
+const ALL: EntryFilter = EntryFilter {
     from: 0,
     to: u64::MAX,
     limit: 1_000,
 };
 
-fn followed(scene: &Scene, account: &str, wanted: Wanted) -> Result<Followed, LedgerError> {
+fn followed(scene: &Scene, account: &str, wanted: EntryFilter) -> Result<Followed, LedgerError> {
     let (_folder, mut ledger) = scene.ledger();
     ledger.entries_of(account, wanted)
 }
@@ -30,7 +30,7 @@ fn balances_are_right_wherever_they_are_known() {
         let left = followed(&archived, account, ALL).unwrap();
         assert!(!left.more && !left.earlier);
         assert_eq!(left.entries.len(), there, "{account}");
-        let is_unknown = |entry: &&Shown| entry.balance_after.is_none();
+        let is_unknown = |entry: &&ShownEntry| entry.balance_after.is_none();
         let found = left.entries.iter().filter(is_unknown).count();
         assert_eq!(found, unknown, "{account}");
         for entry in &left.entries {
@@ -61,7 +61,7 @@ fn a_statement_says_what_is_in_archives() {
     };
     assert_eq!(left.opening, Some(opening));
     assert_eq!(followed(&scene, HUB, ALL).unwrap().opening, None);
-    let few = followed(&scene, PAYER, Wanted { limit: 20, ..ALL }).unwrap();
+    let few = followed(&scene, PAYER, EntryFilter { limit: 20, ..ALL }).unwrap();
     assert_eq!((few.entries.len(), few.more), (20, true));
 }
 
@@ -94,13 +94,13 @@ fn opening_balances_and_exported_entries_sum_to_balances() {
         objects.collect::<Result<_, _>>().unwrap()
     };
     let mut posted: BTreeMap<(String, &str), i128> = BTreeMap::new();
-    for entry in export(What::Entries) {
+    for entry in export(ExportKind::Entries) {
         for side in ["debit", "credit"] {
             let account = text(&entry[format!("{side}Account")]).to_owned();
             *posted.entry((account, side)).or_default() += units(&entry["amountMinor"]);
         }
     }
-    let accounts = export(What::Accounts);
+    let accounts = export(ExportKind::Accounts);
     let with_opening = accounts
         .iter()
         .filter(|of| !of["archivedEntries"].is_null());

@@ -1,4 +1,4 @@
-//! Whether an operator's document allows what a scheme's document asks for: a grant needs both.
+//! Checks that an operator's document allows everything that a scheme's document asks for. A grant needs both.
 
 use std::fmt::Display;
 
@@ -9,7 +9,7 @@ use crate::operator::{Ceilings, GRPC, Operator, OperatorFile, Surface};
 use crate::scheme::{Context, Rule, Scheme, SchemeFile};
 use crate::values::Name;
 
-/// Contexts whose instances are told one by one.
+/// The most contexts that a message lists with their instances.
 const INSTANCES_TOLD: usize = 5;
 
 /// Check a scheme against an operator's document.
@@ -38,7 +38,7 @@ pub(crate) fn admission(operator: &Operator, scheme: &Scheme, problems: &mut Dia
 }
 
 struct Check<'a> {
-    /// What the operator rules.
+    /// The operator's document.
     rules: &'a Document<OperatorFile>,
     scheme: &'a Document<SchemeFile>,
     problems: &'a mut Diagnostics,
@@ -92,7 +92,7 @@ impl Check<'_> {
         self.limit(&path, "fuel", limits.fuel, ceilings.fuel);
     }
 
-    /// The host has room for so many instances: with more in use, turns would fail for want of one.
+    /// Checks the sum of all contexts' instances. With more instances than the host has room for, turns would fail.
     fn instances_in_all(&mut self) {
         let contexts = &self.scheme.value.contexts;
         let each = contexts.iter().map(|(name, context)| {

@@ -7,7 +7,7 @@ use super::{Invalid, text_value};
 
 /// Digits before the point: as many as FSPIOP's Amount has.
 const INTEGER_DIGITS_MAX: usize = 18;
-/// Digits after the point that are read at all; a currency's scale allows fewer.
+/// The most digits after the point. A currency's scale allows fewer.
 const DECIMALS_MAX: usize = 18;
 
 /// An exact amount, written `1000.00`.
@@ -36,11 +36,11 @@ pub struct OverPrecise {
 }
 
 impl Amount {
-    /// In minor units of a currency of that scale.
+    /// The amount in minor units of a currency of that scale.
     ///
     /// # Errors
-    /// When a digit beyond the scale is not zero, for amounts are never rounded; or when the number
-    /// does not fit in 128 bits, which takes a scale beyond 18.
+    /// When a digit beyond the scale is not zero, because amounts are never rounded. Also when the number
+    /// does not fit in 128 bits, which needs a scale above 18.
     pub fn minor_units(self, scale: u8) -> Result<u128, OverPrecise> {
         if self.decimals <= scale {
             return 10_u128

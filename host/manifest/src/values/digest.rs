@@ -1,4 +1,4 @@
-//! SHA-256 digests: what pins a component and names a scheme by content.
+//! SHA-256 digests, which pin components and identify schemes by content.
 
 use std::fmt;
 use std::str::FromStr;

@@ -8,8 +8,8 @@ use super::{Invalid, text_value};
 
 /// A participant's id, 1 to 32 characters, compared case by case.
 ///
-/// FSPIOP leaves the characters open; ids also travel in headers and are parts of document ids,
-/// so only letters, digits, `.`, `_` and `-` are taken.
+/// FSPIOP does not restrict the characters. But ids are also sent in headers and are parts of document ids.
+/// So only letters, digits, `.`, `_` and `-` are valid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FspId(Arc<str>);
 

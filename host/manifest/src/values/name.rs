@@ -35,7 +35,7 @@ impl Name {
     }
 }
 
-/// Lets a map of names be asked with plain text.
+/// Allows lookups in a map of names by plain text.
 impl std::borrow::Borrow<str> for Name {
     fn borrow(&self) -> &str {
         &self.0

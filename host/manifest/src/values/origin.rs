@@ -1,4 +1,4 @@
-//! Origins and URLs: where requests go to, and where they may go to.
+//! Origins and URLs of requests, and patterns of allowed origins.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use super::{Invalid, text_value};
 
-/// How requests travel.
+/// The scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UrlScheme {
-    /// In the clear.
+    /// Without TLS.
     Http,
     /// Over TLS.
     Https,
@@ -86,7 +86,7 @@ impl OriginPattern {
             && self.port.is_none_or(|port| port == origin.port)
     }
 
-    /// Whether all that the other covers is covered.
+    /// Whether this covers each origin that the other pattern covers.
     #[must_use]
     pub fn covers_pattern(&self, other: &Self) -> bool {
         self.scheme == other.scheme

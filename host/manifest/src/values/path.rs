@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use super::{Invalid, text_value};
 
-/// A component's file, relative to the scheme's folder and inside it: a scheme is one folder with
-/// all that it refers to.
+/// A component's file, relative to the scheme's folder and inside it. A scheme's folder contains all
+/// files that it refers to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComponentPath(String);
 
@@ -58,7 +58,7 @@ impl FromStr for ComponentPath {
     }
 }
 
-/// A file or folder of the operator's, absolute or relative to the document.
+/// An operator's file or folder, absolute or relative to the document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FilePath(String);
 

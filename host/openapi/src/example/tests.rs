@@ -52,7 +52,7 @@ fn an_example_is_bounded_whatever_the_document() {
 }
 
 #[test]
-fn what_is_too_long_when_it_is_written_out_is_left_out() {
+fn examples_whose_text_would_be_too_long_are_left_out() {
     // Each level is a line more, with two blanks more on either side.
     let mut deep = json!(1);
     for _ in 0..400 {

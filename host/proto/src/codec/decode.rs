@@ -6,22 +6,22 @@ use std::cell::Cell;
 use serde_json::{Map, Number, Value};
 
 use super::wire::{self, WireValue};
-use super::{Codec, DEPTH_MAX, Misfit, misfit, within};
+use super::{Codec, DEPTH_MAX, TypeMismatch, misfit, within};
 use crate::model::{Cardinality, EMPTY, Field, Form, Kind, Message, Scalar};
 
-/// Memory that any message may take while it is read, in bytes.
+/// The memory in bytes that each message may take while it is read.
 const ROOM_LEAST: usize = 64 << 10;
-/// Memory that a message may take for each of its own bytes besides: an item, as in a list of small numbers.
+/// The further memory for each byte of the message: an item, as in a list of small numbers.
 const ROOM_PER_BYTE: usize = ITEM;
-/// What a field takes while its message is read: its place, and one among those of its number, in lists
-/// that double as they grow.
+/// The memory of a field while its message is read: an item in the list of fields, and one in the list of its
+/// number. Both lists double as they grow.
 const FIELD_READ: usize = 2 * (size_of::<(i32, WireValue)>() + size_of::<WireValue>());
-/// What an item of a list takes, in a list that doubles as it grows.
+/// The memory of a list's item, in a list that doubles as it grows.
 const ITEM: usize = 2 * size_of::<Value>();
-/// What a member of a record takes besides the letters of its name.
+/// The memory of a record's member without the text of its name.
 const MEMBER: usize = 2 * size_of::<(u64, String, Value)>() + 4 * size_of::<u64>();
 
-/// What is wrong with an id that is missing or empty, which is the same on the wire.
+/// The message for an id that is missing or empty, which is the same on the wire.
 const EMPTY_ID: &str = "is empty, and an id is not";
 
 /// The memory that a message of so many bytes may take while it is read and handled, its own bytes included.
@@ -30,7 +30,7 @@ pub const fn room(length: usize) -> usize {
     ROOM_LEAST.saturating_add(room_per_byte(length))
 }
 
-/// What further bytes of a message add to its [`room`].
+/// The memory that further bytes of a message add to its [`room`].
 #[must_use]
 pub const fn room_per_byte(length: usize) -> usize {
     length.saturating_mul(ROOM_PER_BYTE + 1)
@@ -42,7 +42,7 @@ impl Codec {
     /// # Errors
     /// When the bytes are no such message, something in it is missing or out of range, or it would take
     /// more memory than its [`room`].
-    pub fn decode(&self, name: &str, bytes: &[u8]) -> Result<Value, Misfit> {
+    pub fn decode(&self, name: &str, bytes: &[u8]) -> Result<Value, TypeMismatch> {
         let reader = Reader {
             codec: self,
             left: Cell::new(room(bytes.len()) - bytes.len()),
@@ -54,13 +54,13 @@ impl Codec {
 /// Reads one message.
 struct Reader<'c> {
     codec: &'c Codec,
-    /// Memory that may be taken yet.
+    /// The memory that is left.
     left: Cell<usize>,
 }
 
 impl Reader<'_> {
-    /// Count what is about to be made.
-    fn take(&self, bytes: usize) -> Result<(), Misfit> {
+    /// Takes memory from the rest before a part is made.
+    fn take(&self, bytes: usize) -> Result<(), TypeMismatch> {
         let left = self.left.get().checked_sub(bytes).ok_or_else(|| {
             misfit("what the message stands for is too large for its length: leave out what is empty, or send less at a time")
         })?;
@@ -68,11 +68,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn member(&self, field: &Field) -> Result<(), Misfit> {
+    fn member(&self, field: &Field) -> Result<(), TypeMismatch> {
         self.take(MEMBER + field.wit.len())
     }
 
-    fn read(&self, name: &str, bytes: &[u8], depth: usize) -> Result<Value, Misfit> {
+    fn read(&self, name: &str, bytes: &[u8], depth: usize) -> Result<Value, TypeMismatch> {
         if name == EMPTY {
             return Ok(Value::Null);
         }
@@ -123,7 +123,7 @@ impl Reader<'_> {
         message: &Message,
         raw: &[(i32, WireValue)],
         depth: usize,
-    ) -> Result<Value, Misfit> {
+    ) -> Result<Value, TypeMismatch> {
         // The last case counts; what was said of it since another one is merged.
         let mut last: Option<(&Field, Vec<WireValue>)> = None;
         for (number, raw) in raw {
@@ -151,7 +151,7 @@ impl Reader<'_> {
         field: &Field,
         raw: &[(i32, WireValue)],
         depth: usize,
-    ) -> Result<Value, Misfit> {
+    ) -> Result<Value, TypeMismatch> {
         let found = raw.iter().filter(|(number, _)| *number == field.number);
         let found: Vec<WireValue> = found.map(|(_, raw)| *raw).collect();
         let read = match field.cardinality {
@@ -171,8 +171,13 @@ impl Reader<'_> {
         within(&field.name, read.and_then(|value| field.judged(value)))
     }
 
-    /// A value that is there once, however often it was sent.
-    fn single(&self, field: &Field, raw: &[WireValue], depth: usize) -> Result<Value, Misfit> {
+    /// The value of a field that is not repeated, also if it was sent several times.
+    fn single(
+        &self,
+        field: &Field,
+        raw: &[WireValue],
+        depth: usize,
+    ) -> Result<Value, TypeMismatch> {
         match (&field.kind, raw.last()) {
             (Kind::Message(_), None) => Err(misfit("is missing")),
             (Kind::Message(name), Some(only)) if raw.len() == 1 => {
@@ -193,7 +198,12 @@ impl Reader<'_> {
         }
     }
 
-    fn repeated(&self, field: &Field, raw: &[WireValue], depth: usize) -> Result<Value, Misfit> {
+    fn repeated(
+        &self,
+        field: &Field,
+        raw: &[WireValue],
+        depth: usize,
+    ) -> Result<Value, TypeMismatch> {
         let mut items = Vec::new();
         for raw in raw {
             match (*raw, packed_as(&field.kind)) {
@@ -213,7 +223,7 @@ impl Reader<'_> {
         Ok(Value::Array(items))
     }
 
-    fn one(&self, kind: &Kind, raw: WireValue, depth: usize) -> Result<Value, Misfit> {
+    fn one(&self, kind: &Kind, raw: WireValue, depth: usize) -> Result<Value, TypeMismatch> {
         match kind {
             Kind::Message(name) => self.read(name, bytes(raw)?, depth + 1),
             Kind::Scalar(scalar) => self.scalar(*scalar, raw),
@@ -231,7 +241,7 @@ impl Reader<'_> {
         }
     }
 
-    fn scalar(&self, scalar: Scalar, raw: WireValue) -> Result<Value, Misfit> {
+    fn scalar(&self, scalar: Scalar, raw: WireValue) -> Result<Value, TypeMismatch> {
         if let WireValue::Bytes(bytes) = raw {
             self.take(match scalar {
                 Scalar::Bytes => bytes.len().saturating_mul(size_of::<Value>()),
@@ -243,8 +253,8 @@ impl Reader<'_> {
 }
 
 impl Field {
-    /// The field's value, if no id in it is empty: nothing has an empty id.
-    fn judged(&self, value: Value) -> Result<Value, Misfit> {
+    /// The field's value, unless an id in it is empty.
+    fn judged(&self, value: Value) -> Result<Value, TypeMismatch> {
         let is_empty = |value: &Value| self.is_id && value.as_str() == Some("");
         if is_empty(&value) {
             return Err(misfit(EMPTY_ID));
@@ -261,7 +271,7 @@ fn object(name: &str, value: Value) -> Value {
     Value::Object(Map::from_iter([(name.to_owned(), value)]))
 }
 
-/// What a scalar holds that is not sent.
+/// The value of a scalar that was not sent.
 const fn none(scalar: Scalar) -> WireValue<'static> {
     match scalar {
         Scalar::F32 => WireValue::Fixed32(0),
@@ -271,7 +281,7 @@ const fn none(scalar: Scalar) -> WireValue<'static> {
     }
 }
 
-fn scalar_value(scalar: Scalar, raw: WireValue) -> Result<Value, Misfit> {
+fn scalar_value(scalar: Scalar, raw: WireValue) -> Result<Value, TypeMismatch> {
     let unsigned = |max: u64| {
         let value = varint(raw)?;
         let fits = value <= max;
@@ -313,8 +323,8 @@ fn scalar_value(scalar: Scalar, raw: WireValue) -> Result<Value, Misfit> {
     }
 }
 
-/// How an item is read where many numbers stand in one field.
-type Read = fn(&mut &[u8]) -> Result<WireValue<'static>, Misfit>;
+/// Reads one item of a packed field.
+type Read = fn(&mut &[u8]) -> Result<WireValue<'static>, TypeMismatch>;
 
 fn packed_as(kind: &Kind) -> Option<Read> {
     match kind {
@@ -325,29 +335,29 @@ fn packed_as(kind: &Kind) -> Option<Read> {
     }
 }
 
-fn finite(value: f64) -> Result<Value, Misfit> {
+fn finite(value: f64) -> Result<Value, TypeMismatch> {
     let number = Number::from_f64(value).map(Value::Number);
     number.ok_or_else(|| misfit("is not a finite number"))
 }
 
-fn text(raw: WireValue<'_>) -> Result<&str, Misfit> {
+fn text(raw: WireValue<'_>) -> Result<&str, TypeMismatch> {
     std::str::from_utf8(bytes(raw)?).map_err(|_| misfit("is not UTF-8"))
 }
 
-fn bytes(raw: WireValue<'_>) -> Result<&[u8], Misfit> {
+fn bytes(raw: WireValue<'_>) -> Result<&[u8], TypeMismatch> {
     match raw {
         WireValue::Bytes(bytes) => Ok(bytes),
         _ => Err(other_type()),
     }
 }
 
-fn varint(raw: WireValue) -> Result<u64, Misfit> {
+fn varint(raw: WireValue) -> Result<u64, TypeMismatch> {
     match raw {
         WireValue::Varint(value) => Ok(value),
         _ => Err(other_type()),
     }
 }
 
-fn other_type() -> Misfit {
+fn other_type() -> TypeMismatch {
     misfit("is sent as another type")
 }

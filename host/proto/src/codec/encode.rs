@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::wire::{put_counted, put_key, put_varint};
-use super::{Codec, Misfit, misfit, within};
+use super::{Codec, TypeMismatch, misfit, within};
 use crate::model::{Cardinality, EMPTY, Field, Form, Kind, Message, Scalar};
 
 impl Codec {
@@ -11,7 +11,7 @@ impl Codec {
     ///
     /// # Errors
     /// When the value is not one of that message.
-    pub fn encode(&self, name: &str, value: &Value) -> Result<Vec<u8>, Misfit> {
+    pub fn encode(&self, name: &str, value: &Value) -> Result<Vec<u8>, TypeMismatch> {
         let mut out = Vec::new();
         if name == EMPTY {
             return Ok(out);
@@ -55,7 +55,12 @@ impl Codec {
         Ok(out)
     }
 
-    fn put_case(&self, out: &mut Vec<u8>, message: &Message, value: &Value) -> Result<(), Misfit> {
+    fn put_case(
+        &self,
+        out: &mut Vec<u8>,
+        message: &Message,
+        value: &Value,
+    ) -> Result<(), TypeMismatch> {
         let (case, payload) = match value {
             Value::String(case) => (case.as_str(), &Value::Null),
             Value::Object(object) if object.len() == 1 => {
@@ -71,7 +76,7 @@ impl Codec {
         self.put(out, field, payload)
     }
 
-    fn put(&self, out: &mut Vec<u8>, field: &Field, value: &Value) -> Result<(), Misfit> {
+    fn put(&self, out: &mut Vec<u8>, field: &Field, value: &Value) -> Result<(), TypeMismatch> {
         let put = match field.cardinality {
             Cardinality::Optional if value.is_null() => Ok(()),
             Cardinality::Optional if self.may_be_null(&field.kind) => match value.get("some") {
@@ -92,7 +97,7 @@ impl Codec {
         within(&field.name, put)
     }
 
-    fn put_all(&self, out: &mut Vec<u8>, field: &Field, value: &Value) -> Result<(), Misfit> {
+    fn put_all(&self, out: &mut Vec<u8>, field: &Field, value: &Value) -> Result<(), TypeMismatch> {
         let items = value.as_array().ok_or_else(|| misfit("is not a list"))?;
         let counted = matches!(
             field.kind,
@@ -114,7 +119,7 @@ impl Codec {
     }
 
     /// A field with one value.
-    fn put_one(&self, out: &mut Vec<u8>, field: &Field, value: &Value) -> Result<(), Misfit> {
+    fn put_one(&self, out: &mut Vec<u8>, field: &Field, value: &Value) -> Result<(), TypeMismatch> {
         match &field.kind {
             Kind::Message(name) => {
                 let bytes = self.encode(name, value)?;
@@ -147,8 +152,13 @@ impl Codec {
         Ok(())
     }
 
-    /// What is a number on the wire, without its field.
-    fn put_number(&self, out: &mut Vec<u8>, kind: &Kind, value: &Value) -> Result<(), Misfit> {
+    /// Writes a value that is a number on the wire, without its key.
+    fn put_number(
+        &self,
+        out: &mut Vec<u8>,
+        kind: &Kind,
+        value: &Value,
+    ) -> Result<(), TypeMismatch> {
         let not = || misfit("is not a number of its type");
         match kind {
             Kind::Enum(name) => {
@@ -184,7 +194,7 @@ impl Codec {
     }
 }
 
-/// Whether a value goes without saying.
+/// Whether a value is the default, which is not sent.
 fn is_default(kind: &Kind, value: &Value) -> bool {
     match (kind, value) {
         (Kind::Scalar(_), Value::Bool(value)) => !value,

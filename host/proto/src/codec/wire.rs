@@ -1,6 +1,6 @@
 //! Reads protobuf's wire form, without a schema.
 
-use super::{Misfit, misfit};
+use super::{TypeMismatch, misfit};
 
 /// The value of a field on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,11 +11,11 @@ pub enum WireValue<'a> {
     Fixed32(u32),
 }
 
-/// The fields of a message, in their order, each told before it is kept.
+/// The fields of a message, in their order. `tell` is called before each is kept.
 pub fn fields(
     mut bytes: &[u8],
-    tell: impl Fn() -> Result<(), Misfit>,
-) -> Result<Vec<(i32, WireValue<'_>)>, Misfit> {
+    tell: impl Fn() -> Result<(), TypeMismatch>,
+) -> Result<Vec<(i32, WireValue<'_>)>, TypeMismatch> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
         let key = varint(&mut bytes)?;
@@ -37,7 +37,7 @@ pub fn fields(
 }
 
 /// A number of up to ten bytes.
-pub fn varint(bytes: &mut &[u8]) -> Result<u64, Misfit> {
+pub fn varint(bytes: &mut &[u8]) -> Result<u64, TypeMismatch> {
     let mut value = 0;
     for n in 0..10 {
         let (first, rest) = bytes.split_first().ok_or_else(ended)?;
@@ -54,19 +54,19 @@ pub fn varint(bytes: &mut &[u8]) -> Result<u64, Misfit> {
     Err(misfit("a number is longer than 64 bits"))
 }
 
-pub fn fixed64(bytes: &mut &[u8]) -> Result<u64, Misfit> {
+pub fn fixed64(bytes: &mut &[u8]) -> Result<u64, TypeMismatch> {
     let (first, rest) = bytes.split_first_chunk().ok_or_else(ended)?;
     *bytes = rest;
     Ok(u64::from_le_bytes(*first))
 }
 
-pub fn fixed32(bytes: &mut &[u8]) -> Result<u32, Misfit> {
+pub fn fixed32(bytes: &mut &[u8]) -> Result<u32, TypeMismatch> {
     let (first, rest) = bytes.split_first_chunk().ok_or_else(ended)?;
     *bytes = rest;
     Ok(u32::from_le_bytes(*first))
 }
 
-fn counted<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], Misfit> {
+fn counted<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], TypeMismatch> {
     let count = usize::try_from(varint(bytes)?).ok();
     let split = count.and_then(|count| bytes.split_at_checked(count));
     let (first, rest) = split.ok_or_else(ended)?;
@@ -74,7 +74,7 @@ fn counted<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], Misfit> {
     Ok(first)
 }
 
-fn ended() -> Misfit {
+fn ended() -> TypeMismatch {
     misfit("the bytes end within a field")
 }
 
@@ -87,7 +87,7 @@ pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Write what stands before a field: its number, and how it is held.
+/// Writes a field's key: its number and wire type.
 pub fn put_key(out: &mut Vec<u8>, number: i32, wire: u8) {
     put_varint(
         out,

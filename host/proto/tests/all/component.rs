@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rialto_proto::component::{Component, Together};
+use rialto_proto::component::{Component, MergedFiles};
 use rialto_proto::{Lock, own};
 
 const CREATE: &str = "rialto:scheduling/create-schedule-reminder@0.1.0";
@@ -45,7 +45,7 @@ fn a_component_gives_the_files_of_its_contracts() {
     let own = own().expect("the contracts can be read");
     let component = component();
     let lock = own::lock().expect("it can be read");
-    let mut together = Together::default();
+    let mut together = MergedFiles::default();
     for interface in [CREATE, DELETE, EARLIER] {
         assert!(component.exports().contains(interface));
         let exported = component

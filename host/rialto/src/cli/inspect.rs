@@ -3,7 +3,7 @@
 use super::At;
 use crate::audit::Entry;
 use crate::client::Client;
-use crate::ops::{Collections, FiledReceipt, Shown, ShownArchive, Story};
+use crate::ops::{Collections, FiledReceipt, ShownArchive, ShownDocument, Story};
 use crate::out;
 use crate::words;
 use rialto_edge::Refused;
@@ -204,7 +204,7 @@ impl Documents {
             path(&self.prefix),
             self.limit
         );
-        let shown: Vec<Shown> = self.at.client()?.get(&path)?;
+        let shown: Vec<ShownDocument> = self.at.client()?.get(&path)?;
         if shown.is_empty() && !self.json {
             let whose = match self.prefix.as_str() {
                 "" => String::new(),
@@ -219,7 +219,7 @@ impl Documents {
             if self.json {
                 out::json(document)?;
             } else {
-                let Shown { id, version, body } = document;
+                let ShownDocument { id, version, body } = document;
                 out::line(format_args!("{id} v{version} {body}"))?;
             }
         }

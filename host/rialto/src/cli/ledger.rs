@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use rialto_ledger::check::Report;
-use rialto_ledger::entries::{Opening, Shown, Wanted};
-use rialto_ledger::export::{Format, What};
+use rialto_ledger::entries::{EntryFilter, Opening, ShownEntry};
+use rialto_ledger::export::{ExportKind, Format};
 use rialto_ledger::{Account, AccountType, Ledger as Books, LedgerError, decimal};
 use serde_json::json;
 
@@ -244,7 +244,7 @@ impl Entries {
             let at = at.map(jiff::Timestamp::as_millisecond);
             at.map_or(otherwise, |at| u64::try_from(at).unwrap_or(0))
         };
-        let wanted = Wanted {
+        let wanted = EntryFilter {
             from: instant(self.from, 0),
             to: instant(self.to, u64::MAX),
             limit: self.limit,
@@ -279,13 +279,13 @@ impl Entries {
         Ok(0)
     }
 
-    fn print(&self, entries: &[Shown]) -> anyhow::Result<u8> {
+    fn print(&self, entries: &[ShownEntry]) -> anyhow::Result<u8> {
         for entry in entries {
             if self.json {
                 out::json(entry)?;
                 continue;
             }
-            let Shown {
+            let ShownEntry {
                 id,
                 entry_type,
                 amount,
@@ -342,9 +342,9 @@ fn tell(report: &Report, json: bool) -> anyhow::Result<u8> {
 
 fn export(books: &mut Books, what: Exported, format: As) -> anyhow::Result<u8> {
     let what = match what {
-        Exported::Accounts => What::Accounts,
-        Exported::Entries => What::Entries,
-        Exported::Reservations => What::Reservations,
+        Exported::Accounts => ExportKind::Accounts,
+        Exported::Entries => ExportKind::Entries,
+        Exported::Reservations => ExportKind::Reservations,
     };
     let format = match format {
         As::Csv => Format::Csv,

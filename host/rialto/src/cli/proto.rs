@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use rialto_components::names::{InterfaceName, grant_covers};
 use rialto_manifest::{ComponentKind, Manifest};
-use rialto_proto::component::{Component, Together, tell};
+use rialto_proto::component::{Component, MergedFiles, tell};
 use rialto_proto::model::File;
 use rialto_proto::{Lock, checked_in, own};
 use serde_json::json;
@@ -80,7 +80,7 @@ fn of_scheme(folder: &Path) -> anyhow::Result<Option<Vec<File>>> {
 /// The offered calls that a scheme's components export, with the lock that has to be kept for them.
 fn numbered(manifest: &Manifest, offering: &Offering) -> anyhow::Result<(Vec<File>, Lock)> {
     let mut lock = offering.lock()?;
-    let mut together = Together::default();
+    let mut together = MergedFiles::default();
     let offer = &offering.offer;
     let contexts = manifest.components().iter();
     for context in contexts.filter(|component| component.kind == ComponentKind::Context) {

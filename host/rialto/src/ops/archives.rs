@@ -77,7 +77,7 @@ impl From<RetentionError> for Problem {
 pub(super) async fn list(State(shared): Host) -> Result<Json<Vec<ShownArchive>>, Problem> {
     blocking(&shared.clone().reads, move || {
         let archives = shared.store.archives()?;
-        let folder = &shared.archivist.folder;
+        let folder = &shared.archiver.folder;
         let shown = archives.iter().map(|one| ShownArchive::of(one, folder));
         Ok(Json(shown.collect()))
     })
@@ -89,7 +89,7 @@ pub(super) async fn list(State(shared): Host) -> Result<Json<Vec<ShownArchive>>,
 pub(super) fn story(shared: &Shared, subject: String, most: usize) -> Result<Story, Problem> {
     let (turns, before) = shared.store.last_of_history(&subject, most)?;
     let left = most - turns.len().min(most);
-    let folder = &shared.archivist.folder;
+    let folder = &shared.archiver.folder;
     let archived = shared.store.archived_history(folder, &subject, left)?;
     let in_tables: HashSet<_> = turns.iter().map(|record| record.turn).collect();
     let mut all = archived.found;
@@ -105,7 +105,7 @@ pub(super) fn story(shared: &Shared, subject: String, most: usize) -> Result<Sto
 /// All receipts about a subject.
 pub(super) fn receipts(shared: &Shared, subject: &str) -> Result<Vec<Receipt>, Problem> {
     let mut found = shared.store.receipts(subject)?;
-    let folder = &shared.archivist.folder;
+    let folder = &shared.archiver.folder;
     found.extend(shared.store.archived_receipts(folder, subject)?.found);
     found.sort_by_key(|receipt| receipt.id);
     found.dedup_by_key(|receipt| receipt.id);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::extractors::{Body, By};
 use super::problem::Kind;
 use super::{Host, Problem, blocking};
-use crate::audit::{AuditedAction, Who};
+use crate::audit::{Actor, AuditedAction};
 use crate::words::instant;
 
 /// A paused component: deliveries to it failed, and new ones are kept in order.
@@ -100,7 +100,7 @@ pub(super) async fn retry(
         };
         let retry = || retried(&shared.engine, &letters);
         let audited = AuditedAction::new("dead-letters-retry", &about).because(&note);
-        let who = Who::from(&caller);
+        let who = Actor::from(&caller);
         let retried = shared.audit.keep(&who, &audited, outcome, retry)?;
         Ok(Json(Retried { retried }))
     })

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use super::extractors::{Asked, At, By, Optional};
 use super::problem::Kind;
 use super::{Host, Problem, archives, blocking, done_or};
-use crate::audit::{AuditedAction, Entry, Who};
+use crate::audit::{Actor, AuditedAction, Entry};
 use crate::host::Shared;
 
 /// The most turns of a subject that are read at a time, the last ones. Some subjects live for years.
@@ -49,13 +49,13 @@ pub struct FiledReceipt {
     pub receipt: Receipt,
     /// The verdict of asking the rule again, if that was wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub again: Option<Again>,
+    pub again: Option<ReplayResult>,
 }
 
 /// The result of asking a rule again.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Again {
+pub struct ReplayResult {
     /// Whether verdict and fuel are the same.
     pub same: bool,
     /// The verdict.
@@ -66,7 +66,7 @@ pub struct Again {
 
 /// A document as executed.
 #[derive(Serialize, Deserialize)]
-pub struct Shown {
+pub struct ShownDocument {
     /// Its id.
     pub id: String,
     /// How often it has been written.
@@ -162,7 +162,7 @@ pub(super) struct Entries {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Ask {
+pub(super) struct AskParameters {
     #[serde(default)]
     again: bool,
 }
@@ -212,7 +212,7 @@ fn receipts_about(shared: &Shared, id: &str) -> Result<Vec<StoredReceipt>, Probl
 pub(super) async fn receipts(
     State(shared): Host,
     At(id): At<String>,
-    Asked(ask): Asked<Ask>,
+    Asked(ask): Asked<AskParameters>,
 ) -> Result<Json<Vec<FiledReceipt>>, Problem> {
     blocking(&shared.clone().reads, move || {
         let mut filed = Vec::new();
@@ -262,7 +262,7 @@ pub(super) async fn documents(
     State(shared): Host,
     At((component, collection)): At<(String, String)>,
     Asked(scan): Asked<Scan>,
-) -> Result<Json<Vec<Shown>>, Problem> {
+) -> Result<Json<Vec<ShownDocument>>, Problem> {
     blocking(&shared.clone().reads, move || {
         let range = ScanRange::prefix(&scan.prefix);
         let found = shared
@@ -272,7 +272,7 @@ pub(super) async fn documents(
         let shown = found.into_iter().map(|document| {
             let body = RawValue::from_string(document.body.to_string())
                 .map_err(|e| Problem::new(Kind::Document, e.to_string()))?;
-            Ok(Shown {
+            Ok(ShownDocument {
                 id: document.id.to_string(),
                 version: document.version,
                 body,
@@ -354,7 +354,7 @@ pub(super) async fn decide_dead_letter(
         let about = found.map_or_else(|| format!("dead letter {id}"), |letter| letter.words());
         let audited = AuditedAction::new(action, &about).because(&note);
         let deciding = || decide(&shared.engine, id, decision);
-        let who = Who::from(&caller);
+        let who = Actor::from(&caller);
         shared.audit.keep(&who, &audited, done_or, deciding)?;
         Ok(StatusCode::NO_CONTENT)
     })

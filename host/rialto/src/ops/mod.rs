@@ -24,7 +24,7 @@ use axum::routing::MethodRouter;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Body as _;
-use rialto_edge::pace::Arriving;
+use rialto_edge::pace::PacedBody;
 use rialto_edge::{Served, Service};
 use rialto_manifest::operator::Role;
 use rialto_store_sqlite::Outcome;
@@ -32,14 +32,14 @@ use rialto_telemetry::metrics::in_text_format;
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
-use crate::audit::{AuditedAction, Who};
+use crate::audit::{Actor, AuditedAction};
 use crate::host::{OPERATORS, Shared};
 use crate::operators::{Caller, role_for};
 
 pub use archives::ShownArchive;
 pub use deliveries::{Retried, Retry, ShownPause};
 pub use inspect::{
-    Again, Collections, Destination, FiledReceipt, Reason, Shown, ShownLetter, Story,
+    Collections, Destination, FiledReceipt, Reason, ReplayResult, ShownDocument, ShownLetter, Story,
 };
 pub use problem::{Kind, Problem};
 pub use releases::{Change, Proposal, Swap};
@@ -194,7 +194,7 @@ pub async fn answer(
     }
     request.extensions_mut().insert(HasBody(has_body));
     let pace = shared.pace;
-    let arriving = |body| axum::body::Body::new(Arriving::new(body, pace));
+    let arriving = |body| axum::body::Body::new(PacedBody::new(body, pace));
     match router.oneshot(request.map(arriving)).await {
         Ok(response) => response,
         Err(never) => match never {},
@@ -221,7 +221,7 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
         }
         let changes = shared.changes.clone();
         let kept = blocking(&changes, move || {
-            let (who, what) = (Who::from(&caller), format!("{method} {path}"));
+            let (who, what) = (Actor::from(&caller), format!("{method} {path}"));
             let audited = AuditedAction::new(REFUSED, &what);
             let noted = shared.audit.note(&who, &audited, problem.outcome());
             noted.map_err(Problem::from).and(Err(problem))

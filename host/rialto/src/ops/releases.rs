@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::extractors::{At, Body, By, Optional, Sent};
 use super::problem::Kind;
 use super::{Host, Problem, blocking, done_or};
-use crate::audit::{AuditedAction, Who};
+use crate::audit::{Actor, AuditedAction};
 use crate::host::Shared;
 use crate::releases::{Applied, ChangeRequest, Difference, ShownRelease, Summary};
 
@@ -108,7 +108,7 @@ pub(super) async fn apply(
             expected,
         } = proposal;
         let about = document.digest().to_string();
-        let who = Who::from(&caller);
+        let who = Actor::from(&caller);
         let audited = AuditedAction::new("release-apply", &about).because(&note);
         keep(&shared, &who, &audited, || {
             has_components(&shared, &document)?;
@@ -134,7 +134,7 @@ pub(super) async fn approve(
     blocking(&shared.clone().changes, move || {
         let about = format!("release {number}");
         let audited = AuditedAction::new("release-approve", &about).because(&note);
-        keep(&shared, &Who::from(&caller), &audited, || {
+        keep(&shared, &Actor::from(&caller), &audited, || {
             let (engine, releases) = (&shared.engine, &shared.releases);
             Ok(releases.approve(engine, &caller, number, &note, expected)?)
         })
@@ -150,7 +150,7 @@ pub(super) async fn rollback(
 ) -> Result<Json<Applied>, Problem> {
     let Change { expected, note } = wanted;
     blocking(&shared.clone().changes, move || {
-        let who = Who::from(&caller);
+        let who = Actor::from(&caller);
         let about = format!("release {number}");
         let audited = AuditedAction::new("release-rollback", &about).because(&note);
         keep(&shared, &who, &audited, || {
@@ -169,7 +169,7 @@ pub(super) async fn rollback(
 /// Change releases, with an entry in the audit log.
 fn keep(
     shared: &Arc<Shared>,
-    who: &Who,
+    who: &Actor,
     audited: &AuditedAction<'_>,
     run: impl FnOnce() -> Result<Applied, Problem>,
 ) -> Result<Json<Applied>, Problem> {
@@ -193,7 +193,7 @@ pub(super) async fn swap(
             expected,
             note,
         } = swap;
-        let who = Who::from(&caller);
+        let who = Actor::from(&caller);
         let about = format!("rule {name}: {digest}");
         let audited = AuditedAction::new("rule-swap", &about).because(&note);
         keep(&shared, &who, &audited, || {
@@ -238,7 +238,7 @@ pub(super) async fn component(
             let add = || Ok(shared.store.add_component(&digest, &bytes)?);
             shared
                 .audit
-                .keep(&Who::from(&caller), &audited, done_or, add)?;
+                .keep(&Actor::from(&caller), &audited, done_or, add)?;
         }
         Ok(StatusCode::NO_CONTENT)
     })

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::values::{Compared, Words, compared};
 
 /// One of the two releases: its document, and the values of scheme.toml.
-type Side<'a> = (&'a SchemeDocument, &'a Map<String, Value>);
+type ReleaseSide<'a> = (&'a SchemeDocument, &'a Map<String, Value>);
 
 /// A component of a release: its digest, and its values in scheme.toml.
 struct Component<'a> {
@@ -18,7 +18,7 @@ struct Component<'a> {
     said: Option<&'a Map<String, Value>>,
 }
 
-pub(super) fn tell(words: &mut Words, before: Side<'_>, after: Side<'_>) {
+pub(super) fn tell(words: &mut Words, before: ReleaseSide<'_>, after: ReleaseSide<'_>) {
     for kind in [ComponentKind::Context, ComponentKind::Rule] {
         let names = [before, after].map(|side| names(side, kind));
         let names: BTreeSet<&str> = names.into_iter().flatten().collect();
@@ -35,7 +35,7 @@ pub(super) fn tell(words: &mut Words, before: Side<'_>, after: Side<'_>) {
 }
 
 /// The section of scheme.toml with the components of a kind.
-fn section<'a>((_, facts): Side<'a>, kind: ComponentKind) -> Option<&'a Map<String, Value>> {
+fn section<'a>((_, facts): ReleaseSide<'a>, kind: ComponentKind) -> Option<&'a Map<String, Value>> {
     let section = match kind {
         ComponentKind::Context => "contexts",
         ComponentKind::Rule => "rules",
@@ -43,14 +43,14 @@ fn section<'a>((_, facts): Side<'a>, kind: ComponentKind) -> Option<&'a Map<Stri
     facts.get(section)?.as_object()
 }
 
-fn names(side: Side<'_>, kind: ComponentKind) -> Vec<&str> {
+fn names(side: ReleaseSide<'_>, kind: ComponentKind) -> Vec<&str> {
     let pinned = side.0.digests.iter().filter(|(k, _, _)| *k == kind);
     let pinned = pinned.map(|(_, name, _)| name.as_str());
     let said = section(side, kind).into_iter().flat_map(Map::keys);
     pinned.chain(said.map(String::as_str)).collect()
 }
 
-fn find<'a>(side: Side<'a>, kind: ComponentKind, name: &str) -> Option<Component<'a>> {
+fn find<'a>(side: ReleaseSide<'a>, kind: ComponentKind, name: &str) -> Option<Component<'a>> {
     let digest = side.0.digests.get(kind, name);
     let said = section(side, kind).and_then(|said| said.get(name)?.as_object());
     (digest.is_some() || said.is_some()).then_some(Component { digest, said })

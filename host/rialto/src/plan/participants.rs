@@ -23,7 +23,7 @@ pub(super) fn tell(words: &mut Words, old: &Value, new: &Value) {
     let Some(entries) = compared(old, new, |participant| text(participant, "id")) else {
         return words.differences("participants", "", old, new);
     };
-    let (mut came, mut went) = (Many::default(), Many::default());
+    let (mut came, mut went) = (ParticipantSummary::default(), ParticipantSummary::default());
     for (id, compared) in &entries.both {
         match compared {
             Compared::Came(participant) => {
@@ -79,15 +79,15 @@ fn found<'p>(participants: &'p Value, id: &str) -> &'p Value {
 
 /// New or removed participants. The first ones have a line each; the others are summed up.
 #[derive(Default)]
-struct Many {
+struct ParticipantSummary {
     count: usize,
     with_keys: usize,
     accounts: BTreeMap<String, usize>,
     /// By the account's member and currency.
-    sums: BTreeMap<(&'static str, String), Sum>,
+    sums: BTreeMap<(&'static str, String), ExactSum>,
 }
 
-impl Many {
+impl ParticipantSummary {
     /// Count a participant. Returns whether it has a line of its own.
     fn add(&mut self, participant: &Value) -> bool {
         self.count += 1;
@@ -138,13 +138,13 @@ const DECIMALS: u8 = 18;
 
 /// An exact sum of amounts.
 #[derive(Default)]
-struct Sum {
+struct ExactSum {
     whole: u128,
     /// In units of the smallest decimal place.
     parts: u128,
 }
 
-impl Sum {
+impl ExactSum {
     fn add(&mut self, amount: &str) {
         let units = amount.parse::<Amount>().ok();
         // The document was checked, so its amounts are valid.
@@ -155,7 +155,7 @@ impl Sum {
     }
 }
 
-impl fmt::Display for Sum {
+impl fmt::Display for ExactSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let one = 10_u128.pow(DECIMALS.into());
         write!(f, "{}", self.whole + self.parts / one)?;

@@ -11,7 +11,7 @@ use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::StoredRelease;
 
 use super::{Applied, ChangeRequest, Refused, Releases, read};
-use crate::audit::{Who, beginning};
+use crate::audit::{Actor, beginning};
 use crate::operators::Caller;
 use crate::plan;
 
@@ -79,7 +79,7 @@ impl Releases {
     /// Store a release that fits. Returns it, with the reasons why it needs a second person's approval, if it does.
     fn keep(
         &self,
-        by: &Who,
+        by: &Actor,
         note: &str,
         before: Option<(u64, &SchemeDocument)>,
         document: &SchemeDocument,
@@ -174,7 +174,7 @@ impl Releases {
             .approve_release(number, &by.person)
             .context("storing who approved the release")?;
         let request = ChangeRequest {
-            who: &Who::from(by),
+            who: &Actor::from(by),
             note,
             expected,
         };

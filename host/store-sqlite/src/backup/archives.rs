@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rialto_files::FileError;
 
-use super::{BackupError, Copied, Step, hashed, io_of};
+use super::{BackupError, BackupFile, Step, hashed, io_of};
 use crate::retention::Archive;
 
 /// The folder of archives in a backup.
@@ -20,7 +20,7 @@ pub(super) fn take(
     from: Option<&Path>,
     backup: &Path,
     tell: &mut dyn FnMut(Step),
-) -> Result<(Vec<Copied>, Vec<String>), BackupError> {
+) -> Result<(Vec<BackupFile>, Vec<String>), BackupError> {
     let to = backup.join(FOLDER);
     let (mut copied, mut elsewhere) = (Vec::new(), Vec::new());
     for archive in named {
@@ -32,7 +32,7 @@ pub(super) fn take(
         if copied.is_empty() {
             rialto_files::folder(&to)?;
         }
-        let expected = Copied {
+        let expected = BackupFile {
             file: archive.file.clone(),
             bytes: archive.bytes,
             sha256: archive.sha256.clone(),
@@ -55,7 +55,7 @@ pub(super) fn take(
 
 /// Copy the archives of a backup into the folder of archives. Existing ones stay.
 pub(super) fn restore(
-    archives: &[Copied],
+    archives: &[BackupFile],
     backup: &Path,
     to: &Path,
     tell: &mut dyn FnMut(Step),
@@ -76,7 +76,7 @@ pub(super) fn restore(
 
 /// Fail if another file has the name of an archive, or other users can access the folder.
 pub(super) fn nothing_in_the_way(
-    archives: &[Copied],
+    archives: &[BackupFile],
     to: &Path,
     tell: &mut dyn FnMut(Step),
 ) -> Result<(), BackupError> {
@@ -103,7 +103,7 @@ pub(super) fn nothing_in_the_way(
 fn copy(
     from: &Path,
     folder: &Path,
-    expected: &Copied,
+    expected: &BackupFile,
     tell: &mut dyn FnMut(Step),
 ) -> Result<(), BackupError> {
     let partial = folder.join(format!("{}{PARTIAL}", expected.file));
@@ -131,7 +131,7 @@ fn copy(
 fn fill(
     from: &Path,
     partial: &Path,
-    expected: &Copied,
+    expected: &BackupFile,
     tell: &mut dyn FnMut(Step),
 ) -> Result<(), BackupError> {
     // Not a symbolic link, and not a pipe, which might never end.

@@ -57,9 +57,9 @@ pub struct Manifest {
     /// How often this store was restored from a backup before.
     pub restored: u64,
     /// The database.
-    pub database: Copied,
+    pub database: BackupFile,
     /// The archives that are in the backup, by the names that the database has for them.
-    pub archives: Vec<Copied>,
+    pub archives: Vec<BackupFile>,
     /// Archives of the database that are not in the backup: they were left out or missing.
     pub archives_elsewhere: Vec<String>,
 }
@@ -77,7 +77,7 @@ pub struct Release {
 /// A file of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Copied {
+pub struct BackupFile {
     /// Its name in its folder.
     pub file: String,
     /// Its length.
@@ -186,7 +186,7 @@ pub enum BackupError {
 
 impl BackupError {
     /// The error for a file whose bytes have changed.
-    fn differs(path: &Path, (bytes, sha256): (u64, &str), written: &Copied) -> Self {
+    fn differs(path: &Path, (bytes, sha256): (u64, &str), written: &BackupFile) -> Self {
         let (then, digest) = (written.bytes, &written.sha256);
         Self::Damaged {
             path: path.to_owned(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
 use super::{
-    BackupError, Copied, DATABASE, FORMAT, MANIFEST, Manifest, Release, Step, archives,
+    BackupError, BackupFile, DATABASE, FORMAT, MANIFEST, Manifest, Release, Step, archives,
     counter_if_there, hashed, io_of, is_empty_but, last_turn, runtime, sqlite_of, to_read,
 };
 use crate::retention::Archive;
@@ -74,7 +74,7 @@ fn copied(
         release: head.release,
         layout: head.layout,
         restored: head.restored,
-        database: Copied {
+        database: BackupFile {
             file: DATABASE.to_owned(),
             bytes,
             sha256,

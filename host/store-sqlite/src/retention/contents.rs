@@ -110,7 +110,7 @@ pub(crate) fn note(
 
 /// The contents of all segments of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct ClassContents {
     /// The class.
     pub class: Class,
     /// How many items.
@@ -125,7 +125,7 @@ pub struct Kept {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// The contents of each class.
-    pub classes: Vec<Kept>,
+    pub classes: Vec<ClassContents>,
     /// Archives, and the bytes of their files.
     pub archives: (u64, u64),
     /// Bytes of the database, and those of them that are free.
@@ -223,7 +223,7 @@ impl SqliteStore {
                 .fetch_one(&mut *reader)
                 .await
                 .map_err(failed)?;
-                sizes.classes.push(Kept {
+                sizes.classes.push(ClassContents {
                     class,
                     items: unsigned(items)?,
                     bytes: unsigned(bytes)?,

@@ -35,7 +35,7 @@ pub struct Bundle {
 
 /// A bundle that is in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct ArchivedBundle {
     /// The subject of the documents.
     pub subject: String,
     /// Their collections, ids, and the SHA-256 of their bodies in hexadecimal digits.
@@ -168,7 +168,7 @@ impl SqliteStore {
         bundles: &[Bundle],
         folder: &Path,
         now: Timestamp,
-    ) -> Result<Option<(Archive, Vec<Taken>)>, RetentionError> {
+    ) -> Result<Option<(Archive, Vec<ArchivedBundle>)>, RetentionError> {
         let inner = &*self.inner;
         let _alone = inner.archiving.lock();
         let collections = self.collections_of(component)?;
@@ -188,7 +188,7 @@ impl SqliteStore {
                 for document in &documents {
                     out.item(document, &[&bundle.subject], bundle.at)?;
                 }
-                taken.push(Taken {
+                taken.push(ArchivedBundle {
                     subject: bundle.subject.clone(),
                     documents: documents.iter().map(ArchivedDocument::key).collect(),
                 });
@@ -258,7 +258,7 @@ impl SqliteStore {
         &self,
         folder: &Path,
         archive: &Archive,
-    ) -> Result<(Head, Vec<Taken>), RetentionError> {
+    ) -> Result<(Head, Vec<ArchivedBundle>), RetentionError> {
         let path = folder.join(&archive.file);
         let verified = match verify(&path) {
             Ok(verified) if archive.is(&verified) => verified,
@@ -308,7 +308,7 @@ pub fn documents_about(
 
 /// The result of a visit of archives of documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Looked {
+pub struct ArchiveVisit {
     /// How many.
     pub read: u64,
     /// Files that should be in the folder of archives and are not.
@@ -327,8 +327,8 @@ pub fn visit_archived_documents<E: From<RetentionError>>(
     folder: &Path,
     component: &str,
     visit: &mut dyn FnMut(ArchivedDocument) -> Result<(), E>,
-) -> Result<Looked, E> {
-    let mut looked = Looked::default();
+) -> Result<ArchiveVisit, E> {
+    let mut looked = ArchiveVisit::default();
     let of_class = |archive: &&Archive| archive.class == Class::Documents;
     for archive in archives.iter().filter(of_class) {
         // A file that cannot be opened for another reason counts as damaged.
@@ -363,8 +363,8 @@ pub fn visit_archived_documents<E: From<RetentionError>>(
 }
 
 /// The bundles of an archive. The documents of a bundle are consecutive.
-fn taken(path: &Path, head: &Head) -> Result<Vec<Taken>, RetentionError> {
-    let mut bundles: Vec<Taken> = Vec::new();
+fn taken(path: &Path, head: &Head) -> Result<Vec<ArchivedBundle>, RetentionError> {
+    let mut bundles: Vec<ArchivedBundle> = Vec::new();
     let mut last_number = None;
     rialto_archive::lines::<RetentionError>(path, &mut |line| {
         // Only items have a document: not the head, the index and the tail.
@@ -375,7 +375,7 @@ fn taken(path: &Path, head: &Head) -> Result<Vec<Taken>, RetentionError> {
         let is_more_of_it = last_number.replace(item.bundle) == Some(item.bundle);
         match bundles.last_mut().filter(|_| is_more_of_it) {
             Some(last) => last.documents.push(item.key()),
-            None => bundles.push(Taken {
+            None => bundles.push(ArchivedBundle {
                 subject: subject.clone(),
                 documents: vec![item.key()],
             }),

@@ -25,9 +25,10 @@ use crate::slices::Slices;
 use crate::{Inner, SqliteStore};
 
 pub(crate) use contents::{Added, note};
-pub use contents::{Contents, Kept, Sizes};
+pub use contents::{ClassContents, Contents, Sizes};
 pub use documents::{
-    ArchivedDocument, Bundle, Looked, Taken, documents_about, visit_archived_documents,
+    ArchiveVisit, ArchivedBundle, ArchivedDocument, Bundle, documents_about,
+    visit_archived_documents,
 };
 pub use look::Archived;
 pub use take::Archive;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::Store as _;
-use rialto_store_sqlite::retention::{Bundle, RetentionError, Taken, documents_about};
+use rialto_store_sqlite::retention::{ArchivedBundle, Bundle, RetentionError, documents_about};
 use rialto_store_sqlite::{FlushPolicy, Snapshot, SqliteStore};
 use rialto_store_suite::samples::{collection, group, put};
 use sqlx::sqlite::SqliteConnectOptions;
@@ -46,7 +46,7 @@ fn bundle(subject: &str, ids: &[&str]) -> Bundle {
     }
 }
 
-fn ids(taken: &[Taken]) -> Vec<Vec<&str>> {
+fn ids(taken: &[ArchivedBundle]) -> Vec<Vec<&str>> {
     let ids = taken.iter().map(|one| one.documents.iter());
     ids.map(|documents| documents.map(|(_, id, _)| &**id).collect())
         .collect()

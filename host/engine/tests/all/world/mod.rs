@@ -30,8 +30,8 @@ use parking_lot::Mutex;
 use rialto_engine::engine::{Handled, Handler};
 use rialto_engine::store::ScanRange;
 use rialto_engine::{
-    Answering, Asker, Engine, Environment, Failure, Limits, Name, Reply, Spans, Stimulus, Trace,
-    Turn,
+    Answering, Engine, Environment, Failure, Limits, Name, Reply, Requester, Spans, Stimulus,
+    Trace, Turn,
 };
 
 pub use bank::{Ask, BANK, Bank, Doing, Pay, doing, note, spin};
@@ -149,7 +149,7 @@ impl World {
     pub fn ask_as(&self, client: &str, ask: Ask) -> Option<Answer> {
         let answer = Answer::default();
         let told = answer.clone();
-        let asker = Asker {
+        let asker = Requester {
             name: client.into(),
             within: None,
         };
@@ -173,7 +173,7 @@ impl World {
         let answer = Answer::default();
         let told = answer.clone();
         let submitted = self.engine.submit_answered(
-            Asker::default(),
+            Requester::default(),
             BANK.into(),
             "ask".into(),
             Arc::new(ask),

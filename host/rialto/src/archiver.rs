@@ -22,13 +22,13 @@ const LOOK_MAX: Duration = Duration::from_secs(600);
 const LOOK_MIN: Duration = Duration::from_secs(1);
 
 /// The running thread. It ends between two small steps, when it is told to or when this is dropped.
-pub struct Keeping {
+pub struct ArchiverThread {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// The archiver and its counters.
-pub struct Archivist {
+pub struct Archiver {
     store: Arc<SqliteStore>,
     keep: Keep,
     documents: Documents,
@@ -38,7 +38,7 @@ pub struct Archivist {
     pub failures: AtomicU64,
 }
 
-impl Archivist {
+impl Archiver {
     /// An archiver with the operator's periods.
     #[must_use]
     pub fn new(
@@ -88,20 +88,20 @@ impl Archivist {
     }
 }
 
-impl Keeping {
+impl ArchiverThread {
     /// Start the thread.
     ///
     /// # Errors
     /// When the system gives none.
-    pub fn start(archivist: Arc<Archivist>, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
+    pub fn start(archiver: Arc<Archiver>, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let thread = std::thread::Builder::new()
             .name("archive".into())
             .spawn(move || {
                 while !stopped.load(Ordering::Relaxed) {
-                    archivist.look(&*clock, &stopped);
-                    std::thread::park_timeout(archivist.pause());
+                    archiver.look(&*clock, &stopped);
+                    std::thread::park_timeout(archiver.pause());
                 }
             })?;
         Ok(Self {
@@ -126,7 +126,7 @@ impl Keeping {
     }
 }
 
-impl Drop for Keeping {
+impl Drop for ArchiverThread {
     fn drop(&mut self) {
         self.tell();
     }

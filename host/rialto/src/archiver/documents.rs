@@ -7,12 +7,12 @@ use std::sync::mpsc;
 
 use anyhow::{Context as _, anyhow, ensure};
 use parking_lot::Mutex;
-use rialto_components::external_calls::{Call, Called};
+use rialto_components::external_calls::{Call, CallOutcome};
 use rialto_components::release::Release;
 use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{CollectionId, Engine, Name, Timestamp, Trace};
 use rialto_store_sqlite::SqliteStore;
-use rialto_store_sqlite::retention::{Archive, Bundle, Taken};
+use rialto_store_sqlite::retention::{Archive, ArchivedBundle, Bundle};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -52,20 +52,20 @@ struct Later {
 
 /// The type of `retention-handler`.
 #[derive(Deserialize)]
-struct Kept {
+struct RetentionType {
     name: String,
     collections: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Judged {
-    over: Vec<Over>,
+struct FinishedReply {
+    over: Vec<FinishedSubject>,
     young: u32,
     open: u32,
 }
 
 #[derive(Deserialize)]
-struct Over {
+struct FinishedSubject {
     subject: String,
     at: u64,
     documents: Vec<Key>,
@@ -77,8 +77,8 @@ struct Key {
     id: String,
 }
 
-impl From<Over> for Bundle {
-    fn from(over: Over) -> Self {
+impl From<FinishedSubject> for Bundle {
+    fn from(over: FinishedSubject) -> Self {
         let documents = over.documents.into_iter();
         Self {
             subject: over.subject,
@@ -144,7 +144,7 @@ impl Documents {
         }
         let mut names: HashSet<String> = HashSet::new();
         for component in keepers(&release) {
-            let kept = self.ask::<Vec<Kept>>(&release, component, "kept", Vec::new());
+            let kept = self.ask::<Vec<RetentionType>>(&release, component, "kept", Vec::new());
             let kept = kept.map(|all| {
                 names.extend(all.iter().map(|kept| kept.name.clone()));
                 for kept in &all {
@@ -193,7 +193,7 @@ impl Documents {
             archive.file,
             release.number
         );
-        let now = self.ask::<Vec<Kept>>(release, &component, "kept", Vec::new())?;
+        let now = self.ask::<Vec<RetentionType>>(release, &component, "kept", Vec::new())?;
         if !takes_out(&now, kept, &taken) {
             self.tell_waiting(release, &component, &archive.file);
             return Ok(());
@@ -221,7 +221,7 @@ impl Documents {
         &self,
         release: &Release,
         component: &Name,
-        kept: &Kept,
+        kept: &RetentionType,
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
@@ -302,7 +302,7 @@ impl Documents {
         &self,
         target: &KeptCollection<'_>,
         segment: u32,
-        over: Vec<Over>,
+        over: Vec<FinishedSubject>,
         now: Timestamp,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
@@ -324,8 +324,8 @@ impl Documents {
         ids: &[String],
         before: u64,
         is_enough: &dyn Fn() -> bool,
-    ) -> anyhow::Result<Judged> {
-        let mut all = Judged {
+    ) -> anyhow::Result<FinishedReply> {
+        let mut all = FinishedReply {
             over: Vec::new(),
             young: 0,
             open: 0,
@@ -340,7 +340,8 @@ impl Documents {
                 json!(ids),
                 json!(before),
             ];
-            let some: Judged = self.ask(target.release, target.component, "judge", arguments)?;
+            let some: FinishedReply =
+                self.ask(target.release, target.component, "judge", arguments)?;
             all.over.extend(some.over);
             all.young += some.young;
             all.open += some.open;
@@ -355,7 +356,7 @@ impl Documents {
         component: &Name,
         kept: &str,
         archive: &Archive,
-        taken: &[Taken],
+        taken: &[ArchivedBundle],
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
         let file = json!({ "file": archive.file, "sha256": archive.sha256 });
@@ -363,7 +364,7 @@ impl Documents {
             if is_enough() {
                 return Ok(());
             }
-            let tell = |bundles: &[Taken]| {
+            let tell = |bundles: &[ArchivedBundle]| {
                 let bundles: Vec<Value> = bundles.iter().map(bundle).collect();
                 let arguments = vec![json!(kept), file.clone(), json!(bundles)];
                 self.ask::<Value>(release, component, "archived", arguments)
@@ -416,10 +417,10 @@ impl Documents {
         submitted.map_err(|_| anyhow!("the host has more work than it can take"))?;
         let outcome = answered.recv().context("the host is shutting down")?;
         let reply = outcome.with_context(|| format!("asking `{component}` for `{function}`"))?;
-        match reply.downcast::<Called>().map(|called| *called) {
-            Ok(Called::Returned(value)) => serde_json::from_value(value)
+        match reply.downcast::<CallOutcome>().map(|called| *called) {
+            Ok(CallOutcome::Returned(value)) => serde_json::from_value(value)
                 .with_context(|| format!("reading what `{component}` answers to `{function}`")),
-            Ok(Called::ReleaseChanged) => {
+            Ok(CallOutcome::ReleaseChanged) => {
                 Err(anyhow!("another release has become current meanwhile"))
             }
             Err(_) => Err(anyhow!("`{component}` gave no answer to `{function}`")),
@@ -435,7 +436,7 @@ fn keep_first(failed: &mut Option<anyhow::Error>, done: anyhow::Result<()>) {
 
 /// Whether a component knows the contents of an archive: each bundle has a document of a collection that the
 /// component archives now.
-fn takes_out(now: &[Kept], kept: &str, taken: &[Taken]) -> bool {
+fn takes_out(now: &[RetentionType], kept: &str, taken: &[ArchivedBundle]) -> bool {
     let collections: HashSet<&str> = now
         .iter()
         .filter(|now| now.name == kept)
@@ -454,7 +455,7 @@ fn keepers(release: &Release) -> impl Iterator<Item = &Name> {
     members.map(|member| &member.identity.name)
 }
 
-fn bundle(taken: &Taken) -> Value {
+fn bundle(taken: &ArchivedBundle) -> Value {
     let documents = taken.documents.iter();
     let documents: Vec<Value> = documents
         .map(|(collection, id, sha256)| {
@@ -468,23 +469,23 @@ fn bundle(taken: &Taken) -> Value {
 mod tests {
     use super::*;
 
-    fn kept(name: &str, collections: &[&str]) -> Kept {
-        Kept {
+    fn kept(name: &str, collections: &[&str]) -> RetentionType {
+        RetentionType {
             name: name.to_owned(),
             collections: collections.iter().map(|of| (*of).to_owned()).collect(),
         }
     }
 
-    fn bundle(collections: &[&str]) -> Taken {
+    fn bundle(collections: &[&str]) -> ArchivedBundle {
         let document = |of: &&str| ((*of).to_owned(), "id".to_owned(), "00".to_owned());
-        Taken {
+        ArchivedBundle {
             subject: "subject".to_owned(),
             documents: collections.iter().map(document).collect(),
         }
     }
 
     #[test]
-    fn what_a_release_does_not_keep_it_is_not_asked_to_take_out() {
+    fn only_types_of_the_current_release_are_asked_for() {
         let older = [
             kept("transfers", &["transfers"]),
             kept("others", &["endings"]),
