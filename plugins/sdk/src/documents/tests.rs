@@ -163,6 +163,14 @@ fn element_is_named_by_its_present_names() {
 }
 
 #[test]
+fn what_says_nothing_and_is_left_out_keeps_what_was_added_in_it() {
+    let stored = json!({ "shelf": { "height": 0, "added": 1 } });
+    let mut written = json!({ "shelf": { "height": 5 } });
+    super::keep::keep(&stored, &json!({}), &mut written, &[]);
+    assert_eq!(written, json!({ "shelf": { "height": 5, "added": 1 } }));
+}
+
+#[test]
 fn nothing_goes_to_an_element_that_is_another_one() {
     // All are removed, and others come in their places.
     let others = |book: &mut Book| {
