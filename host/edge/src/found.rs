@@ -1,6 +1,6 @@
 //! The APIs of a listener, loaded once for each request. Another release may become current at any moment. All
 //! questions about a request (is it for a document, who may send it, which component serves it) must be answered
-//! by the same release. Otherwise one release could let a request pass that only the other one serves.
+//! by the same release, until its turn meets another one and the request is judged again. Otherwise one release could let a request pass that only the other one serves.
 
 use std::sync::Arc;
 

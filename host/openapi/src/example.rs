@@ -26,6 +26,8 @@ const DEPTH_MAX: usize = 16;
 const VALUES_MAX: u32 = 1_000;
 /// Items of one list, at most.
 const ITEMS_MAX: u64 = 16;
+/// Properties that are looked at for all examples of a document, at most.
+const PROPERTIES_MAX: usize = 1_000_000;
 /// Patterns of a document that are looked at, at most.
 const PATTERNS_MAX: usize = 1_000;
 /// Bytes of a pattern that is looked at, at most.
@@ -66,6 +68,8 @@ pub struct Request {
 pub struct Examples<'r> {
     root: &'r Value,
     patterns: Patterns<'r>,
+    /// How many more properties may be looked at.
+    properties: Cell<usize>,
 }
 
 impl<'r> Examples<'r> {
@@ -75,6 +79,7 @@ impl<'r> Examples<'r> {
         Self {
             root,
             patterns: Patterns::default(),
+            properties: Cell::new(PROPERTIES_MAX),
         }
     }
 
@@ -136,6 +141,7 @@ impl<'r> Examples<'r> {
         Maker {
             root: self.root,
             patterns: &self.patterns,
+            properties: &self.properties,
             values: Cell::new(VALUES_MAX),
             bytes: Cell::new(BYTES_MAX),
         }
@@ -218,6 +224,8 @@ const fn around(depth: usize) -> usize {
 struct Maker<'r, 'e> {
     root: &'r Value,
     patterns: &'e Patterns<'r>,
+    /// How many more properties may be looked at, for this example and all others of the document.
+    properties: &'e Cell<usize>,
     /// How many more values may be made.
     values: Cell<u32>,
     /// How many more bytes it may have.
@@ -307,6 +315,15 @@ impl<'r> Maker<'r, '_> {
 
     /// The required members, and those with an example.
     fn object(&self, schema: &'r Value, depth: usize) -> Value {
+        let counts = [
+            schema["required"].as_array().map_or(0, Vec::len),
+            schema["properties"].as_object().map_or(0, Map::len),
+        ];
+        let left = self.properties.get().checked_sub(counts.iter().sum());
+        self.properties.set(left.unwrap_or(0));
+        if left.is_none() {
+            return Value::Null;
+        }
         let required: HashSet<&str> = items(&schema["required"])
             .filter_map(Value::as_str)
             .collect();

@@ -114,13 +114,14 @@ impl<'a> Start<'a> {
     }
 
     /// Check that there is a release to start: the folder's, or the store's current or activating one. A store
-    /// without a current release is of an unfinished first start. Then this start does the rest of it and needs the
-    /// disk space for that.
+    /// without a release is of an unfinished first start. Then this start stores and compiles the components, and
+    /// needs the disk space for that. An activating release has stored its components already.
     pub(crate) fn has_release(&self, store: &SqliteStore) -> anyhow::Result<()> {
         let found = Found::of(store).context("reading which release is current")?;
         match (found, self.manifest) {
             (Found::Nothing, Err(problems)) => Err(problems.clone().into()),
-            (Found::Nothing | Found::Begun, _) => has_room(self.store, self.room(true)),
+            (Found::Nothing, Ok(_)) => has_room(self.store, self.room(true)),
+            (Found::Begun, _) => has_room(self.store, self.room(false)),
             (Found::Current, _) => Ok(()),
         }
     }

@@ -181,8 +181,8 @@ enum Wish {
 }
 
 impl Wish {
-    /// None if the item is not for the resource, or its version is not served. It accepts the same items as the
-    /// OpenAPI document's pattern, so that both choose the same one.
+    /// None if the item is not for the resource, or its version is not served. It accepts the items of
+    /// the OpenAPI document's pattern, and version 2.0, which the document has only if the scheme serves it.
     fn of(item: &str, resource: Resource) -> Option<Self> {
         let rest = item
             .trim()

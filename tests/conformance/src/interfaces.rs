@@ -45,7 +45,7 @@ impl Row {
     }
 
     /// Whether a case of this suite must see it. What operators do, and what other contexts call from
-    /// outside, the end-to-end tests see (`participants.rs`, `grpc.rs`).
+    /// outside, the end-to-end tests see (`participants.rs`, `grpc/`).
     fn is_judged_here(&self) -> bool {
         self.section == "A"
             || (self.section == "Events" && self.provider != "Participant Lifecycle Management BC")

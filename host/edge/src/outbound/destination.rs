@@ -96,7 +96,7 @@ impl Destination {
     pub async fn acquire(&self, left: Duration, waits: bool) -> Result<SendPermit<'_>, NotSent> {
         let until = Instant::now() + left;
         loop {
-            // Before it looks, so that no changed come in between unheard.
+            // Before it looks, so that no change is missed.
             let changed = self.changed.notified();
             if let Admission::Wait(pause) = self.look(waits)? {
                 let pause = pause.min(until.saturating_duration_since(Instant::now()));

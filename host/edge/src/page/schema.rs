@@ -1,6 +1,8 @@
 //! Types on a page: in one or two words where they are used, and as tables of their members. Tables of named
 //! types are at the end of the page.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::html::Html;
@@ -51,7 +53,7 @@ pub(super) fn members(page: &mut Html, schema: &Value) {
 
 /// The rows of a type whose members' names begin with `before`.
 fn rows(page: &mut Html, before: &str, schema: &Value) {
-    let required: Vec<&str> = items(&schema["required"])
+    let required: HashSet<&str> = items(&schema["required"])
         .filter_map(Value::as_str)
         .collect();
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
@@ -60,7 +62,7 @@ fn rows(page: &mut Html, before: &str, schema: &Value) {
             before => format!("{before}.{name}"),
         };
         page.raw("<tr><td>").code(&path);
-        page.required(required.contains(&name.as_str()));
+        page.required(required.contains(name.as_str()));
         page.raw("</td><td>");
         inline(page, member);
         page.raw("</td><td>");

@@ -131,3 +131,29 @@ fn an_example_text_fits_format_pattern_and_length() {
         assert_eq!(body, Some(format!("{expected:?}")), "{schema}");
     }
 }
+
+#[test]
+fn properties_of_all_examples_are_bounded() {
+    let optional: Map<String, Value> = (0..20_000)
+        .map(|n| (format!("p{n}"), json!({"type": "string"})))
+        .collect();
+    let root = json!({"components": {"schemas": {"Wide": {
+        "type": "object", "properties": optional,
+    }}}});
+    let media = json!({"schema": {
+        "type": "array", "minItems": 16, "items": {"$ref": "#/components/schemas/Wide"},
+    }});
+    let examples = Examples::of(&root);
+    assert_eq!(
+        examples
+            .body_of(&media)
+            .as_deref()
+            .map(|body| body.matches("{}").count()),
+        Some(16)
+    );
+    for _ in 0..4 {
+        let _ = examples.body_of(&media);
+    }
+    let body = examples.body_of(&media).unwrap_or_default();
+    assert!(body.contains("null") && !body.contains('{'), "{body}");
+}

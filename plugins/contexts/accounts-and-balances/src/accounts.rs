@@ -72,10 +72,10 @@ pub struct Account {
     /// set aside: the part that settlements have set aside for obligations of their batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<Apart>,
-    /// Of settled funds: no transfers of their model wait in batches. Found when a transfer was settled at once,
-    /// and looked for again after something is left on a settlement position of the model.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub without_batches: bool,
+    /// For settled funds: a digest of the owner's list of positions, when it had no position of their model and all
+    /// transfers were recorded (`ledger/obligations.rs`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_batches: Option<String>,
     /// Its latest entries.
     #[serde(default, skip_serializing_if = "Tail::is_empty")]
     pub tail: Tail,
@@ -160,7 +160,7 @@ impl Account {
             positions: Vec::new(),
             recorded: None,
             apart: None,
-            without_batches: false,
+            without_batches: None,
             tail: Tail::default(),
             archived: None,
             created_at,

@@ -62,10 +62,7 @@ pub fn judge(settings: &Settings, problems: &mut Problems) {
 
 /// Names in settings that are not in the scheme's document. `ids` returns the document's ids from an index on;
 /// none after the end.
-fn strangers_named<'a>(
-    settings: &'a Settings,
-    ids: impl Fn(u32) -> Vec<String>,
-) -> BTreeSet<&'a str> {
+fn strangers_named(settings: &Settings, ids: impl Fn(u32) -> Vec<String>) -> BTreeSet<&str> {
     let named = settings.signatures.participants.keys();
     let mut strangers: BTreeSet<&str> = named.map(String::as_str).collect();
     let mut first = 0;

@@ -55,7 +55,7 @@ pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u
             _ if collection == ENDINGS.name() => found(store, id, true),
             // Not of this release.
             _ if collection != BY_TIME.name() => Found::Gone,
-            _ if read < READ_MAX => slice(store, id, &mut read),
+            _ if read < READ_MAX => slice(store, id, before, &mut read),
             // Another time.
             _ => Found::Open,
         };
@@ -101,13 +101,19 @@ fn found(store: &mut impl Store, id: &str, is_beside: bool) -> Found {
     }
 }
 
-/// The state of an index document. Adds the number of transfers read to `read`.
-fn slice(store: &mut impl Store, id: &str, read: &mut usize) -> Found {
+/// The state of an index document. Adds the number of transfers read to `read`. Reads none if a transfer arrived
+/// after `before`: then it cannot have ended before that.
+fn slice(store: &mut impl Store, id: &str, before: u64, read: &mut usize) -> Found {
     let Some(slice) = BY_TIME.within(store).get(id) else {
         return Found::Gone;
     };
+    let entries = slice.entries(id);
+    let youngest = entries.iter().map(|entry| entry.at).max().unwrap_or(0);
+    if youngest > before {
+        return Found::Over(youngest);
+    }
     let mut over = 0;
-    for entry in slice.entries(id) {
+    for entry in entries {
         *read += 1;
         match found(store, &entry.transfer_id, true) {
             Found::Gone => {}

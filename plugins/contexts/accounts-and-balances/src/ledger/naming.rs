@@ -30,7 +30,7 @@ fn named_by(position: &str) -> Option<String> {
 }
 
 /// Whether a settlement position is empty and has no transfers in an open batch.
-fn is_over(position: &Account) -> bool {
+pub(super) fn is_over(position: &Account) -> bool {
     // A position that a settlement opened has only the settlement's entries.
     let of_settlement = |batch: &String| {
         let first = position.tail.entries.split(' ').next();
@@ -66,7 +66,6 @@ impl<S: Store> Ledger<'_, S> {
     /// Adds positions that an entry has given a balance. The caller has written them.
     pub(super) fn name_again(&mut self, positions: &[&Account]) {
         for position in positions {
-            self.look_for_batches_again(position);
             // A missing account lists nothing: each position was opened beside it.
             let first = named_by(&position.id).and_then(|first| self.store.account(&first));
             let Some(mut first) = first else { continue };
@@ -75,21 +74,6 @@ impl<S: Store> Ledger<'_, S> {
             }
             self.name_position(&mut first, &position.id);
             self.write(&first);
-        }
-    }
-
-    /// Records that a position has waiting transfers: its model may have batches.
-    fn look_for_batches_again(&mut self, position: &Account) {
-        let (owner, currency) = (&position.participant, &position.currency);
-        let model = position.settlement_model.as_deref();
-        let funds = self.settlement_account(owner, currency, model);
-        let found = self.store.view(&funds);
-        if found.is_none_or(|funds| !funds.without_batches) {
-            return;
-        }
-        if let Some(mut funds) = self.store.account(&funds) {
-            funds.without_batches = false;
-            self.write(&funds);
         }
     }
 
@@ -117,22 +101,32 @@ impl<S: Store> Ledger<'_, S> {
         funds: &mut Account,
         first: &str,
     ) -> Option<Vec<Account>> {
-        let named = if first == funds.id {
-            funds.positions.clone()
-        } else {
-            let first = self.store.view(first);
-            first.map(|first| first.positions).unwrap_or_default()
-        };
-        if named.len() > LOOKED_AT_MAX {
-            return None;
-        }
-        let found = named.iter().filter_map(|id| self.store.view(id));
-        let found: Vec<Account> = found.filter(|position| !is_over(position)).collect();
+        let listed = self.listed(funds, first);
+        let mut found = self.view_listed(&listed)?;
+        found.retain(|position| !is_over(position));
         // They are read anyway.
         if first == funds.id {
             funds.positions = found.iter().map(|position| position.id.clone()).collect();
         }
         Some(found)
+    }
+
+    /// The list of positions of the owner of settled funds, finished ones included.
+    pub(super) fn listed(&mut self, funds: &Account, first: &str) -> Vec<String> {
+        if first == funds.id {
+            return funds.positions.clone();
+        }
+        let first = self.store.view(first);
+        first.map(|first| first.positions).unwrap_or_default()
+    }
+
+    /// Listed positions; none if there are more than a turn can read.
+    pub(super) fn view_listed(&mut self, listed: &[String]) -> Option<Vec<Account>> {
+        if listed.len() > LOOKED_AT_MAX {
+            return None;
+        }
+        let found = listed.iter().filter_map(|id| self.store.view(id));
+        Some(found.collect())
     }
 
     /// Removes positions that are closed and empty. The caller has written them.

@@ -299,10 +299,15 @@ impl<S: Store> Ledger<'_, S> {
                 return Err(LedgerError::CurrencyMismatch);
             }
         }
+        // As in every refusal of a prepare, the error has the liquidity.
+        let short = || Err(LedgerError::ExceedsSettledFunds(liquidity.position()));
+        // First what needs no other document.
+        if amount.0 > settlement.available() {
+            return short();
+        }
         let kept = self.kept_from_holds(&mut settlement);
         if amount.0 > settlement.available().saturating_sub(kept) {
-            // As in every refusal of a prepare, the error has the liquidity.
-            return Err(LedgerError::ExceedsSettledFunds(liquidity.position()));
+            return short();
         }
         let posting = Posting {
             entry_type: EntryType::SettlementHold,

@@ -231,6 +231,8 @@ fn what_was_kept_for_operators_goes_with_the_transfers() {
 /// Documents that a turn of the host may touch, and ids that it asks for in one.
 const TOUCHED_MAX: usize = 4096;
 const JUDGED_AT_ONCE: usize = 200;
+/// After all arrivals of these tests.
+const MUCH_LATER: u64 = 1_000_000;
 
 /// So many transfers that are over, as the first of `world`.
 fn many_over(memory: &mut Memory, world: &Fake, count: usize) -> Vec<Transfer> {
@@ -255,7 +257,7 @@ fn the_order_of_time_goes_whole_at_any_rate() {
     }
     let ids = keys(&memory, "by-time");
     for ids in ids.chunks(JUDGED_AT_ONCE) {
-        let judged = judge(&mut memory, "by-time", ids, EXPIRATION);
+        let judged = judge(&mut memory, "by-time", ids, MUCH_LATER);
         let found = (judged.over.len(), judged.young, judged.open);
         assert_eq!(found, (ids.len(), 0, 0), "nothing waits for another time");
     }
@@ -292,7 +294,8 @@ fn index_documents_of_an_earlier_release_are_removed_gradually() {
             break;
         }
         rounds += 1;
-        let gone = bundles_of(&mut memory, ("by-time", &ids), EXPIRATION);
+        assert!(rounds <= 4, "{} stay", ids.len());
+        let gone = bundles_of(&mut memory, ("by-time", &ids), MUCH_LATER);
         assert!(ids.len() + gone.len() * 64 < TOUCHED_MAX);
         archived(&mut memory, &file(), &gone);
     }
@@ -318,4 +321,21 @@ fn unknown_archived_documents_of_another_release_stay() {
     assert_eq!(memory, before);
     let judged = judge(&mut memory, "statements", &["committed".to_owned()], LATER);
     assert_eq!((judged.over.len(), judged.young, judged.open), (0, 0, 0));
+}
+
+#[test]
+fn young_index_documents_are_judged_without_their_transfers() {
+    let world = world();
+    let mut memory = documents(&world);
+    for (number, transfer) in many_over(&mut memory, &world, 20).iter().enumerate() {
+        note(&mut memory, transfer, number as u64);
+    }
+    // Without the transfers the documents would be of none, and over.
+    memory
+        .0
+        .retain(|(collection, _), _| collection == BY_TIME.name());
+    let ids = keys(&memory, "by-time");
+    let judged = judge(&mut memory, "by-time", &ids, 15);
+    assert!(judged.young > 0 && judged.open == 0, "{}", judged.young);
+    assert!(judged.over.iter().all(|bundle| bundle.at <= 15));
 }
