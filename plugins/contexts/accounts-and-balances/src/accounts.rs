@@ -72,8 +72,8 @@ pub struct Account {
     /// set aside: the part that settlements have set aside for obligations of their batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<Apart>,
-    /// For settled funds: a digest of the owner's list of positions, when it had no position of their model and all
-    /// transfers were recorded (`ledger/obligations.rs`).
+    /// For settled funds: a digest of the owner's list of positions, when it had no position of their model
+    /// (`ledger/obligations.rs`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_batches: Option<String>,
     /// Its latest entries.

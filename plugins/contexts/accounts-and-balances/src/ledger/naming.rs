@@ -30,7 +30,7 @@ fn named_by(position: &str) -> Option<String> {
 }
 
 /// Whether a settlement position is empty and has no transfers in an open batch.
-pub(super) fn is_over(position: &Account) -> bool {
+fn is_over(position: &Account) -> bool {
     // A position that a settlement opened has only the settlement's entries.
     let of_settlement = |batch: &String| {
         let first = position.tail.entries.split(' ').next();

@@ -15,7 +15,6 @@
 //! read, for which all funds are kept.
 
 use super::Ledger;
-use super::naming::is_over;
 use super::recorded::Counted;
 use crate::account_types::account_id_of;
 use crate::accounts::{Account, AccountType, account_id};
@@ -37,7 +36,9 @@ impl<S: Store> Ledger<'_, S> {
         let Some(positions) = self.named_positions(funds, &first) else {
             return ALL;
         };
-        let mut kept = self.unrecorded(&owner, &currency, &positions);
+        let paid_from = account_id(&owner, &currency, AccountType::Position);
+        let mut counted = Counted::on(&paid_from);
+        let (mut kept, mut recorded) = (0, 0);
         for position in &positions {
             // Funds without a model belong to the first model that uses them.
             let pays = funds.settlement_model.is_none()
@@ -46,9 +47,10 @@ impl<S: Store> Ledger<'_, S> {
                 let (debits, credits) = (position.debit_balance.0, position.credit_balance.0);
                 add(&mut kept, debits.saturating_sub(credits));
             }
+            add(&mut recorded, self.unsettled_on(position, &mut counted));
         }
-        let paid_from = account_id(&owner, &currency, AccountType::Position);
         if let Some(position) = self.store.view(&paid_from) {
+            add(&mut kept, position.unsettled.0.saturating_sub(recorded));
             let reserved = position.balance().saturating_sub(position.apart());
             add(&mut kept, reserved);
         }
@@ -59,51 +61,35 @@ impl<S: Store> Ledger<'_, S> {
         kept.saturating_sub(aside.map_or(0, |aside| aside.apart()))
     }
 
-    /// The amount that the owner has paid and that is recorded on none of its unfinished positions.
-    fn unrecorded(&mut self, owner: &str, currency: &str, positions: &[Account]) -> u128 {
-        let paid_from = account_id(owner, currency, AccountType::Position);
-        let mut counted = Counted::on(&paid_from);
-        let mut recorded = 0;
-        for position in positions {
-            add(&mut recorded, self.unsettled_on(position, &mut counted));
-        }
-        let position = self.store.view(&paid_from);
-        position.map_or(0, |position| position.unsettled.0.saturating_sub(recorded))
-    }
-
-    /// The settled funds that an immediate transfer has to leave:
+    /// The settled funds that an immediate transfer has to leave. If transfers of its model still wait in
+    /// batches, from before it became immediate, that is the whole kept amount. Otherwise it is zero, since other
+    /// work under way has other models.
     ///
-    /// | Listed positions of the model | Left |
-    /// |---|---|
-    /// | an unfinished one, of a batch from before the model became immediate | the whole kept amount |
-    /// | none of these | what is paid and not recorded yet: it may come into such a batch |
-    /// | none at all, and all is recorded | nothing, until the list changes |
-    ///
-    /// The last result is noted in the funds with a digest of the list; the caller writes them. Each release adds
-    /// a position to the list when it opens one, also an earlier release that does not know of the note.
+    /// If the owner's list has no position of the model at all, a digest of the list is noted in the funds, which
+    /// the caller writes. While the list is the same, nothing is read. Each release adds a position to the list when
+    /// it opens one, also an earlier release that does not know of the note.
     pub(super) fn kept_from_holds(&mut self, funds: &mut Account) -> u128 {
-        let (owner, currency) = (funds.participant.clone(), funds.currency.clone());
-        let first = account_id(&owner, &currency, AccountType::Settlement);
+        let first = account_id(&funds.participant, &funds.currency, AccountType::Settlement);
         let listed = self.listed(funds, &first);
         let digest = digest(&listed);
         if funds.without_batches.as_ref() == Some(&digest) {
             return 0;
         }
-        let Some(positions) = self.view_listed(&listed) else {
+        let Some(mut positions) = self.view_listed(&listed) else {
             return ALL;
         };
-        let (of_model, mut others): (Vec<Account>, Vec<Account>) = positions
-            .into_iter()
-            .partition(|position| position.settlement_model == funds.settlement_model);
-        if !of_model.iter().all(is_over) {
+        positions.retain(|position| position.settlement_model == funds.settlement_model);
+        // The position through which an immediate model pays is empty again after each transfer.
+        let waits = |position: &Account| {
+            position.recorded.is_some() || position.debit_balance != position.credit_balance
+        };
+        if positions.iter().any(waits) {
             return self.kept_of(funds);
         }
-        others.retain(|position| !is_over(position));
-        let unrecorded = self.unrecorded(&owner, &currency, &others);
-        if of_model.is_empty() && unrecorded == 0 {
+        if positions.is_empty() {
             funds.without_batches = Some(digest);
         }
-        unrecorded
+        0
     }
 }
 

@@ -525,20 +525,6 @@ fn model_without_batches_searches_for_them_once() {
     book.prepare_held("t4", "GROSS", 50).unwrap();
 }
 
-#[test]
-fn unrecorded_amounts_are_kept_after_the_model_becomes_immediate() {
-    let mut book = Book::settled();
-    book.moves(Direction::Deposit, Some("GROSS"), 400).unwrap();
-    book.prepare("t1", "A", "USD", 1000).unwrap();
-    book.fulfil("t1", "B", "USD").unwrap();
-    let refused = book.prepare_held("t2", "NET", 1);
-    assert!(matches!(refused, Err(LedgerError::ExceedsSettledFunds(_))));
-    book.record("t1", 1000, "b1");
-    let refused = book.prepare_held("t2", "NET", 1);
-    assert!(matches!(refused, Err(LedgerError::ExceedsSettledFunds(_))));
-    assert_eq!(book.store.accounts[FUNDS].available(), 1000);
-}
-
 impl Book {
     fn close_batch(&mut self, batch: &str) {
         let both = ["A", "B"].map(|owner| position(owner, batch));
