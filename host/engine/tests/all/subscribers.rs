@@ -167,6 +167,22 @@ fn a_failing_component_is_paused_until_a_probe_succeeds() {
 }
 
 #[test]
+fn failed_probes_park_no_delivery() {
+    let world = with(limits());
+    breaks(&world, MIRROR);
+    fall(&world, 8);
+    live(&world, 10_000, 10);
+    assert!(world.engine.dead_letters().unwrap().is_empty());
+    // Each of the eight was a probe more often than a delivery is tried.
+    let probes = world.engine.paused()[0].probes;
+    assert!(probes > 8 * limits().attempts_max, "{probes}");
+    mend(&world);
+    live(&world, 200, 10);
+    assert_eq!(noted(&world).len(), 8);
+    assert_eq!(world.engine.load().turns_alive, 0);
+}
+
+#[test]
 fn waiting_deliveries_keep_no_request_out() {
     let world = with(Limits {
         turns_waiting_max: 10,
