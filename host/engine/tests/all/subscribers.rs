@@ -261,6 +261,31 @@ fn good_messages_behind_bad_ones_are_tried_too() {
 }
 
 #[test]
+fn one_senders_many_bad_messages_do_not_delay_anothers_probe() {
+    let world = with(Limits {
+        probe_initial_ms: 1_000,
+        probe_max_ms: 1_000,
+        ..limits()
+    });
+    breaks(&world, MIRROR);
+    tell(&world, "ben", "good");
+    world.run_until_idle();
+    for n in 0..50 {
+        tell(&world, "anna", &format!("poison{n}"));
+        world.run_until_idle();
+    }
+    // The good one is the first probe, and fails as all do.
+    live(&world, 1_000, 100);
+    let paused = world.engine.paused();
+    assert_eq!((paused[0].probes, paused[0].kept), (1, 51));
+    mend(&world);
+    assert!(noted(&world).is_empty());
+    // It is the fourth again, although most of the bad ones were not tried yet.
+    live(&world, 3_000, 100);
+    assert_eq!(noted(&world), ["good"]);
+}
+
+#[test]
 fn a_probe_that_is_slow_holds_up_nobody() {
     let world = with(limits());
     breaks(&world, MIRROR);
