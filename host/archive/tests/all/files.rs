@@ -1,8 +1,11 @@
 //! Archives are read back, by subject and as a whole, and all damage is found.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use rialto_archive::{ArchiveError, Head, LAYOUT, Reader, Writer, Written, lines, verify};
 use serde_json::{Value, json};
@@ -103,7 +106,7 @@ fn gzip_reads_an_archive_and_its_checksum_is_the_files() {
         (written.sha256, written.bytes)
     );
     let mut text = String::new();
-    flate2::read::MultiGzDecoder::new(&*bytes)
+    MultiGzDecoder::new(&*bytes)
         .read_to_string(&mut text)
         .unwrap();
     let all: Vec<Value> = text
@@ -167,25 +170,105 @@ fn every_cut_and_every_changed_bit_is_found() {
     assert!(is_refused(&path), "twice");
 }
 
+/// A member of an archive.
+fn member(lines: &[String]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    for line in lines {
+        writeln!(packed, "{line}").unwrap();
+    }
+    packed.finish().unwrap()
+}
+
+/// Write an archive again with other items and another index. Its tail says the same of the items, and where
+/// its members are now.
+fn write_again(path: &Path, whole: &[u8], change: impl Fn(&mut Vec<String>, &mut Vec<String>)) {
+    let mut text = String::new();
+    MultiGzDecoder::new(whole)
+        .read_to_string(&mut text)
+        .unwrap();
+    let (mut head, mut items): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut index, mut tail) = (Vec::new(), Value::Null);
+    for line in text.lines() {
+        if head.is_empty() {
+            head.push(line.to_owned());
+        } else if line.starts_with('[') {
+            index.push(line.to_owned());
+        } else if line.starts_with(r#"{"about":"#) {
+            items.push(line.to_owned());
+        } else {
+            tail = serde_json::from_str(line).unwrap();
+        }
+    }
+    change(&mut items, &mut index);
+    let mut file = member(&head);
+    let mut blocks = vec![file.len()];
+    file.extend(member(&items));
+    blocks.push(file.len());
+    let first: Value = serde_json::from_str(&index[0]).unwrap();
+    tail["blocks"] = json!(blocks);
+    tail["index"] = json!([[first[0], file.len()]]);
+    file.extend(member(&index));
+    let tail_at = file.len() as u64;
+    file.extend(member(&[tail.to_string()]));
+    let mut end = whole[whole.len() - 34..].to_vec();
+    end[16..24].copy_from_slice(&tail_at.to_le_bytes());
+    file.extend(end);
+    std::fs::write(path, file).unwrap();
+}
+
+/// A small archive: its file and its bytes.
+fn small(folder: &TempDir) -> (PathBuf, Vec<u8>) {
+    let (path, _) = write(folder, &many()[..60]);
+    let whole = std::fs::read(&path).unwrap();
+    write_again(&path, &whole, |_, _| ());
+    verify(&path).expect("an archive that is written again unchanged is whole");
+    (path, whole)
+}
+
 #[test]
 fn a_missing_item_is_found_although_each_member_is_intact() {
     let folder = tempfile::tempdir().unwrap();
-    let items = many();
-    let (path, _) = write(&folder, &items);
-    let whole = std::fs::read(&path).unwrap();
-    let (fewer, _) = write(&folder, &items[..2_999]);
-    let fewer = std::fs::read(fewer).unwrap();
-    // The index and the tail of the one behind the items of the other.
-    let blocks = |bytes: &[u8]| {
-        std::fs::write(&path, bytes).unwrap();
-        let mut reader = Reader::open(&path).unwrap();
-        reader.count("all:1").unwrap();
-        usize::try_from(*reader.tail().blocks.last().unwrap()).unwrap()
-    };
-    let (of_whole, of_fewer) = (blocks(&whole), blocks(&fewer));
-    let mixed = [&fewer[..of_fewer], &whole[of_whole..]].concat();
-    std::fs::write(&path, mixed).unwrap();
-    assert!(is_refused(&path));
+    let (path, whole) = small(&folder);
+    for n in 0..60 {
+        write_again(&path, &whole, |items, _| {
+            // Every fourth is about nothing: the index does not miss it.
+            items.remove(n);
+        });
+        assert!(is_refused(&path), "without item {n}");
+        write_again(&path, &whole, |items, _| {
+            items[n] = items[n].replacen(r#""text""#, r#""test""#, 1);
+        });
+        assert!(is_refused(&path), "another item {n}");
+    }
+}
+
+#[test]
+fn an_index_that_says_what_items_do_not_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, whole) = small(&folder);
+    let all = |count: u32| format!(r#"["all:1",[[0,{count}]]]"#);
+    let at = |index: &[String]| index.iter().position(|line| *line == all(15)).unwrap();
+    for count in [14, 16] {
+        write_again(&path, &whole, |_, index| {
+            let at = at(index);
+            index[at] = all(count);
+        });
+        assert!(is_refused(&path), "{count} items of 15");
+    }
+    write_again(&path, &whole, |_, index| {
+        let at = at(index);
+        index[at] = r#"["all:1",[[1,15]]]"#.to_owned();
+    });
+    assert!(is_refused(&path), "another block");
+    write_again(&path, &whole, |_, index| {
+        let at = at(index);
+        index.remove(at);
+    });
+    assert!(is_refused(&path), "without a subject");
+    write_again(&path, &whole, |_, index| {
+        index.push(r#"["zzz",[[0,1]]]"#.to_owned())
+    });
+    assert!(is_refused(&path), "a subject more");
 }
 
 #[test]

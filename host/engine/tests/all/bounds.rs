@@ -383,6 +383,14 @@ fn a_reminder_that_ends_the_process_each_time_is_parked() {
             break;
         }
         assert_eq!(world.engine.ready(), 1, "start {starts}");
+        // Other work is committed, so that the reminder's delivery has another id in each start.
+        let answer = world.ask(doing(|turn| {
+            turn.write(BANK, "others", "one", "1")?;
+            Ok(true)
+        }));
+        assert!(world.engine.run(1), "behind the reminder");
+        world.engine.commit().unwrap();
+        assert_eq!(answer.lock().take(), Some(Ok(true)));
         world = world.crashed_with(limits.clone());
         starts += 1;
     }

@@ -113,6 +113,31 @@ fn full_memory_refuses_nobody_and_requests_wait_on_disk() {
     assert_eq!(world.all("reports").len(), 101, "nothing was dropped");
 }
 
+#[test]
+fn a_dead_destination_leaves_as_much_memory_as_it_takes() {
+    let world = opened(Limits {
+        requests_waiting_max: 120,
+        requests_waiting_per_destination_max: 120,
+        ..limits()
+    });
+    let in_memory_with = |prefix: &str, requests: usize| {
+        let ids: Vec<String> = (0..requests).map(|n| format!("{prefix}{n}")).collect();
+        pay(&world, &ids.iter().map(String::as_str).collect::<Vec<_>>());
+        world.engine.load().outbound
+    };
+    assert_eq!(in_memory_with("dead1-", 130), 60, "a half");
+    assert_eq!(in_memory_with("dead2-", 130), 90, "a half of the rest");
+    // A destination that works gets more than the few that each may always have.
+    assert_eq!(in_memory_with("p", 15), 105);
+    let live = under_way(&world)
+        .iter()
+        .filter(|id| id.starts_with('p'))
+        .count();
+    assert_eq!(live, 15);
+    world.finish();
+    assert_eq!(world.all("reports").len(), 275);
+}
+
 /// Five destinations that answer nothing, with thousands of requests each, beside one that answers.
 #[test]
 fn five_dead_destinations_leave_the_others_as_they_were() {

@@ -167,6 +167,22 @@ fn a_failing_component_is_paused_until_a_probe_succeeds() {
 }
 
 #[test]
+fn failed_probes_park_no_delivery() {
+    let world = with(limits());
+    breaks(&world, MIRROR);
+    fall(&world, 8);
+    live(&world, 10_000, 10);
+    assert!(world.engine.dead_letters().unwrap().is_empty());
+    // Each of the eight was a probe more often than a delivery is tried.
+    let probes = world.engine.paused()[0].probes;
+    assert!(probes > 8 * limits().attempts_max, "{probes}");
+    mend(&world);
+    live(&world, 200, 10);
+    assert_eq!(noted(&world).len(), 8);
+    assert_eq!(world.engine.load().turns_alive, 0);
+}
+
+#[test]
 fn waiting_deliveries_keep_no_request_out() {
     let world = with(Limits {
         turns_waiting_max: 10,
@@ -242,6 +258,31 @@ fn good_messages_behind_bad_ones_are_tried_too() {
     let mut noted = noted(&world);
     noted.sort();
     assert_eq!(noted, ["good of anna", "good of ben"]);
+}
+
+#[test]
+fn one_senders_many_bad_messages_do_not_delay_anothers_probe() {
+    let world = with(Limits {
+        probe_initial_ms: 1_000,
+        probe_max_ms: 1_000,
+        ..limits()
+    });
+    breaks(&world, MIRROR);
+    tell(&world, "ben", "good");
+    world.run_until_idle();
+    for n in 0..50 {
+        tell(&world, "anna", &format!("poison{n}"));
+        world.run_until_idle();
+    }
+    // The good one is the first probe, and fails as all do.
+    live(&world, 1_000, 100);
+    let paused = world.engine.paused();
+    assert_eq!((paused[0].probes, paused[0].kept), (1, 51));
+    mend(&world);
+    assert!(noted(&world).is_empty());
+    // It is the fourth again, although most of the bad ones were not tried yet.
+    live(&world, 3_000, 100);
+    assert_eq!(noted(&world), ["good"]);
 }
 
 #[test]
