@@ -72,10 +72,6 @@ pub struct Account {
     /// set aside: the part that settlements have set aside for obligations of their batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<Apart>,
-    /// For settled funds: a digest of the owner's list of positions, when it had no position of their model
-    /// (`ledger/obligations.rs`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub without_batches: Option<String>,
     /// Its latest entries.
     #[serde(default, skip_serializing_if = "Tail::is_empty")]
     pub tail: Tail,
@@ -160,7 +156,6 @@ impl Account {
             positions: Vec::new(),
             recorded: None,
             apart: None,
-            without_batches: None,
             tail: Tail::default(),
             archived: None,
             created_at,

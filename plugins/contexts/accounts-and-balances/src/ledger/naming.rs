@@ -101,32 +101,22 @@ impl<S: Store> Ledger<'_, S> {
         funds: &mut Account,
         first: &str,
     ) -> Option<Vec<Account>> {
-        let listed = self.listed(funds, first);
-        let mut found = self.view_listed(&listed)?;
-        found.retain(|position| !is_over(position));
+        let named = if first == funds.id {
+            funds.positions.clone()
+        } else {
+            let first = self.store.view(first);
+            first.map(|first| first.positions).unwrap_or_default()
+        };
+        if named.len() > LOOKED_AT_MAX {
+            return None;
+        }
+        let found = named.iter().filter_map(|id| self.store.view(id));
+        let found: Vec<Account> = found.filter(|position| !is_over(position)).collect();
         // They are read anyway.
         if first == funds.id {
             funds.positions = found.iter().map(|position| position.id.clone()).collect();
         }
         Some(found)
-    }
-
-    /// The list of positions of the owner of settled funds, finished ones included.
-    pub(super) fn listed(&mut self, funds: &Account, first: &str) -> Vec<String> {
-        if first == funds.id {
-            return funds.positions.clone();
-        }
-        let first = self.store.view(first);
-        first.map(|first| first.positions).unwrap_or_default()
-    }
-
-    /// Listed positions; none if there are more than a turn can read.
-    pub(super) fn view_listed(&mut self, listed: &[String]) -> Option<Vec<Account>> {
-        if listed.len() > LOOKED_AT_MAX {
-            return None;
-        }
-        let found = listed.iter().filter_map(|id| self.store.view(id));
-        Some(found.collect())
     }
 
     /// Removes positions that are closed and empty. The caller has written them.

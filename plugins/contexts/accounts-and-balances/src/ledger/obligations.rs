@@ -19,7 +19,6 @@ use super::recorded::Counted;
 use crate::account_types::account_id_of;
 use crate::accounts::{Account, AccountType, account_id};
 use crate::store::Store;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// More than any balance.
 const ALL: u128 = u128::MAX;
@@ -40,10 +39,7 @@ impl<S: Store> Ledger<'_, S> {
         let mut counted = Counted::on(&paid_from);
         let (mut kept, mut recorded) = (0, 0);
         for position in &positions {
-            // Funds without a model belong to the first model that uses them.
-            let pays = funds.settlement_model.is_none()
-                || funds.settlement_model == position.settlement_model;
-            if pays {
+            if pays_for(funds, position) {
                 let (debits, credits) = (position.debit_balance.0, position.credit_balance.0);
                 add(&mut kept, debits.saturating_sub(credits));
             }
@@ -63,39 +59,27 @@ impl<S: Store> Ledger<'_, S> {
 
     /// The settled funds that an immediate transfer has to leave. If transfers of its model still wait in
     /// batches, from before it became immediate, that is the whole kept amount. Otherwise it is zero, since other
-    /// work under way has other models.
-    ///
-    /// If the owner's list has no position of the model at all, a digest of the list is noted in the funds, which
-    /// the caller writes. While the list is the same, nothing is read. Each release adds a position to the list when
-    /// it opens one, also an earlier release that does not know of the note.
+    /// work under way has other models. Reads each listed position of the payer FSP.
     pub(super) fn kept_from_holds(&mut self, funds: &mut Account) -> u128 {
         let first = account_id(&funds.participant, &funds.currency, AccountType::Settlement);
-        let listed = self.listed(funds, &first);
-        let digest = digest(&listed);
-        if funds.without_batches.as_ref() == Some(&digest) {
-            return 0;
-        }
-        let Some(mut positions) = self.view_listed(&listed) else {
+        let Some(positions) = self.named_positions(funds, &first) else {
             return ALL;
         };
-        positions.retain(|position| position.settlement_model == funds.settlement_model);
         // The position through which an immediate model pays is empty again after each transfer.
         let waits = |position: &Account| {
-            position.recorded.is_some() || position.debit_balance != position.credit_balance
+            pays_for(funds, position)
+                && (position.recorded.is_some()
+                    || position.debit_balance != position.credit_balance)
         };
         if positions.iter().any(waits) {
-            return self.kept_of(funds);
+            self.kept_of(funds)
+        } else {
+            0
         }
-        if positions.is_empty() {
-            funds.without_batches = Some(digest);
-        }
-        0
     }
 }
 
-/// A digest of a list of positions. A release whose digests are others looks once more.
-fn digest(listed: &[String]) -> String {
-    let mut hasher = DefaultHasher::new();
-    listed.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
+/// Whether the funds are of the position's model. Funds without a model belong to the first model that uses them.
+fn pays_for(funds: &Account, position: &Account) -> bool {
+    funds.settlement_model.is_none() || funds.settlement_model == position.settlement_model
 }

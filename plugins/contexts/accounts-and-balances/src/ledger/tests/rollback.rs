@@ -29,7 +29,7 @@ fn ledger_documents_keep_unknown_members_of_a_newer_release() {
             "state":"ENABLED","debitBalance":"1","creditBalance":"340282366920938463463374607431768211455",
             "debitLimit":"0","netDebitCap":"7","liquidityThreshold":"5","unsettled":"0",
             "settlementModel":"net","batch":"b","positions":["p"],"recorded":{{"debits":"1","credits":"2"}},
-            "apart":{{"amount":"3","entries":4}},"withoutBatches":"00","tail":{tail},"archived":{archived},"createdAt":1}}"#
+            "apart":{{"amount":"3","entries":4}},"tail":{tail},"archived":{archived},"createdAt":1}}"#
     ))
     .unwrap();
     survives_a_rollback(&ACCOUNTS, &account, &[]);
