@@ -96,18 +96,3 @@ pub enum ArchiveError {
     #[error("an item cannot be archived: {0}")]
     Item(String),
 }
-
-/// Digits of a digest.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let digits = bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
-    assert!(
-        digits.len() == 2 * bytes.len(),
-        "{} bytes have the digits {digits}",
-        bytes.len()
-    );
-    digits
-}

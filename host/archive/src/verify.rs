@@ -5,12 +5,13 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::index::{Index, Line};
 use crate::read::{Subjects, damaged, lines_of, one};
 use crate::write::Written;
-use crate::{ArchiveError, Head, Reader, Tail, hex};
+use crate::{ArchiveError, Head, Reader, Tail};
 
 /// A verified file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,7 +192,7 @@ impl Recomputed {
 
     fn end<R>(self, path: &Path, tail: &Tail, file: Hashed<R>) -> Result<Written, ArchiveError> {
         let found = Tail {
-            sha256: hex(&self.plain.finalize()),
+            sha256: HEXLOWER.encode(&self.plain.finalize()),
             ..self.tail
         };
         if self.says.as_ref() != Some(tail) {
@@ -218,7 +219,7 @@ impl Recomputed {
             to: found.to,
             plain_bytes: found.bytes,
             bytes: file.bytes,
-            sha256: hex(&file.hash.finalize()),
+            sha256: HEXLOWER.encode(&file.hash.finalize()),
         })
     }
 }

@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
+use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::index::{Index, Line};
-use crate::{ArchiveError, Head, LAYOUT, Tail, hex};
+use crate::{ArchiveError, Head, LAYOUT, Tail};
 
 /// Bytes of lines of a block. A reader reads a whole block to see one item.
 pub(crate) const BLOCK_BYTES: usize = 256 << 10;
@@ -216,7 +217,7 @@ impl<W: Write> Writer<W> {
             self.block.len()
         );
         let offset = self.out.bytes;
-        self.tail.sha256 = hex(&self.plain.finalize());
+        self.tail.sha256 = HEXLOWER.encode(&self.plain.finalize());
         self.out.member(&line(&self.tail)?)?;
         self.out.raw(&end(offset))?;
         assert!(
@@ -231,7 +232,7 @@ impl<W: Write> Writer<W> {
             to: self.tail.to,
             plain_bytes: self.tail.bytes,
             bytes: self.out.bytes,
-            sha256: hex(&self.out.hash.finalize()),
+            sha256: HEXLOWER.encode(&self.out.hash.finalize()),
         };
         Ok((self.out.out, written))
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 digest; written `sha256:` and 64 hexadecimal digits.
@@ -22,7 +23,7 @@ impl Digest {
 
     /// The 64 digits alone, for file names.
     pub fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        HEXLOWER.encode(&self.0)
     }
 }
 
@@ -48,14 +49,9 @@ impl FromStr for Digest {
 
     fn from_str(text: &str) -> Result<Self, NoDigest> {
         let hex = text.strip_prefix("sha256:").ok_or(NoDigest)?;
-        if hex.len() != 64 || !hex.is_ascii() {
-            return Err(NoDigest);
-        }
-        let mut bytes = [0; 32];
-        for (n, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).map_err(|_| NoDigest)?;
-        }
-        Ok(Self(bytes))
+        let bytes = HEXLOWER_PERMISSIVE.decode(hex.as_bytes());
+        let bytes = bytes.ok().and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Self).ok_or(NoDigest)
     }
 }
 

@@ -98,12 +98,27 @@ impl Guest {
     pub fn turn(&mut self) -> wasmtime::Result<&mut Turn> {
         match &mut self.active {
             Some(active) => Ok(&mut active.turn),
-            None => Err(wasmtime::format_err!(
-                "`{}` used a surface that belongs to turns outside of a turn",
-                self.identity.name
-            )),
+            None => Err(outside_of_a_turn(&self.identity)),
         }
     }
+
+    /// The turn, to look at.
+    ///
+    /// # Errors
+    /// As [`Self::turn`].
+    pub fn turn_ref(&self) -> wasmtime::Result<&Turn> {
+        match &self.active {
+            Some(active) => Ok(&active.turn),
+            None => Err(outside_of_a_turn(&self.identity)),
+        }
+    }
+}
+
+fn outside_of_a_turn(identity: &Identity) -> wasmtime::Error {
+    wasmtime::format_err!(
+        "`{}` used a surface that belongs to turns outside of a turn",
+        identity.name
+    )
 }
 
 impl ResourceLimiter for Guest {

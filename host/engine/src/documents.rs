@@ -16,9 +16,12 @@
 //!
 //! Cells are a cache: a cell that is not in use and whose last write is on disk may be dropped.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+use hashbrown::HashTable;
 
 use crate::ids::{DocumentKey, Lsn, Name, TurnId};
 use crate::queue::Job;
@@ -207,7 +210,9 @@ impl Cell {
 
 /// All documents in memory.
 pub(crate) struct Documents {
-    shards: Vec<Mutex<HashMap<DocumentKey, Arc<Cell>>>>,
+    shards: Vec<Mutex<HashTable<Arc<Cell>>>>,
+    /// Clients choose ids of documents, so the hashes must not be theirs to choose.
+    hasher: RandomState,
     /// Bytes of bodies and ids, roughly, of all cells.
     bytes: AtomicUsize,
     bytes_max: usize,
@@ -219,30 +224,28 @@ impl Documents {
     pub fn new(bytes_max: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::new(),
             bytes: AtomicUsize::new(0),
             bytes_max,
             hand: AtomicUsize::new(0),
         }
     }
 
-    fn shard(&self, key: &DocumentKey) -> &Mutex<HashMap<DocumentKey, Arc<Cell>>> {
-        use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(key);
-        &self.shards[usize::try_from(hash).unwrap_or(0) % SHARDS]
-    }
-
     /// The document's cell, loaded.
     pub fn cell(&self, key: &DocumentKey, store: &dyn Store) -> Result<Arc<Cell>, StoreError> {
         let cell = {
-            let mut shard = self.shard(key).lock();
-            match shard.get(key) {
+            // One hash chooses the shard and the place in it. A table uses the highest and the lowest bits.
+            let hash = self.hasher.hash_one(key);
+            let mut shard = self.shards[usize::from(hash.to_le_bytes()[4]) % SHARDS].lock();
+            match shard.find(hash, |cell| cell.key == *key) {
                 Some(cell) => {
                     cell.used.store(true, Ordering::Relaxed);
                     cell.clone()
                 }
                 None => {
                     let cell = Arc::new(Cell::new(key.clone()));
-                    shard.insert(key.clone(), cell.clone());
+                    let rehash = |cell: &Arc<Cell>| self.hasher.hash_one(&cell.key);
+                    shard.insert_unique(hash, cell.clone(), rehash);
                     self.bytes.fetch_add(cost(key, None), Ordering::Relaxed);
                     cell
                 }
@@ -303,7 +306,7 @@ impl Documents {
             }
             let hand = self.hand.fetch_add(1, Ordering::Relaxed) % SHARDS;
             let mut freed = 0;
-            self.shards[hand].lock().retain(|key, cell| {
+            self.shards[hand].lock().retain(|cell| {
                 // Only this map has the cell, and it gives cells out only under this lock.
                 if freed >= over || Arc::strong_count(cell) > 1 {
                     return true;
@@ -313,7 +316,7 @@ impl Documents {
                 if needed || state.lsn > committed || cell.used.swap(false, Ordering::Relaxed) {
                     return true;
                 }
-                freed += cost(key, state.body.as_deref());
+                freed += cost(&cell.key, state.body.as_deref());
                 false
             });
             let before = self.bytes.fetch_sub(freed, Ordering::Relaxed);

@@ -95,15 +95,16 @@ fn done(
     turn: &mut Turn,
 ) -> Result<Option<Seen>, Interrupt> {
     let text = |body: Option<Name>| Seen::Document(body.map(|body| body.to_string()));
+    let key = |turn: &Turn, id| turn.key(OWNER, DOCUMENTS, id);
     Ok(match step {
-        Step::Read(id) => Some(text(turn.read(OWNER, DOCUMENTS, id)?)),
-        Step::Hold(id) => Some(text(turn.read_for_update(OWNER, DOCUMENTS, id)?)),
+        Step::Read(id) => Some(text(turn.read(key(turn, id)?)?)),
+        Step::Hold(id) => Some(text(turn.read_for_update(key(turn, id)?)?)),
         Step::Write(id) => {
-            turn.write(OWNER, DOCUMENTS, id, &body_of(name))?;
+            turn.write(key(turn, id)?, body_of(name).into())?;
             None
         }
         Step::Remove(id) => {
-            turn.delete(OWNER, DOCUMENTS, id)?;
+            turn.delete(key(turn, id)?)?;
             None
         }
         Step::Scan(prefix) => {

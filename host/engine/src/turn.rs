@@ -1,8 +1,9 @@
 //! The interface of a turn for its handler: read and write documents, stage events, reminders and outbound
 //! requests. The turn keeps all changes until the engine executes it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use indexmap::IndexMap;
 
 use crate::budget::{Budget, check_body, check_collection, check_count, check_id};
 use crate::documents::Cell;
@@ -52,6 +53,9 @@ impl AccessedDocument {
     }
 }
 
+/// The documents of a turn. There are few, so their hashes need not be hard to choose.
+pub(crate) type Touched = IndexMap<DocumentKey, AccessedDocument, foldhash::quality::RandomState>;
+
 /// What a turn has staged, except documents.
 #[derive(Default)]
 pub(crate) struct Staged {
@@ -89,7 +93,8 @@ pub struct Turn {
     pub(crate) shared: Arc<Shared>,
     pub(crate) now: Timestamp,
     pub(crate) trace: Trace,
-    pub(crate) touched: HashMap<DocumentKey, AccessedDocument>,
+    /// The documents that it has read or written, in this order.
+    pub(crate) touched: Touched,
     /// The ranges that were scanned, if there are any.
     pub(crate) scans: Option<Scans>,
     pub(crate) staged: Staged,
@@ -118,7 +123,7 @@ impl Turn {
             shared,
             now,
             trace,
-            touched: HashMap::new(),
+            touched: Touched::default(),
             scans: None,
             staged: Staged::default(),
             blocked: None,
@@ -227,70 +232,53 @@ impl Turn {
         self.budget.line()
     }
 
-    /// The document's body, or none.
-    pub fn read(
-        &mut self,
+    /// The key of a component's document.
+    pub fn key(
+        &self,
         component: &str,
         collection: &str,
-        id: &str,
-    ) -> Result<Option<Name>, Interrupt> {
-        let key = self.key(component, collection, id)?;
+        id: impl AsRef<str> + Into<Name>,
+    ) -> Result<DocumentKey, Interrupt> {
+        check_collection(collection)?;
+        check_id(id.as_ref())?;
+        Ok(DocumentKey {
+            collection: self.shared.collections.id(component, collection)?,
+            id: id.into(),
+        })
+    }
+
+    /// The document's body, or none.
+    pub fn read(&mut self, key: DocumentKey) -> Result<Option<Name>, Interrupt> {
         Ok(self.touch(key, false)?.body())
     }
 
     /// The document's body, or none. The turn locks the document until it has been executed.
-    pub fn read_for_update(
-        &mut self,
-        component: &str,
-        collection: &str,
-        id: &str,
-    ) -> Result<Option<Name>, Interrupt> {
-        let key = self.key(component, collection, id)?;
+    pub fn read_for_update(&mut self, key: DocumentKey) -> Result<Option<Name>, Interrupt> {
         Ok(self.touch(key, true)?.body())
     }
 
     /// Write the document.
-    pub fn write(
-        &mut self,
-        component: &str,
-        collection: &str,
-        id: &str,
-        body: &str,
-    ) -> Result<(), Interrupt> {
-        check_body(body)?;
-        let key = self.key(component, collection, id)?;
-        self.budget.charge_staged([id, body])?;
-        self.touch(key, true)?.write = Some(Some(body.into()));
+    pub fn write(&mut self, key: DocumentKey, body: Name) -> Result<(), Interrupt> {
+        check_body(&body)?;
+        self.budget.charge_staged([&*key.id, &*body])?;
+        self.touch(key, true)?.write = Some(Some(body));
         Ok(())
     }
 
     /// Write the document if it does not exist. Returns whether it was written.
-    pub fn insert_if_absent(
-        &mut self,
-        component: &str,
-        collection: &str,
-        id: &str,
-        body: &str,
-    ) -> Result<bool, Interrupt> {
-        check_body(body)?;
-        let key = self.key(component, collection, id)?;
-        self.budget.charge_staged([id, body])?;
+    pub fn insert_if_absent(&mut self, key: DocumentKey, body: Name) -> Result<bool, Interrupt> {
+        check_body(&body)?;
+        self.budget.charge_staged([&*key.id, &*body])?;
         let touch = self.touch(key, true)?;
         let absent = touch.body().is_none();
         if absent {
-            touch.write = Some(Some(body.into()));
+            touch.write = Some(Some(body));
         }
         Ok(absent)
     }
 
     /// Remove the document. Returns whether it existed.
-    pub fn delete(
-        &mut self,
-        component: &str,
-        collection: &str,
-        id: &str,
-    ) -> Result<bool, Interrupt> {
-        let key = self.key(component, collection, id)?;
+    pub fn delete(&mut self, key: DocumentKey) -> Result<bool, Interrupt> {
         let touch = self.touch(key, true)?;
         let existed = touch.body().is_some();
         if existed {
@@ -497,40 +485,41 @@ impl Turn {
         Ok(id)
     }
 
-    fn key(&self, component: &str, collection: &str, id: &str) -> Result<DocumentKey, Interrupt> {
-        check_collection(collection)?;
-        check_id(id)?;
-        Ok(DocumentKey {
-            collection: self.shared.collections.id(component, collection)?,
-            id: id.into(),
-        })
+    fn touch(&mut self, key: DocumentKey, hold: bool) -> Result<&mut AccessedDocument, Interrupt> {
+        let at = match self.touched.get_index_of(&key) {
+            Some(at) => at,
+            None => self.touch_first(key, hold)?,
+        };
+        if hold && !self.touched[at].held {
+            self.hold(at)?;
+        }
+        Ok(&mut self.touched[at])
     }
 
-    fn touch(&mut self, key: DocumentKey, hold: bool) -> Result<&mut AccessedDocument, Interrupt> {
-        if !self.touched.contains_key(&key) {
-            if self.touched.len() >= limits::DOCUMENTS_PER_TURN_MAX {
-                return Err(Interrupt::Misuse(format!(
-                    "a turn may touch {} documents and this one wants more",
-                    limits::DOCUMENTS_PER_TURN_MAX
-                )));
-            }
-            let cell = self
-                .shared
-                .documents
-                .cell(&key, &*self.shared.environment.store)
-                .map_err(|e| Interrupt::Store(e.to_string()))?;
-            let touch = self.look(cell, hold)?;
-            // The bodies that a turn has read stay in memory until it ends.
-            let seen = touch.seen.as_ref().map_or(0, |body| body.len());
-            self.touched.insert(key.clone(), touch);
-            self.budget.charge(seen)?;
+    /// Read a document for the first time in this turn. Returns its index.
+    fn touch_first(&mut self, key: DocumentKey, hold: bool) -> Result<usize, Interrupt> {
+        if self.touched.len() >= limits::DOCUMENTS_PER_TURN_MAX {
+            return Err(Interrupt::Misuse(format!(
+                "a turn may touch {} documents and this one wants more",
+                limits::DOCUMENTS_PER_TURN_MAX
+            )));
         }
-        if hold && !self.touched.get(&key).is_some_and(|touch| touch.held) {
-            self.hold(&key)?;
-        }
-        self.touched
-            .get_mut(&key)
-            .ok_or_else(|| Interrupt::Misuse("a touched document is gone".into()))
+        let cell = self
+            .shared
+            .documents
+            .cell(&key, &*self.shared.environment.store)
+            .map_err(|e| Interrupt::Store(e.to_string()))?;
+        let touch = self.look(cell, hold)?;
+        // The bodies that a turn has read stay in memory until it ends.
+        let seen = touch.seen.as_ref().map_or(0, |body| body.len());
+        let (at, before) = self.touched.insert_full(key, touch);
+        assert!(
+            before.is_none(),
+            "turn {} reads a document for the first time twice",
+            self.id
+        );
+        self.budget.charge(seen)?;
+        Ok(at)
     }
 
     /// Read a document. Waits some microseconds if another turn holds it.
@@ -555,22 +544,18 @@ impl Turn {
         Err(Interrupt::Conflict)
     }
 
-    /// Lock a document that was only read so far.
-    fn hold(&mut self, key: &DocumentKey) -> Result<(), Interrupt> {
-        let Some(touch) = self.touched.get(key) else {
-            return Ok(());
-        };
+    /// Lock a document that was only read so far, by its index.
+    fn hold(&mut self, at: usize) -> Result<(), Interrupt> {
+        let touch = &self.touched[at];
         assert!(
             touch.write.is_none(),
             "turn {} has written document {:?} and is yet to hold it",
             self.id,
-            key.id
+            touch.cell.key.id
         );
         let (cell, version) = (touch.cell.clone(), touch.version);
         let now = self.look(cell.clone(), true)?;
-        if let Some(touch) = self.touched.get_mut(key) {
-            touch.held = true;
-        }
+        self.touched[at].held = true;
         if now.version != version {
             self.blocked = Some(cell);
             return Err(Interrupt::Conflict);

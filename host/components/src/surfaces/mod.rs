@@ -45,7 +45,7 @@ pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
         "logging" => host::logging::add_to_linker::<_, HostData>(linker, |guest| guest),
         "random" => host::random::add_to_linker::<_, HostData>(linker, |guest| guest),
         "scheduling" => host::scheduling::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "storage" => host::storage::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "storage" => storage::link(linker),
         other => Err(wasmtime::format_err!("the host has no surface `{other}`")),
     }
 }

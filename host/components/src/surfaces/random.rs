@@ -1,6 +1,6 @@
 //! `random`: randomness from the engine's source.
 
-use std::fmt::Write as _;
+use data_encoding::HEXLOWER;
 
 use crate::bindings::rialto::host::random::Host;
 use crate::guest::Guest;
@@ -18,25 +18,14 @@ impl Host for Guest {
         let mut bytes = [0; BYTES_MAX as usize];
         let bytes = &mut bytes[..count as usize];
         self.turn()?.random(bytes);
-        Ok(hex(bytes))
+        Ok(HEXLOWER.encode(bytes))
     }
 
     fn uuid(&mut self) -> wasmtime::Result<String> {
         let mut bytes = [0; 16];
         self.turn()?.random(&mut bytes);
-        // Version 4, variant 1 (RFC 9562, section 5.4).
-        bytes[6] = bytes[6] & 0x0f | 0x40;
-        bytes[8] = bytes[8] & 0x3f | 0x80;
-        let digits = hex(&bytes);
-        let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
-        Ok(parts.join("-"))
+        Ok(uuid::Builder::from_random_bytes(bytes)
+            .into_uuid()
+            .to_string())
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }

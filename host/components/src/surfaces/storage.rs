@@ -1,80 +1,106 @@
 //! `storage`: the component's own documents.
+//!
+//! Linked by hand: the generated trait takes and gives owned strings, so each body would be copied twice.
 
 use rialto_engine::store::ScanRange;
+use rialto_engine::{DocumentKey, Interrupt, Name, Turn};
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, WasmStr};
 
 use super::interrupt;
-use crate::bindings::rialto::host::storage::{Document, Host, Page, Range};
+use crate::bindings::rialto::host::storage::{Document, Page, Range};
 use crate::guest::Guest;
 
-impl Host for Guest {
-    fn get(&mut self, collection: String, id: String) -> wasmtime::Result<Option<String>> {
-        let owner = self.identity.name.clone();
-        let body = interrupt(self.turn()?.read(&owner, &collection, &id))?;
-        Ok(body.map(|body| body.to_string()))
-    }
+/// The interface's name.
+const INTERFACE: &str = "rialto:host/storage@0.1.0";
 
-    fn get_for_update(
-        &mut self,
-        collection: String,
-        id: String,
-    ) -> wasmtime::Result<Option<String>> {
-        let owner = self.identity.name.clone();
-        let body = interrupt(self.turn()?.read_for_update(&owner, &collection, &id))?;
-        Ok(body.map(|body| body.to_string()))
-    }
+/// A document, as a component names it: its collection and its id.
+type Named = (WasmStr, Name);
 
-    fn put(&mut self, collection: String, id: String, body: String) -> wasmtime::Result<()> {
-        let owner = self.identity.name.clone();
-        interrupt(self.turn()?.write(&owner, &collection, &id, &body))
-    }
-
-    fn insert_if_absent(
-        &mut self,
-        collection: String,
-        id: String,
-        body: String,
-    ) -> wasmtime::Result<bool> {
-        let owner = self.identity.name.clone();
-        interrupt(
-            self.turn()?
-                .insert_if_absent(&owner, &collection, &id, &body),
-        )
-    }
-
-    fn delete(&mut self, collection: String, id: String) -> wasmtime::Result<bool> {
-        let owner = self.identity.name.clone();
-        interrupt(self.turn()?.delete(&owner, &collection, &id))
-    }
-
-    fn scan(
-        &mut self,
-        collection: String,
-        range: Range,
-        cursor: Option<String>,
-        limit: u32,
-    ) -> wasmtime::Result<Page> {
-        let owner = self.identity.name.clone();
-        let mut range = match range {
-            Range::All => ScanRange::all(),
-            Range::Prefix(prefix) => ScanRange::prefix(&prefix),
-            Range::Between((from, to)) => ScanRange { from, to: Some(to) },
-        };
-        if let Some(cursor) = cursor
-            && cursor > range.from
-        {
-            range.from = cursor;
-        }
-        let found = interrupt(self.turn()?.scan(&owner, &collection, &range, limit))?;
-        // The next id in byte order after the last one found.
-        let last = found.documents.last().filter(|_| found.more);
-        let cursor = last.map(|document| format!("{}\0", document.id));
-        let documents = found.documents.into_iter().map(|document| Document {
-            id: document.id.to_string(),
-            body: document.body.to_string(),
-        });
-        Ok(Page {
-            documents: documents.collect(),
-            cursor,
+/// Link the interface.
+///
+/// # Errors
+/// When it is linked already.
+pub fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    let mut storage = linker.instance(INTERFACE)?;
+    storage.func_wrap("get", |mut store, named: Named| {
+        let body = on(&mut store, named, Turn::read)?;
+        Ok((body,))
+    })?;
+    storage.func_wrap("get-for-update", |mut store, named: Named| {
+        let body = on(&mut store, named, Turn::read_for_update)?;
+        Ok((body,))
+    })?;
+    storage.func_wrap("put", |mut store, (collection, id, body): (_, _, Name)| {
+        on(&mut store, (collection, id), |turn, key| {
+            turn.write(key, body)
         })
+    })?;
+    storage.func_wrap(
+        "insert-if-absent",
+        |mut store, (collection, id, body): (_, _, Name)| {
+            let written = on(&mut store, (collection, id), |turn, key| {
+                turn.insert_if_absent(key, body)
+            })?;
+            Ok((written,))
+        },
+    )?;
+    storage.func_wrap("delete", |mut store, named: Named| {
+        let existed = on(&mut store, named, Turn::delete)?;
+        Ok((existed,))
+    })?;
+    storage.func_wrap(
+        "scan",
+        |mut store, (collection, range, cursor, limit): (String, _, _, u32)| {
+            let page = scan(store.data_mut(), &collection, range, cursor, limit)?;
+            Ok((page,))
+        },
+    )
+}
+
+/// Do something with a document of the component.
+fn on<T>(
+    store: &mut StoreContextMut<'_, Guest>,
+    (collection, id): Named,
+    act: impl FnOnce(&mut Turn, DocumentKey) -> Result<T, Interrupt>,
+) -> wasmtime::Result<T> {
+    let key = {
+        let guest = store.data();
+        let collection = collection.to_str(&*store)?;
+        let key = guest.turn_ref()?.key(&guest.identity.name, &collection, id);
+        interrupt(key)?
+    };
+    interrupt(act(store.data_mut().turn()?, key))
+}
+
+fn scan(
+    guest: &mut Guest,
+    collection: &str,
+    range: Range,
+    cursor: Option<String>,
+    limit: u32,
+) -> wasmtime::Result<Page> {
+    let owner = guest.identity.name.clone();
+    let mut range = match range {
+        Range::All => ScanRange::all(),
+        Range::Prefix(prefix) => ScanRange::prefix(&prefix),
+        Range::Between((from, to)) => ScanRange { from, to: Some(to) },
+    };
+    if let Some(cursor) = cursor
+        && cursor > range.from
+    {
+        range.from = cursor;
     }
+    let found = interrupt(guest.turn()?.scan(&owner, collection, &range, limit))?;
+    // The next id in byte order after the last one found.
+    let last = found.documents.last().filter(|_| found.more);
+    let cursor = last.map(|document| format!("{}\0", document.id));
+    let documents = found.documents.into_iter().map(|document| Document {
+        id: document.id.to_string(),
+        body: document.body.to_string(),
+    });
+    Ok(Page {
+        documents: documents.collect(),
+        cursor,
+    })
 }

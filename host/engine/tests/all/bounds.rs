@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::world::{Ask, BANK, Pay, World, doing, spin};
+use crate::world::{Ask, BANK, BankDocuments as _, Pay, World, doing, spin};
 use rialto_engine::history::Step;
 use rialto_engine::store::{ScanRange, Store as _};
 use rialto_engine::{Failure, Interrupt, Limits, Payload, Timestamp, Turn, limits};
@@ -92,7 +92,7 @@ fn turns_queued_for_a_document_count_for_admission() {
         ..crate::world::limits()
     });
     let engine = world.engine.clone();
-    let hold = |turn: &mut Turn| turn.write(BANK, "slow", "slow", "1");
+    let hold = |turn: &mut Turn| turn.put("slow", "slow", "1");
     // While the first holds the document the others come to queue for it.
     let _ = world.ask(doing(move |turn| {
         hold(turn)?;
@@ -115,16 +115,10 @@ fn the_bytes_of_a_turn_are_bounded() {
     let text = || "x".repeat(512 << 10);
     let body = move || format!("\"{}\"", text());
     let cases: Vec<(&str, String)> = vec![
-        (
-            "write",
-            told(move |t, _| t.write(BANK, "docs", "one", &body())),
-        ),
+        ("write", told(move |t, _| t.put("docs", "one", &body()))),
         (
             "insert",
-            told(move |t, n| {
-                t.insert_if_absent(BANK, "docs", &n.to_string(), &body())
-                    .map(|_| ())
-            }),
+            told(move |t, n| t.insert("docs", &n.to_string(), &body()).map(|_| ())),
         ),
         (
             "deliver",
@@ -149,7 +143,7 @@ fn the_bytes_of_a_turn_are_bounded() {
             "scan",
             told(move |t, n| {
                 if n < 8 {
-                    return t.write(BANK, "docs", &n.to_string(), &body());
+                    return t.put("docs", &n.to_string(), &body());
                 }
                 t.scan(BANK, "docs", &ScanRange::all(), 1_000).map(|_| ())
             }),
@@ -167,7 +161,7 @@ fn a_turn_has_so_many_steps_receipts_and_collections() {
     assert!(steps.contains("may stage 4096 steps"), "{steps}");
     let receipts = told(|t, _| t.receipt("s", String::new()).map(|_| ()));
     assert!(receipts.contains("may stage 256 receipts"), "{receipts}");
-    let collections = told(|t, n| t.read(BANK, &format!("c{n}"), "x").map(|_| ()));
+    let collections = told(|t, n| t.get(&format!("c{n}"), "x").map(|_| ()));
     assert!(
         collections.contains("may have 256 collections"),
         "{collections}"
@@ -178,13 +172,13 @@ fn a_turn_has_so_many_steps_receipts_and_collections() {
 fn a_collection_that_nothing_was_written_to_leaves_nothing() {
     let world = World::new();
     let _ = world.ask(doing(|turn| {
-        turn.read(BANK, "only-read", "x")?;
+        turn.get("only-read", "x")?;
         turn.scan(BANK, "only-scanned", &ScanRange::all(), 1)?;
-        turn.write(BANK, "written", "x", "1")?;
+        turn.put("written", "x", "1")?;
         Ok(true)
     }));
     let _ = world.ask(doing(|turn| {
-        turn.write(BANK, "failed", "x", "1")?;
+        turn.put("failed", "x", "1")?;
         Err(Interrupt::Misuse("no".into()))
     }));
     world.run_until_idle();
@@ -196,13 +190,13 @@ fn a_collection_that_nothing_was_written_to_leaves_nothing() {
     assert_eq!(names(&world), ["written"]);
     // Written later than one with a higher number.
     let _ = world.ask(doing(|turn| {
-        turn.write(BANK, "only-read", "x", "2")?;
+        turn.put("only-read", "x", "2")?;
         Ok(true)
     }));
     world.run_until_idle();
     let world = world.crashed();
     let _ = world.ask(doing(|turn| {
-        turn.write(BANK, "failed", "x", "3")?;
+        turn.put("failed", "x", "3")?;
         Ok(true)
     }));
     world.run_until_idle();
@@ -220,7 +214,7 @@ fn a_scans_page_ends_at_its_bytes() {
     for n in 0..10 {
         let body = body.clone();
         let _ = world.ask(doing(move |turn| {
-            turn.write(BANK, "large", &format!("d{n}"), &body)?;
+            turn.put("large", &format!("d{n}"), &body)?;
             Ok(true)
         }));
         if n < 6 {
@@ -248,24 +242,24 @@ fn a_long_scan_sees_disk_executed_and_own_writes() {
     let world = World::new();
     let _ = world.ask(doing(|turn| {
         for n in 0..300 {
-            turn.write(BANK, "many", &format!("{n:03}"), "0")?;
+            turn.put("many", &format!("{n:03}"), "0")?;
         }
         Ok(true)
     }));
     world.run_until_idle();
     let _ = world.ask(doing(|turn| {
         for n in (0..300).step_by(3) {
-            turn.delete(BANK, "many", &format!("{n:03}"))?;
+            turn.remove("many", &format!("{n:03}"))?;
         }
-        turn.write(BANK, "many", "063x", "1")?;
-        turn.write(BANK, "many", "300", "1")?;
+        turn.put("many", "063x", "1")?;
+        turn.put("many", "300", "1")?;
         Ok(true)
     }));
     world.engine.run(0);
     let seen = world.ask(doing(|turn| {
-        turn.write(BANK, "many", "064x", "2")?;
-        turn.write(BANK, "many", "301", "2")?;
-        turn.delete(BANK, "many", "299")?;
+        turn.put("many", "064x", "2")?;
+        turn.put("many", "301", "2")?;
+        turn.remove("many", "299")?;
         let page = turn.scan(BANK, "many", &ScanRange::all(), 1_000)?;
         let mut expected: Vec<String> = (0..299)
             .filter(|n| n % 3 != 0)
@@ -385,7 +379,7 @@ fn a_reminder_that_ends_the_process_each_time_is_parked() {
         assert_eq!(world.engine.ready(), 1, "start {starts}");
         // Other work is committed, so that the reminder's delivery has another id in each start.
         let answer = world.ask(doing(|turn| {
-            turn.write(BANK, "others", "one", "1")?;
+            turn.put("others", "one", "1")?;
             Ok(true)
         }));
         assert!(world.engine.run(1), "behind the reminder");

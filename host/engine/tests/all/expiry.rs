@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::world::{Ask, BANK, World, doing};
+use crate::world::{Ask, BANK, BankDocuments as _, World, doing};
 use parking_lot::Mutex;
 use rialto_engine::{Failure, Requester, Trace};
 
@@ -35,7 +35,7 @@ fn within(world: &World, ask: Ask, within: Option<Duration>) -> Answer {
 
 fn mark(id: &'static str) -> Ask {
     doing(move |turn| {
-        turn.write(BANK, "marks", id, "1")?;
+        turn.put("marks", id, "1")?;
         Ok(true)
     })
 }
@@ -80,7 +80,7 @@ fn a_turn_is_told_how_long_somebody_waits_for_it() {
 fn a_turn_beyond_its_clients_time_is_executed() {
     let world = World::new().in_real_time();
     let slow = doing(|turn| {
-        turn.write(BANK, "marks", "slow", "1")?;
+        turn.put("marks", "slow", "1")?;
         while turn.left_us() != Some(0) {
             std::thread::yield_now();
         }

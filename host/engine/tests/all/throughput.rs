@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::world::{BANK, World, doing};
+use crate::world::{BANK, BankDocuments as _, World, doing};
 use rialto_engine::threads::Threads;
 use rialto_engine::{Failure, Reply, Trace};
 
@@ -22,7 +22,7 @@ fn round(workers: usize, documents: u64) -> f64 {
     world.clock.1.real.store(true, Ordering::Relaxed);
     for id in READ_BY_ALL {
         let _ = world.ask(doing(move |turn| {
-            turn.write(BANK, "facts", id, "{}")?;
+            turn.put("facts", id, "{}")?;
             Ok(true)
         }));
     }
@@ -34,10 +34,10 @@ fn round(workers: usize, documents: u64) -> f64 {
         let id = (n % documents).to_string();
         let ask = Arc::new(doing(move |turn| {
             for fact in READ_BY_ALL {
-                turn.read(BANK, "facts", fact)?;
+                turn.get("facts", fact)?;
             }
-            turn.read_for_update(BANK, "own", &id)?;
-            turn.write(BANK, "own", &id, "{}")?;
+            turn.get_for_update("own", &id)?;
+            turn.put("own", &id, "{}")?;
             Ok(true)
         }));
         loop {

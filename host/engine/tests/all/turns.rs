@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::world::{Ask, BANK, Fault, Pay, World, doing};
+use crate::world::{Ask, BANK, BankDocuments as _, Fault, Pay, World, doing};
 use parking_lot::Mutex;
 use rialto_engine::{Decision, DecisionOutcome, Failure};
 
@@ -343,7 +343,7 @@ fn turns_behind_a_failed_write_are_answered_too() {
             bank.into(),
             "ask".into(),
             Arc::new(doing(|turn| {
-                turn.write(BANK, "behind", "it", "1")?;
+                turn.put("behind", "it", "1")?;
                 Ok(true)
             })),
             rialto_engine::Trace::default(),
@@ -370,7 +370,7 @@ fn a_running_turn_is_answered_when_a_write_fails() {
     let engine = world.engine.clone();
     *world.store.fault.lock() = Some(Fault::Before);
     let running = world.ask(doing(move |turn| {
-        turn.write(BANK, "late", "it", "1")?;
+        turn.put("late", "it", "1")?;
         assert!(engine.commit().is_err());
         Ok(true)
     }));

@@ -84,13 +84,44 @@ pub struct Bank {
 
 pub const BANK: &str = "bank";
 
+/// The bank's documents, by collection and id.
+pub trait BankDocuments {
+    fn get(&mut self, collection: &str, id: &str) -> Result<Option<Name>, Interrupt>;
+    fn get_for_update(&mut self, collection: &str, id: &str) -> Result<Option<Name>, Interrupt>;
+    fn put(&mut self, collection: &str, id: &str, body: &str) -> Result<(), Interrupt>;
+    fn insert(&mut self, collection: &str, id: &str, body: &str) -> Result<bool, Interrupt>;
+    fn remove(&mut self, collection: &str, id: &str) -> Result<bool, Interrupt>;
+}
+
+impl BankDocuments for Turn {
+    fn get(&mut self, collection: &str, id: &str) -> Result<Option<Name>, Interrupt> {
+        self.read(self.key(BANK, collection, id)?)
+    }
+
+    fn get_for_update(&mut self, collection: &str, id: &str) -> Result<Option<Name>, Interrupt> {
+        self.read_for_update(self.key(BANK, collection, id)?)
+    }
+
+    fn put(&mut self, collection: &str, id: &str, body: &str) -> Result<(), Interrupt> {
+        self.write(self.key(BANK, collection, id)?, body.into())
+    }
+
+    fn insert(&mut self, collection: &str, id: &str, body: &str) -> Result<bool, Interrupt> {
+        self.insert_if_absent(self.key(BANK, collection, id)?, body.into())
+    }
+
+    fn remove(&mut self, collection: &str, id: &str) -> Result<bool, Interrupt> {
+        self.delete(self.key(BANK, collection, id)?)
+    }
+}
+
 fn number(body: Option<Name>) -> i64 {
     body.map_or(0, |b| b.parse().expect("a number"))
 }
 
 fn add(turn: &mut Turn, collection: &str, id: &str, amount: i64) -> Result<i64, Interrupt> {
-    let now = number(turn.read_for_update(BANK, collection, id)?) + amount;
-    turn.write(BANK, collection, id, &now.to_string())?;
+    let now = number(turn.get_for_update(collection, id)?) + amount;
+    turn.put(collection, id, &now.to_string())?;
     Ok(now)
 }
 
@@ -103,13 +134,13 @@ impl Bank {
             }
             Ask::Pay(pay) => {
                 // A repeat of the same payment does nothing but tell how it stands.
-                if !turn.insert_if_absent(BANK, "payments", &pay.id, "\"held\"")? {
-                    let state = turn.read(BANK, "payments", &pay.id)?;
+                if !turn.insert("payments", &pay.id, "\"held\"")? {
+                    let state = turn.get("payments", &pay.id)?;
                     return Ok(Box::new(state.as_deref() != Some("\"refused\"")));
                 }
-                let left = number(turn.read(BANK, "accounts", &pay.from)?) - pay.amount;
+                let left = number(turn.get("accounts", &pay.from)?) - pay.amount;
                 if left < 0 {
-                    turn.write(BANK, "payments", &pay.id, "\"refused\"")?;
+                    turn.put("payments", &pay.id, "\"refused\"")?;
                     return Ok(Box::new(false));
                 }
                 add(turn, "accounts", &pay.from, -pay.amount)?;
@@ -164,11 +195,11 @@ impl Bank {
             }
             "held" => {
                 let pay = payment(&delivery.payload)?;
-                let amount = number(turn.read_for_update(BANK, "holds", &pay.id)?);
-                turn.delete(BANK, "holds", &pay.id)?;
+                let amount = number(turn.get_for_update("holds", &pay.id)?);
+                turn.remove("holds", &pay.id)?;
                 add(turn, "accounts", &pay.to, amount)?;
                 add(turn, "executions", &pay.id, 1)?;
-                turn.write(BANK, "payments", &pay.id, "\"paid\"")?;
+                turn.put("payments", &pay.id, "\"paid\"")?;
                 let due = turn.now() + 50;
                 turn.set_reminder(&BANK.into(), &pay.id, due, pay.id.clone())?;
                 turn.send(&BANK.into(), letter(&pay.id))?;

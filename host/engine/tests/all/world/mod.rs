@@ -34,7 +34,7 @@ use rialto_engine::{
     Trace, Turn,
 };
 
-pub use bank::{Ask, BANK, Bank, Doing, Pay, doing, note, spin};
+pub use bank::{Ask, BANK, Bank, BankDocuments, Doing, Pay, doing, note, spin};
 pub use environment::{Fixed, TestClock, Wire};
 pub use store::{Disk, Fault, MemoryStore};
 
@@ -253,7 +253,7 @@ struct Writer(String, String, String);
 
 impl Handler for Writer {
     fn handle(&self, _: &Stimulus, mut turn: Turn) -> Handled {
-        let said = turn.write(BANK, &self.0, &self.1, &self.2).unwrap_err();
+        let said = turn.put(&self.0, &self.1, &self.2).unwrap_err();
         Handled {
             turn: Some(turn),
             outcome: Err(Failure::Handler {
