@@ -5,9 +5,9 @@
 //! 3. Instantiate each component once. Ask rules to describe themselves.
 //! 4. Let each component judge its settings.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use rialto_engine::Name;
 use rialto_signatures::{PublicKey, PublicKeys, Signers};
 use wasmtime::component::{Component, InstancePre};
@@ -49,7 +49,7 @@ impl Runtime {
             .enumerate()
             .map(|(at, member)| (member.identity.name.clone(), at))
             .collect();
-        let mut steps: HashMap<Name, Vec<BoundRule>> = HashMap::new();
+        let mut steps: HashMap<Name, Vec<BoundRule>> = HashMap::default();
         for (at, step) in spec.steps.iter().enumerate() {
             match bind(spec, at, &members, &by_name) {
                 Ok(bound) => steps.entry(step.step.clone()).or_default().push(bound),
@@ -176,6 +176,7 @@ fn member(
             .then(|| crate::bindings::exports::rialto::rules::rule::GuestIndices::new(&pre))
             .transpose()?,
     };
+    let exports = exports(component, shape)?;
     Ok(Member {
         identity,
         role: c.role,
@@ -183,7 +184,8 @@ fn member(
         listener: c.listener.clone(),
         limits: c.limits,
         isolation: c.isolation,
-        exports: exports(component, shape)?,
+        by_export: by_export(&exports),
+        exports,
         shape: shape.clone(),
         description: None,
         openapi: None,
@@ -217,6 +219,15 @@ fn keys(spec: &ReleaseSpec) -> Result<PublicKeys, Vec<Problem>> {
     } else {
         Err(problems)
     }
+}
+
+fn by_export(exports: &[Export]) -> HashMap<Name, HashMap<Name, usize>> {
+    let mut by_export: HashMap<Name, HashMap<Name, usize>> = HashMap::default();
+    for (at, export) in exports.iter().enumerate() {
+        let functions = by_export.entry(export.interface.clone()).or_default();
+        functions.insert(export.function.clone(), at);
+    }
+    by_export
 }
 
 /// All exported functions, in the order that `link::export_index` counts in.

@@ -1,8 +1,8 @@
 //! A prepared release in memory: its components, linked, and their wiring.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use rialto_engine::Name;
 use wasmtime::Engine;
 use wasmtime::component::types::Type;
@@ -67,6 +67,8 @@ pub struct Member {
     pub description: Option<RuleDescription>,
     /// Its OpenAPI document, if it serves HTTP.
     pub openapi: Option<Arc<str>>,
+    /// Indices in `exports` by interface and function.
+    pub(crate) by_export: HashMap<Name, HashMap<Name, usize>>,
     pub(crate) engine: Engine,
     pub(crate) pre: InstancePre<Guest>,
     pub(crate) handlers: Handlers,
@@ -89,8 +91,7 @@ pub(crate) struct Handlers {
 impl Member {
     /// The index of an exported function in `exports`.
     pub fn export(&self, interface: &str, function: &str) -> Option<usize> {
-        let mut exports = self.exports.iter();
-        exports.position(|e| &*e.interface == interface && &*e.function == function)
+        self.by_export.get(interface)?.get(function).copied()
     }
 
     /// Whether it has something to do when its release becomes current.

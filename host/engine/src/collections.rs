@@ -1,8 +1,9 @@
 //! The numbers of collections. A collection gets a number when a component first names it. The number is
 //! stored with the first write to the collection; without a write it ends with the process.
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
+
+use foldhash::HashMap;
 
 use crate::ids::{CollectionId, Name};
 use crate::limits;

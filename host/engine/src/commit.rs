@@ -7,7 +7,7 @@
 //! A group is written when no running turn could still join it, or when its first turn has waited for
 //! `commit_linger_us`.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -442,15 +442,16 @@ pub(crate) fn group(batch: &Batch) -> Group {
         turns: batch.turns.len(),
         ..Group::default()
     };
-    let mut documents: HashMap<DocumentKey, usize> = HashMap::new();
-    let mut reminders: HashMap<(Name, Name), ReminderChange> = HashMap::new();
-    let created: HashSet<u64> = batch
+    let mut documents: foldhash::HashMap<DocumentKey, usize> = foldhash::HashMap::default();
+    let mut reminders: foldhash::HashMap<(Name, Name), ReminderChange> =
+        foldhash::HashMap::default();
+    let created: foldhash::HashSet<u64> = batch
         .turns
         .iter()
         .flat_map(|turn| turn.deliveries.iter().map(|d| d.id))
         .collect();
-    let mut handled: HashSet<u64> = HashSet::new();
-    let staged: HashSet<u64> = batch
+    let mut handled: foldhash::HashSet<u64> = foldhash::HashSet::default();
+    let staged: foldhash::HashSet<u64> = batch
         .turns
         .iter()
         .flat_map(|turn| turn.outbound.iter().map(|o| o.id))

@@ -51,6 +51,17 @@ pub enum In {
     Query,
 }
 
+impl In {
+    /// For violations.
+    fn word(self) -> &'static str {
+        match self {
+            In::Header => "header",
+            In::Path => "path",
+            In::Query => "query",
+        }
+    }
+}
+
 /// A version that a header's value carries.
 #[derive(Debug)]
 pub struct Versions {
@@ -67,8 +78,8 @@ pub struct Versions {
 pub struct Parameter {
     /// Its name; lower case for a header.
     pub name: String,
-    /// Its name as the document spells it.
-    pub title: String,
+    /// Its place and name for violations, such as `header Date`.
+    pub location: String,
     /// Where it is.
     pub place: In,
     /// Whether it must be there.
@@ -278,7 +289,7 @@ fn parameter_of(root: &Value, parameter: &Value, at: &str) -> Result<Parameter, 
             In::Header => title.to_lowercase(),
             In::Path | In::Query => title.to_owned(),
         },
-        title: title.to_owned(),
+        location: format!("{} {title}", place.word()),
         place,
         required: place == In::Path || parameter["required"].as_bool().unwrap_or(false),
         is_date: schema["format"].as_str() == Some("http-date"),

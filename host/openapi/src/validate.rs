@@ -23,10 +23,9 @@ pub type Pairs = Vec<(String, String)>;
 pub fn headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Violation> {
     let parameters = operation.parameters.iter();
     for parameter in parameters.filter(|p| p.place == In::Header) {
-        let location = format!("header {}", parameter.title);
-        match header_text(parameter, &location, headers)? {
-            Some(text) => parameter_value(parameter, &location, &text)?,
-            None if parameter.required => return Err(missing(&location)),
+        match header_text(parameter, headers)? {
+            Some(text) => parameter_value(parameter, &text)?,
+            None if parameter.required => return Err(missing(&parameter.location)),
             None => {}
         }
     }
@@ -37,10 +36,9 @@ pub fn headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Violati
 /// line.
 fn header_text<'a>(
     parameter: &Parameter,
-    location: &str,
     headers: &'a HeaderMap,
 ) -> Result<Option<Cow<'a, str>>, Violation> {
-    let malformed = |detail: &str| Violation::new(Kind::Malformed, location, detail);
+    let malformed = |detail: &str| Violation::new(Kind::Malformed, &parameter.location, detail);
     let is_list = parameter.versions.as_ref().is_some_and(|v| v.is_list);
     let mut whole: Option<Cow<'a, str>> = None;
     for line in headers.get_all(&parameter.name) {
@@ -82,14 +80,13 @@ pub fn encodings(headers: &HeaderMap) -> Result<(), Violation> {
 pub fn path(operation: &Operation, found: &[(&str, &str)]) -> Result<Pairs, Violation> {
     let mut decoded = Vec::with_capacity(found.len());
     for (name, raw) in found {
-        let location = format!("path {name}");
         let value = percent_decode_str(raw).decode_utf8().map_err(|_| {
             let detail = "does not decode to UTF-8".to_owned();
-            Violation::new(Kind::Malformed, &location, detail)
+            Violation::new(Kind::Malformed, &format!("path {name}"), detail)
         })?;
         let mut parameters = operation.parameters.iter();
         if let Some(parameter) = parameters.find(|p| p.place == In::Path && p.name == *name) {
-            parameter_value(parameter, &location, &value)?;
+            parameter_value(parameter, &value)?;
         }
         decoded.push(((*name).to_owned(), value.into_owned()));
     }
@@ -115,10 +112,9 @@ pub fn query(operation: &Operation, query: Option<&str>) -> Result<Pairs, Violat
         decoded.push((plain(name), plain(value)));
     }
     for parameter in operation.parameters.iter().filter(|p| p.place == In::Query) {
-        let location = format!("query {}", parameter.title);
         match decoded.iter().find(|(name, _)| *name == parameter.name) {
-            Some((_, value)) => parameter_value(parameter, &location, value)?,
-            None if parameter.required => return Err(missing(&location)),
+            Some((_, value)) => parameter_value(parameter, value)?,
+            None if parameter.required => return Err(missing(&parameter.location)),
             None => {}
         }
     }
@@ -177,7 +173,8 @@ fn missing(location: &str) -> Violation {
     Violation::new(Kind::Missing, location, REQUIRED)
 }
 
-fn parameter_value(parameter: &Parameter, location: &str, value: &str) -> Result<(), Violation> {
+fn parameter_value(parameter: &Parameter, value: &str) -> Result<(), Violation> {
+    let location = &parameter.location;
     if parameter.is_date && httpdate::parse_http_date(value).is_err() {
         let detail = "is no date such as `Tue, 15 Nov 1994 08:12:31 GMT`".to_owned();
         return Err(Violation::new(Kind::Malformed, location, detail));
@@ -189,6 +186,9 @@ fn parameter_value(parameter: &Parameter, location: &str, value: &str) -> Result
         return Ok(());
     };
     let instance = Value::String(value.to_owned());
+    if schema.is_valid(&instance) {
+        return Ok(());
+    }
     match schema.iter_errors(&instance).next() {
         None => Ok(()),
         Some(error) => Err(schema_violation(location, &error)),
