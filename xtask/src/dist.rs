@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 
-use crate::{build, host, process, repository};
+use crate::{build, process, repository, trained};
 
 /// Files and folders of the repository that the archive contains.
 const COPIED: [&str; 8] = [
@@ -29,11 +29,10 @@ const WRITTEN: &str = "@0";
 
 /// Builds what operators run, and archives it.
 pub fn dist() -> Result<()> {
-    host::release("rialto")?;
     let folder = repository::dist();
     let name = name();
     let files = Files {
-        binary: host::program(host::RELEASE, "rialto")?,
+        binary: trained::rialto()?,
         components: build::components_of(&repository::root().join(repository::DEMO))?,
         root: repository::root(),
     };

@@ -86,17 +86,14 @@ fn targets() -> Result<Vec<String>> {
 /// Builds all targets, and returns their folder.
 fn build() -> Result<PathBuf> {
     process::say("building the fuzz targets (the first time takes a minute)");
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let about = process::output(Command::new(rustc).arg("-vV")).context("`rustc -vV` failed")?;
-    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.context("`rustc -vV` names no host")?;
+    let host = process::target()?;
     // With an explicit target, build scripts and macros are compiled without these flags.
     process::run(
         process::cargo()
             .current_dir(repository::fuzz())
             .env("CARGO_TARGET_DIR", repository::fuzz_target())
             .env("CARGO_ENCODED_RUSTFLAGS", COVERAGE.join("\u{1f}"))
-            .args(["build", "--release", "--bins", "--target", host]),
+            .args(["build", "--release", "--bins", "--target", &host]),
     )?;
     Ok(repository::fuzz_target().join(host).join("release"))
 }

@@ -1,38 +1,47 @@
 //! The verbs that run programs of the workspace: the host and the demonstration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::{build, process, repository};
+use crate::{build, process, repository, trained};
 
 /// The folder of the profile that operators run.
-pub const RELEASE: &str = "release";
+const RELEASE: &str = "release";
 
 /// Builds what the demonstration runs, then runs it.
 pub fn demo(arguments: &[String]) -> Result<()> {
     build::demo()?;
-    run(build::DEMO_PROFILE, "rialto-demo", &[], arguments)
+    run(
+        &program(build::DEMO_PROFILE, "rialto-demo")?,
+        &[],
+        arguments,
+    )
 }
 
-/// Builds what operators run, then measures.
-pub fn bench(arguments: &[String]) -> Result<()> {
-    release("rialto")?;
-    run(RELEASE, "rialto", &["bench"], arguments)
+/// Builds what operators run, or the same without a profile, then measures.
+pub fn bench(is_trained: bool, arguments: &[String]) -> Result<()> {
+    let rialto = if is_trained {
+        trained::rialto()?
+    } else {
+        release("rialto")?;
+        program(RELEASE, "rialto")?
+    };
+    run(&rialto, &["bench"], arguments)
 }
 
 /// Builds what operators run, then makes a scheme of many participants and a store of many transfers.
 pub fn fill(arguments: &[String]) -> Result<()> {
     release("rialto-filler")?;
-    run(RELEASE, "rialto-filler", &[], arguments)
+    run(&program(RELEASE, "rialto-filler")?, &[], arguments)
 }
 
-/// Builds the plugins, and a program in the profile of operators. Tests use another profile, which compiles
+/// Builds the plugins, and a program in the profile `release`. Tests use another profile, which compiles
 /// faster.
-pub fn release(package: &str) -> Result<()> {
+fn release(package: &str) -> Result<()> {
     build::guests()?;
     process::say(
-        "building as operators run it: the first time some 500 crates, each with all optimizations; cargo's bar shows how far it is",
+        "building with the profile `release`: the first time some 500 crates, each with all optimizations; cargo's bar shows how far it is",
     );
     process::run(process::cargo().current_dir(repository::root()).args([
         "build",
@@ -43,8 +52,8 @@ pub fn release(package: &str) -> Result<()> {
 }
 
 /// Runs a program: `<program> <verb> schemes/demo …`.
-fn run(profile: &str, name: &str, verb: &[&str], arguments: &[String]) -> Result<()> {
-    let mut command = std::process::Command::new(program(profile, name)?);
+fn run(program: &Path, verb: &[&str], arguments: &[String]) -> Result<()> {
+    let mut command = std::process::Command::new(program);
     command
         .current_dir(repository::root())
         .args(verb)
@@ -55,7 +64,7 @@ fn run(profile: &str, name: &str, verb: &[&str], arguments: &[String]) -> Result
 }
 
 /// A program of the workspace, where cargo puts it.
-pub fn program(profile: &str, name: &str) -> Result<PathBuf> {
+fn program(profile: &str, name: &str) -> Result<PathBuf> {
     let metadata = process::output(process::cargo().current_dir(repository::root()).args([
         "metadata",
         "--format-version",

@@ -18,6 +18,7 @@ mod test;
 mod tidy;
 mod times;
 mod tools;
+mod trained;
 
 use times::Times;
 
@@ -79,8 +80,11 @@ enum Verb {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Build, then measure payments a second on the demonstration scheme
+    /// Build as `dist` does, then measure payments a second on the demonstration scheme
     Bench {
+        /// Measure a build without a profile, which takes a third of the time to make
+        #[arg(long)]
+        untrained: bool,
         /// Arguments of `rialto bench`, such as --json
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -99,7 +103,10 @@ fn main() -> ExitCode {
         Verb::Interfaces { accept: false } => interfaces::show(),
         Verb::Dist => dist::dist(),
         Verb::Demo { arguments } => host::demo(&arguments),
-        Verb::Bench { arguments } => host::bench(&arguments),
+        Verb::Bench {
+            untrained,
+            arguments,
+        } => host::bench(!untrained, &arguments),
         Verb::Fill { arguments } => host::fill(&arguments),
     };
     match outcome {

@@ -53,3 +53,11 @@ pub fn output(command: &mut Command) -> Option<String> {
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
+
+/// This machine, as the compiler names it.
+pub fn target() -> Result<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let about = output(Command::new(rustc).arg("-vV")).context("`rustc -vV` failed")?;
+    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("`rustc -vV` names no host")?.to_owned())
+}

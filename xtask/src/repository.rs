@@ -51,6 +51,11 @@ pub fn fuzz_target() -> PathBuf {
     root().join("target/fuzz")
 }
 
+/// Builds of the host with a profile.
+pub fn trained() -> PathBuf {
+    root().join("target/trained")
+}
+
 /// Third-party tools that `cargo xtask check` installs.
 pub fn tools() -> PathBuf {
     root().join("target/tools")

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use rialto_manifest::Manifest;
@@ -22,6 +22,7 @@ mod keys;
 mod neighbour;
 mod place;
 mod prepares;
+mod signature;
 
 use figures::{Sampler, conditions, figures, print_table, run};
 use neighbour::Health;
@@ -90,10 +91,42 @@ struct Beside {
 /// A child process that ends with this one.
 struct Running(Child);
 
+/// How long a child may take to end when it is told to.
+const ENDS_WITHIN: Duration = Duration::from_secs(20);
+
+impl Running {
+    /// Tell it to end, and wait until it has.
+    fn end(&mut self) -> std::io::Result<()> {
+        if self.0.try_wait()?.is_some() {
+            return Ok(());
+        }
+        if let Some(pid) = rustix::process::Pid::from_raw(self.0.id().cast_signed()) {
+            rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+        }
+        let latest = Instant::now() + ENDS_WITHIN;
+        while self.0.try_wait()?.is_none() {
+            if Instant::now() > latest {
+                return Err(std::io::ErrorKind::TimedOut.into());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// End it at once: it cannot write anything more.
+    fn kill(mut self) -> std::io::Result<()> {
+        self.0.kill()?;
+        self.0.wait().map(drop)
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        // A host that counts for a profile writes it when it ends.
+        if self.end().is_err() {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
     }
 }
 
@@ -102,7 +135,10 @@ impl Bench {
         let Some(given) = load(&self.scheme)? else {
             return Ok(2);
         };
-        let conditions = conditions();
+        let mut conditions = conditions();
+        let signer = signature::Signer::new()?;
+        let sign_us = signer.sign_us()?;
+        conditions["rsa2048_sign_us"] = sign_us.into();
         let temporary = place::Temporary::new()?;
         if let Some(payments) = self.accounting.payments() {
             return account::account(&self, &given, temporary.path(), payments);
@@ -133,6 +169,14 @@ impl Bench {
         let Some(mut figures) = self.at(&given, &place, state, signed)? else {
             return Ok(2);
         };
+        let sign_us_after = signer.sign_us()?;
+        let unit_us = f64::midpoint(sign_us, sign_us_after);
+        for part in ["host", "fsp", "generator"] {
+            let cpu_ms = figures[format!("{part}_cpu_ms_per_payment")].as_f64();
+            let signatures = signature::in_signatures(cpu_ms.unwrap_or_default(), unit_us);
+            figures[format!("{part}_cpu_signatures")] = signatures.into();
+        }
+        conditions["rsa2048_sign_us_after"] = sign_us_after.into();
         figures["conditions"] = conditions;
         figures["signed"] = self.jws.into();
         if let Some(unsigned) = unsigned {

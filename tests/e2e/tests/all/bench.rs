@@ -6,7 +6,7 @@ use rialto_tests::TestScheme;
 use serde_json::Value;
 
 /// What cannot be zero when payments were made.
-const MEASURED: [&str; 14] = [
+const MEASURED: [&str; 16] = [
     "payments",
     "payments_per_second",
     "p50_ms",
@@ -15,7 +15,9 @@ const MEASURED: [&str; 14] = [
     "p999_ms",
     "max_ms",
     "host_cpu_ms_per_payment",
+    "host_cpu_signatures",
     "fsp_cpu_ms_per_payment",
+    "fsp_cpu_signatures",
     "commits_per_second",
     "turns_per_commit",
     "turns_per_payment",
@@ -23,10 +25,11 @@ const MEASURED: [&str; 14] = [
     "seconds",
 ];
 /// What can.
-const THERE: [&str; 10] = [
+const THERE: [&str; 11] = [
     "failed",
     "failures",
     "generator_cpu_ms_per_payment",
+    "generator_cpu_signatures",
     "bytes_written_per_payment",
     "conflicts_per_payment",
     "host_share",

@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod commands;
 mod contracts;
+mod counts;
 mod dead_letters;
 mod deliveries;
 mod demo;

@@ -111,8 +111,9 @@ pub(super) fn kill(
     let (host, happened) = (host.clone(), happened.clone());
     Trouble::every(every, move || {
         let mut host = host.lock();
-        // It is killed when it is dropped.
-        *host = None;
+        if let Some(running) = host.take() {
+            running.kill()?;
+        }
         *host = Some(serve(&scheme, &state)?);
         happened.kills.fetch_add(1, Ordering::Relaxed);
         Ok(())
