@@ -27,12 +27,14 @@ const SERVICE: &str = "docs/rialto.service";
 /// The time stamp of all files, so that the same contents make the same archive.
 const WRITTEN: &str = "@0";
 
-/// Builds what operators run, and archives it.
-pub fn dist() -> Result<()> {
+/// Builds what operators run, and archives it. The counts by which it is optimized are put beside the archive.
+pub fn dist(profile: Option<&Path>) -> Result<()> {
     let folder = repository::dist();
     let name = name();
+    let trained = trained::build(profile)?;
+    copy(&trained.profile, &folder.join(format!("{name}.profdata")))?;
     let files = Files {
-        binary: trained::rialto()?,
+        binary: trained.rialto,
         components: build::components_of(&repository::root().join(repository::DEMO))?,
         root: repository::root(),
     };

@@ -22,7 +22,7 @@ pub fn demo(arguments: &[String]) -> Result<()> {
 /// Builds what operators run, or the same without a profile, then measures.
 pub fn bench(is_trained: bool, arguments: &[String]) -> Result<()> {
     let rialto = if is_trained {
-        trained::rialto()?
+        trained::build(None)?.rialto
     } else {
         release("rialto")?;
         program(RELEASE, "rialto")?

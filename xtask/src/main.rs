@@ -1,11 +1,13 @@
 //! The project's verbs, for people and for continuous integration: `cargo xtask help`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 mod build;
 mod check;
+mod debian;
 mod dist;
 mod foreign;
 mod fuzz;
@@ -67,7 +69,11 @@ enum Verb {
     },
     /// Build for operators, and make an archive of binary, components, documents and contracts, with its
     /// SHA-256, in target/dist
-    Dist,
+    Dist {
+        /// Optimize by the counts of an earlier build (its .profdata file), which makes the same binary
+        #[arg(long, value_name = "FILE")]
+        profile: Option<PathBuf>,
+    },
     /// Build and run the demonstration: one payment and its story
     Demo {
         /// Arguments of `rialto-demo`, such as --keep or --json
@@ -101,7 +107,7 @@ fn main() -> ExitCode {
         Verb::Fuzz { target, seconds } => fuzz::fuzz(target.as_deref(), seconds),
         Verb::Interfaces { accept: true } => interfaces::accept(),
         Verb::Interfaces { accept: false } => interfaces::show(),
-        Verb::Dist => dist::dist(),
+        Verb::Dist { profile } => dist::dist(profile.as_deref()),
         Verb::Demo { arguments } => host::demo(&arguments),
         Verb::Bench {
             untrained,

@@ -1,6 +1,5 @@
 //! Builds the host with profile-guided optimization: a build that counts what it executes, a run of the benchmark
-//! with it, and a build that is optimized by the counts. It takes three times as long as a plain build, and
-//! what operators run is built so.
+//! with it, and a build that is optimized by the counts. What operators run is built so.
 //!
 //! Each build has a target folder of its own, because the compiler's flags differ.
 
@@ -8,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use sha2::{Digest as _, Sha256};
 
-use crate::{build, process, repository};
+use crate::{build, debian, process, repository};
 
 /// The package, and the program that merges counts. LLVM reads the counts of later versions as long as their
 /// format does not change, so it may be older than the compiler's.
@@ -20,30 +19,59 @@ const MERGE: &str = "llvm-profdata-19";
 /// Seconds of the benchmark: the code of payments is executed some thousand times.
 const SECONDS: &str = "15";
 
-/// Builds the plugins, and `rialto` as operators run it. Returns the program.
-pub fn rialto() -> Result<PathBuf> {
+/// What operators run.
+pub struct Trained {
+    /// The program.
+    pub rialto: PathBuf,
+    /// The counts by which it is optimized. The same counts, sources and compiler make the same program.
+    pub profile: PathBuf,
+}
+
+/// Builds the plugins, and `rialto` as operators run it: by these counts, or by counts of its own.
+pub fn build(counted: Option<&Path>) -> Result<Trained> {
     build::guests()?;
-    ensure!(
-        process::succeeds(Command::new(MERGE).arg("--version")),
-        "no `{MERGE}`: run `apt-get install {PACKAGE}`, or build without a profile"
-    );
     let folder = repository::trained();
+    let profile = match counted {
+        None => count(&folder)?,
+        Some(counted) => {
+            let profile = folder.join(format!("{}.profdata", digest(counted)?));
+            fs::create_dir_all(&folder)
+                .and_then(|()| fs::copy(counted, &profile))
+                .with_context(|| format!("cannot copy {counted:?}"))?;
+            profile
+        }
+    };
+    process::say("building what operators run: some 500 crates, with all optimizations");
+    let flag = format!("-Cprofile-use={}", profile.display());
+    let rialto = compile(&folder.join("optimized"), &flag, &[])?;
+    Ok(Trained { rialto, profile })
+}
+
+/// Builds a host that counts, unless that was done with these sources, and runs payments with it. Returns the
+/// counts.
+fn count(folder: &Path) -> Result<PathBuf> {
+    if !process::succeeds(Command::new(MERGE).arg("--version")) {
+        debian::install(&[PACKAGE]).with_context(|| format!("no `{MERGE}`"))?;
+    }
     let counts = folder.join("counts");
     process::say("building a host that counts what it executes: some 500 crates");
     let flag = format!("-Cprofile-generate={}", counts.display());
-    let counting = compile(&folder.join("counting"), &flag)?;
-    let optimized = folder.join("optimized");
+    // Counts are of functions before they are inlined, so this build need not be optimized as a whole.
+    let quickly = [
+        ("CARGO_PROFILE_RELEASE_LTO", "off"),
+        ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ];
+    let counting = compile(&folder.join("counting"), &flag, &quickly)?;
     let profile = folder.join(format!("{}.profdata", digest(&counting)?));
     if !profile.exists() {
-        // All crates are compiled anew for another profile.
         remove(&counts)?;
-        remove(&optimized)?;
+        // All crates are compiled anew for other counts.
+        remove(&folder.join("optimized"))?;
         train(&counting)?;
         let mut merge = Command::new(MERGE);
         process::run(merge.args(["merge", "-o"]).arg(&profile).arg(&counts))?;
     }
-    process::say("building what operators run, by these counts");
-    compile(&optimized, &format!("-Cprofile-use={}", profile.display()))
+    Ok(profile)
 }
 
 /// Runs payments with a host that counts.
@@ -75,8 +103,8 @@ fn remove(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds `rialto` with a flag of the compiler. Returns the program.
-fn compile(folder: &Path, flag: &str) -> Result<PathBuf> {
+/// Builds `rialto` with a flag of the compiler and settings of cargo. Returns the program.
+fn compile(folder: &Path, flag: &str, settings: &[(&str, &str)]) -> Result<PathBuf> {
     // With an explicit target, build scripts and macros are compiled without this flag.
     let target = process::target()?;
     let mut command = process::cargo();
@@ -92,6 +120,7 @@ fn compile(folder: &Path, flag: &str) -> Result<PathBuf> {
         ])
         .arg("--target-dir")
         .arg(folder)
+        .envs(settings.iter().copied())
         .env("RUSTFLAGS", flag);
     process::run(&mut command)?;
     Ok(folder.join(target).join("release/rialto"))

@@ -18,24 +18,22 @@ const OF_THE_HOST: [&str; 11] = [
 /// The prefix of further headers that only the host sets.
 const OF_PROXIES: &str = "proxy-";
 
-/// The canonical form of a name: lower case.
-#[must_use]
-pub fn canonical(name: &str) -> String {
-    name.to_ascii_lowercase()
-}
-
 /// Whether only the host sets this header. Ignores case.
 #[must_use]
 pub fn is_the_hosts(name: &str) -> bool {
-    let name = canonical(name);
-    OF_THE_HOST.contains(&name.as_str()) || name.starts_with(OF_PROXIES)
+    let prefix = name.as_bytes().get(..OF_PROXIES.len());
+    OF_THE_HOST.iter().any(|own| own.eq_ignore_ascii_case(name))
+        || prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(OF_PROXIES.as_bytes()))
 }
 
 /// A component's headers as they are sent: names in lower case, without those that only the host sets.
 #[must_use]
-pub fn sendable(headers: Vec<(String, String)>) -> Vec<(String, String)> {
-    let own = headers.into_iter().filter(|(name, _)| !is_the_hosts(name));
-    own.map(|(name, value)| (canonical(&name), value)).collect()
+pub fn sendable(mut headers: Vec<(String, String)>) -> Vec<(String, String)> {
+    headers.retain(|(name, _)| !is_the_hosts(name));
+    for (name, _) in &mut headers {
+        name.make_ascii_lowercase();
+    }
+    headers
 }
 
 #[cfg(test)]

@@ -7,6 +7,25 @@ use serde::{Deserialize, Serialize};
 /// that repeats its queries.
 pub const DELIVERIES_MAX: usize = 16;
 
+/// Which messages leave a report or a delivery. The history has all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kept {
+    /// Messages that took more than one attempt or failed.
+    #[default]
+    Troubled,
+    /// All messages, at the cost of a write for each.
+    All,
+}
+
+impl Kept {
+    /// Whether a message with this outcome is kept.
+    #[must_use]
+    pub const fn keeps(self, delivered: bool, attempts: u32) -> bool {
+        matches!(self, Self::All) || !delivered || attempts > 1
+    }
+}
+
 /// A message to a participant, with its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -70,6 +89,14 @@ pub fn record(deliveries: &mut Vec<DeliveryDocument>, delivery: DeliveryDocument
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_delivered_at_once_are_kept_on_request() {
+        assert!(!Kept::Troubled.keeps(true, 1));
+        assert!(Kept::Troubled.keeps(true, 2));
+        assert!(Kept::Troubled.keeps(false, 1));
+        assert!(Kept::All.keeps(true, 1));
+    }
 
     #[test]
     fn the_latest_deliveries_are_kept() {

@@ -74,7 +74,14 @@ impl Stage {
                 .lines()
                 .map(|line| match line.strip_suffix(".grants]") {
                     Some(context) if context.starts_with("[contexts.") => {
-                        format!("{context}.limits]\n{PATIENCE}\n\n{line}\n")
+                        // So that each message's outcome can be judged.
+                        let settings = match context {
+                            "[contexts.transfers" => {
+                                format!("{context}.settings]\ndeliveriesKept = \"all\"\n\n")
+                            }
+                            _ => String::new(),
+                        };
+                        format!("{context}.limits]\n{PATIENCE}\n\n{settings}{line}\n")
                     }
                     _ => format!("{line}\n"),
                 });

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{process, repository};
+use crate::{debian, process, repository};
 
 /// The target of plugins. It has no WASI, so a component only has what it is granted.
 pub const TARGET: &str = "wasm32-unknown-unknown";
@@ -148,48 +148,28 @@ fn minor_version(text: &str) -> Option<u32> {
 }
 
 fn install_debian() -> Result<()> {
-    if !Path::new("/usr/bin/apt-get").exists() {
+    if !debian::is_here() {
         bail!(
             "no compiler for {TARGET}: run `rustup target add {TARGET}` where rustup can reach its servers"
         );
     }
-    let packages = PACKAGES.join(" ");
-    if process::output(Command::new("id").arg("-u")).as_deref() != Some("0") {
-        bail!(
-            "no compiler for {TARGET}; run these as root, then try again:\n    \
-             apt-get update\n    \
-             apt-get install -y {packages}\n    \
-             apt-get install -y \"$(basename \"$(readlink {DEBIAN_LINKER})\")\""
-        );
-    }
-    process::say("apt-get update");
-    process::run(quiet_apt().arg("update"))?;
-    process::say(&format!("apt-get install {packages}"));
-    process::run(quiet_apt().args(["install", "-y"]).args(PACKAGES))?;
+    let missing = || format!("no compiler for {TARGET}");
+    debian::install(&PACKAGES).with_context(missing)?;
     if !Path::new(DEBIAN_LINKER).exists() {
         // The link names the package: lld-22.
         let linker = fs::read_link(DEBIAN_LINKER)
             .with_context(|| format!("the packages brought no {DEBIAN_LINKER}"))?;
-        let package = linker.file_name().context("the linker's link is empty")?;
-        process::say(&format!("apt-get install {}", package.display()));
-        process::run(quiet_apt().args(["install", "-y"]).arg(package))?;
+        let package = linker.file_name().and_then(|name| name.to_str());
+        let package = package.context("the linker's link names no package")?;
+        debian::install(&[package]).with_context(missing)?;
     }
     if !debian_is_complete() {
+        let packages = PACKAGES.join(" ");
         bail!(
             "Debian's packages {packages} are installed, but do not make a compiler for {TARGET}"
         );
     }
     Ok(())
-}
-
-/// apt-get without questions, with its output on standard error.
-fn quiet_apt() -> Command {
-    let mut command = Command::new("apt-get");
-    command
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .arg("-qq")
-        .stdout(std::process::Stdio::null());
-    command
 }
 
 #[cfg(test)]

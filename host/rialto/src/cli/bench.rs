@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use rialto_manifest::Manifest;
-use rialto_simulator::bench::{BenchSettings, Extent, Load, Payments};
+use rialto_simulator::bench::{BenchSettings, Extent, Load, Payments, Signer, in_signatures};
 use rialto_simulator::{PartyId, PaymentRequest};
 use serde_json::{Value, json};
 
@@ -22,7 +22,6 @@ mod keys;
 mod neighbour;
 mod place;
 mod prepares;
-mod signature;
 
 use figures::{Sampler, conditions, figures, print_table, run};
 use neighbour::Health;
@@ -136,7 +135,7 @@ impl Bench {
             return Ok(2);
         };
         let mut conditions = conditions();
-        let signer = signature::Signer::new()?;
+        let signer = Signer::new()?;
         let sign_us = signer.sign_us()?;
         conditions["rsa2048_sign_us"] = sign_us.into();
         let temporary = place::Temporary::new()?;
@@ -173,7 +172,7 @@ impl Bench {
         let unit_us = f64::midpoint(sign_us, sign_us_after);
         for part in ["host", "fsp", "generator"] {
             let cpu_ms = figures[format!("{part}_cpu_ms_per_payment")].as_f64();
-            let signatures = signature::in_signatures(cpu_ms.unwrap_or_default(), unit_us);
+            let signatures = in_signatures(cpu_ms.unwrap_or_default(), unit_us);
             figures[format!("{part}_cpu_signatures")] = signatures.into();
         }
         conditions["rsa2048_sign_us_after"] = sign_us_after.into();

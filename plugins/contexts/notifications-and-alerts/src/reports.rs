@@ -2,7 +2,7 @@
 //! report: the host's history has every message under its subject. Reports stay for good.
 
 use crate::notification::Ended;
-use crate::settings::{Settings, Which};
+use crate::settings::Settings;
 use rialto_sdk::documents::{Collection, Page, Range};
 use serde::{Deserialize, Serialize};
 
@@ -71,16 +71,14 @@ impl ReportDocument {
         let (at, id) = (self.reported_at, &self.notification_id);
         format!("{}/{at:013}/{id}", self.destination)
     }
-
-    /// Whether the message was not delivered at the first attempt.
-    fn is_of_trouble(&self) -> bool {
-        !self.delivered || self.attempts > 1
-    }
 }
 
 /// Stores a report, if the settings ask for it.
 pub fn keep(report: &ReportDocument, settings: &Settings) {
-    if settings.reports_kept == Which::All || report.is_of_trouble() {
+    if settings
+        .reports_kept
+        .keeps(report.delivered, report.attempts)
+    {
         REPORTS.put(&report.id(), report);
     }
 }
@@ -130,13 +128,6 @@ mod tests {
             subject: "transfer:t".to_owned(),
             answer: answer.to_owned(),
         })
-    }
-
-    #[test]
-    fn what_went_through_at_once_is_no_trouble() {
-        assert!(!report(true, 1, "").is_of_trouble());
-        assert!(report(true, 2, "").is_of_trouble());
-        assert!(report(false, 1, "").is_of_trouble());
     }
 
     #[test]

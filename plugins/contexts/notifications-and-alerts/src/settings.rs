@@ -2,6 +2,7 @@
 
 use crate::bindings::exports::rialto::fsp_interop_api::notify_requested::Worth;
 use rialto_sdk::bindings::rialto::host::http::{DeliveryPolicy, WhileAway};
+use rialto_sdk::deliveries::Kept;
 use rialto_sdk::settings::Problems;
 use serde::Deserialize;
 
@@ -21,19 +22,9 @@ pub struct Settings {
     /// The longest pause, in milliseconds.
     pub backoff_max_ms: u32,
     /// Which reports are kept by participant.
-    pub reports_kept: Which,
+    pub reports_kept: Kept,
     /// A URL that gets notices to operators as JSON; none: notices are only stored.
     pub operators_webhook: Option<String>,
-}
-
-/// Which reports are kept by participant. The history has all messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Which {
-    /// Reports of messages that took more than one attempt or failed.
-    Troubled,
-    /// All of them.
-    All,
 }
 
 impl Default for Settings {
@@ -43,7 +34,7 @@ impl Default for Settings {
             attempt_timeout_ms: 5_000,
             backoff_initial_ms: 250,
             backoff_max_ms: 10_000,
-            reports_kept: Which::Troubled,
+            reports_kept: Kept::Troubled,
             operators_webhook: None,
         }
     }

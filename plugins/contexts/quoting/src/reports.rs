@@ -12,6 +12,10 @@ use rialto_sdk::logging::Level;
 /// Keeps a report with its quote. A report of a message to another FSP is not kept: strangers could push out
 /// the others.
 pub fn report(world: &mut impl Surroundings, kind: &str, report: CallbackReport) {
+    let kept = world.settings().deliveries_kept;
+    if !kept.keeps(report.delivered, report.attempts) {
+        return;
+    }
     let quote = world
         .quote(&report.subject)
         .filter(|quote| quote.is_party(&report.destination));

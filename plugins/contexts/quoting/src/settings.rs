@@ -1,5 +1,6 @@
 //! The component's settings: what a scheme may choose about quotes.
 
+use rialto_sdk::deliveries::Kept;
 use rialto_sdk::lifetime::Lifetime;
 use rialto_sdk::settings::Problems;
 use serde::Deserialize;
@@ -19,6 +20,8 @@ pub struct Settings {
     pub payee_fsp: PayeeFsp,
     /// How to handle a request for a quote whose payer FSP is its payee FSP.
     pub on_us: OnUs,
+    /// Which messages to participants are kept with the quote.
+    pub deliveries_kept: Kept,
 }
 
 /// See [`Settings::payee_fsp`].
@@ -55,6 +58,7 @@ impl Default for Settings {
             answer_within_ms: 5 * 60 * 1000,
             payee_fsp: PayeeFsp::default(),
             on_us: OnUs::default(),
+            deliveries_kept: Kept::default(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reports of messages to participants, kept with the transfer. One report changes its state: if the request
+//! Reports of messages to participants, kept with the transfer as the settings say. One report changes its state: if the request
 //! never left the hub, the payee FSP cannot answer, and the transfer ends.
 
 use crate::bindings::rialto::transfers::transfer_reject_request_processed as processed;
@@ -17,6 +17,10 @@ pub const PREPARE: &str = "transfer-prepare";
 /// Keeps a report with its transfer. A report of a message to another FSP is not kept: strangers could push out
 /// the others.
 pub fn report(world: &mut impl Surroundings, kind: &str, report: CallbackReport) {
+    let kept = world.settings().deliveries_kept;
+    if !kept.keeps(report.delivered, report.attempts) {
+        return;
+    }
     let transfer = world
         .transfer(&report.subject)
         .filter(|transfer| transfer.is_party(&report.destination));

@@ -1,5 +1,6 @@
 //! The component's settings: what a scheme may choose about transfers.
 
+use rialto_sdk::deliveries::Kept;
 use rialto_sdk::lifetime::Lifetime;
 use rialto_sdk::settings::Problems;
 use serde::Deserialize;
@@ -15,6 +16,8 @@ pub struct Settings {
     pub shortest_lifetime_ms: u64,
     /// How many transfers an agreed quote serves.
     pub agreement_serves: AgreementServes,
+    /// Which messages to participants are kept with the transfer.
+    pub deliveries_kept: Kept,
 }
 
 /// How many transfers an agreed quote serves.
@@ -34,6 +37,7 @@ impl Default for Settings {
             longest_lifetime_ms: 24 * 60 * 60 * 1000,
             shortest_lifetime_ms: 0,
             agreement_serves: AgreementServes::OneTransfer,
+            deliveries_kept: Kept::default(),
         }
     }
 }
@@ -63,12 +67,14 @@ mod tests {
     #[test]
     fn settings_are_read_as_an_operator_writes_them() {
         let settings: Settings = serde_json::from_str(
-            r#"{"longestLifetimeMs":1000,"shortestLifetimeMs":10,"agreementServes":"many-transfers"}"#,
+            r#"{"longestLifetimeMs":1000,"shortestLifetimeMs":10,"agreementServes":"many-transfers",
+                "deliveriesKept":"all"}"#,
         )
         .unwrap();
         assert_eq!(settings.lifetime().longest_ms, 1000);
         assert_eq!(settings.lifetime().shortest_ms, 10);
         assert_eq!(settings.agreement_serves, AgreementServes::ManyTransfers);
+        assert_eq!(settings.deliveries_kept, Kept::All);
         assert!(serde_json::from_str::<Settings>(r#"{"longest":1}"#).is_err());
     }
 

@@ -34,6 +34,8 @@ fn turns(world: &World, id: &str) -> Vec<Value> {
 async fn transfer_expired_during_downtime_times_out_once() {
     let options = WorldOptions {
         expires_in: EXPIRES_IN,
+        // The payer asks for nothing while the host is down, however long that is.
+        callback_timeout: Duration::from_secs(120),
         ..WorldOptions::default()
     };
     let mut world = World::of(TestScheme::demo().unwrap(), &options)

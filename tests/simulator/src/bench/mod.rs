@@ -18,6 +18,7 @@ mod latency;
 mod payments;
 mod prepares;
 mod report;
+mod unit;
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -32,6 +33,7 @@ pub use latency::Latencies;
 pub use payments::Payments;
 pub use prepares::Prepares;
 pub use report::{BenchResult, Percentiles, ProcessUse};
+pub use unit::{Signer, UnitError, in_signatures};
 
 /// What to run.
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@ use crate::response::response;
 use crate::surroundings::Publication;
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::bindings::rialto::rules::types::Violation;
+use rialto_sdk::deliveries::Kept;
 use rialto_sdk::errors::error;
 use rialto_sdk::money::money;
 
@@ -369,6 +370,9 @@ fn reports_are_kept() {
     let mut world = Fake::default();
     request(&mut world, asked("q1"));
     report(&mut world, "quote-received", delivery("q1", PAYEE, true));
+    assert_eq!(world.quotes["q1"].deliveries.len(), 0, "the history has it");
+    world.settings.deliveries_kept = Kept::All;
+    report(&mut world, "quote-received", delivery("q1", PAYEE, true));
     report(
         &mut world,
         "quote-received",
@@ -376,6 +380,7 @@ fn reports_are_kept() {
     );
     report(&mut world, "quote-received", delivery("q9", PAYEE, false));
     assert_eq!(world.quotes["q1"].deliveries.len(), 1);
+    world.settings.deliveries_kept = Kept::Troubled;
     report(&mut world, "quote-received", delivery("q1", PAYEE, false));
     assert_eq!(world.quotes["q1"].deliveries.len(), 2);
     // What follows from it is another event's.

@@ -19,6 +19,7 @@ use crate::timeout::reminder_elapsed;
 use crate::transfer::{Mode, RejectionKind, State};
 use rialto_sdk::bindings::rialto::common::types::{CallbackReport, NotSent, Role};
 use rialto_sdk::bindings::rialto::rules::types::Violation;
+use rialto_sdk::deliveries::Kept;
 
 /// A prepared transfer `t1`, at instant 5.
 fn prepared() -> Fake {
@@ -548,6 +549,17 @@ fn reports_are_kept_beside_the_state() {
     assert_eq!(transfer.deliveries.len(), 1);
     assert_eq!(transfer.deliveries[0].kind, "transfer-prepare");
     assert!(!world.transfers.contains_key("t9"));
+    let at_once = || CallbackReport {
+        delivered: true,
+        attempts: 1,
+        ..about("t1", PAYEE)
+    };
+    report(&mut world, "transfer-prepare", at_once());
+    let deliveries = |world: &Fake| world.transfers["t1"].deliveries.len();
+    assert_eq!(deliveries(&world), 1, "the history has it");
+    world.settings.deliveries_kept = Kept::All;
+    report(&mut world, "transfer-prepare", at_once());
+    assert_eq!(deliveries(&world), 2);
     assert_eq!(world.legs("t1"), (1, 0, 0));
 }
 

@@ -1,0 +1,38 @@
+//! Installs Debian's packages.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Result, bail};
+
+use crate::process;
+
+/// Whether this machine installs its packages so.
+pub fn is_here() -> bool {
+    Path::new("/usr/bin/apt-get").exists()
+}
+
+/// Installs packages. Only root can.
+pub fn install(packages: &[&str]) -> Result<()> {
+    let packages = packages.join(" ");
+    let by_hand = format!("apt-get update && apt-get install -y {packages}");
+    if !is_here() {
+        bail!("this machine has no apt-get: install what Debian has in {packages}");
+    }
+    if process::output(Command::new("id").arg("-u")).as_deref() != Some("0") {
+        bail!("run `{by_hand}` as root, then try again");
+    }
+    process::say(&by_hand);
+    process::run(quiet().arg("update"))?;
+    process::run(quiet().args(["install", "-y"]).args(packages.split(' ')))
+}
+
+/// apt-get without questions, with its output on standard error.
+fn quiet() -> Command {
+    let mut command = Command::new("apt-get");
+    command
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .arg("-qq")
+        .stdout(Stdio::null());
+    command
+}
