@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use sha2::{Digest, Sha256};
 
+use crate::digest::sha256;
 use crate::{build, process, repository, trained};
 
 /// Files and folders of the repository that the archive contains.
@@ -82,8 +82,7 @@ impl Files {
                 .arg(name),
         )?;
         let bytes = fs::read(&archive).with_context(|| format!("cannot read {archive:?}"))?;
-        let digest = Sha256::digest(&bytes);
-        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = sha256(&bytes);
         // The format of sha256sum.
         let line = format!("{digest}  {name}.tar.gz\n");
         let checksum = checksum_of(&archive);

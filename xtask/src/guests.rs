@@ -6,9 +6,9 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use wit_component::ComponentEncoder;
 
+use crate::digest::sha256;
 use crate::{process, repository};
 
 mod toolchain;
@@ -119,10 +119,7 @@ fn wrap(module: &Module) -> Result<bool> {
     let folder = repository::components();
     let component = folder.join(format!("{}.wasm", module.name));
     let mark = folder.join(format!("{}.wrapped", module.name));
-    let digest: String = Sha256::digest(&bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest = sha256(&bytes);
     let wanted = format!("{WRAPPER}\n{digest}\n");
     if component.exists() && fs::read_to_string(&mark).is_ok_and(|made| made == wanted) {
         return Ok(false);

@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 mod build;
 mod check;
 mod debian;
+mod digest;
 mod dist;
 mod foreign;
 mod fuzz;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use sha2::{Digest as _, Sha256};
 
+use crate::digest::sha256;
 use crate::{build, debian, process, repository};
 
 /// The package, and the program that merges counts. LLVM reads the counts of later versions as long as their
@@ -85,15 +85,9 @@ fn train(counting: &Path) -> Result<()> {
     process::run(&mut training)
 }
 
-/// The beginning of a file's SHA-256 in hexadecimal digits.
 fn digest(file: &Path) -> Result<String> {
     let bytes = fs::read(file).with_context(|| format!("cannot read {file:?}"))?;
-    let digest = Sha256::digest(bytes);
-    Ok(digest
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(sha256(bytes))
 }
 
 fn remove(folder: &Path) -> Result<()> {
@@ -121,7 +115,8 @@ fn compile(folder: &Path, flag: &str, settings: &[(&str, &str)]) -> Result<PathB
         .arg("--target-dir")
         .arg(folder)
         .envs(settings.iter().copied())
-        .env("RUSTFLAGS", flag);
+        // Not `RUSTFLAGS`, which is split at spaces: a path may have some.
+        .env("CARGO_ENCODED_RUSTFLAGS", flag);
     process::run(&mut command)?;
     Ok(folder.join(target).join("release/rialto"))
 }
