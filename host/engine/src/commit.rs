@@ -60,6 +60,8 @@ struct State {
     writing_since_us: u64,
     committed: Lsn,
     closed: bool,
+    /// Whether the waiting turns were dropped.
+    given_up: bool,
     /// The open scans: the positions at which they began, and how many began at each.
     watches: BTreeMap<Lsn, usize>,
     /// The writes of committed turns since the oldest open scan.
@@ -203,7 +205,10 @@ impl Refused {
 #[derive(Default)]
 pub(crate) struct Log {
     state: Mutex<State>,
+    /// For the committer: there is something to write, or nobody to wait for.
     signal: Condvar,
+    /// For [`Self::wait_until_durable`]: more is on disk, or nothing more will be.
+    durable: Condvar,
 }
 
 /// Turns that are written together.
@@ -398,6 +403,21 @@ impl Log {
         state.remember();
         state.committed = lsn;
         state.writing = Arc::default();
+        drop(state);
+        self.durable.notify_all();
+    }
+
+    /// Wait until all turns that are executed now are on disk. False if they never will be.
+    pub fn wait_until_durable(&self) -> bool {
+        let mut state = self.state.lock();
+        let last = state.last;
+        while state.committed < last {
+            if state.given_up {
+                return false;
+            }
+            self.durable.wait(&mut state);
+        }
+        true
     }
 
     /// Append no more turns. Those that wait are still written.
@@ -410,10 +430,12 @@ impl Log {
     pub fn give_up(&self) -> Vec<Refused> {
         let mut state = self.state.lock();
         state.closed = true;
+        state.given_up = true;
         state.waiting.clear();
         let answers = std::mem::take(&mut state.answers);
         drop(state);
         self.signal.notify_all();
+        self.durable.notify_all();
         answers.into_iter().map(|a| Refused(Some(a))).collect()
     }
 

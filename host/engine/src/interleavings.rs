@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner, thread};
 
+use crate::commit::{Executed, Log};
 use crate::engine::{Engine, Environment, Handled, Handler};
 use crate::history::{Ended, Kind};
 use crate::ids::{CollectionId, Lsn, Name, TurnId};
@@ -561,6 +562,53 @@ fn each_job_is_taken_by_a_worker_that_waits() {
                 worker.join().unwrap();
             }
             assert_eq!(left.load(Ordering::Acquire), 0);
+        });
+    }
+}
+
+/// Who waits for the disk returns when all that was executed before is there, or when it never will be.
+#[test]
+fn a_wait_for_the_disk_ends_when_its_turns_are_durable() {
+    const TURNS: u64 = 3;
+    for breaks_after in [None, Some(1)] {
+        interleaved(move || {
+            let log = Arc::new(Log::default());
+            let readers: Vec<_> = (0..2)
+                .map(|_| {
+                    let log = log.clone();
+                    thread::spawn(move || {
+                        let last = log.last();
+                        let durable = log.wait_until_durable();
+                        assert!(!durable || log.committed() >= last);
+                        assert!(durable || breaks_after.is_some());
+                    })
+                })
+                .collect();
+            let appender = {
+                let log = log.clone();
+                thread::spawn(move || {
+                    for _ in 0..TURNS {
+                        if log.append(Executed::default(), None, 0).is_err() {
+                            assert!(breaks_after.is_some());
+                        }
+                    }
+                    log.close();
+                })
+            };
+            let mut groups = 0;
+            while log.wait(0, || 0, || true) {
+                let Some(batch) = log.take() else { break };
+                if breaks_after == Some(groups) {
+                    drop(log.give_up());
+                    break;
+                }
+                log.written(batch.lsn);
+                groups += 1;
+            }
+            appender.join().unwrap();
+            for reader in readers {
+                reader.join().unwrap();
+            }
         });
     }
 }

@@ -320,6 +320,18 @@ impl Engine {
         self.shared.log.oldest_waits(now_us)
     }
 
+    /// Wait until all turns that are executed now are on disk. Who is shown executed state may rely on it
+    /// after this: a crash does not take it back.
+    ///
+    /// # Errors
+    /// When they never will be, because the host ends.
+    pub fn wait_until_durable(&self) -> Result<(), Failure> {
+        match self.shared.log.wait_until_durable() {
+            true => Ok(()),
+            false => Err(Failure::Shutdown),
+        }
+    }
+
     /// The last turn that is on disk.
     pub fn committed(&self) -> Lsn {
         self.shared.log.committed()

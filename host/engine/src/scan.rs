@@ -239,7 +239,8 @@ impl Engine {
         self.shared.collections.all_written()
     }
 
-    /// Executed documents of a component, for operators. Makes no turn and has no effect.
+    /// Executed documents of a component, for operators. Makes no turn and has no effect. Some may not be on disk
+    /// yet: call [`Engine::wait_until_durable`] before anybody sees them.
     ///
     /// # Errors
     /// When the names are none, or the store cannot be read.

@@ -9,7 +9,7 @@ use rialto_components::rules::Receipt;
 use rialto_edge::{DestinationStatus, Refused};
 use rialto_engine::history::Record;
 use rialto_engine::store::{DeadLetter, Receipt as StoredReceipt, ScanRange};
-use rialto_engine::{Decision, DecisionOutcome, Engine, Failure, Reply};
+use rialto_engine::{Decision, DecisionOutcome, Engine, Failure, Interrupt, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -268,7 +268,17 @@ pub(super) async fn documents(
         let found = shared
             .engine
             .inspect(&component, &collection, &range, scan.limit)
-            .map_err(|e| Problem::new(Kind::BadScan, e.to_string()))?;
+            .map_err(|error| match error {
+                Interrupt::Store(_) => Problem::new(Kind::Store, error.to_string()),
+                Interrupt::Misuse(_) | Interrupt::Conflict => {
+                    Problem::new(Kind::BadScan, error.to_string())
+                }
+            })?;
+        // A crash must not take back what an operator has seen.
+        shared
+            .engine
+            .wait_until_durable()
+            .map_err(|error| Problem::new(Kind::Store, error.to_string()))?;
         let shown = found.into_iter().map(|document| {
             let body = RawValue::from_string(document.body.to_string())
                 .map_err(|e| Problem::new(Kind::Document, e.to_string()))?;
