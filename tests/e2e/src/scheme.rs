@@ -1,10 +1,12 @@
 //! A scheme's folder of a test's own: a copy of a scheme of this repository, with free ports.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
+use flate2::read::GzDecoder;
 use rialto_simulator::ports;
 use tempfile::TempDir;
 
@@ -40,24 +42,13 @@ impl TestScheme {
     /// # Errors
     /// When its components have not been built, or the copy cannot be made.
     pub fn demo() -> anyhow::Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("rialto-test-")
-            .tempdir()
-            .context("making a folder")?;
-        let mut scheme = Self {
-            folder,
-            callbacks: BTreeMap::new(),
-        };
+        let mut scheme = Self::empty()?;
         let source = demo_folder();
         for name in ["rialto.toml", "scheme.toml"] {
             copy(&source.join(name), &scheme.path().join(name))?;
         }
-        fs::create_dir(scheme.path().join("components"))?;
         let components = source.join("components");
-        let listed = fs::read_dir(&components)
-            .with_context(|| format!("reading {}: {BUILD_FIRST}", components.display()))?;
-        for entry in listed {
-            let from = entry?.path();
+        for from in files(&components).context(BUILD_FIRST)? {
             let name = from.file_name().context("a component's file name")?;
             copy(&from, &scheme.path().join("components").join(name))?;
         }
@@ -68,16 +59,61 @@ impl TestScheme {
                 &format!("127.0.0.1:{}", ports::free()?),
             )?;
         }
-        for (id, address) in DEMO_PARTICIPANTS {
-            let port = ports::free()?;
-            scheme.replace("scheme.toml", address, &format!("http://127.0.0.1:{port}"))?;
-            scheme.callbacks.insert(id.to_owned(), port);
+        for (id, _) in DEMO_PARTICIPANTS {
+            scheme.callbacks.insert(id.to_owned(), ports::free()?);
         }
-        // A machine that is busy with other tests must not decide what a rule says.
-        scheme.edit_with(|text| text.replace(RULE_GRANTS, RULE_GRANTS_AND_TIME))?;
-        scheme.lock()?;
+        scheme.finish()?;
         compiled::take(&scheme.state())?;
         Ok(scheme)
+    }
+
+    /// A new folder without documents.
+    fn empty() -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("rialto-test-")
+            .tempdir()
+            .context("making a folder")?;
+        fs::create_dir(folder.path().join("components"))?;
+        Ok(Self {
+            folder,
+            callbacks: BTreeMap::new(),
+        })
+    }
+
+    /// Gives the demonstration's participants their ports, gives its rules time, and pins its components.
+    fn finish(&self) -> anyhow::Result<()> {
+        for (id, address) in DEMO_PARTICIPANTS {
+            let port = self.callbacks.get(id).context("a participant's port")?;
+            self.edit(address, &format!("http://127.0.0.1:{port}"))?;
+        }
+        // A machine that is busy with other tests must not decide what a rule says.
+        self.edit_with(|text| text.replace(RULE_GRANTS, RULE_GRANTS_AND_TIME))?;
+        self.lock()
+    }
+
+    /// The demonstration scheme as it was in the release that is kept in `old-release/`: its scheme.toml and its
+    /// components. Host settings, ports and participants are those of this scheme, so that the two can be applied
+    /// one after the other.
+    ///
+    /// # Errors
+    /// When the copy cannot be made.
+    pub fn old_twin(&self) -> anyhow::Result<Self> {
+        let mut old = Self::empty()?;
+        old.callbacks.clone_from(&self.callbacks);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("old-release");
+        copy(
+            &self.path().join("rialto.toml"),
+            &old.path().join("rialto.toml"),
+        )?;
+        copy(&source.join("scheme.toml"), &old.path().join("scheme.toml"))?;
+        for from in files(&source)? {
+            if from.extension().is_some_and(|extension| extension == "gz") {
+                let name = from.file_stem().context("a component's file name")?;
+                unpack(&from, &old.path().join("components").join(name))?;
+            }
+        }
+        old.finish()?;
+        Ok(old)
     }
 
     /// A scheme that `rialto init` makes, with the components of this repository, on ports of its own. Participants are
@@ -246,24 +282,16 @@ impl TestScheme {
     /// # Errors
     /// When the copy cannot be made.
     pub fn twin(&self) -> anyhow::Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("rialto-test-twin-")
-            .tempdir()?;
+        let mut twin = Self::empty()?;
+        twin.callbacks.clone_from(&self.callbacks);
         for name in ["rialto.toml", "scheme.toml", "scheme.lock"] {
-            copy(&self.path().join(name), &folder.path().join(name))?;
+            copy(&self.path().join(name), &twin.path().join(name))?;
         }
-        fs::create_dir(folder.path().join("components"))?;
-        for entry in fs::read_dir(self.path().join("components"))? {
-            let entry = entry?;
-            copy(
-                &entry.path(),
-                &folder.path().join("components").join(entry.file_name()),
-            )?;
+        for from in files(&self.path().join("components"))? {
+            let name = from.file_name().context("a component's file name")?;
+            copy(&from, &twin.path().join("components").join(name))?;
         }
-        Ok(Self {
-            folder,
-            callbacks: self.callbacks.clone(),
-        })
+        Ok(twin)
     }
 }
 
@@ -281,6 +309,21 @@ impl Drop for TestScheme {
 
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     fs::copy(from, to).with_context(|| format!("copying {}", from.display()))?;
+    Ok(())
+}
+
+/// The files of a folder.
+fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let listed = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
+    listed.map(|entry| Ok(entry?.path())).collect()
+}
+
+/// Writes what a gzip file holds.
+fn unpack(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let packed = File::open(from).with_context(|| format!("opening {}", from.display()))?;
+    let mut out = File::create(to).with_context(|| format!("writing {}", to.display()))?;
+    io::copy(&mut GzDecoder::new(packed), &mut out)
+        .with_context(|| format!("unpacking {}", from.display()))?;
     Ok(())
 }
 

@@ -1,5 +1,8 @@
-//! A release that was rolled back to, on the documents of a newer one: each of them has a member that this
-//! release does not know, put there by SQL while the host was down. All goes on, and all of them stay.
+//! A release that was rolled back to, on the documents of a newer one. All goes on, and nothing is lost.
+//!
+//! - Real releases: the one that is kept in `old-release/`, today's, and back, with work under way at each change.
+//! - A release that does not exist yet: each document has a member that this release does not know, put there by
+//!   SQL while the host was down.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -8,13 +11,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use rialto_engine::store::Store as _;
-use rialto_simulator::fsp::Step;
+use rialto_simulator::fsp::{Step, TransferOrder};
+use rialto_simulator::time::datetime_in;
 use rialto_store_sqlite::SqliteStore;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;
+use rialto_tests::world::{PAYEE, PAYER};
 use rialto_tests::{TestScheme, World, WorldOptions};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, SqliteConnection};
+
+use crate::transfers::{
+    self, Prepared, prepared, prepared_of, puts, quoted, told_committed, told_error,
+};
 
 /// Longer than any message takes.
 const SOON: Duration = Duration::from_secs(30);
@@ -155,4 +164,102 @@ async fn rollback_keeps_unknown_members_of_a_newer_release() {
         .filter(|(_, collection, ..)| collection != "waiting-queries")
         .collect();
     assert!(lost.is_empty(), "{lost:?}");
+}
+
+/// Where each of the two releases leaves something for the other.
+struct UnderWay {
+    /// Transfers that wait for the payee FSP's answer.
+    commits: Prepared,
+    refused: Prepared,
+    expires: Prepared,
+    /// A quote whose transfer has not been sent.
+    quoted: TransferOrder,
+}
+
+impl UnderWay {
+    async fn begin(world: &World) -> Self {
+        world
+            .payee_behaves(r#"{"transfer":{"silent":"100%"}}"#)
+            .unwrap();
+        let commits = prepared(world, "3").await;
+        let refused = prepared(world, "4").await;
+        let mut short = quoted(world, "5").await;
+        short.expiration = datetime_in(EXPIRES_IN);
+        Self {
+            commits,
+            refused,
+            quoted: quoted(world, "2").await,
+            expires: prepared_of(world, short).await,
+        }
+    }
+
+    /// All of it ends in the other release, and all FSPs are told.
+    async fn end(self, world: &World) {
+        let (payer, payee) = (world.payer(), world.payee());
+        puts(
+            payee,
+            &self.commits.path(),
+            PAYER,
+            &self.commits.commitment(),
+        )
+        .await;
+        told_committed(payer, &self.commits).await;
+        puts(
+            payee,
+            &self.refused.error_path(),
+            PAYER,
+            &transfers::refusal("5105"),
+        )
+        .await;
+        told_error(payer, &self.refused, "5105").await;
+        world.payee_behaves("{}").unwrap();
+        let (answer, _) = payer.transfer(&self.quoted).await.unwrap();
+        assert_eq!(answer.state, "COMMITTED", "{answer:?}");
+        told_error(payer, &self.expires, "3303").await;
+        told_error(payee, &self.expires, "3303").await;
+        committed(&world.pay("1.25", "USD").await).unwrap();
+    }
+}
+
+/// Makes a release the current one: its folder's, or an earlier one by its number.
+fn release(world: &World, command: &[&str]) {
+    let text = world.host.cli(&[&["release"], command].concat());
+    text.unwrap().success().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_go_on_from_an_old_release_to_this_one_and_back() {
+    let today = TestScheme::demo().unwrap();
+    let old = today.old_twin().unwrap();
+    let mut world = World::of(old, &WorldOptions::default()).await.unwrap();
+    let before = world.books().unwrap();
+    committed(&world.pay("1.25", "USD").await).unwrap();
+
+    let of_old = UnderWay::begin(&world).await;
+    release(&world, &["apply", today.path().to_str().unwrap()]);
+    of_old.end(&world).await;
+
+    let of_today = UnderWay::begin(&world).await;
+    release(&world, &["rollback", "1"]);
+    of_today.end(&world).await;
+    // The old release starts on these documents too.
+    let of_old = UnderWay::begin(&world).await;
+    world.host.restart().unwrap();
+    release(&world, &["rollback", "2"]);
+    of_old.end(&world).await;
+
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.problems().unwrap(), Vec::<String>::new());
+    // Four payments of 1.25, and of each of three rounds 3 and 2, in cents.
+    let paid = 4 * 125 + 3 * (300 + 200);
+    let gained = |fsp: &str| {
+        let account = format!("{fsp}:USD:LIQUIDITY");
+        books.balance(&account).unwrap() - before.balance(&account).unwrap()
+    };
+    assert_eq!((gained(PAYER), gained(PAYEE)), (-paid, paid));
+    let check = world.host.cli(&["ledger", "check"]).unwrap();
+    assert_eq!(check.code, 0, "{check}");
+    let dead = world.host.cli(&["dead-letters", "--json"]).unwrap();
+    assert_eq!(dead.success().unwrap(), "");
+    world.no_complaints().unwrap();
 }

@@ -67,13 +67,23 @@ pub fn refusal(code: &str) -> Value {
     json!({ "errorInformation": { "errorCode": code, "errorDescription": "as a test wants it" } })
 }
 
-/// Quote, ask for the transfer, and wait until the payee FSP has been asked.
-pub async fn prepared(world: &World, amount: &str) -> Prepared {
+/// Find the payee's FSP and agree on a quote. The transfer is not sent yet.
+pub async fn quoted(world: &World, amount: &str) -> TransferOrder {
     let payer = world.payer();
     let (found, _) = payer.lookup(world.party(PAYEE)).await.unwrap();
     let order = payer.quote_order(&world.request(amount, "USD"), &found);
     let (quote, _) = payer.quote(&order.unwrap()).await.unwrap();
-    let order = payer.transfer_order(&quote);
+    payer.transfer_order(&quote)
+}
+
+/// Quote, ask for the transfer, and wait until the payee FSP has been asked.
+pub async fn prepared(world: &World, amount: &str) -> Prepared {
+    prepared_of(world, quoted(world, amount).await).await
+}
+
+/// Ask for a transfer, and wait until the payee FSP has been asked.
+pub async fn prepared_of(world: &World, order: TransferOrder) -> Prepared {
+    let payer = world.payer();
     let packet = from_base64url(&order.ilp_packet).unwrap();
     let prepared = Prepared {
         fulfilment: text32(&Secret::from_name(PAYEE).fulfilment_of_packet(&packet)),
