@@ -6,6 +6,7 @@ use rialto_engine::{Name, Turn};
 use rialto_signatures::Signers;
 use wasmtime::ResourceLimiter;
 
+use crate::deadline::Deadline;
 use crate::release::Release;
 use crate::spec::Lists;
 use crate::wasi::{Source, Wasi};
@@ -72,6 +73,8 @@ pub struct Guest {
     pub identity: Arc<Identity>,
     /// The turn that it runs now, if there is one.
     pub active: Option<Active>,
+    /// How long this call may run.
+    pub(crate) deadline: Deadline,
     /// Lines that were logged in this call, if it is outside of a turn.
     pub(crate) lines: u32,
     /// The last line that was logged as an error in this call. It is often the reason for a trap.
@@ -85,6 +88,7 @@ impl Guest {
         Self {
             identity,
             active: None,
+            deadline: Deadline::default(),
             lines: 0,
             last_error: None,
             wasi: wasi.map(|source| Box::new(Wasi::new(source))),

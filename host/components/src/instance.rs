@@ -20,7 +20,7 @@ use wasmtime::component::{Func, Instance as WasmInstance, Val};
 use wasmtime::{Engine, Store, Trap};
 use wasmtime_wasi::I32Exit;
 
-use crate::config::EPOCH_TICK_MS;
+use crate::deadline::{self, Deadline, FIRST_LOOK_EPOCHS};
 use crate::guest::{Guest, Identity};
 use crate::release::Member;
 use crate::spec::{Isolation, Role};
@@ -268,11 +268,8 @@ impl Member {
         guest.lines = 0;
         guest.last_error = None;
         guest.forget_errors();
-        // Not longer than the client waits. The turn then fails, so the clock decides no verdict.
-        let left_us = guest.active.as_ref().and_then(|a| a.turn.left_us());
-        let left_ms = left_us.map_or(u64::MAX, |left_us| left_us.div_ceil(1000));
-        let deadline_ms = self.limits.deadline_ms.min(left_ms);
-        store.set_epoch_deadline(deadline_ms.div_ceil(EPOCH_TICK_MS) + 1);
+        guest.deadline = Deadline::of_ms(self.limits.deadline_ms);
+        store.set_epoch_deadline(FIRST_LOOK_EPOCHS);
         if let Some(fuel) = self.limits.fuel {
             store.set_fuel(fuel)?;
         }
@@ -354,6 +351,7 @@ impl Member {
 fn new_store(engine: &Engine, identity: &Arc<Identity>, wasi: Option<Source>) -> Store<Guest> {
     let mut store = Store::new(engine, Guest::new(identity.clone(), wasi));
     store.limiter(|guest| guest);
+    store.epoch_deadline_callback(deadline::look);
     store.set_hostcall_fuel(HOSTCALL_BYTES_MAX);
     store
 }

@@ -11,6 +11,7 @@ mod activation;
 pub mod bindings;
 pub mod cache;
 pub mod config;
+mod deadline;
 pub mod digest;
 pub mod external_calls;
 pub mod guest;

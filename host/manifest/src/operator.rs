@@ -422,7 +422,7 @@ impl Default for OperatorGrants {
 pub struct Ceilings {
     /// Memory of one instance.
     pub memory: Size,
-    /// How long one call may run.
+    /// How long one call may run, in processor time: waiting for a processor or the disk does not count.
     pub deadline: Duration,
     /// Fuel of one call: roughly, WebAssembly instructions.
     #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]

@@ -143,6 +143,19 @@ fn a_deadline_is_kept_neither_early_nor_much_too_late() {
 }
 
 #[test]
+fn waiting_for_the_store_uses_no_time_of_a_call() {
+    let mut context = asker();
+    context.limits.deadline_ms = 20;
+    let world = World::new(&release(vec![context], Vec::new()), 16);
+    // A collection without documents is not read.
+    world.order("write first {}").unwrap();
+    *world.store.reading_takes.lock().unwrap() = Duration::from_millis(200);
+    // It reads two documents: the first look at its time is after the first of them.
+    assert_eq!(world.order("write-then write second {}").unwrap(), "done");
+    assert_eq!(world.store.ids(), ["first", "second", "written"]);
+}
+
+#[test]
 fn all_instances_in_use_is_said_after_the_deadline() {
     let mut context = asker();
     context.limits.instances = 2;

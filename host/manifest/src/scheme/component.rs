@@ -66,7 +66,7 @@ pub struct ContextGrants {
 pub struct ContextLimits {
     /// Memory of one instance.
     pub memory: Size,
-    /// How long one call may run.
+    /// How long one call may run, in processor time: waiting for a processor or the disk does not count.
     pub deadline: Duration,
     /// Fuel of one call: roughly, WebAssembly instructions. Without it time alone decides.
     #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]
@@ -144,7 +144,7 @@ impl From<RuleSurface> for Surface {
 pub struct RuleLimits {
     /// Memory of one instance.
     pub memory: Size,
-    /// How long one call may run until the host gives up. No verdict comes of that: the turn fails, and is tried again. What ends a rule that does too much is its fuel.
+    /// How long one call may run until the host gives up, in processor time. No verdict comes of that: the turn fails, and is tried again. What ends a rule that does too much is its fuel.
     pub deadline: Duration,
     /// Fuel of one call: roughly, WebAssembly instructions. It decides where a verdict ends, so that it can be had again.
     #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]

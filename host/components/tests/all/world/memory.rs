@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rialto_engine::network::{FailureKind, Network, OutboundRequest, Outcome, Report};
 use rialto_engine::store::{
@@ -23,6 +24,8 @@ pub struct MemoryStore {
     pub dead_letters: Mutex<Vec<DeadLetter>>,
     /// Deliveries that were written down and not yet made.
     pub deliveries: Mutex<BTreeMap<u64, String>>,
+    /// How long the reading of a document takes, without a processor.
+    pub reading_takes: Mutex<Duration>,
 }
 
 impl MemoryStore {
@@ -40,6 +43,7 @@ impl Store for MemoryStore {
 
     fn read(&self, c: CollectionId, id: &str) -> Result<Option<StoredDocument>, StoreError> {
         assert!(id != PANICS, "the store panics, as it was told");
+        std::thread::sleep(*self.reading_takes.lock().unwrap());
         let documents = self.documents.lock().unwrap();
         Ok(documents.get(&(c, id.to_owned())).cloned())
     }
