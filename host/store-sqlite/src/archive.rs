@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use rialto_engine::Timestamp;
 use rialto_engine::history::Record;
 use rialto_engine::store::{Receipt, StoreError};
+use rialto_engine::{Name, Timestamp};
 use sqlx::{Row, SqlitePool};
 
 use crate::journal::Verdict;
+use crate::records::{EncodedRecord, encoded};
 use crate::rows::unsigned;
 use crate::slices::Bound;
 use crate::{SqliteStore, failed, unreadable};
@@ -87,13 +88,17 @@ pub(crate) fn page_id(through: u64, n: usize) -> u64 {
     (through << PAGE_BITS) | n as u64
 }
 
-pub(crate) fn encode(page: &[(u64, &Record)]) -> Result<Vec<u8>, StoreError> {
+/// A page of records, each with its order: the encoded list of both.
+pub(crate) fn encode(page: &[(u64, EncodedRecord<'_>)]) -> Result<Vec<u8>, StoreError> {
     assert!(
         !page.is_empty(),
         "a page of the history is to have records and has none"
     );
-    let plain = postcard::to_stdvec(page)
-        .map_err(|e| StoreError::Failed(format!("the history cannot be written: {e}")))?;
+    let mut plain = encoded(&(page.len() as u64), Vec::new())?;
+    for (order, record) in page {
+        plain = encoded(order, plain)?;
+        plain.extend_from_slice(record.bytes);
+    }
     let mut bytes = vec![HISTORY_LAYOUT];
     bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
     Ok(bytes)
@@ -162,8 +167,9 @@ async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result
         let Some(row) = row else { continue };
         let records = decode(row.try_get(0).map_err(failed)?)?;
         // What is being flushed may be in both.
-        let about =
-            |(order, r): &(u64, Record)| is_about(r, subject) && !in_memtable.contains(order);
+        let about = |(order, r): &(u64, Record)| {
+            is_about(&r.subjects, subject) && !in_memtable.contains(order)
+        };
         for (order, record) in records.into_iter().filter(about) {
             last.add(order, record);
         }
@@ -171,8 +177,8 @@ async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result
     Ok(())
 }
 
-fn is_about(record: &Record, subject: &str) -> bool {
-    record.subjects.iter().any(|s| &**s == subject)
+fn is_about(subjects: &[Name], subject: &str) -> bool {
+    subjects.iter().any(|s| &**s == subject)
 }
 
 /// Subjects that are this text, or end with it after a colon: `transfer:<id>` for `<id>`.
@@ -268,8 +274,8 @@ impl SqliteStore {
         };
         for entry in self.inner.memtable.entries() {
             let records = entry.history.iter().enumerate();
-            for (n, record) in records.filter(|(_, record)| is_about(record, subject)) {
-                last.add(order(entry.seq, n), (**record).clone());
+            for (n, record) in records.filter(|(_, record)| is_about(record.subjects, subject)) {
+                last.add(order(entry.seq, n), record.decode()?);
             }
         }
         last.most = most.max(last.found.len());
@@ -290,8 +296,7 @@ impl SqliteStore {
             .block_on(subjects_of(&self.inner.readers, id))?;
         if !id.contains(':') {
             let entries = self.inner.memtable.entries();
-            let records = entries.iter().flat_map(|entry| &entry.history);
-            let subjects = records.flat_map(|record| &record.subjects);
+            let subjects = entries.iter().flat_map(|entry| entry.history.subjects());
             let meant = subjects.filter(|s| s.split_once(':').is_some_and(|(_, rest)| rest == id));
             found.extend(meant.map(|subject| subject.to_string()));
         }

@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rialto_engine::Name;
-use rialto_engine::history::Record;
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{StoreError, StoredReminder};
 
 use crate::journal::{Document, Entry, Letter, Verdict};
+use crate::records::EncodedRecord;
 use crate::retention::{Added, Class, note};
 use crate::row_ids::WithRowId;
 use crate::rows::{Stored, json};
@@ -37,7 +37,7 @@ struct Merged<'a> {
     outbound: BTreeMap<u64, Option<&'a Arc<OutboundRequest>>>,
     dead_letters: BTreeMap<u64, Option<&'a Letter>>,
     receipts: Vec<&'a Verdict>,
-    history: Vec<(u64, &'a Record)>,
+    history: Vec<(u64, EncodedRecord<'a>)>,
 }
 
 /// Flush these consecutive entries into the tables.
@@ -133,7 +133,7 @@ fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
         let records = entry.history.iter().enumerate();
         merged
             .history
-            .extend(records.map(|(n, record)| (archive::order(entry.seq, n), &**record)));
+            .extend(records.map(|(n, record)| (archive::order(entry.seq, n), record)));
     }
     Some(merged)
 }
@@ -315,12 +315,12 @@ fn history(
         let id = archive::page_id(merged.through, n);
         let encoded = archive::encode(page)?;
         for (_, record) in page {
-            added.item(record.at.0);
+            added.item(record.at);
         }
         added.bytes += encoded.len() as u64;
         added.last_page = id;
         pages.push((id, encoded));
-        let all = page.iter().flat_map(|(_, record)| &record.subjects);
+        let all = page.iter().flat_map(|(_, record)| record.subjects);
         subjects.extend(all.map(|subject| (subject, id)));
     }
     assert!(

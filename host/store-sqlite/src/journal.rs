@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use rialto_engine::Name;
-use rialto_engine::history::Record;
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{Collection, DeadLetter, DocumentWrite, Group, StoreError};
 use rialto_engine::store::{Receipt, StoredReminder};
@@ -12,6 +11,7 @@ use rialto_engine::{CollectionId, Timestamp};
 use serde::{Deserialize, Serialize};
 use sqlx::{Row as _, SqliteConnection};
 
+use crate::records::{Records, encoded};
 use crate::rows::{Head, Stored, signed, unsigned};
 use crate::{failed, unreadable};
 
@@ -65,11 +65,15 @@ pub(crate) struct Entry {
     pub dead_letters_added: Vec<Letter>,
     pub dead_letters_removed: Vec<u64>,
     pub receipts: Vec<Verdict>,
-    pub history: Vec<Arc<Record>>,
+    /// The last member of the stored form, which it follows as an encoded list of records.
+    #[serde(skip)]
+    pub history: Records,
 }
 
 impl Entry {
-    pub fn of(group: &Group, seq: u64) -> Self {
+    /// # Errors
+    /// When its history cannot be encoded.
+    pub fn of(group: &Group, seq: u64) -> Result<Self, StoreError> {
         assert!(
             seq > 0,
             "a group comes to number {seq} of the journal, whose first is 1"
@@ -82,7 +86,7 @@ impl Entry {
             body: d.body.clone(),
         };
         let deliveries = group.deliveries_added.iter();
-        Self {
+        Ok(Self {
             seq,
             lsn: group.lsn.0,
             next_id: group.next_id,
@@ -97,13 +101,12 @@ impl Entry {
             dead_letters_added: group.dead_letters_added.iter().map(Letter::of).collect(),
             dead_letters_removed: group.dead_letters_removed.clone(),
             receipts: group.receipts.iter().map(Verdict::of).collect(),
-            history: group.history.clone(),
-        }
+            history: Records::of(&group.history)?,
+        })
     }
 
     pub fn encode(&self) -> Result<Encoded, StoreError> {
-        let plain = postcard::to_stdvec(self)
-            .map_err(|e| StoreError::Failed(format!("a group cannot be written: {e}")))?;
+        let plain = self.history.append_to(encoded(self, Vec::new())?)?;
         let mut bytes = vec![LAYOUT];
         bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
         Ok(Encoded {
@@ -119,8 +122,15 @@ impl Entry {
             return Err(broken(&layout));
         };
         let plain = lz4_flex::block::decompress_size_prepended(packed).map_err(|e| broken(&e))?;
-        let entry: Self = postcard::from_bytes(&plain).map_err(|e| broken(&e))?;
-        Ok((Self { seq, ..entry }, plain.len()))
+        let (entry, history): (Self, _) =
+            postcard::take_from_bytes(&plain).map_err(|e| broken(&e))?;
+        let history = Records::read(history)?;
+        let entry = Self {
+            seq,
+            history,
+            ..entry
+        };
+        Ok((entry, plain.len()))
     }
 }
 

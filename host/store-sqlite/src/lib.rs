@@ -19,6 +19,7 @@ mod memtable;
 mod migrations;
 mod operations;
 mod ranges;
+mod records;
 pub mod retention;
 mod row_ids;
 mod rows;

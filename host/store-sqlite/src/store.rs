@@ -100,7 +100,7 @@ impl Store for SqliteStore {
         inner.memtable.wait_for_room()?;
         let mut writer = inner.writer.lock();
         let seq = inner.memtable.next_seq();
-        let entry = Entry::of(group, seq);
+        let entry = Entry::of(group, seq)?;
         let encoded = entry.encode()?;
         let fence = inner.fence.load(Ordering::Acquire);
         let append = journal::append(&mut writer, seq, encoded.bytes, fence);
