@@ -367,7 +367,7 @@ async fn keys_change_at_runtime_and_broken_files_are_ignored() {
     fs::write(&file, "-----BEGIN PUBLIC KEY-----\nnonsense").unwrap();
     until("the log tells it", KEYS_COUNT_WITHIN, async || {
         let log = scene.world.host.log();
-        let told = log.contains("payerfsp.pem") && log.contains("the keys from before stay");
+        let told = log.contains("payerfsp.pem") && log.contains("the previous keys stay in use");
         Ok(if told { Ok(()) } else { Err(log) })
     })
     .await
@@ -462,7 +462,7 @@ async fn unknown_key_file_is_logged_and_counted() {
     counted("it is counted", 1).await;
     let log = scene.world.host.log();
     assert!(
-        log.contains("plainfps") && log.contains("nobody is called so"),
+        log.contains("plainfps") && log.contains("no component knows that name"),
         "{log}"
     );
     // It is remembered: a later participant of that name has had a key.
