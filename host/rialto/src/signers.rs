@@ -222,7 +222,7 @@ impl std::fmt::Debug for SignersCollector {
 impl Collector for SignersCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let unknown = self.0.unknown.load(Ordering::Relaxed);
-        let help = "Names that have a key and that nobody is called by";
+        let help = "Keys whose name no component knows";
         let metric = encoder.encode_descriptor("keys_unknown", help, None, MetricType::Gauge)?;
         ConstGauge::new(i64::try_from(unknown).unwrap_or(i64::MAX)).encode(metric)
     }
