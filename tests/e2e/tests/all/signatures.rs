@@ -612,7 +612,7 @@ fn unknown_fsp_in_signature_settings_is_reported() {
     let output = scheme.rialto(&["check"]).unwrap();
     assert_eq!(output.code, 0, "{output}");
     let expected =
-        "signatures.participants names \"payerfps\": no participant of scheme.toml is called so";
+        "signatures.participants names \"payerfps\", but scheme.toml has no such participant";
     assert!(output.said().contains(expected), "{output}");
 }
 
