@@ -81,7 +81,7 @@ impl Cache {
         let compiled = engine.precompile_component(bytes)?;
         let mac = self.key.code(&named(&path, &compiled));
         if let Err(error) = rialto_files::write(&path, &[&mac, &compiled]) {
-            tracing::warn!(path = %path.display(), %error, "a compiled component could not be kept");
+            tracing::warn!(path = %path.display(), %error, "a compiled component cannot be written to the cache; the next start compiles it again");
         }
         deserialize(engine, &compiled)
     }
@@ -102,11 +102,11 @@ impl Cache {
         let bytes = std::fs::read(path).ok()?;
         let (mac, compiled) = bytes.split_at_checked(MAC_BYTES)?;
         if !self.key.fits(&named(path, compiled), mac) {
-            tracing::error!(path = %path.display(), "a compiled component was not made by this installation, or was changed; it is made again");
+            tracing::error!(path = %path.display(), "a compiled component in the cache was not made by this installation, or was changed; the host compiles it again");
             return None;
         }
         deserialize(engine, compiled)
-            .inspect_err(|error| tracing::warn!(path = %path.display(), %error, "a compiled component cannot be loaded; it is made again"))
+            .inspect_err(|error| tracing::warn!(path = %path.display(), %error, "a compiled component in the cache cannot be loaded; the host compiles it again"))
             .ok()
     }
 }

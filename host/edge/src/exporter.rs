@@ -108,7 +108,7 @@ impl Exporter {
         let lost = self.under_way + self.kept.len() + waiting;
         if lost > 0 {
             self.spans.lost(lost);
-            tracing::warn!(url = %self.url, lost, "the collector did not take the last spans");
+            tracing::warn!(url = %self.url, lost, "the collector did not accept the last spans before the host stopped; they are lost");
         }
     }
 
@@ -131,7 +131,7 @@ impl Exporter {
                     self.spans.exported(batch.len());
                     if self.pause.take().is_some() {
                         let lost = self.spans.lost_so_far();
-                        tracing::info!(url = %self.url, lost, "the collector takes spans again");
+                        tracing::info!(url = %self.url, lost, "the collector accepts spans again");
                     }
                 }
                 Err(refused) if refused.worth_a_retry => {
@@ -142,7 +142,7 @@ impl Exporter {
                 Err(Refused { reason, .. }) => {
                     let lost = batch.len();
                     self.spans.lost(lost);
-                    tracing::warn!(url = %self.url, %reason, lost, "the collector refused spans");
+                    tracing::warn!(url = %self.url, %reason, lost, "the collector refused spans; they are lost");
                 }
             }
         }
@@ -152,7 +152,7 @@ impl Exporter {
         self.pause = Some(match self.pause {
             Some(pause) => (pause * 2).min(PAUSE_MAX),
             None => {
-                tracing::warn!(url = %self.url, %reason, "the collector takes no spans; they wait, as far as there is room");
+                tracing::warn!(url = %self.url, %reason, "the collector does not accept spans; the host tries again, and keeps new spans while there is room");
                 PAUSE_INITIAL
             }
         });

@@ -133,12 +133,12 @@ impl Peers {
     #[must_use]
     pub fn admit(&self, address: IpAddr) -> Option<Peer> {
         let Some(share) = self.0.take(address, 1) else {
-            tracing::debug!(%address, "a peer has as many connections as it may have");
+            tracing::debug!(%address, "a connection was closed: its address has the maximum number of connections");
             return None;
         };
         let bound = self.0.each_max;
         if self.0.has(address) == bound {
-            tracing::warn!(%address, bound, "a peer now has as many connections as it may have (`http.connections-per-peer-max`); more are closed at once");
+            tracing::warn!(%address, bound, "an address has the maximum number of connections now (`http.connections-per-peer-max`); the host closes further ones at once");
         }
         Some(Peer(share))
     }

@@ -452,11 +452,11 @@ impl Service {
                 let member = release.member(&component)?;
                 runtime
                     .refuse(member, &head, &violation)
-                    .inspect_err(|error| tracing::warn!(%error, "a refusal could not be worded"))
+                    .inspect_err(|error| tracing::warn!(%error, "a component could not write the body of a refusal"))
                     .ok()
             });
             worded
-                .inspect_err(|panic| tracing::error!("wording a refusal panicked: {panic}"))
+                .inspect_err(|panic| tracing::error!("writing the body of a refusal panicked: {panic}"))
                 .ok()?
         })
         .await;
@@ -507,7 +507,7 @@ fn answered(response: wit::Response) -> Response<Full<Bytes>> {
     *answer.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     for (name, value) in response.headers {
         if is_the_hosts(&name) {
-            tracing::warn!(header = %name, "a component gave a header that belongs to the connection; it is left out");
+            tracing::warn!(header = %name, "a component set a header that belongs to the connection; the host leaves it out");
             continue;
         }
         let name_value = (
@@ -518,7 +518,9 @@ fn answered(response: wit::Response) -> Response<Full<Bytes>> {
             (Ok(name), Ok(value)) => {
                 answer.headers_mut().append(name, value);
             }
-            _ => tracing::warn!(header = %name, "a component gave a header that cannot be sent"),
+            _ => {
+                tracing::warn!(header = %name, "a component set a header that cannot be sent; the host leaves it out");
+            }
         }
     }
     answer

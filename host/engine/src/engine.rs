@@ -471,7 +471,7 @@ impl Engine {
             match shared.environment.store.deliveries(&ids) {
                 Ok(deliveries) => read.extend(deliveries.into_iter().map(|d| (d.id, d))),
                 Err(error) => {
-                    tracing::error!(%error, deliveries = ids.len(), "deliveries that wait on disk could not be read back; the store is asked again in a moment");
+                    tracing::error!(%error, deliveries = ids.len(), "deliveries that wait on disk could not be read from the store; the host tries again in a moment");
                     return shared.waiting.put_back(released, now_us, &shared.limits);
                 }
             }

@@ -85,8 +85,8 @@ impl Engine {
                 shared.counters.pauses.fetch_add(1, Ordering::Relaxed);
                 tracing::error!(
                     component = %delivery.component, subjects, senders, error = %failure,
-                    "deliveries to a component fail and none succeeds: it is paused, what comes for it \
-                     is kept in order, and one is tried from time to time; see `rialto dead-letters paused`"
+                    "the component is paused, because deliveries to it fail and none succeeds; its deliveries \
+                     are kept in order, and one is tried from time to time; see `rialto dead-letters paused`"
                 );
                 false
             }
@@ -100,7 +100,7 @@ impl Engine {
         if let Some((paused_us, kept)) = ended {
             tracing::warn!(
                 component = %delivery.component, seconds = paused_us / 1_000_000, kept,
-                "a component that was paused is well again: what was kept for it is delivered"
+                "the component is no longer paused; the deliveries that were kept for it run now"
             );
         }
     }

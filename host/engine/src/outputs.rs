@@ -136,7 +136,7 @@ impl Engine {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, requests = ids.len(), "requests that wait on disk could not be read back; the store is asked again in a moment");
+                tracing::error!(%error, requests = ids.len(), "requests that wait on disk could not be read from the store; the host tries again in a moment");
                 shared.outbound_queues.put_back(taken, now_us);
             }
         }
@@ -150,7 +150,9 @@ impl Engine {
             // Runs on a thread of the network.
             Box::new(move |report| {
                 let body = || engine.reported(&sent, report);
-                engine.shared.guarded("the engine, told of a report,", body);
+                engine
+                    .shared
+                    .guarded("the engine's handling of a report", body);
             }),
         );
     }

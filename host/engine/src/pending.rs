@@ -292,8 +292,8 @@ impl Shared {
         if reminders > 0 {
             tracing::error!(
                 letter = delivery.id, subjects = ?delivery.subjects, reminders,
-                "reminders wait for a delivery that came before them and is a dead letter now; they wait \
-                 until it is retried or dropped: see `rialto dead-letters`"
+                "a delivery became a dead letter, and later reminders wait for it; retry or drop it, see \
+                 `rialto dead-letters`"
             );
         }
     }
@@ -309,11 +309,11 @@ impl Engine {
         if blocker.is_parked {
             tracing::error!(
                 %component, reminder = %id, letter = blocker.id, subjects = ?reminder.subjects,
-                "a reminder is due and waits for a delivery that came before it and is a dead letter; it \
-                 waits until that is retried or dropped: see `rialto dead-letters`"
+                "a due reminder waits for an earlier delivery that is a dead letter; retry or drop that \
+                 delivery, see `rialto dead-letters`"
             );
         } else {
-            tracing::debug!(%component, reminder = %id, delivery = blocker.id, "a reminder waits for a delivery that came before it");
+            tracing::debug!(%component, reminder = %id, delivery = blocker.id, "a due reminder waits for an earlier delivery");
         }
         true
     }

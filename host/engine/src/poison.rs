@@ -60,7 +60,7 @@ impl Engine {
         }
         tracing::warn!(
             count = candidates.len(),
-            "deliveries were pending in more than {redeliveries_max} starts; they run one after the other",
+            "deliveries are possible poison messages, because they were pending at more than {redeliveries_max} starts; they run one at a time",
         );
         {
             let mut all = self.shared.poison_candidates.lock();
@@ -107,7 +107,7 @@ impl Engine {
             .store
             .note_poison_candidate(candidate)
         {
-            tracing::error!(%error, "the name of the delivery that may end the host could not be stored");
+            tracing::error!(%error, "the store could not note which possible poison message runs next");
         }
     }
 }

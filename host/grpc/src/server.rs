@@ -156,7 +156,7 @@ impl Connection {
             () = idle(&mut calls, IDLE) => None,
             () = too_slow.notified() => {
                 // The client would not read a GOAWAY frame either.
-                tracing::debug!("a client did not take its answer in time; its connection is closed");
+                tracing::debug!("a client did not read its answer in time; the host closes its connection");
                 return;
             }
         };

@@ -112,7 +112,7 @@ impl Tls {
                     tracing::info!(certificate = %self.files.certificate.display(), "a listener's certificate was read again");
                 }
                 Err(error) => {
-                    tracing::error!(%error, "a listener's certificate cannot be used; the one from before stays");
+                    tracing::error!(%error, "a listener's new certificate cannot be used; the previous one stays in use");
                 }
             }
         }

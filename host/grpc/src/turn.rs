@@ -131,7 +131,7 @@ fn answer(calls: &Calls, served: &Served, value: &serde_json::Value) -> Result<B
         Ok(Err(refusal)) => Err(answer::refused(refusal)),
         Err(misfit) => {
             let method = &served.method.name;
-            tracing::error!(%method, %misfit, "an answer does not fit its own contract");
+            tracing::error!(%method, %misfit, "a component's answer does not fit its contract; the client gets the status UNKNOWN");
             Err(Status::unknown(
                 "the call took effect, and its answer does not fit the contract",
             ))

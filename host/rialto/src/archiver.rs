@@ -83,7 +83,9 @@ impl Archiver {
             && !is_enough()
         {
             self.failures.fetch_add(1, Ordering::Relaxed);
-            tracing::error!("what is older than it is kept could not be archived: {error:#}");
+            tracing::error!(
+                "data that is due for archiving could not be archived; the host tries again: {error:#}"
+            );
         }
     }
 }

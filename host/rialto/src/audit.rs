@@ -163,7 +163,7 @@ impl Audit {
         if let Err(error) = ended {
             let action = audited.action;
             // The action has run, but its entry says that the outcome is not known.
-            tracing::error!(%error, id, action, "what came of an operation could not be kept");
+            tracing::error!(%error, id, action, "the outcome of an operation could not be stored in the audit trail");
         }
         ran
     }

@@ -37,7 +37,7 @@ impl Bodies {
 
 impl Collector for Bodies {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let help = "Room for the bodies of requests that is in use, in bytes";
+        let help = "Bytes of memory reserved for request bodies";
         let mut metric = encoder.encode_descriptor("body_bytes", help, None, MetricType::Gauge)?;
         for (listeners, room) in [
             ("operators", &self.operators),

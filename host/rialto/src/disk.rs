@@ -55,9 +55,9 @@ impl Disk {
             self.is_low.store(is_low, Ordering::Relaxed);
             let (free, free_min) = (readable(free), readable(self.free_min));
             if is_low {
-                tracing::error!(%free, %free_min, "disk space is low: requests that begin something are refused");
+                tracing::error!(%free, %free_min, "disk space is low: the host refuses requests that begin something new, until some space is freed");
             } else {
-                tracing::info!(%free, %free_min, "there is disk space again: all requests are taken");
+                tracing::info!(%free, %free_min, "there is enough disk space again; the host accepts all requests");
             }
         }
     }
@@ -130,7 +130,7 @@ pub fn watch(
             let looking = tokio::task::spawn_blocking(move || disk.look(&folder, &store));
             match looking.await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(%error, "free disk space cannot be seen"),
+                Ok(Err(error)) => tracing::warn!(%error, "the free disk space could not be read"),
                 Err(_) => return,
             }
         }

@@ -390,10 +390,10 @@ fn resume(shared: &Shared, recovery: Recovery) {
             version = VERSION,
             deliveries,
             requests,
-            "going on where the host stopped"
+            "recovered: the host continues its pending work"
         );
     } else {
-        tracing::info!(version = VERSION, "recovered: nothing was under way");
+        tracing::info!(version = VERSION, "recovered: no work was pending");
     }
     shared.engine.resume(recovery);
 }
@@ -411,10 +411,7 @@ async fn give_up_unused(runtime: Arc<Runtime>, idle: Duration, mut stop: watch::
         let runtime = runtime.clone();
         let given_up = tokio::task::spawn_blocking(move || runtime.give_up_unused()).await;
         if let Ok(instances @ 1..) = given_up {
-            tracing::debug!(
-                instances,
-                "instances of components that nobody used are given back"
-            );
+            tracing::debug!(instances, "unused instances of components were dropped");
         }
     }
 }
@@ -429,7 +426,7 @@ fn catch_up(shared: &Shared) {
         }
         if Instant::now() >= until {
             tracing::warn!(
-                "work from before the stop is still going on; new requests are taken now"
+                "work from before the start is not finished yet; the host accepts new requests now"
             );
             return;
         }
@@ -444,7 +441,7 @@ fn warn_of_restored(store: &SqliteStore) -> anyhow::Result<()> {
         tracing::warn!(
             taken = %from.taken,
             turn = from.lsn,
-            "this store was restored from a backup: what was acknowledged after that is not in it, and what was on its way then is sent again"
+            "this store was restored from a backup; it lacks what was acknowledged after the backup, and requests that were pending then are sent again"
         );
     }
     Ok(())

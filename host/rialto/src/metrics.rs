@@ -31,15 +31,15 @@ impl Collector for EngineCollector {
             ),
             (
                 "turn_conflicts",
-                "Runs of turns interrupted by other turns",
+                "Runs of turns that a conflict with another turn interrupted",
                 &counters.conflicts,
             ),
             (
                 "dead_letters",
-                "Deliveries given up",
+                "Deliveries that became dead letters",
                 &counters.dead_letters,
             ),
-            ("commits", "Groups written", &counters.commits),
+            ("commits", "Groups written to disk", &counters.commits),
             (
                 "turns_committed",
                 "Turns in the groups written",
@@ -57,17 +57,17 @@ impl Collector for EngineCollector {
             ),
             (
                 "commit_microseconds",
-                "Time spent writing groups",
+                "Microseconds spent on writing groups",
                 &counters.commit_us,
             ),
             (
                 "requests_shed",
-                "Requests refused because the engine was behind",
+                "Requests refused because the engine was overloaded",
                 &counters.refused,
             ),
             (
                 "component_pauses",
-                "Pauses of components with which deliveries failed",
+                "Pauses of components because deliveries to them failed",
                 &counters.pauses,
             ),
         ];
@@ -80,10 +80,14 @@ impl Collector for EngineCollector {
         let destinations = self.1.destinations();
         let away = destinations.iter().filter(|d| d.circuit != "closed");
         let gauges = [
-            ("turns_active", "Turns ready or running", load.turns_active),
+            (
+                "turns_active",
+                "Turns that are ready or running",
+                load.turns_active,
+            ),
             (
                 "turns_alive",
-                "Turns that are not done, wherever they wait",
+                "Turns that are not finished, including those that wait",
                 load.turns_alive,
             ),
             (
@@ -93,12 +97,12 @@ impl Collector for EngineCollector {
             ),
             (
                 "turns_kept",
-                "Deliveries that wait for a component that is paused",
+                "Deliveries that wait for a paused component",
                 load.turns_kept,
             ),
             (
                 "turns_on_disk",
-                "Deliveries that wait and are on disk alone",
+                "Waiting deliveries that are not in memory",
                 load.turns_on_disk,
             ),
             (
@@ -111,30 +115,34 @@ impl Collector for EngineCollector {
                 "Executed turns that wait for the disk",
                 load.turns_uncommitted,
             ),
-            ("reminders_waiting", "Reminders that wait", load.reminders),
+            (
+                "reminders_waiting",
+                "Reminders that have not run yet",
+                load.reminders,
+            ),
             (
                 "reminders_held",
-                "Reminders that are due and wait for deliveries that came before them",
+                "Due reminders that wait for earlier deliveries",
                 load.reminders_blocked,
             ),
             (
                 "reminders_held_by_dead_letters",
-                "Reminders that are due and wait for dead letters to be settled",
+                "Due reminders that wait for dead letters",
                 load.reminders_blocked_by_letters,
             ),
             (
                 "requests_outbound",
-                "Requests on their way to the outside, in memory",
+                "Outbound requests under way, in memory",
                 load.outbound,
             ),
             (
                 "requests_outbound_on_disk",
-                "Requests to the outside that wait on disk for room at their destination",
+                "Outbound requests that wait on disk for a free connection slot of their destination",
                 load.outbound_on_disk,
             ),
             (
                 "circuits_open",
-                "Destinations that are left alone because nobody is there",
+                "Destinations with an open circuit breaker, because they cannot be reached",
                 away.count(),
             ),
             (

@@ -71,7 +71,7 @@ impl OperatorKeys {
                     (folder, changes)
                 });
                 let Ok((looked, changes)) = looking.await else {
-                    tracing::error!("the keys are not looked at any more: looking at them failed");
+                    tracing::error!("keys: the host no longer watches the folder of keys, because reading it failed; restart the host");
                     return;
                 };
                 folder = looked;
@@ -88,10 +88,10 @@ fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change]) {
         match change {
             Change::Taken { .. } => tracing::info!("keys: {change}"),
             Change::Gone { .. } => tracing::warn!(
-                "keys: {change}; unless the release has one for it, what it must sign is refused from now on"
+                "keys: {change}; unless the release has a key for it, messages that it must sign are refused from now on"
             ),
             Change::Broken { .. } => {
-                tracing::error!("keys: {change}; the keys from before stay");
+                tracing::error!("keys: {change}; the previous keys stay in use");
             }
         }
     }

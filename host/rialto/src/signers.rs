@@ -82,7 +82,9 @@ impl SignerNotifier {
             .as_ref()
             .filter(|why| told.failed.as_ref() != Some(*why))
         {
-            tracing::error!("keys: components could not be told who has one: {why}");
+            tracing::error!(
+                "keys: components could not be told who has a key; the host tries again: {why}"
+            );
         }
         told.failed = failed;
         self.unknown.store(told.unknown.len(), Ordering::Relaxed);
@@ -100,7 +102,9 @@ impl SignerNotifier {
             let telling = self.clone();
             let looked = tokio::task::spawn_blocking(move || telling.look()).await;
             if looked.is_err() {
-                tracing::error!("keys: components are not told any more who has one: that failed");
+                tracing::error!(
+                    "keys: components are no longer told who has a key, because telling them failed; restart the host"
+                );
                 return;
             }
         }
@@ -131,7 +135,7 @@ impl SignerNotifier {
             }
             for stranger in strangers.difference(&told.unknown) {
                 tracing::warn!(
-                    "keys: there is a key of {stranger:?}, and nobody is called so; if its file has the wrong name, whoever it is meant for is not verified"
+                    "keys: there is a key for {stranger:?}, but no component knows that name; if the name of its file is wrong, the messages of the intended signer cannot be verified"
                 );
             }
             unknown.extend(strangers);
@@ -218,7 +222,7 @@ impl std::fmt::Debug for SignersCollector {
 impl Collector for SignersCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let unknown = self.0.unknown.load(Ordering::Relaxed);
-        let help = "Names that have a key and that nobody is called by";
+        let help = "Keys whose name no component knows";
         let metric = encoder.encode_descriptor("keys_unknown", help, None, MetricType::Gauge)?;
         ConstGauge::new(i64::try_from(unknown).unwrap_or(i64::MAX)).encode(metric)
     }

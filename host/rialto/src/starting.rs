@@ -141,7 +141,7 @@ impl<'a> Start<'a> {
                 tracing::info!(
                     version = VERSION,
                     release = number,
-                    "going on with this release"
+                    "the host continues with this release"
                 );
                 match manifest {
                     Ok(manifest) => warn_of_difference(shared, number, manifest),

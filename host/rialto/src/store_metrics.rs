@@ -67,14 +67,14 @@ impl Collector for StoreCollector {
         one(
             encoder,
             "archive_failures",
-            "Looks at which something was due and could not be archived",
+            "Runs of the archiver that failed",
             &ConstCounter::new(failures),
         )?;
         if let Some(free) = self.disk.free() {
             one(
                 encoder,
                 "disk_free_bytes",
-                "Disk space that is free, with what is free in the database",
+                "Free disk space, with the free pages of the database",
                 &gauge(free),
             )?;
         }
@@ -85,7 +85,7 @@ impl Collector for StoreCollector {
         one(
             encoder,
             "store_class_bytes",
-            "Bytes of what the store keeps, by class",
+            "Bytes of the items in the store, by class",
             &ByClass(bytes.collect()),
         )?;
         let age = |first: u64| now.saturating_sub(first) / 1_000;
@@ -93,19 +93,19 @@ impl Collector for StoreCollector {
         one(
             encoder,
             "store_class_oldest_seconds",
-            "Age of the oldest that the store keeps, by class",
+            "Age of the oldest item in the store, by class",
             &ByClass(ages.collect()),
         )?;
         for (name, help, value) in [
             ("store_bytes", "Bytes of the database", sizes.database.0),
             (
                 "store_free_bytes",
-                "Bytes of the database that are free and used again",
+                "Free bytes of the database, which new data uses first",
                 sizes.database.1,
             ),
             (
                 "archives",
-                "Archives that were made of this store",
+                "Archives written from this store",
                 sizes.archives.0,
             ),
             ("archive_bytes", "Bytes of these archives", sizes.archives.1),

@@ -288,17 +288,17 @@ impl Inner {
             self.memtable.failed(error.clone());
             if error == StoreError::Fenced {
                 // The other host has flushed the journal, and this one adds nothing to it any more.
-                tracing::error!(%error, "the store's journal belongs to another host now");
+                tracing::error!(%error, "another host has taken over the store; this one writes nothing more");
                 return;
             }
-            tracing::error!(%error, "the store's journal could not be brought into its tables; trying again");
+            tracing::error!(%error, "the store's journal could not be flushed to the tables; the host tries again");
             if self.memtable.pause(FLUSH_RETRY) {
                 return;
             }
         }
         // The next start flushes what this leaves in the journal.
         if let Err(error) = self.flush_all() {
-            tracing::warn!(%error, "the store was closed with groups in its journal");
+            tracing::warn!(%error, "the store was closed with groups in its journal; the next start flushes them");
         }
     }
 
@@ -374,9 +374,7 @@ async fn end_with(work: impl Future<Output = ()> + Send + 'static) {
     if let Err(error) = tokio::spawn(work).await
         && error.is_panic()
     {
-        fatal::abort(&format!(
-            "the store's task that moves pages panicked: {error}"
-        ));
+        fatal::abort(&format!("the store's checkpoint task panicked: {error}"));
     }
 }
 
@@ -386,7 +384,7 @@ async fn checkpoint(mut connection: SqliteConnection) {
         tokio::time::sleep(CHECKPOINT_PERIOD).await;
         let moved = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)");
         if let Err(error) = moved.execute(&mut connection).await {
-            tracing::warn!(%error, "the store's log could not be moved into the database; the writer will");
+            tracing::warn!(%error, "the store's write-ahead log could not be checkpointed in the background; the writer will do it");
         }
     }
 }

@@ -269,12 +269,12 @@ pub(crate) async fn load(connection: &mut SqliteConnection) -> Result<LoadedRowI
             Some(image) if bloom_filters.put(segment, &image) => continue,
             Some(_) => tracing::warn!(
                 segment,
-                "what the store has kept of a segment cannot be used; its documents are read instead"
+                "the stored Bloom filter of a segment cannot be used; the host makes it again from the documents"
             ),
             None => tracing::info!(
                 segment,
                 before = open,
-                "the documents of a segment are read"
+                "the host makes the Bloom filter of a segment from its documents"
             ),
         }
         load_segment(connection, &mut bloom_filters, segment).await?;

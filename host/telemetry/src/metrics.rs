@@ -96,27 +96,27 @@ impl Default for Metrics {
             );
             registry.register(
                 "http_request_seconds",
-                "From an inbound request to its answer",
+                "Seconds from an inbound request to its answer",
                 metrics.request_seconds.clone(),
             );
             registry.register(
                 "http_json_nanoseconds",
-                "Parsing and judging request bodies",
+                "Nanoseconds spent on parsing and validating request bodies",
                 metrics.json_nanoseconds.clone(),
             );
             registry.register(
                 "grpc_calls",
-                "Calls by gRPC, by method and status",
+                "gRPC calls by method and status",
                 metrics.calls.clone(),
             );
             registry.register(
                 "grpc_call_seconds",
-                "From a call by gRPC to its answer",
+                "Seconds from a gRPC call to its answer",
                 metrics.call_seconds.clone(),
             );
             registry.register(
                 "delivery_seconds",
-                "From an outbound request's first attempt to its end",
+                "Seconds from an outbound request's first attempt to its end",
                 metrics.delivery_seconds.clone(),
             );
         });
@@ -148,12 +148,12 @@ impl Metrics {
         self.register(|registry| {
             registry.register(
                 "spans_exported",
-                "Spans that the collector took",
+                "Spans that the collector accepted",
                 exported.clone(),
             );
             registry.register(
                 "spans_lost",
-                "Spans that the collector did not take, or for which there was no room",
+                "Spans that the collector refused, or for which there was no room",
                 lost.clone(),
             );
         });

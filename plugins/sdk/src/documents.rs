@@ -238,7 +238,7 @@ impl Memory {
     /// The host's ids have 1 to 256 bytes without control characters; others fail the turn.
     fn key(collection: &str, id: &str) -> (String, String) {
         let is_id = (1..=256).contains(&id.len()) && !id.chars().any(char::is_control);
-        assert!(is_id, "{id:?} is no id");
+        assert!(is_id, "{id:?} is not a valid id");
         (collection.to_owned(), id.to_owned())
     }
 }

@@ -39,11 +39,11 @@ impl Lifetime {
     /// If they allow none.
     pub fn validate(&self) -> Result<(), String> {
         if self.longest_ms == 0 {
-            return Err("longestLifetimeMs is 0: everything would expire on arrival".to_owned());
+            return Err("longestLifetimeMs is 0: it must be more than 0".to_owned());
         }
         if self.shortest_ms > self.longest_ms {
             return Err(format!(
-                "shortestLifetimeMs is {} and longestLifetimeMs {}: no expiration can be between",
+                "shortestLifetimeMs is {}, more than longestLifetimeMs, which is {}",
                 self.shortest_ms, self.longest_ms
             ));
         }

@@ -47,7 +47,7 @@ impl Guest {
         self.lines = self.lines.saturating_add(1);
         if self.lines == limits::LINES_PER_TURN_MAX + 1 {
             let component = &*self.identity.name;
-            tracing::warn!(target: "component", component, "more than {} lines in one call; the others are dropped", limits::LINES_PER_TURN_MAX);
+            tracing::warn!(target: "component", component, "a call logged more than {} lines; the others are dropped", limits::LINES_PER_TURN_MAX);
         }
         self.lines <= limits::LINES_PER_TURN_MAX
     }

@@ -185,7 +185,7 @@ fn a_rule_that_logs_endlessly_runs_out_of_fuel() {
         assert_eq!(world.order("prepare 1").unwrap(), "allow");
         assert_eq!(heard(chatter).len(), calls * LINES_MAX);
     }
-    let dropped = heard(|m| m.starts_with("more than 256 lines in one call"));
+    let dropped = heard(|m| m.starts_with("a call logged more than 256 lines"));
     assert_eq!(dropped.len(), 2, "{dropped:?}");
     assert_eq!(dropped[0]["component"], "hostile-rule");
     drop(alone);

@@ -143,7 +143,7 @@ impl Destination {
     pub fn reached(&self, permit: &mut SendPermit<'_>) {
         permit.probe = false;
         if self.circuit.lock().breaker.reached() {
-            tracing::info!(destination = self.name, "it answers again");
+            tracing::info!(destination = self.name, "the destination answers again");
             self.changed.notify_waiters();
         }
     }
@@ -164,7 +164,7 @@ impl Destination {
                     destination = self.name,
                     failures,
                     reason,
-                    "nobody is there; requests to it wait"
+                    "the destination cannot be reached; requests to it wait"
                 );
             }
             // They wait for a pause now, no longer for the probe.

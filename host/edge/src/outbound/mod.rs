@@ -134,7 +134,7 @@ impl Network for Outbound {
 
 /// The report of a delivery whose task panicked. Whether the request reached the destination is not known.
 fn panicked(request: &OutboundRequest, panic: &Panic) -> Report {
-    tracing::error!("the delivery panicked: {panic}");
+    tracing::error!("the delivery of a request panicked: {panic}");
     Report {
         id: request.id,
         correlation: request.correlation.clone(),

@@ -167,7 +167,7 @@ impl Documents {
             let mut there: Vec<&str> = names.iter().map(String::as_str).collect();
             there.sort_unstable();
             tracing::error!(
-                "no component of the release keeps `{name}`, which `keep` in rialto.toml names: there are history, receipts, {}",
+                "`keep` in rialto.toml names `{name}`, which no component of the release archives; use one of: history, receipts, {}",
                 there.join(", ")
             );
         }
@@ -210,8 +210,8 @@ impl Documents {
         {
             tracing::warn!(
                 archive = file,
-                "it has documents of `{component}` that another release has archived, and release {} knows nothing \
-                 of: what is not taken out yet stays in the store until such a release is current again",
+                "the archive has documents of `{component}` that release {} does not archive; those that are still in the \
+                 store stay there until a release that archives them is current",
                 release.number
             );
         }
@@ -379,7 +379,7 @@ impl Documents {
                     tracing::error!(
                         archive,
                         subject,
-                        "it is not taken out of the store: {error:#}"
+                        "the archived documents of a subject could not be removed from the store: {error:#}"
                     );
                 }
             }

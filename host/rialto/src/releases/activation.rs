@@ -66,13 +66,13 @@ impl Releases {
             Ok(()) => {
                 tracing::warn!(
                     release = number,
-                    "the host had stopped while this release was made current; it is now"
+                    "the host stopped while it activated this release; the release is current now"
                 );
                 Ok(Some(number))
             }
             Err(reason @ Refused::Failed(_)) => Err(reason),
             Err(reason) => {
-                tracing::error!(release = number, %reason, "the host had stopped while this release was made current, and it cannot be; `rialto release rollback` tries again");
+                tracing::error!(release = number, %reason, "the host stopped while it activated this release, and the release cannot be activated; `rialto release rollback` tries again");
                 self.give_up()?;
                 Ok(None)
             }
@@ -186,12 +186,12 @@ impl Releases {
             match offering.calls(&release, stored) {
                 Ok(calls) => {
                     for unserved in &calls.unserved {
-                        tracing::warn!(interface = %unserved.interface, why = %unserved.why, "offered to clients of gRPC, and not served");
+                        tracing::warn!(interface = %unserved.interface, why = %unserved.why, "an interface is offered to gRPC clients but cannot be served");
                     }
                     self.calls.send_replace(Arc::new(calls));
                 }
                 Err(error) => {
-                    tracing::error!("no call is served by gRPC: {error:#}");
+                    tracing::error!("gRPC serves no calls: {error:#}");
                     self.calls.send_replace(Arc::default());
                 }
             }

@@ -248,7 +248,7 @@ impl Releases {
         let digest = release.digest.to_string();
         self.make_current(engine, &mut current, release, document, Some(request))?;
         let ChangeRequest { who, note, .. } = request;
-        tracing::warn!(release = number, by = %who.person, note, "a kept release was made current again");
+        tracing::warn!(release = number, by = %who.person, note, "an earlier release was made current again");
         Ok(Applied {
             number,
             digest,

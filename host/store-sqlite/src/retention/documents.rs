@@ -223,7 +223,7 @@ impl SqliteStore {
                 tracing::error!(
                     collection,
                     id,
-                    "a document with line breaks cannot be archived, and stays with what goes with it"
+                    "a document with line breaks cannot be archived; it stays in the store, with the documents of its bundle"
                 );
                 return Ok(None);
             }

@@ -240,7 +240,7 @@ impl Inner {
             );
             tracing::debug!(
                 segment = open,
-                "a segment of the store has ended by its age"
+                "a segment of the store was closed because of its age or size"
             );
         }
         Ok(())

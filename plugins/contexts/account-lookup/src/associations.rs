@@ -129,7 +129,7 @@ fn associate_one(
             return Err(error("3003", "the party is associated with another FSP"));
         }
         if document.has_parts_elsewhere(fsp, currency) {
-            let why = "a part of the business is associated with another FSP";
+            let why = "a sub-id of the party is associated with another FSP";
             return Err(error("3003", why));
         }
     }
@@ -205,7 +205,7 @@ fn try_disassociate(
     check_requester(around, &event.requester_fsp)?;
     let key = party_key(&event.party);
     // The answer does not disclose whether the party is with another FSP.
-    let unknown = || error("3204", "not associated with this FSP");
+    let unknown = || error("3204", "the party is not associated with this FSP");
     let mut whole = whole_of(&event.party).map(|whole| kept(around, &whole));
     let mut document = around.associations_for_update(&key).ok_or_else(unknown)?;
     let before = document.associations.clone();

@@ -38,7 +38,7 @@ fn find_responder(
         None => find_fsp(around, &event.party, None)?,
     };
     match around.participant(&responder) {
-        None => Err(error("3201", &format!("{responder} is no participant"))),
+        None => Err(error("3201", &format!("{responder} is not a participant"))),
         Some(participant) if !participant.active => {
             Err(error("3201", &format!("{responder} is not active")))
         }
@@ -119,7 +119,7 @@ struct Answered {
 
 fn nobody_waits(around: &impl Surroundings, responder: &str, party: &PartyId) {
     around.note(&format!(
-        "{responder} answered for party {}, but nobody waits for that answer",
+        "{responder} answered for party {}, but no query waits for the answer",
         party_path(party)
     ));
 }

@@ -36,7 +36,8 @@ impl Settings {
     /// Notes the problems of settings that could be parsed.
     pub fn judge(&self, problems: &mut Problems) {
         if self.party_query_timeout_ms == 0 {
-            let why = "it is 0: no FSP could answer in time who a party is";
+            let why =
+                "it must be more than 0: otherwise no FSP could answer a query for a party in time";
             problems.note("/partyQueryTimeoutMs", why);
         }
     }

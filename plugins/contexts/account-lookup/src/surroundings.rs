@@ -79,7 +79,7 @@ pub fn check_requester(
     fsp: &str,
 ) -> Result<Participant, ErrorInformation> {
     match around.participant(fsp) {
-        None => Err(error("3200", &format!("{fsp} is no participant"))),
+        None => Err(error("3200", &format!("{fsp} is not a participant"))),
         Some(participant) if !participant.active => {
             Err(error("3200", &format!("{fsp} is not active")))
         }

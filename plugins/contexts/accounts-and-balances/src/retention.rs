@@ -235,7 +235,7 @@ impl Sums {
         for (id, sums) in self.0 {
             let account = ACCOUNTS.within(store).get_for_update(&id);
             let mut account =
-                account.unwrap_or_else(|| panic!("{id} has entries and is no account"));
+                account.unwrap_or_else(|| panic!("{id} has entries but is not an account"));
             let before = account.archived.take().unwrap_or_default();
             let mut kept = Archived {
                 entries: before.entries + sums.entries,
@@ -304,7 +304,7 @@ fn take_out(store: &mut impl Store, sums: &mut Sums, documents: &[ArchivedDocume
         return;
     }
     let of = RESERVATIONS.within(store).get_for_update(&reservation.id);
-    let of = of.unwrap_or_else(|| panic!("{:?} is no reservation", reservation.id));
+    let of = of.unwrap_or_else(|| panic!("{:?} is not a reservation", reservation.id));
     assert!(
         matches!(
             of.state,

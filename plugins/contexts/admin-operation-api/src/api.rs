@@ -96,7 +96,7 @@ fn account_type(named: Option<&str>) -> Result<LedgerAccountType, Problem> {
         "SETTLEMENT" => LedgerAccountType::Settlement,
         "SETTLEMENT_RESERVED" => LedgerAccountType::SettlementReserved,
         other => {
-            let detail = format!("`{other}` is no type of a participant's ledger accounts");
+            let detail = format!("`{other}` is not a type of a participant's ledger accounts");
             return Err(Problem::new(Kind::Malformed, detail));
         }
     })
@@ -105,7 +105,7 @@ fn account_type(named: Option<&str>) -> Result<LedgerAccountType, Problem> {
 fn instant(query: &[(String, String)], name: &str) -> Result<Option<u64>, Problem> {
     let read = parameter(query, name).map(str::parse).transpose();
     read.map_err(|_| {
-        let detail = format!("`{name}` is an instant: milliseconds since 1970");
+        let detail = format!("`{name}` must be a time in milliseconds since 1970");
         Problem::new(Kind::Malformed, detail)
     })
 }
@@ -118,7 +118,7 @@ fn refused(error: LedgerError) -> Problem {
             Problem::new(Kind::AccountUnknown, detail)
         }
         LedgerError::Malformed(detail) => Problem::new(Kind::Malformed, detail),
-        other => panic!("the ledger refuses to be read: {other:?}"),
+        other => panic!("the ledger refused the query: {other:?}"),
     }
 }
 

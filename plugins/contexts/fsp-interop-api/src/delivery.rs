@@ -56,7 +56,7 @@ fn undeliverable(frame: &Frame<'_>, notice: Notice) {
         destination: destination.clone(),
         on_failure,
     };
-    let error = error("3201", &format!("{destination} takes no callbacks"));
+    let error = error("3201", &format!("{destination} has no callback address"));
     let report = CallbackReport {
         subject,
         reason: Some(format!("{destination} has no callback address")),

@@ -159,7 +159,7 @@ impl Judge<'_> {
         let only_once = duty == Duty::Signed && !is_idempotent(request);
         if only_once && members.get("Date").is_none() {
             return Err(
-                "header Date: is not protected, and this message must not be repeated".into(),
+                "header Date: must be protected, because this message must not be repeated".into(),
             );
         }
         let Flattened {
@@ -176,7 +176,9 @@ impl Judge<'_> {
             Verdict::Valid => {
                 self.memory.note_key(source, self.now);
             }
-            Verdict::Invalid => return Err(format!("no key of {source} has signed this body so")),
+            Verdict::Invalid => {
+                return Err(format!("the signature does not fit any key of {source}"));
+            }
             // There is no key, or the last one was removed just now.
             Verdict::NoKey => return Err(format!("{source} has no key")),
         }
@@ -187,7 +189,7 @@ impl Judge<'_> {
         match self.memory.taken_at(&message) {
             None => Ok(Some(message)),
             Some(at) if self.may_come_again(request, at) => Ok(None),
-            Some(_) => Err("this signed message was taken before".to_owned()),
+            Some(_) => Err("this signed message was accepted before".to_owned()),
         }
     }
 
@@ -206,7 +208,9 @@ impl Judge<'_> {
         match (must, has_key) {
             (true, _) if self.may_be_unsigned(request) => Ok(Duty::IfSigned),
             (true, true) => Ok(Duty::Signed),
-            (true, false) => Err(format!("{source} must sign, and the hub has no key of it")),
+            (true, false) => Err(format!(
+                "{source} must sign, but the hub has no key of {source}"
+            )),
             (false, true) => Ok(Duty::IfSigned),
             (false, false) => Ok(Duty::None),
         }
@@ -242,7 +246,7 @@ impl Judge<'_> {
     fn fresh(&self, headers: &str) -> Result<u64, String> {
         let date = only(headers, "date")?.unwrap_or_default();
         let at = parse_http_date(date)
-            .ok_or("header Date: a signed message has it as Tue, 15 Nov 1994 08:12:31 GMT")?;
+            .ok_or("header Date: must be like Tue, 15 Nov 1994 08:12:31 GMT in a signed message")?;
         let (age, max) = (at.abs_diff(self.now), self.settings.signed_message_age_ms);
         if age <= max {
             return Ok(at);
@@ -312,7 +316,7 @@ impl Flattened {
         ] {
             if text.is_empty() || text.len() > max {
                 return Err(format!(
-                    "header FSPIOP-Signature: {name} has {} characters, and 1 to {max} are taken",
+                    "header FSPIOP-Signature: {name} has {} characters; it must have 1 to {max}",
                     text.len()
                 ));
             }

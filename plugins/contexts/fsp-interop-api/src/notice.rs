@@ -131,7 +131,7 @@ impl Frame<'_> {
         (report, subject): (ReportKind, &str),
     ) -> Notice {
         let resource = Resource::of_path(&path).unwrap_or_else(|| {
-            panic!("the hub makes a message for {path:?}, which is no resource")
+            panic!("the hub makes a message for {path:?}, which is not the path of a resource")
         });
         let asked = cause.version;
         let spoken = asked.unwrap_or_else(|| version_for_sender(cause.headers, resource));

@@ -155,13 +155,13 @@ impl Settings {
         ];
         for (pointer, time, why) in times {
             if time == 0 {
-                problems.note(pointer, format!("it is 0: {why}"));
+                problems.note(pointer, format!("it must be more than 0: otherwise {why}"));
             }
         }
         if self.id_formats.is_empty() {
             problems.note(
                 "/idFormats",
-                "it is empty: each id would be refused".to_owned(),
+                "it must not be empty: otherwise each id would be refused".to_owned(),
             );
         }
     }
@@ -196,13 +196,15 @@ mod tests {
         assert_eq!(judged(good), [""; 0]);
         assert_eq!(
             judged(r#"{"signedMessageAgeMs":0,"unsignedPutParties":"accept"}"#),
-            ["/signedMessageAgeMs: it is 0: each signed message would be refused as too old"]
+            [
+                "/signedMessageAgeMs: it must be more than 0: otherwise each signed message would be refused as too old"
+            ]
         );
         assert_eq!(
             judged(r#"{"deliveryDeadlineMs":0,"requestDeadlineMs":0}"#),
             [
-                "/deliveryDeadlineMs: it is 0: no answer would be delivered",
-                "/requestDeadlineMs: it is 0: no query for a party and no request for a quote would be delivered",
+                "/deliveryDeadlineMs: it must be more than 0: otherwise no answer would be delivered",
+                "/requestDeadlineMs: it must be more than 0: otherwise no query for a party and no request for a quote would be delivered",
             ]
         );
         let signatures = r#"{"signatures":{"required":"all","participants":{"a":"none"}}}"#;
@@ -220,7 +222,7 @@ mod tests {
         );
         assert_eq!(
             judged(r#"{"idFormats":[]}"#),
-            ["/idFormats: it is empty: each id would be refused"]
+            ["/idFormats: it must not be empty: otherwise each id would be refused"]
         );
         let misspelt = judged(r#"{"deliveryDedlineMs":1}"#);
         assert!(

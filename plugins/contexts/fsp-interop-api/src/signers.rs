@@ -96,7 +96,7 @@ fn told(strangers: &BTreeSet<&str>) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "signatures.participants names {names}{more}: no participant of scheme.toml is called so, and until operators let one in of that name it says nothing about anybody"
+        "signatures.participants names {names}{more}, but scheme.toml has no such participant; an entry has no effect until operators add a participant of that name"
     )
 }
 
@@ -174,10 +174,10 @@ mod tests {
     #[test]
     fn a_line_names_some_and_counts_the_others() {
         let two = told(&BTreeSet::from(["a\nb", "fps1"]));
-        let begins = "signatures.participants names \"a\\nb\", \"fps1\": no participant";
+        let begins = "signatures.participants names \"a\\nb\", \"fps1\", but scheme.toml has no such participant";
         assert!(two.starts_with(begins), "{two}");
         let many: Vec<String> = (0..12).map(|n| format!("fps{n:02}")).collect();
         let many = told(&many.iter().map(String::as_str).collect());
-        assert!(many.contains("\"fps09\" and 2 more: no"), "{many}");
+        assert!(many.contains("\"fps09\" and 2 more, but"), "{many}");
     }
 }

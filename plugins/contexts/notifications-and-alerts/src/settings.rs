@@ -49,15 +49,18 @@ impl Settings {
         }
         let is_url = |url: &String| url.starts_with("http://") || url.starts_with("https://");
         if !self.operators_webhook.as_ref().is_none_or(is_url) {
-            let message = "it is no URL such as http://127.0.0.1:9000/notices";
+            let message = "it must be a URL such as http://127.0.0.1:9000/notices";
             problems.note("/operatorsWebhook", message);
         }
         if self.attempt_timeout_ms == 0 {
-            problems.note("/attemptTimeoutMs", "it is 0: no attempt could succeed");
+            problems.note(
+                "/attemptTimeoutMs",
+                "it must be more than 0: otherwise no attempt could succeed",
+            );
         }
         if self.backoff_initial_ms > self.backoff_max_ms {
             let message = format!(
-                "it is {}, more than the longest pause, backoffMaxMs, which is {}",
+                "it is {}; it must not be more than backoffMaxMs, which is {}",
                 self.backoff_initial_ms, self.backoff_max_ms
             );
             problems.note("/backoffInitialMs", message);

@@ -121,7 +121,7 @@ fn pisps(world: &mut dyn World) -> BTreeSet<String> {
 fn has_no_accounts(configured: &scheme::Participant) {
     assert!(
         configured.accounts.is_empty(),
-        "participant {:?} is of type PISP, which has no accounts, and the release gives it some",
+        "participant {:?} is of type PISP and cannot have accounts; remove its accounts from the release",
         configured.id
     );
 }
@@ -179,7 +179,7 @@ fn bring(
     {
         let state = applicant.state.name();
         return Some(format!(
-            "participant {id} is {state} by the operators' API: left as it is"
+            "participant {id} is {state} by the operators' API; the release does not change it"
         ));
     }
     if let Some(stored) = &stored {
@@ -341,7 +341,7 @@ fn open_missing_accounts(
     };
     let ids = world
         .open(&request)
-        .unwrap_or_else(|error| panic!("the ledger opens no accounts for {id:?}: {error:?}"));
+        .unwrap_or_else(|error| panic!("the ledger did not open accounts for {id:?}: {error:?}"));
     assert_eq!(ids.len(), missing.len(), "the ledger answers each account");
     let mut opened = Vec::new();
     for (opening, ids) in missing.into_iter().zip(ids) {
@@ -376,7 +376,7 @@ fn deposit(world: &mut dyn World, participant: &str, amount: &Money) {
         settlement_model: None,
     };
     if let Err(error) = world.move_funds(&request) {
-        panic!("the ledger takes no opening liquidity for {participant:?}: {error:?}");
+        panic!("the ledger did not accept the opening liquidity of {participant:?}: {error:?}");
     }
 }
 

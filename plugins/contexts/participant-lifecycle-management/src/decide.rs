@@ -78,14 +78,14 @@ pub fn decide(
     is_the_one_read(place, headers, &decision, &request, &participant)?;
     if request.maker == caller.name {
         let detail = format!(
-            "{} asked for it: another operator has to decide it",
+            "{} made the request: another operator must decide it",
             caller.name
         );
         return Err(Problem::new(Kind::MakerIsChecker, detail));
     }
     if request.state != State::Pending {
         let state = request.state.name();
-        let detail = format!("the request is {state}: it is not to be decided any more");
+        let detail = format!("the request is {state} and can no longer be decided");
         return Err(Problem::new(Kind::AlreadyDecided, detail).with("state", state));
     }
     request.checker = Some(caller.name.clone());
@@ -144,7 +144,10 @@ fn is_the_one_read(
         if *read == open.id {
             return Ok(());
         }
-        let detail = format!("the decision is about {read}, and this is {}", open.id);
+        let detail = format!(
+            "the decision is about request {read}, but the open request is {}",
+            open.id
+        );
         let problem = Problem::new(Kind::TargetChanged, detail);
         return Err(problem
             .with("was", read.as_str())
@@ -157,7 +160,7 @@ fn is_the_one_read(
         return Ok(());
     }
     let detail = format!(
-        "{} has applied more than once: say which request is decided, by `request` or `If-Match`",
+        "{} has applied more than once: name the request by `request` or `If-Match`",
         participant.participant
     );
     let problem = Problem::new(Kind::PreconditionRequired, detail);
@@ -187,7 +190,8 @@ pub fn as_it_was(request: &Request, participant: &Participant) -> Result<(), Pro
     if is == request.based_on {
         return Ok(());
     }
-    let detail = "what is to be changed is not as it was when this was asked for: reject it, and have it asked for again";
+    let detail =
+        "the target has changed since the request was made: reject the request, and make a new one";
     let problem = Problem::new(Kind::TargetChanged, detail);
     Err(problem.with("was", request.based_on.clone()).with("is", is))
 }

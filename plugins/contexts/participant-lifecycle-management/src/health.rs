@@ -91,9 +91,10 @@ fn dead(report: &DeliveryReport) -> Option<String> {
     match &report.outcome {
         Outcome::Delivered(_) => None,
         Outcome::Failed(failure) if failure.response.as_ref().is_some_and(alive) => None,
-        Outcome::Failed(failure) if failure.kind == FailureKind::NotAllowed => {
-            Some(format!("the endpoint may not be tried: {}", failure.reason))
-        }
+        Outcome::Failed(failure) if failure.kind == FailureKind::NotAllowed => Some(format!(
+            "the host may not call the endpoint: {}",
+            failure.reason
+        )),
         Outcome::Failed(failure) => Some(format!("the endpoint is not alive: {}", failure.reason)),
     }
 }

@@ -121,7 +121,7 @@ pub fn append(
     let is_new = CHANGES.within(store).insert_if_absent(&id, &change);
     assert!(
         is_new,
-        "the change {id} is there already: history is never written twice"
+        "the change {id} exists already: history is never written twice"
     );
     participant.changes += 1;
     participant.last_change_hash = change.hash;

@@ -49,7 +49,7 @@ impl Settings {
                 problems.note(
                     &format!("/approval/{kind}"),
                     format!(
-                        "there is no such kind of request; there is {}, and default for all others",
+                        "there is no such kind of request: use {}, or default for all others",
                         names.join(", ")
                     ),
                 );
@@ -63,7 +63,7 @@ impl Settings {
         if !(fits || path.is_empty()) {
             problems.note(
                 "/endpointHealthPath",
-                "it is a path such as /health, without query and fragment, or empty",
+                "it must be empty, or a path such as /health without query and fragment",
             );
         }
     }

@@ -103,7 +103,7 @@ fn refuse_duplicate(world: &mut dyn World, request: &Request) -> Result<(), Prob
         return Ok(());
     };
     let detail = format!(
-        "the request {} about the same waits for a decision",
+        "the request {} about the same target already waits for a decision",
         open.request
     );
     Err(Problem::new(Kind::DuplicateRequest, detail).with("pendingRequest", open.request))

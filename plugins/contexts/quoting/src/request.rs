@@ -132,7 +132,7 @@ fn examine(
     let Some(payee_fsp) = payee_fsp else {
         return Err(Refusal::Fsp(error(
             "3201",
-            "the payee FSP is not named, and nobody has the payee",
+            "the payee FSP is not given, and no FSP is associated with the payee",
         )));
     };
     check_fsps(
@@ -146,7 +146,7 @@ fn examine(
         check_payee(world, terms, &payee_fsp).map_err(Refusal::Fsp)?;
     }
     if terms.expiration.is_some_and(|expiration| now >= expiration) {
-        let error = error("3302", "expired when it arrived");
+        let error = error("3302", "the request had expired when it arrived");
         return Err(Refusal::Request(error, State::Expired));
     }
     if let Some(expiration) = terms.expiration
@@ -155,7 +155,7 @@ fn examine(
         return Err(Refusal::Rule(error("3100", &detail)));
     }
     if minor_units(&terms.amount) == 0 {
-        let error = error("3100", "a quote for nothing");
+        let error = error("3100", "the amount is 0");
         return Err(Refusal::Request(error, State::Rejected));
     }
     let input = quote_request_check::Input {
@@ -195,7 +195,10 @@ fn check_payee(
         Some(known) if known == payee_fsp => Ok(()),
         None if demand == PayeeFsp::WhereKnown => Ok(()),
         // The answer does not disclose which FSP has it.
-        _ => Err(error("3204", "the payee is not with the payee FSP")),
+        _ => Err(error(
+            "3204",
+            "the payee is not associated with the payee FSP",
+        )),
     }
 }
 

@@ -134,7 +134,7 @@ fn check(
         return Err(rejected("the condition is not 32 bytes of base64url"));
     }
     if minor_units(&response.transfer_amount) == 0 {
-        return Err(rejected("a transfer of nothing"));
+        return Err(rejected("the transfer amount is 0"));
     }
     let currency = &request.amount.currency;
     let amounts = [

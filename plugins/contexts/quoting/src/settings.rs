@@ -79,7 +79,7 @@ impl Settings {
             problems.note("", problem);
         }
         if self.answer_within_ms == 0 {
-            let why = "it is 0: no terms would be in time for a request without `expiration`";
+            let why = "it must be more than 0: otherwise no terms would be in time for a request without `expiration`";
             problems.note("/answerWithinMs", why);
         }
     }

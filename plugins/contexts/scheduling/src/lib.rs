@@ -55,8 +55,9 @@ impl get_earlier_work::Guest for Component {
 
 impl reminder_handler::Guest for Component {
     fn reminder_due(name: String, due: u64, payload: String) {
-        let (client, id) = names::parts(&name)
-            .unwrap_or_else(|| panic!("the reminder {name:?} does not say whose it is"));
+        let (client, id) = names::parts(&name).unwrap_or_else(|| {
+            panic!("the name of the reminder {name:?} does not begin with its client")
+        });
         logging::subject("reminder", &name);
         schedule_reminder_elapsed::schedule_reminder_elapsed(&schedule_reminder_elapsed::Event {
             id: id.to_owned(),

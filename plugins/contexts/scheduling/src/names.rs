@@ -31,7 +31,7 @@ pub fn check(reminder: &Reminder) -> Result<(), String> {
         ..
     } = reminder;
     if !is_kebab_case(client) {
-        return Err(format!("the client {client:?} is no name in kebab-case"));
+        return Err(format!("the client {client:?} is not a name in kebab-case"));
     }
     if id.is_empty() || id.chars().any(char::is_control) {
         return Err(format!("the id {id:?} is empty or has control characters"));

@@ -228,7 +228,7 @@ pub fn stop(world: &mut impl World, batch: &Batch) {
 /// follow.
 pub fn update(world: &mut impl World, id: &str, change: impl FnOnce(&mut Batch)) {
     let Some(mut batch) = BATCHES.within(world).get_for_update(id) else {
-        panic!("batch {id:?} is not there");
+        panic!("batch {id:?} does not exist");
     };
     let before = batch.state;
     change(&mut batch);
@@ -269,7 +269,7 @@ pub fn account_of(
     // Held, so that a settlement reads the members either before this turn, which then runs again, or after it.
     // A scan alone could miss a member that is being added.
     let held = BATCHES.within(world).get_for_update(batch);
-    assert!(held.is_some(), "batch {batch:?} is not there");
+    assert!(held.is_some(), "batch {batch:?} does not exist");
     let wanted = NewAccount {
         account_type: LedgerAccountType::SettlementPosition,
         owner: participant.to_owned(),

@@ -194,7 +194,7 @@ fn checked(world: &mut impl World, id: &str, asked: &Asked<'_>) -> Result<Settle
     version::insist(asked.headers, settlement.version)?;
     if settlement.created.by == asked.caller.name {
         let detail = format!(
-            "{} asked for this settlement: another operator completes or aborts it",
+            "{} made this settlement: another operator must complete or abort it",
             asked.caller.name
         );
         return Err(Problem::new(Kind::MakerIsChecker, detail));
@@ -224,7 +224,7 @@ fn common_model(batches: &[Batch]) -> Result<String, Problem> {
     match models.as_slice() {
         [model] => Ok((*model).clone()),
         _ => {
-            let detail = "batches of one settlement model are settled together";
+            let detail = "all batches of a settlement must have the same settlement model";
             Err(Problem::new(Kind::ModelUnknown, detail).with("models", json!(models)))
         }
     }

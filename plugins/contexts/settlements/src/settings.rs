@@ -174,7 +174,7 @@ impl Settings {
         let is_listed = |name: &str| self.models.iter().any(|model| model.name == name);
         if !self.models.is_empty() && !is_listed(&self.settlement_model) {
             let message = format!(
-                "{:?} is none of the models; it settles what no rule catches",
+                "{:?} must be one of `models`: it settles what no rule matches",
                 self.settlement_model
             );
             problems.note("/settlementModel", message);
@@ -188,7 +188,7 @@ impl Settings {
                 .iter()
                 .any(|other| other.name == model.name)
             {
-                let message = format!("{:?} is there already", model.name);
+                let message = format!("there is already a model {:?}", model.name);
                 problems.note(&format!("/models/{n}/name"), message);
             }
             for (m, currency) in model.currencies.iter().enumerate() {
@@ -198,8 +198,7 @@ impl Settings {
                 }
             }
             if model.name == self.settlement_model && !model.currencies.is_empty() {
-                let message =
-                    "the model of what no rule catches serves all currencies: leave it out";
+                let message = "the model that settles what no rule matches serves all currencies: leave out `currencies`";
                 problems.note(&format!("/models/{n}/currencies"), message);
             }
         }
@@ -211,7 +210,7 @@ impl Settings {
     fn judge_rule(&self, at: &str, rule: &Rule, scheme: &Scheme, problems: &mut Problems) {
         let listed = self.models.iter().find(|model| model.name == rule.model);
         let Some(model) = listed else {
-            let message = format!("{:?} is none of the models", rule.model);
+            let message = format!("{:?} is not one of `models`", rule.model);
             problems.note(&format!("{at}/model"), message);
             return;
         };
@@ -223,7 +222,7 @@ impl Settings {
         }
         if rule.currencies.is_empty() && !model.currencies.is_empty() {
             let message = format!(
-                "name currencies: the model {} does not serve all",
+                "add `currencies`: the model {} does not serve all currencies",
                 model.name
             );
             problems.note(&format!("{at}/currencies"), message);

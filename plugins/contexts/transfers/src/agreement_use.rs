@@ -46,7 +46,7 @@ pub fn claim(
         .filter(|earlier| earlier.quote_id == *quote_id)
         .and_then(|earlier| world.read_transfer(&earlier.transfer_id));
     if other.is_some_and(|other| other.transfer_id != transfer.transfer_id && !has_failed(&other)) {
-        return Err(error("3100", "the quote serves another transfer"));
+        return Err(error("3100", "the quote is used by another transfer"));
     }
     Ok(Some(AgreementUse {
         quote_id: quote_id.clone(),

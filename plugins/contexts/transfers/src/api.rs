@@ -220,7 +220,7 @@ fn span(query: &[(String, String)], now: u64, looked_at_max: u32) -> Result<Span
     let instant = |name: &str| {
         let read = parameter(query, name).map(str::parse::<u64>).transpose();
         read.map_err(|_| {
-            let detail = format!("`{name}` is an instant: milliseconds since 1970");
+            let detail = format!("`{name}` must be a time in milliseconds since 1970");
             Problem::new(Kind::Malformed, detail)
         })
     };

@@ -87,7 +87,8 @@ pub fn ask<W: Surroundings + Store>(
     may_end(world, &transfer, now)?;
     let latest = ENDINGS.within(world).get_for_update(transfer_id);
     if latest.is_some_and(|latest| latest.state == Standing::Pending) {
-        let detail = format!("that transfer {transfer_id} is ended waits for a decision already");
+        let detail =
+            format!("the request to end transfer {transfer_id} already waits for a decision");
         return Err(
             Problem::new(Kind::DuplicateRequest, detail).with("pendingRequest", transfer_id)
         );
@@ -120,16 +121,16 @@ pub fn decide<W: Surroundings + Store>(
     let mut transfer = known(world.transfer(transfer_id), transfer_id)?;
     let latest = ENDINGS.within(world).get_for_update(transfer_id);
     let mut ending = latest.ok_or_else(|| {
-        let detail = format!("nobody has asked for transfer {transfer_id} to be ended");
+        let detail = format!("there is no request to end transfer {transfer_id}");
         Problem::new(Kind::RequestUnknown, detail)
     })?;
     if ending.state != Standing::Pending {
-        let detail = format!("it is decided whether transfer {transfer_id} is ended");
+        let detail = format!("the request to end transfer {transfer_id} is already decided");
         return Err(Problem::new(Kind::AlreadyDecided, detail));
     }
     if ending.maker == caller.name {
         let detail = format!(
-            "{} asked for it: another operator has to decide it",
+            "{} made the request: another operator must decide it",
             caller.name
         );
         return Err(Problem::new(Kind::MakerIsChecker, detail));
@@ -158,7 +159,7 @@ fn end(
     may_end(world, transfer, now)?;
     if let Err(error) = world.ledger_release(&transfer.transfer_id) {
         let detail = format!(
-            "the ledger does not give the funds of transfer {} back: {error:?}",
+            "the ledger did not release the funds of transfer {}: {error:?}",
             transfer.transfer_id
         );
         return Err(Problem::new(Kind::TransferState, detail));
@@ -172,7 +173,10 @@ fn end(
     if transfer.is_expired(now) {
         conclude_timeout(world, transfer, (None, None), now);
     } else {
-        let error = error("1001", &format!("{} was never asked", transfer.payee_fsp));
+        let error = error(
+            "1001",
+            &format!("the transfer was never sent to {}", transfer.payee_fsp),
+        );
         conclude_never_sent(world, transfer, error);
     }
     Ok(())
@@ -184,7 +188,7 @@ fn may_end(world: &mut impl Surroundings, transfer: &Transfer, now: u64) -> Resu
     let id = &transfer.transfer_id;
     if transfer.state != State::Prepared {
         return refused(format!(
-            "transfer {id} is {}: only one that is PREPARED can be ended",
+            "transfer {id} is {}: only a PREPARED transfer can be ended",
             transfer.state.name()
         ));
     }
@@ -224,15 +228,15 @@ pub(crate) fn earlier(
 pub(crate) fn in_words(earlier: &EarlierWork) -> String {
     match earlier {
         EarlierWork::Running => {
-            "what runs and came before its expiry: try again in a moment".to_owned()
+            "work that arrived before its expiry and still runs: try again in a moment".to_owned()
         }
         EarlierWork::Delivery(delivery) => format!(
-            "delivery {} to {}, which came in time and is not handled: try again when it is; `rialto \
-             dead-letters paused` says if {} is paused",
+            "delivery {} to {}, which arrived before its expiry: try again when it is handled; \
+             `rialto dead-letters paused` says if {} is paused",
             delivery.id, delivery.context, delivery.context
         ),
         EarlierWork::DeadLetter(delivery) => format!(
-            "dead letter {} of {}, which came in time: retry or drop it (`rialto dead-letters`) first",
+            "dead letter {} of {}, which arrived before its expiry: retry or drop it (`rialto dead-letters`) first",
             delivery.id, delivery.context
         ),
     }

@@ -120,7 +120,8 @@ impl Place {
             })
         });
         read.ok_or_else(|| {
-            let detail = "`cursor` is not one of this list: take `nextCursor` of the page before";
+            let detail =
+                "`cursor` does not belong to this list: use `nextCursor` of the previous page";
             Problem::new(Kind::Malformed, detail)
         })
     }

@@ -163,7 +163,7 @@ fn reserve(
 ) -> Result<(AccountPosition, Option<AgreementUse>), Refusal> {
     let participants = check_participants(world, event)?;
     if now >= event.expiration {
-        let detail = "expired when it arrived";
+        let detail = "the transfer had expired when it arrived";
         return Err(Refusal::Expired(error("3303", detail)));
     }
     if let Err(detail) = world.settings().lifetime().check(now, event.expiration) {
@@ -314,7 +314,7 @@ fn check_rules(
     now: u64,
 ) -> Result<Option<AgreementUse>, Refusal> {
     if minor_units(&event.amount) == 0 {
-        return Err(Refusal::Rule(error("3100", "a transfer of nothing")));
+        return Err(Refusal::Rule(error("3100", "the amount is 0")));
     }
     let input = transfer_prepare_check::Input {
         now,

@@ -60,7 +60,7 @@ pub fn of_reminder(event: &elapsed::Event) -> Option<Question> {
     let question = serde_json::from_str(&event.payload);
     Some(question.unwrap_or_else(|problem| {
         panic!(
-            "the reminder {:?} has a payload that nobody here wrote: {problem}",
+            "the payload of the reminder {:?} cannot be read: {problem}",
             event.id
         )
     }))

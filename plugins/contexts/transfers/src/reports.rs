@@ -87,7 +87,7 @@ pub(crate) fn conclude_never_sent(
 fn never_sent(transfer: &Transfer, why: NotSent) -> ErrorInformation {
     let payee = &transfer.payee_fsp;
     match why {
-        NotSent::NoAddress => error("3201", &format!("{payee} takes no callbacks")),
+        NotSent::NoAddress => error("3201", &format!("{payee} has no callback address")),
         NotSent::NotAllowed => error("1001", &format!("{payee} cannot be reached")),
     }
 }

@@ -63,12 +63,18 @@ fn put_right(world: &mut impl Surroundings, id: &str, now: u64) -> Option<Found>
     let earlier = earlier(world, &transfer, now);
     let (reminded, done) = match &earlier {
         // A running turn ends before the next sweep.
-        Some(EarlierWork::Running) => (false, "something runs that came before".to_owned()),
+        Some(EarlierWork::Running) => (
+            false,
+            "work that arrived before its expiry still runs".to_owned(),
+        ),
         Some(earlier) => (false, format!("it waits for {}", in_words(earlier))),
         None => {
             world.be_about(id);
             world.create_reminder(id, transfer.expiration);
-            (true, "it waits for nothing, and is reminded now".to_owned())
+            (
+                true,
+                "it waits for nothing; its timeout is triggered now".to_owned(),
+            )
         }
     };
     world.log(Level::Error, &format!("{found}: {done}"));

@@ -24,7 +24,7 @@ fn currencies(settings: &str) -> Result<HashSet<String>, rule::SettingsError> {
         message: message.to_owned(),
     };
     let settings: serde_json::Value =
-        serde_json::from_str(settings).map_err(|_| wrong("The settings are no JSON."))?;
+        serde_json::from_str(settings).map_err(|_| wrong("The settings are not JSON."))?;
     let listed = settings["currencies"].as_array();
     let listed = listed.ok_or_else(|| wrong("This must be a list of currencies."))?;
     let texts = listed.iter().map(|one| one.as_str().map(str::to_owned));

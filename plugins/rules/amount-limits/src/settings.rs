@@ -69,7 +69,7 @@ impl Settings {
         let value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(error) => {
-                problems.note("", format!("The settings are no JSON: {error}."));
+                problems.note("", format!("The settings are not JSON: {error}."));
                 return problems.or(settings);
             }
         };
@@ -133,7 +133,8 @@ fn read_limit(element: &Value, pointer: &str, problems: &mut Problems) -> Option
     let currency = members.required_text("currency", problems);
     let is_code = |text: &str| text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase());
     if let Some(currency) = currency.filter(|currency| !is_code(currency)) {
-        let message = format!("`{currency}` is no currency: use three capital letters, as in USD.");
+        let message =
+            format!("`{currency}` is not a currency: use three capital letters, as in USD.");
         problems.note(&members.pointer_to("currency"), message);
     }
     let scenario = read_scenario(&members, problems);
@@ -169,7 +170,7 @@ fn read_scenario(members: &Members<'_>, problems: &mut Problems) -> Option<Optio
     let found = SCENARIOS.iter().find(|(name, _)| *name == text);
     if found.is_none() {
         let names = SCENARIOS.map(|(name, _)| name);
-        let message = format!("`{text}` is no scenario: use {}.", any_of(&names));
+        let message = format!("`{text}` is not a scenario: use {}.", any_of(&names));
         problems.note(&members.pointer_to("scenario"), message);
     }
     found.map(|(_, scenario)| *scenario)
@@ -180,7 +181,7 @@ fn read_bound(members: &Members<'_>, name: &str, problems: &mut Problems) -> Opt
     let value = Decimal::read(text);
     if value.is_none() {
         let message = format!(
-            "`{text}` is no amount: use digits and at most one point, as in \"1000.50\", no sign, at most 18 digits on each side."
+            "`{text}` is not an amount: use digits and at most one point, as in \"1000.50\", no sign, at most 18 digits on each side."
         );
         problems.note(&members.pointer_to(name), message);
     }
@@ -271,8 +272,8 @@ mod tests {
         let expected = [
             ("/note", "There is no setting `note` here: use `limits` or `otherwise`."),
             ("/otherwise", "`maybe` is not possible: use `allow` or `refuse`."),
-            ("/limits/0/currency", "`usd` is no currency: use three capital letters, as in USD."),
-            ("/limits/0/scenario", "`GIFT` is no scenario: use `DEPOSIT`, `WITHDRAWAL`, `TRANSFER`, `PAYMENT`, `REFUND` or `*`."),
+            ("/limits/0/currency", "`usd` is not a currency: use three capital letters, as in USD."),
+            ("/limits/0/scenario", "`GIFT` is not a scenario: use `DEPOSIT`, `WITHDRAWAL`, `TRANSFER`, `PAYMENT`, `REFUND` or `*`."),
             ("/limits/1", "The minimum 10 is more than the maximum 9.99: nothing could pass."),
             ("/limits/2/max", "There is no setting `max` here: use `currency`, `scenario`, `minimum` or `maximum`."),
             ("/limits/2", "A limit needs a `minimum`, a `maximum` or both."),
@@ -300,7 +301,7 @@ mod tests {
                 .first()
                 .unwrap()
                 .1
-                .starts_with("The settings are no JSON")
+                .starts_with("The settings are not JSON")
         );
         assert_eq!(
             problems_of(r#"{"limits":{}}"#)[0].1,

@@ -33,7 +33,7 @@ impl Settings {
         let value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(error) => {
-                problems.note("", format!("The settings are no JSON: {error}."));
+                problems.note("", format!("The settings are not JSON: {error}."));
                 return problems.or(settings);
             }
         };

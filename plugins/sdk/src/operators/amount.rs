@@ -71,7 +71,7 @@ impl Amount {
             return Ok(());
         }
         let detail = format!(
-            "the amount is in {}, and the account in {currency}",
+            "the amount is in {}, but the account is in {currency}",
             self.currency
         );
         Err(Problem::new(Kind::Malformed, detail))

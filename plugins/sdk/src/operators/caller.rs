@@ -54,7 +54,7 @@ impl Caller {
             return Ok(());
         }
         let who = if self.name.is_empty() {
-            "who asks is no operator, and this".to_owned()
+            "the caller is not an operator, and this".to_owned()
         } else {
             format!("the operator `{}` lacks the role, and this", self.name)
         };

@@ -58,14 +58,14 @@ pub fn once<S: Store + ?Sized>(
         return run(store);
     };
     if key.is_empty() || key.len() > KEY_BYTES_MAX {
-        let detail = format!("`Idempotency-Key` has 1 to {KEY_BYTES_MAX} characters");
+        let detail = format!("`Idempotency-Key` must have 1 to {KEY_BYTES_MAX} characters");
         return Err(Problem::new(Kind::Malformed, detail));
     }
     let id = format!("{}/{}", sent.caller.name, sha256_hex(key.as_bytes()));
     let hash = hash(sent);
     if let Some(kept) = ANSWERS.within(store).get_for_update(&id) {
         if kept.request_hash != hash {
-            let detail = "this `Idempotency-Key` came with another request before; a new request needs a new key";
+            let detail = "this `Idempotency-Key` was used for another request: use a new key for a new request";
             return Err(Problem::new(Kind::IdempotencyKeyReused, detail));
         }
         let again = Answer {

@@ -46,7 +46,7 @@ impl Paging {
         Ok(Self {
             cursor: parameter(query, "cursor").map(str::to_owned),
             limit: limit.ok_or_else(|| {
-                Problem::new(Kind::Malformed, format!("`limit` is 1 to {LIMIT_MAX}"))
+                Problem::new(Kind::Malformed, format!("`limit` must be 1 to {LIMIT_MAX}"))
             })?,
         })
     }
@@ -67,7 +67,7 @@ impl Paging {
             Some(cursor) if cursor.starts_with(prefix) => after(cursor),
             Some(_) => {
                 let detail =
-                    "`cursor` is not one of this list: take `nextCursor` of the page before";
+                    "`cursor` does not belong to this list: use `nextCursor` of the previous page";
                 return Err(Problem::new(Kind::Malformed, detail));
             }
         };

@@ -347,7 +347,7 @@ async fn of_nobody(world: &World) {
     let error = &body["errorInformation"];
     assert_eq!(error["errorCode"], "3200", "{body}");
     let words = error["errorDescription"].as_str().unwrap();
-    let which = format!("header FSPIOP-Source: {NOBODY} is no participant");
+    let which = format!("header FSPIOP-Source: {NOBODY} is not a participant");
     assert!(words.ends_with(&which), "{words}");
     let story = world.host.cli(&["events", &id]).unwrap().stdout;
     assert!(!story.contains("publishes"), "{story}");

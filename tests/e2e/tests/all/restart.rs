@@ -201,7 +201,7 @@ async fn query_after_restart_follows_earlier_requests() {
     tokio::task::block_in_place(|| world.host.restart()).unwrap();
     let log = world.host.log();
     assert!(
-        log.contains("going on where the host stopped"),
+        log.contains("the host continues its pending work"),
         "nothing was pending:\n{log}"
     );
     for told in asked {

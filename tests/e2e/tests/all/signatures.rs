@@ -367,7 +367,7 @@ async fn keys_change_at_runtime_and_broken_files_are_ignored() {
     fs::write(&file, "-----BEGIN PUBLIC KEY-----\nnonsense").unwrap();
     until("the log tells it", KEYS_COUNT_WITHIN, async || {
         let log = scene.world.host.log();
-        let told = log.contains("payerfsp.pem") && log.contains("the keys from before stay");
+        let told = log.contains("payerfsp.pem") && log.contains("the previous keys stay in use");
         Ok(if told { Ok(()) } else { Err(log) })
     })
     .await
@@ -462,7 +462,7 @@ async fn unknown_key_file_is_logged_and_counted() {
     counted("it is counted", 1).await;
     let log = scene.world.host.log();
     assert!(
-        log.contains("plainfps") && log.contains("nobody is called so"),
+        log.contains("plainfps") && log.contains("no component knows that name"),
         "{log}"
     );
     // It is remembered: a later participant of that name has had a key.
@@ -612,7 +612,7 @@ fn unknown_fsp_in_signature_settings_is_reported() {
     let output = scheme.rialto(&["check"]).unwrap();
     assert_eq!(output.code, 0, "{output}");
     let expected =
-        "signatures.participants names \"payerfps\": no participant of scheme.toml is called so";
+        "signatures.participants names \"payerfps\", but scheme.toml has no such participant";
     assert!(output.said().contains(expected), "{output}");
 }
 

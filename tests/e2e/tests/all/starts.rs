@@ -188,8 +188,8 @@ fn start_resume_recovery_and_stop_are_logged_with_version() {
     let log = host.log();
     for said in [
         "the host starts",
-        "going on with this release",
-        "nothing was under way",
+        "the host continues with this release",
+        "no work was pending",
         "the host has stopped",
     ] {
         let lines: Vec<&str> = log.lines().filter(|line| line.contains(said)).collect();

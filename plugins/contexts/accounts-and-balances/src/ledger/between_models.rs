@@ -43,7 +43,7 @@ impl<S: Store> Ledger<'_, S> {
                 Ok(response(&source, &target))
             } else {
                 Err(LedgerError::PostedOtherwise(format!(
-                    "instruction {cause} is posted on other terms"
+                    "instruction {cause} is already posted with other terms"
                 )))
             };
         }

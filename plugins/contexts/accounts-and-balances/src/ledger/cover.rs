@@ -84,6 +84,6 @@ fn repeat(
         return Ok(response(liquidity, reserved));
     }
     Err(LedgerError::PostedOtherwise(format!(
-        "instruction {instruction_id} is posted on other accounts"
+        "instruction {instruction_id} is already posted on other accounts"
     )))
 }

@@ -184,7 +184,7 @@ impl FundsAccounts {
             Ok(self.response())
         } else {
             Err(LedgerError::PostedOtherwise(format!(
-                "instruction {} is posted on other terms",
+                "instruction {} is already posted with other terms",
                 request.instruction_id
             )))
         }

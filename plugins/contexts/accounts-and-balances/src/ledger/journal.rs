@@ -129,7 +129,7 @@ impl<S: Store> Ledger<'_, S> {
         }
         let otherwise = || {
             LedgerError::PostedOtherwise(format!(
-                "step {} of {} is posted on other terms",
+                "step {} of {} is already posted with other terms",
                 request.step, request.cause
             ))
         };
@@ -241,7 +241,9 @@ fn check_ids<'a>(
     mut steps: impl Iterator<Item = &'a String>,
 ) -> Result<(), LedgerError> {
     if steps.any(|step| entry_id(cause, step).len() > ID_BYTES_MAX) {
-        let why = format!("the cause and the step make ids of more than {ID_BYTES_MAX} bytes");
+        let why = format!(
+            "the cause and the step are too long: entry ids have at most {ID_BYTES_MAX} bytes"
+        );
         return Err(LedgerError::Malformed(why));
     }
     Ok(())

@@ -160,5 +160,5 @@ fn response(postings: Vec<Posting>, end: u64) -> Response {
 
 fn read_cursor(cursor: &str) -> Result<u64, LedgerError> {
     let read = cursor.parse();
-    read.map_err(|_| LedgerError::Malformed(format!("{cursor:?} is no cursor of this account")))
+    read.map_err(|_| LedgerError::Malformed(format!("{cursor:?} is not a cursor of this account")))
 }

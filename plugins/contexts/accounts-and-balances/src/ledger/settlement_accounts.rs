@@ -177,7 +177,7 @@ fn check_names(new: &NewAccount) -> Result<(), LedgerError> {
     let malformed = |what: &str, text: &str| {
         let rule = "letters, digits, `.`, `_` and `-`";
         Err(LedgerError::Malformed(format!(
-            "{what} {text:?}: {rule} are taken"
+            "{what} {text:?}: use only {rule}"
         )))
     };
     if !is_owner(&new.owner) {

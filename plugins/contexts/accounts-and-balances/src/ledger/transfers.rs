@@ -139,7 +139,7 @@ impl<S: Store> Ledger<'_, S> {
         if !is_the_same {
             return Err(wrong_state(
                 &request.transfer_id,
-                "is reserved on other terms",
+                "is already reserved with other terms",
             ));
         }
         let (liquidity, position) =
@@ -176,7 +176,7 @@ impl<S: Store> Ledger<'_, S> {
             ReservationState::Fulfilled => {
                 return Err(wrong_state(
                     &request.transfer_id,
-                    "is fulfilled to another account",
+                    "is already fulfilled to another account",
                 ));
             }
             ReservationState::Released => {

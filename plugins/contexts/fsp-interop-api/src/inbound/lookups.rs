@@ -118,9 +118,9 @@ impl Examined<'_> {
         let PartyAnswer { party: told } = self.members()?;
         let told = told.party_id_info;
         let wrong = if told.fsp_id.is_some_and(|named| named != self.source) {
-            Some("body /party/partyIdInfo/fspId: not the sender (FSPIOP-Source)")
+            Some("body /party/partyIdInfo/fspId: must be the sender (FSPIOP-Source)")
         } else if !is_same_party(&told.party_id(), &party) {
-            Some("body /party/partyIdInfo: not the party of the path")
+            Some("body /party/partyIdInfo: must be the party in the path")
         } else {
             None
         };
@@ -194,7 +194,7 @@ impl Examined<'_> {
         match code {
             Some(code) if self.scheme.scale_of(code).is_none() => Err(error(
                 "3100",
-                &format!("{location}: {code} is no currency of this scheme"),
+                &format!("{location}: {code} is not a currency of this scheme"),
             )),
             code => Ok(code.map(str::to_owned)),
         }

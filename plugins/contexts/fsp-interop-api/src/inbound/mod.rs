@@ -181,7 +181,10 @@ pub fn read(
 }
 
 fn not_taken() -> ErrorInformation {
-    error("2002", "the switch sends this message, it does not take it")
+    error(
+        "2002",
+        "the switch sends this message and does not accept it",
+    )
 }
 
 /// Passes messages of participants. Any other sender is refused at once, because it could get no callback
@@ -198,7 +201,7 @@ pub fn said_by(
     if is_participant(source) {
         return Ok(inbound);
     }
-    let detail = format!("header FSPIOP-Source: {source} is no participant");
+    let detail = format!("header FSPIOP-Source: {source} is not a participant");
     Err(error("3200", &detail))
 }
 
@@ -257,7 +260,9 @@ impl<'a> Examined<'a> {
             "queryTransfer" => self.query_transfer().map(Inbound::QueryTransfer),
             // A message refused before has no known sender.
             NOT_TAKEN => Err(not_taken()),
-            other => panic!("the OpenAPI document has the operation {other:?}, the code has not"),
+            other => panic!(
+                "the OpenAPI document has the operation {other:?}, but the code does not handle it"
+            ),
         }
     }
 

@@ -131,14 +131,15 @@ impl Examined<'_> {
         let body: QuoteRequestBody = self.members()?;
         let (payer, payee) = (&body.payer.party_id_info, &body.payee.party_id_info);
         if payer.fsp_id.is_some_and(|fsp| fsp != self.source) {
-            let detail = "body /payer/partyIdInfo/fspId: not the sender (FSPIOP-Source)";
+            let detail = "body /payer/partyIdInfo/fspId: must be the sender (FSPIOP-Source)";
             return Err(error("3100", detail));
         }
         let destination = self.destination();
         if let (Some(fsp), Some(destination)) = (payee.fsp_id, destination)
             && fsp != destination
         {
-            let detail = "body /payee/partyIdInfo/fspId: not the destination (FSPIOP-Destination)";
+            let detail =
+                "body /payee/partyIdInfo/fspId: must be the destination (FSPIOP-Destination)";
             return Err(error("3100", detail));
         }
         // Another spelling of the payee would be a party that no FSP has.
@@ -171,7 +172,7 @@ impl Examined<'_> {
     ) -> Result<events::quote_response_received::Event, ErrorInformation> {
         let bytes = self.request.body.as_deref().map_or(0, str::len);
         if bytes > TERMS_BYTES_MAX {
-            let detail = format!("body: {bytes} bytes, and a quote may have {TERMS_BYTES_MAX}");
+            let detail = format!("body: {bytes} bytes; a quote may have at most {TERMS_BYTES_MAX}");
             return Err(error("3104", &detail));
         }
         let response = self.terms_given()?;

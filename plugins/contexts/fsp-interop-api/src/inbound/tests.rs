@@ -147,7 +147,7 @@ fn unknown_sender_is_refused_at_once() {
     for mistyped in ["payerfps", "PayerFSP", "Hub"] {
         let refused = said_by(mistyped).unwrap_err();
         assert_eq!(refused.code, "3200");
-        let words = format!("header FSPIOP-Source: {mistyped} is no participant");
+        let words = format!("header FSPIOP-Source: {mistyped} is not a participant");
         assert!(refused.description.ends_with(&words), "{refused:?}");
     }
 }

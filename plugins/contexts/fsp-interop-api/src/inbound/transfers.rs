@@ -52,7 +52,7 @@ impl Examined<'_> {
         if body.payer_fsp != self.source {
             return Err(error(
                 "3100",
-                "body /payerFsp: not the sender (FSPIOP-Source)",
+                "body /payerFsp: must be the sender (FSPIOP-Source)",
             ));
         }
         if self
@@ -61,12 +61,12 @@ impl Examined<'_> {
         {
             return Err(error(
                 "3100",
-                "body /payeeFsp: not the destination (FSPIOP-Destination)",
+                "body /payeeFsp: must be the destination (FSPIOP-Destination)",
             ));
         }
         let amount = body.amount.read("/amount", self.scheme)?;
         if minor_units(&amount) == 0 {
-            return Err(error("3100", "body /amount/amount: nothing to transfer"));
+            return Err(error("3100", "body /amount/amount: must be more than 0"));
         }
         Ok(events::transfer_prepare_requested::Event {
             transfer_id: body.transfer_id.to_owned(),
@@ -150,7 +150,8 @@ impl Examined<'_> {
                 Ok(FulfilMode::Reserved)
             }
             _ => {
-                let detail = "body /transferState: COMMITTED or RESERVED; decline by PUT …/error";
+                let detail =
+                    "body /transferState: must be COMMITTED or RESERVED; decline by PUT …/error";
                 Err(error("3100", detail))
             }
         }

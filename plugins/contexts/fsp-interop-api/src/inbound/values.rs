@@ -20,7 +20,7 @@ impl MoneyBody<'_> {
     pub fn read(&self, location: &str, scheme: &Scheme) -> Result<Money, ErrorInformation> {
         let Some(scale) = scheme.scale_of(self.currency) else {
             let detail = format!(
-                "body {location}/currency: {} is no currency of this scheme",
+                "body {location}/currency: {} is not a currency of this scheme",
                 self.currency
             );
             return Err(error("3100", &detail));
@@ -68,7 +68,7 @@ pub fn check_identifier(
     } else {
         Err(error(
             "3101",
-            &format!("{location}: not of the form of type {id_type}"),
+            &format!("{location}: does not have the format of type {id_type}"),
         ))
     }
 }
@@ -78,7 +78,7 @@ pub fn check_identifier(
 pub fn check_segment(location: &str, text: &str) -> Result<(), ErrorInformation> {
     let refused = |what: &str| Err(error("3101", &format!("{location}: {what}")));
     if text.contains(['/', '?', '\\']) {
-        return refused("may not have / ? or \\");
+        return refused("must not have / ? or \\");
     }
     if matches!(text, "." | "..") {
         return refused("is a step in a path, not an identifier");
@@ -149,7 +149,8 @@ impl ErrorObject<'_> {
             error_description: description,
         } = self.error_information;
         if !errors::is_legal_code(code) {
-            let detail = format!("body /errorInformation/errorCode: {code} is no code of the API");
+            let detail =
+                format!("body /errorInformation/errorCode: {code} is not an error code of the API");
             return Err(error("3100", &detail));
         }
         Ok(ErrorInformation {

@@ -39,7 +39,7 @@ impl Members {
             Some("RS512") => Ok(Algorithm::Rs512),
             Some("ES256") => Ok(Algorithm::Es256),
             Some(other) => Err(format!(
-                "protected alg: {other:?}, and RS256, RS384, RS512 and ES256 are taken"
+                "protected alg: {other:?} is not supported; use RS256, RS384, RS512 or ES256"
             )),
             None => Err("protected alg: is required".to_owned()),
         }
@@ -58,7 +58,7 @@ impl Members {
             let mut values = each(headers).filter(|(candidate, _)| *candidate == header);
             let is_there = values.any(|(_, value)| !value.trim().is_empty());
             if is_there && self.get(name).is_none() {
-                return Err(format!("header {name}: is not protected"));
+                return Err(format!("header {name}: must be protected"));
             }
         }
         for (name, value) in &self.0 {
@@ -75,8 +75,8 @@ pub(super) fn same(name: &str, header: Option<&str>, must: &str) -> Result<(), S
     match header {
         Some(value) if value == must => Ok(()),
         Some(_) if REQUIRED.contains(&name) => Err(differs(name)),
-        Some(_) => Err(format!("header {name}: is not as it is protected")),
-        None => Err(format!("header {name}: is protected and not there")),
+        Some(_) => Err(format!("header {name}: differs from its protected copy")),
+        None => Err(format!("header {name}: is protected but missing")),
     }
 }
 
@@ -106,14 +106,14 @@ impl<'de> Deserialize<'de> for Members {
             type Value = Members;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of texts")
+                f.write_str("an object of strings")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
                 let mut members: Vec<(String, String)> = Vec::new();
                 while let Some((name, value)) = map.next_entry::<String, String>()? {
                     if members.iter().any(|(known, _)| *known == name) {
-                        return Err(A::Error::custom(format_args!("{name} is there twice")));
+                        return Err(A::Error::custom(format_args!("{name} occurs twice")));
                     }
                     members.push((name, value));
                 }

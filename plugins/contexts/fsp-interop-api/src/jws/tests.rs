@@ -249,7 +249,7 @@ fn only_algorithms_of_the_list_are_taken() {
     for name in ["none", "None", "HS256", "PS256", "ES384", "rs256", ""] {
         assert_eq!(
             sent().protecting("RS256", name).judged(),
-            format!("protected alg: {name:?}, and RS256, RS384, RS512 and ES256 are taken")
+            format!("protected alg: {name:?} is not supported; use RS256, RS384, RS512 or ES256")
         );
     }
     assert_eq!(
@@ -259,13 +259,13 @@ fn only_algorithms_of_the_list_are_taken() {
     // The header's word does not make a signature of another algorithm hold.
     assert_eq!(
         sent().protecting("RS256", "ES256").judged(),
-        "no key of payeefsp has signed this body so"
+        "the signature does not fit any key of payeefsp"
     );
 }
 
 #[test]
 fn signature_binds_sender_body_and_request() {
-    let wrong = "no key of payeefsp has signed this body so";
+    let wrong = "the signature does not fit any key of payeefsp";
     let mut changed = sent();
     let header = encoded(changed.protected.as_bytes());
     changed.signature = Some(signature_of(
@@ -310,7 +310,7 @@ fn what_is_protected_is_what_the_headers_say() {
     ] {
         assert_eq!(
             sent().with(protected, header).judged(),
-            format!("header {name}: is not as it is protected")
+            format!("header {name}: differs from its protected copy")
         );
     }
     let source = sent().protecting("\"payeefsp\"", "\"payerfsp\"");
@@ -320,22 +320,25 @@ fn what_is_protected_is_what_the_headers_say() {
     );
     assert_eq!(
         sent().without("fspiop-destination").judged(),
-        "header FSPIOP-Destination: is protected and not there"
+        "header FSPIOP-Destination: is protected but missing"
     );
     assert_eq!(
         sent().without("fspiop-uri").judged(),
-        "header FSPIOP-URI: is protected and not there"
+        "header FSPIOP-URI: is protected but missing"
     );
     let bare = sent().protecting(",\"FSPIOP-Destination\":\"payerfsp\"", "");
-    assert_eq!(bare.judged(), "header FSPIOP-Destination: is not protected");
+    assert_eq!(
+        bare.judged(),
+        "header FSPIOP-Destination: must be protected"
+    );
     assert_eq!(
         sent().with("fspiop-encryption", "{}").judged(),
-        "header FSPIOP-Encryption: is not protected"
+        "header FSPIOP-Encryption: must be protected"
     );
     let behind = sent().and("fspiop-encryption", "");
     assert_eq!(
         behind.and("fspiop-encryption", "{}").judged(),
-        "header FSPIOP-Encryption: is not protected"
+        "header FSPIOP-Encryption: must be protected"
     );
     for name in REQUIRED {
         let misspelt = name.to_ascii_lowercase();
@@ -345,9 +348,9 @@ fn what_is_protected_is_what_the_headers_say() {
         );
     }
     for (member, what) in [
-        ("crit", "is protected and not there"),
-        ("b64", "is protected and not there"),
-        ("jku", "is protected and not there"),
+        ("crit", "is protected but missing"),
+        ("b64", "is protected but missing"),
+        ("jku", "is protected but missing"),
     ] {
         let more = format!("{{\"{member}\":\"x\",");
         assert_eq!(
@@ -371,7 +374,7 @@ fn two_readers_of_a_signed_message_see_the_same() {
     assert!(
         twice
             .judged()
-            .starts_with("protected header: FSPIOP-URI is there twice")
+            .starts_with("protected header: FSPIOP-URI occurs twice")
     );
     let number = sent().protecting("{", "{\"exp\":1,");
     assert!(
@@ -401,7 +404,7 @@ fn a_replayed_message_is_refused() {
     let obsolete = sent().with("date", obsolete).protecting(DATE, obsolete);
     assert_eq!(
         obsolete.judged(),
-        "header Date: a signed message has it as Tue, 15 Nov 1994 08:12:31 GMT"
+        "header Date: must be like Tue, 15 Nov 1994 08:12:31 GMT in a signed message"
     );
 }
 
@@ -414,7 +417,7 @@ fn the_header_has_its_form_and_lengths() {
     assert!(bare(r#"{"signature":"A","signature":"A"}"#).contains("duplicate field"));
     assert_eq!(
         bare(r#"{"signature":"","protectedHeader":"AAAA"}"#),
-        "header FSPIOP-Signature: signature has 0 characters, and 1 to 512 are taken"
+        "header FSPIOP-Signature: signature has 0 characters; it must have 1 to 512"
     );
     let long = format!(
         r#"{{"signature":"A","protectedHeader":"{}"}}"#,
@@ -422,7 +425,7 @@ fn the_header_has_its_form_and_lengths() {
     );
     assert_eq!(
         bare(&long),
-        "header FSPIOP-Signature: protectedHeader has 32769 characters, and 1 to 32768 are taken"
+        "header FSPIOP-Signature: protectedHeader has 32769 characters; it must have 1 to 32768"
     );
     for wrong in ["A", "AA==", "A+AA", "AB", "A A"] {
         assert_eq!(

@@ -381,7 +381,7 @@ impl transfers::transfer_prepare_invalid_payer_check_failed::Guest for Component
         let Some(destination) = &event.notify else {
             logging::subject("transfer", &event.transfer_id);
             info!(
-                "nobody is told that {} is no valid payer FSP: it is unknown",
+                "the payer FSP {} is unknown, so no error is sent to it",
                 event.payer_fsp
             );
             return;

@@ -72,12 +72,12 @@ pub fn judge_accounts(
 fn insist(kept: &Kept, hub: &str, currency: &str, scale: u8) {
     assert!(
         kept.hub == hub,
-        "the release calls the hub {hub:?}, and the accounts in {currency} are kept beside those of {:?}: the hub's name cannot change any more",
+        "the release names the hub {hub:?}, but the accounts in {currency} are of the hub {:?}; the hub's name cannot change once there are accounts",
         kept.hub
     );
     assert!(
         kept.scale == scale,
-        "the release has {currency} with {scale} decimal places, and its accounts are kept with {}: the scale of a currency that accounts use cannot change",
+        "the release has {currency} with {scale} decimal places, but its accounts have {}; the scale of a currency cannot change once there are accounts",
         kept.scale
     );
 }

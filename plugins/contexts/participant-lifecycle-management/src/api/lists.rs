@@ -65,7 +65,7 @@ pub fn changes(world: &mut dyn World, request: &HttpRequest) -> Result<Answer, P
 fn instant(query: &[(String, String)], name: &str) -> Result<Option<u64>, Problem> {
     let read = parameter(query, name).map(str::parse).transpose();
     read.map_err(|_| {
-        let detail = format!("`{name}` is an instant: milliseconds since 1970");
+        let detail = format!("`{name}` must be a time in milliseconds since 1970");
         Problem::new(ProblemKind::Malformed, detail)
     })
 }

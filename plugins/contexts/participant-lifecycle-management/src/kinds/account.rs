@@ -95,12 +95,13 @@ impl Change for NewAccount {
         is_in(participant)?;
         let (id, currency) = (&participant.participant, &self.0.currency);
         if participant.participant_type == Type::Pisp {
-            let detail = format!("{id} is of type PISP, which has no accounts");
+            let detail = format!("{id} is of type PISP and cannot have accounts");
             return Err(Problem::new(Kind::ParticipantState, detail));
         }
         if participant.account(currency).is_some() {
-            let detail =
-                format!("{id} has an account in {currency}: there is one for each currency");
+            let detail = format!(
+                "{id} already has an account in {currency}; there is one for each currency"
+            );
             return Err(Problem::new(Kind::AccountExists, detail));
         }
         opening(world.scheme(), &self.0).map(drop)

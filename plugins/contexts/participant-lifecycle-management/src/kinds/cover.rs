@@ -93,7 +93,7 @@ fn parts(percentage: &str) -> Result<u128, Problem> {
         .filter(|parts| is_number && *parts <= WHOLE)
         .ok_or_else(|| {
             let detail = format!(
-                "`{percentage}` is no percentage from 0 to 100 with at most {PLACES} decimal places"
+                "`{percentage}` must be a percentage from 0 to 100 with at most {PLACES} decimal places"
             );
             Problem::new(Kind::PercentageOutOfRange, detail)
         })

@@ -66,7 +66,7 @@ pub fn judge(endpoints: &[Endpoint]) -> Result<(), Problem> {
         }
         let before = &endpoints[..place];
         if before.iter().any(|other| other.r#type == *r#type) {
-            return invalid("is the second one of its type");
+            return invalid("has the same type as another endpoint");
         }
     }
     Ok(())
@@ -84,10 +84,10 @@ fn wrong(url: &str) -> Option<&'static str> {
         return Some("is longer than 512 characters");
     }
     if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Some("has a character that no URL has");
+        return Some("has a character that is not allowed in a URL");
     }
     if rest.contains(['?', '#', '@', '\\']) {
-        return Some("has a user, a query or a fragment, which a base URL has not");
+        return Some("must not have a user, a query or a fragment");
     }
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (host, port) = match authority.rsplit_once(':') {
@@ -101,7 +101,7 @@ fn wrong(url: &str) -> Option<&'static str> {
             .parse::<std::net::Ipv6Addr>()
             .is_ok();
     if host.is_empty() || !(host.bytes().all(is_name) || is_address) {
-        return Some("names no host");
+        return Some("has no valid host");
     }
     // Only digits: a parser would also take a sign.
     let is_port = |port: &str| {
@@ -109,7 +109,7 @@ fn wrong(url: &str) -> Option<&'static str> {
             && port.parse::<u16>().is_ok_and(|port| port != 0)
     };
     if port.is_some_and(|port| !is_port(port)) {
-        return Some("has a port that is none");
+        return Some("has no valid port");
     }
     let parts = path.trim_end_matches('/');
     if !parts.is_empty() && parts.split('/').any(|part| matches!(part, "" | "." | "..")) {

@@ -161,7 +161,7 @@ impl Funds {
         let models = (&self.settlement_model, &self.to_settlement_model);
         match (self.r#type, models, &self.external_reference) {
             (Direction::Move, _, Some(_)) => {
-                malformed("a move is no movement at the bank: it has no `externalReference`")
+                malformed("a move is not a movement at the bank: leave out `externalReference`")
             }
             (Direction::Move, (Some(from), Some(to)), _) if from == to => {
                 malformed("`settlementModel` and `toSettlementModel` are the same")
@@ -217,7 +217,7 @@ impl Funds {
             return Ok(());
         };
         let detail = format!(
-            "the request {} of this external reference was approved: the bank moved it once",
+            "the approved request {} already used this external reference",
             used.request
         );
         Err(Problem::new(Kind::ReferenceUsed, detail).with("request", used.request))
@@ -273,7 +273,7 @@ impl Funds {
         let settled = (
             &settled.available,
             Kind::InsufficientSettledFunds,
-            "settled funds that are not to be kept",
+            "withdrawable settled funds",
         );
         let needed = match self.r#type {
             Direction::Withdrawal => vec![liquidity, settled],
@@ -288,7 +288,7 @@ impl Funds {
         for (available, kind, what) in needed {
             if minor_units(available) < minor_units(money) {
                 let left = Amount::from(available);
-                let detail = format!("of {what} there are {} {} left", left.amount, left.currency);
+                let detail = format!("only {} {} of {what} are left", left.amount, left.currency);
                 return Err(Problem::new(kind, detail).with("available", json!(left)));
             }
         }

@@ -169,7 +169,7 @@ fn in_state(participant: &Participant) -> Problem {
 /// The error of a request without a change.
 #[must_use]
 pub fn nothing_changes() -> Problem {
-    let detail = "all is so already: there is nothing to change";
+    let detail = "all values are already as requested: there is nothing to change";
     Problem::new(ProblemKind::NothingChanges, detail)
 }
 
@@ -181,7 +181,7 @@ pub fn nothing_changes() -> Problem {
 pub fn refused(error: LedgerError, short: ProblemKind) -> Problem {
     let left = |position: &AccountPosition| {
         let left = Amount::from(&position.available);
-        let detail = format!("there are {} {} left", left.amount, left.currency);
+        let detail = format!("only {} {} are left", left.amount, left.currency);
         (detail, serde_json::json!(left))
     };
     match error {
@@ -207,7 +207,7 @@ pub fn refused(error: LedgerError, short: ProblemKind) -> Problem {
             Problem::new(ProblemKind::InsufficientSettledFunds, detail).with("available", available)
         }
         LedgerError::LimitBelowUse(in_use) => below_use(&Amount::from(&in_use)),
-        other => panic!("the ledger refuses what was judged to be right: {other:?}"),
+        other => panic!("the ledger refused a change that was checked before: {other:?}"),
     }
 }
 

@@ -62,7 +62,7 @@ impl Change for NewParticipant {
     fn judge(&self, world: &mut dyn World, _: &Participant) -> Result<(), Problem> {
         endpoints::judge(&self.endpoints)?;
         if self.r#type == Type::Pisp && !self.accounts.is_empty() {
-            let detail = "a participant of type PISP has no accounts";
+            let detail = "a participant of type PISP cannot have accounts";
             return Err(Problem::new(Kind::Malformed, detail));
         }
         for (place, terms) in self.accounts.iter().enumerate() {

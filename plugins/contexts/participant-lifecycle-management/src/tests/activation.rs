@@ -285,7 +285,7 @@ fn with_pisp(id: &str) -> Fake {
 }
 
 #[test]
-#[should_panic(expected = "participant \"fsp00150\" is of type PISP, which has no accounts")]
+#[should_panic(expected = "participant \"fsp00150\" is of type PISP and cannot have accounts")]
 fn release_with_accounts_for_a_pisp_is_refused_first() {
     let mut world = with_pisp("fsp00150");
     let (all, facts) = (numbered(2 * STEP as usize), facts());
@@ -293,7 +293,7 @@ fn release_with_accounts_for_a_pisp_is_refused_first() {
 }
 
 #[test]
-#[should_panic(expected = "of type PISP, which has no accounts")]
+#[should_panic(expected = "of type PISP and cannot have accounts")]
 fn a_pisp_of_an_older_store_gets_no_accounts_either() {
     let mut world = with_pisp("payerfsp");
     world.store.0.retain(|(of, _), _| of != "pisps");

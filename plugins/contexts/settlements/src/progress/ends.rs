@@ -113,7 +113,7 @@ pub(super) fn undo(world: &mut impl World, settlement: &mut Settlement) -> usize
     settlement.cursor.part = number;
     let id = posted_id(&settlement.id, number as u64);
     let Some(posted) = POSTED.within(world).get(&id) else {
-        panic!("the list {id:?} is not there");
+        panic!("the list {id:?} does not exist");
     };
     let looked_at = posted.lines.len();
     let lines = posted

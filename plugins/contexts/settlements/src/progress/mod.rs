@@ -31,7 +31,7 @@ pub const STEP: usize = 200;
 /// a dead letter, and has no effect.
 pub fn advance(world: &mut impl World, settings: &Settings, id: &str) -> Settlement {
     let Some(mut settlement) = SETTLEMENTS.within(world).get_for_update(id) else {
-        panic!("settlement {id:?} is not there");
+        panic!("settlement {id:?} does not exist");
     };
     assert!(
         settlement.id == id,

@@ -146,7 +146,7 @@ fn row_of(
 ) -> Row {
     let id = row_id(&settlement.id, currency, participant);
     let row = ROWS.within(world).get(&id);
-    row.unwrap_or_else(|| panic!("row {id:?} is not there"))
+    row.unwrap_or_else(|| panic!("row {id:?} does not exist"))
 }
 
 /// The next pairs, at most [`STEP`], and the number of candidates read. Moves the cursor to the next part if
@@ -192,7 +192,7 @@ fn next_pairs<W: World>(
     for (done, other) in [(&payers, &payees), (&payees, &payers)] {
         assert!(
             !done.is_done() || other.left.is_empty(),
-            "on one side of settlement {} nobody is left, and on the other {} are",
+            "one side of settlement {} has no participants left, but the other side has {}",
             settlement.id,
             other.left.len()
         );
@@ -243,7 +243,7 @@ fn next_side<W: World>(
         assert_eq!(accounts.len(), ids.len(), "the ledger answers each account");
         for ((id, participant, account), status) in candidates.into_iter().zip(accounts) {
             let Some(status) = status else {
-                panic!("account {account:?} is not there");
+                panic!("account {account:?} does not exist");
             };
             if let Some(amount) = left_of(Net::on(&status)) {
                 side.left.push_back(Left {

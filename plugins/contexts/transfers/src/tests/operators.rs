@@ -504,7 +504,7 @@ fn sweep_reminds_transfers_that_wait_for_nothing() {
     world.log.clear();
     let found = json!([{ "transferId": "b", "reminded": true }]);
     assert_eq!(sweep(&mut world, &[])["items"], found);
-    let told = "transfer b is reserved past its expiry: it waits for nothing, and is reminded now";
+    let told = "transfer b is reserved past its expiry: it waits for nothing; its timeout is triggered now";
     assert_eq!(world.log, [told]);
     // The reminder is about the transfer, and so waits for what is about it.
     assert_eq!(world.about, ["b"]);

@@ -344,7 +344,7 @@ fn release_and_fulfilment_exclude_each_other() {
         ),
         (
             book.fulfil("t2", "A", "USD").err(),
-            "the reservation of transfer t2 is fulfilled to another account",
+            "the reservation of transfer t2 is already fulfilled to another account",
         ),
         (
             book.fulfil("t3", "B", "USD").err(),

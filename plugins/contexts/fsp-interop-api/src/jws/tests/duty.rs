@@ -71,7 +71,7 @@ fn a_disassociation_is_signed_over_nothing_and_with_its_query() {
 #[test]
 fn former_key_owner_without_key_is_refused() {
     let memory = Remembered::default();
-    let lost = "otherfsp must sign, and the hub has no key of it";
+    let lost = "otherfsp must sign, but the hub has no key of otherfsp";
     let from = |method, path| {
         let sent = sent().on(method, path);
         sent.with("fspiop-source", "otherfsp")
@@ -125,13 +125,13 @@ fn signer_whose_key_is_lost_is_refused() {
     assert_eq!(sent().judged_by(&memory, NOW + 1), "");
     assert_eq!(memory.0.borrow().0, noted, "it is written once");
     // The host has not reported the key, and it is removed.
-    let lost = "payeefsp must sign, and the hub has no key of it";
+    let lost = "payeefsp must sign, but the hub has no key of payeefsp";
     assert_eq!(sent().bare_with(&NoKeys, &memory, NOW), lost);
 }
 
 #[test]
 fn a_scheme_says_who_must_sign() {
-    let no_key = "otherfsp must sign, and the hub has no key of it";
+    let no_key = "otherfsp must sign, but the hub has no key of otherfsp";
     let other = || sent().with("fspiop-source", "otherfsp");
     assert_eq!(other().requiring(Required::All).bare(), no_key);
     assert_eq!(sent().requiring(Required::All).bare(), MUST);

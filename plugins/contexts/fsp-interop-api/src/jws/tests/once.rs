@@ -10,7 +10,7 @@ const ONCE: [(&str, &str); 4] = [
     ("PUT", "/parties/MSISDN/1"),
     ("PUT", "/parties/MSISDN/1/error"),
 ];
-const WAS_TAKEN: &str = "this signed message was taken before";
+const WAS_TAKEN: &str = "this signed message was accepted before";
 
 #[test]
 fn what_no_id_makes_idempotent_protects_its_date() {
@@ -19,7 +19,7 @@ fn what_no_id_makes_idempotent_protects_its_date() {
         let bare = || sent().of(method, path).protecting(date, "");
         assert_eq!(
             bare().judged(),
-            "header Date: is not protected, and this message must not be repeated"
+            "header Date: must be protected, because this message must not be repeated"
         );
         // If the message may be unsigned, this would protect nothing.
         let mut taken = bare();
@@ -59,7 +59,7 @@ fn what_no_id_makes_idempotent_is_taken_once() {
             let sent = sent().of(method, path).with("date", &fresh);
             assert_eq!(
                 sent.judged_by(&memory, now),
-                "header Date: is not as it is protected"
+                "header Date: differs from its protected copy"
             );
         }
         // Another one is another one.

@@ -18,21 +18,19 @@ fn world() -> Fake {
 }
 
 #[test]
-#[should_panic(
-    expected = "the release has USD with 3 decimal places, and its accounts are kept with 2"
-)]
+#[should_panic(expected = "the release has USD with 3 decimal places, but its accounts have 2")]
 fn another_scale_of_a_currency_in_use_stops_the_release() {
     bring_in_with(&mut world(), &other("Hub", 3, 0), &[], 2);
 }
 
 #[test]
-#[should_panic(expected = "the release calls the hub \"Switch\"")]
+#[should_panic(expected = "the release names the hub \"Switch\"")]
 fn another_name_of_the_hub_stops_the_release() {
     bring_in_with(&mut world(), &other("Switch", 2, 0), &[], 2);
 }
 
 #[test]
-#[should_panic(expected = "are kept with 2")]
+#[should_panic(expected = "but its accounts have 2")]
 fn older_store_without_facts_has_its_accounts_examined() {
     let mut world = world();
     world.store.0.retain(|(of, _), _| of != "kept-currencies");
@@ -40,7 +38,7 @@ fn older_store_without_facts_has_its_accounts_examined() {
 }
 
 #[test]
-#[should_panic(expected = "are kept with 2")]
+#[should_panic(expected = "but its accounts have 2")]
 fn removed_currency_returns_unchanged() {
     let mut world = world();
     let without: Scheme =
