@@ -19,15 +19,23 @@ pub fn demo(arguments: &[String]) -> Result<()> {
     )
 }
 
-/// Builds what operators run, or the same without a profile, then measures.
-pub fn bench(is_trained: bool, arguments: &[String]) -> Result<()> {
-    let rialto = if is_trained {
-        trained::build(None)?.rialto
-    } else {
-        release("rialto")?;
-        program(RELEASE, "rialto")?
-    };
-    run(&rialto, &["bench"], arguments)
+/// Measures with this host.
+pub fn bench(rialto: &Path, arguments: &[String]) -> Result<()> {
+    run(rialto, &["bench"], arguments)
+}
+
+/// The host that is measured: this one, or else what operators run, or the same without a profile. The plugins are
+/// built in any case.
+pub fn measured(program: Option<PathBuf>, is_trained: bool) -> Result<PathBuf> {
+    if let Some(built) = program {
+        build::guests()?;
+        return Ok(built);
+    }
+    if is_trained {
+        return Ok(trained::build(None)?.rialto);
+    }
+    release("rialto")?;
+    self::program(RELEASE, "rialto")
 }
 
 /// Builds what operators run, then makes a scheme of many participants and a store of many transfers.

@@ -16,7 +16,9 @@ mod guests;
 mod host;
 mod interfaces;
 mod process;
+mod profile;
 mod repository;
+mod table;
 mod test;
 mod tidy;
 mod times;
@@ -92,6 +94,13 @@ enum Verb {
         /// Measure a build without a profile, which takes a third of the time to make
         #[arg(long)]
         untrained: bool,
+        /// Measure this program, which was built before, to compare it with another
+        #[arg(long, value_name = "FILE", conflicts_with = "untrained")]
+        program: Option<PathBuf>,
+        /// Print the table of docs/performance.md: where the host's processor time goes, its system calls, and
+        /// latencies in a closed and an open loop
+        #[arg(long, conflicts_with = "arguments")]
+        table: bool,
         /// Arguments of `rialto bench`, such as --json
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -112,8 +121,18 @@ fn main() -> ExitCode {
         Verb::Demo { arguments } => host::demo(&arguments),
         Verb::Bench {
             untrained,
+            program,
+            table: true,
+            ..
+        } => host::measured(program, !untrained).and_then(|rialto| table::print(&rialto)),
+        Verb::Bench {
+            untrained,
+            program,
             arguments,
-        } => host::bench(!untrained, &arguments),
+            ..
+        } => {
+            host::measured(program, !untrained).and_then(|rialto| host::bench(&rialto, &arguments))
+        }
         Verb::Fill { arguments } => host::fill(&arguments),
     };
     match outcome {
