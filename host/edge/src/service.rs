@@ -20,8 +20,8 @@ use rialto_components::headers::is_the_hosts;
 use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
 use rialto_components::runtime::{Argument, ReleaseChanged};
-use rialto_engine::{Engine, Failure, Requester, Trace, fatal};
-use rialto_openapi::{Head, head, validate};
+use rialto_engine::{Engine, Failure, Name, Priority, Requester, Trace, fatal};
+use rialto_openapi::{Found, Head, head, validate};
 use rialto_telemetry::metrics::RequestLabels;
 use rialto_telemetry::{Metrics, Spans};
 use tokio::sync::{Semaphore, oneshot};
@@ -267,13 +267,17 @@ impl Service {
         let until = Instant::now() + self.limits.timeout;
         let (mut api, mut request, mut permit) = (api.clone(), Arc::new(request), permit);
         for _ in 0..RELEASES_MET_MAX {
-            let Some((served, _)) = api.find(head.uri.path()) else {
+            let Some((served, found)) = api.find(head.uri.path()) else {
                 return plain(StatusCode::NOT_FOUND, "nothing is served here");
             };
-            let within = until.saturating_duration_since(Instant::now());
+            let asker = Requester {
+                name: client(head, &request),
+                within: Some(until.saturating_duration_since(Instant::now())),
+                priority: priority(found.as_ref(), head),
+            };
             let judged = (served, api.release);
             permit = match self
-                .turn_on(judged, head, &request, permit, trace, within)
+                .turn_on(judged, head, &request, permit, trace, asker)
                 .await
             {
                 TurnResult::Answered(response) => return response,
@@ -335,12 +339,13 @@ impl Service {
         request: &Arc<wit::Request>,
         permit: MemoryPermit,
         trace: Trace,
-        within: Duration,
+        asker: Requester,
     ) -> TurnResult {
+        let within = asker.within.unwrap_or_default();
         let label = format!("{} {}", request.method, request.path);
         let (sender, receiver) = oneshot::channel();
         let submitted = self.engine.submit_answered(
-            asker(head, request, within),
+            asker,
             served.component.clone(),
             label.into(),
             Arc::new(Argument::Http {
@@ -469,7 +474,7 @@ impl Service {
 }
 
 /// The client: its proven name, else its address.
-fn asker(head: &Parts, request: &wit::Request, within: Duration) -> Requester {
+fn client(head: &Parts, request: &wit::Request) -> Name {
     let proven = request.caller.as_ref();
     let proven = proven.map(|caller| format!("operator {}", caller.name).into());
     let address = || {
@@ -477,9 +482,19 @@ fn asker(head: &Parts, request: &wit::Request, within: Duration) -> Requester {
             .get::<Client>()
             .map(|client| client.0.clone())
     };
-    Requester {
-        name: proven.or_else(address).unwrap_or_default(),
-        within: Some(within),
+    proven.or_else(address).unwrap_or_default()
+}
+
+/// The priority of a request's operation.
+fn priority(found: Option<&Found>, head: &Parts) -> Priority {
+    let operation = found.and_then(|found| found.operations.get(head.method.as_str()));
+    match operation
+        .map(|operation| operation.priority)
+        .unwrap_or_default()
+    {
+        rialto_openapi::Priority::Low => Priority::Low,
+        rialto_openapi::Priority::Middle => Priority::Middle,
+        rialto_openapi::Priority::High => Priority::High,
     }
 }
 

@@ -1,8 +1,11 @@
 //! Weighted fair queueing of requests that have not begun: one queue for each client.
 //!
-//! Clients are served round robin. In each round a client gets as many requests begun as its weight says.
-//! Each client has a share: the number of its requests that may be waiting or begun. When the host has no
-//! room left, a request of a client with a short queue displaces the newest request of the longest queue.
+//! Clients are served round robin. In each round a client gets as many requests begun as its weight says. Among the
+//! requests of one client those of a higher [`Priority`] go first.
+//!
+//! Each client has a share: the number of its requests that may be waiting or begun. A request beyond it displaces
+//! the newest request of the same client with the lowest priority, if that is lower than its own. When the host has
+//! no room left, a request of a client with a short queue displaces such a request of the longest queue.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -23,9 +26,61 @@ impl Drop for ClientSlot {
     }
 }
 
+/// Which requests of one client begin first while the host is overloaded. A payment has several requests: with
+/// equal priorities the host would begin payments that it cannot end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Begins something.
+    Low,
+    /// Goes on with something for which little was done so far.
+    Middle,
+    /// Ends something, or is not part of anything longer.
+    #[default]
+    High,
+}
+
+/// How many priorities there are.
+const PRIORITIES: usize = Priority::High as usize + 1;
+
+/// The waiting requests of one client: a queue for each priority, the lowest first.
+#[derive(Default)]
+struct Waiting([VecDeque<Box<Job>>; PRIORITIES]);
+
+impl Waiting {
+    fn len(&self) -> usize {
+        self.0.iter().map(VecDeque::len).sum()
+    }
+
+    fn push(&mut self, priority: Priority, job: Box<Job>) {
+        self.0[priority as usize].push_back(job);
+    }
+
+    /// The oldest of the highest priority.
+    fn pop(&mut self) -> Option<Box<Job>> {
+        self.0.iter_mut().rev().find_map(VecDeque::pop_front)
+    }
+
+    /// The newest of the lowest priority among the first `below` priorities.
+    fn displace(&mut self, below: usize) -> Option<Box<Job>> {
+        self.0[..below].iter_mut().find_map(VecDeque::pop_back)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Box<Job>> {
+        self.0.iter().flatten()
+    }
+
+    /// Take the request with this number in the order of arrival.
+    fn take(&mut self, arrival: i64) -> Option<Box<Job>> {
+        self.0.iter_mut().find_map(|queue| {
+            let at = queue.iter().position(|job| job.arrival == arrival)?;
+            queue.remove(at)
+        })
+    }
+}
+
 #[derive(Default)]
 struct Client {
-    waiting: VecDeque<Box<Job>>,
+    waiting: Waiting,
     /// The client's requests that are waiting or begun.
     there: Arc<AtomicUsize>,
     weight: usize,
@@ -63,10 +118,28 @@ impl Clients {
         Some(ClientSlot(there.clone()))
     }
 
-    /// Add a request to its client's queue.
-    pub fn push(&mut self, name: &Name, job: Box<Job>) {
+    /// Take the newest request of this client with the lowest priority, if that is lower than this one. It makes room
+    /// for another request of the client.
+    pub fn displace_own(&mut self, name: &Name, priority: Priority) -> Option<Box<Job>> {
         let client = self.client(name);
-        client.waiting.push_back(job);
+        let job = client.waiting.displace(priority as usize)?;
+        self.left_one(name);
+        Some(job)
+    }
+
+    /// Note that a request of this client was taken from its queue, but not begun.
+    fn left_one(&mut self, name: &Name) {
+        if self.client(name).waiting.len() == 0 {
+            self.turns.retain(|other| other != name);
+        }
+        self.waiting -= 1;
+        self.assert_turns();
+    }
+
+    /// Add a request to its client's queue.
+    pub fn push(&mut self, name: &Name, priority: Priority, job: Box<Job>) {
+        let client = self.client(name);
+        client.waiting.push(priority, job);
         if client.waiting.len() == 1 {
             client.left = client.weight;
             self.turns.push_back(name.clone());
@@ -94,9 +167,9 @@ impl Clients {
             client.left > 0,
             "a client has its turn and may begin nothing in it: {name}"
         );
-        let job = client.waiting.pop_front();
+        let job = client.waiting.pop();
         client.left -= 1;
-        if client.waiting.is_empty() {
+        if client.waiting.len() == 0 {
             self.turns.pop_front();
         } else if client.left == 0 {
             client.left = client.weight;
@@ -111,8 +184,8 @@ impl Clients {
         job
     }
 
-    /// Take the newest request of the longest queue, if that is longer than this client's queue would be with
-    /// one more. Lengths are divided by the weights.
+    /// Take the newest request with the lowest priority of the longest queue, if that is longer than this client's
+    /// queue would be with one more. Lengths are divided by the weights.
     pub fn displace(&mut self, for_name: &Name) -> Option<Box<Job>> {
         let own = self.client(for_name);
         let (own_next, own_weight) = (own.waiting.len() + 1, own.weight);
@@ -133,13 +206,8 @@ impl Clients {
             name != *for_name,
             "a client is to lose a request for another one of its own: {name}"
         );
-        let client = self.all.get_mut(&name)?;
-        let job = client.waiting.pop_back()?;
-        if client.waiting.is_empty() {
-            self.turns.retain(|other| *other != name);
-        }
-        self.waiting -= 1;
-        self.assert_turns();
+        let job = self.client(&name).waiting.displace(PRIORITIES)?;
+        self.left_one(&name);
         Some(job)
     }
 
@@ -150,25 +218,19 @@ impl Clients {
 
     /// The numbers, in the order of arrival, of the requests that wait.
     pub fn arrivals(&self) -> impl Iterator<Item = i64> {
-        let all = self.all.values().flat_map(|client| &client.waiting);
-        all.map(|job| job.arrival)
+        let all = self.all.values();
+        all.flat_map(|client| client.waiting.iter().map(|job| job.arrival))
     }
 
     /// Take the request with this number in the order of arrival.
     pub fn take(&mut self, arrival: i64) -> Option<Box<Job>> {
-        for (name, client) in &mut self.all {
-            let at = client.waiting.iter().position(|job| job.arrival == arrival);
-            let Some(job) = at.and_then(|at| client.waiting.remove(at)) else {
-                continue;
-            };
-            if client.waiting.is_empty() {
-                let name = name.clone();
-                self.turns.retain(|other| *other != name);
-            }
-            self.waiting -= 1;
-            return Some(job);
-        }
-        None
+        let mut all = self.all.iter_mut();
+        let (name, job) = all.find_map(|(name, client)| {
+            let job = client.waiting.take(arrival)?;
+            Some((name.clone(), job))
+        })?;
+        self.left_one(&name);
+        Some(job)
     }
 
     /// Take all that wait.
@@ -176,13 +238,13 @@ impl Clients {
         self.turns.clear();
         self.waiting = 0;
         let all = self.all.values_mut();
-        all.flat_map(|client| std::mem::take(&mut client.waiting))
+        all.flat_map(|client| std::mem::take(&mut client.waiting).0.into_iter().flatten())
     }
 
     fn client(&mut self, name: &Name) -> &mut Client {
         if self.all.len() > IDLE_CLIENTS_MAX && !self.all.contains_key(name) {
             self.all.retain(|_, client| {
-                !client.waiting.is_empty() || client.there.load(Ordering::Acquire) > 0
+                client.waiting.len() > 0 || client.there.load(Ordering::Acquire) > 0
             });
         }
         let weight = self.weights.get(name).copied().unwrap_or(1);

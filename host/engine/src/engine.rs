@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use crate::answers::{Answering, Answers, Unanswered};
+use crate::clients::Priority;
 use crate::collections::Collections;
 use crate::commit::Log;
 use crate::documents::Documents;
@@ -24,7 +25,7 @@ use crate::origin::Origin;
 use crate::outbound_queues::OutboundQueues;
 use crate::pending::Pending;
 use crate::poison::PoisonCandidates;
-use crate::queue::{Bounds, Job, Offered, Queue};
+use crate::queue::{Bounds, Job, Offer, Offered, Queue};
 use crate::reminders::Reminders;
 use crate::spans::Spans;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace, Waiter};
@@ -262,7 +263,8 @@ impl Engine {
     ///
     /// If the client waits for a limited time ([`Requester::within`]): a turn that has not begun by then does not
     /// begin, and a handler that runs by then can stop ([`Turn::left_us`]). An executed turn stays executed.
-    /// The waiter gets [`Failure::Refused`] if requests of clients with shorter queues displaced this one.
+    /// The waiter gets [`Failure::Refused`] if a request of a client with a shorter queue, or one of a higher
+    /// priority, displaced this one.
     pub fn submit_for(
         &self,
         asker: Requester,
@@ -336,7 +338,15 @@ impl Engine {
             answer,
             ..Origin::of(asker.name)
         };
-        match queue.offer(origin, bounds, turn, stimulus, expires_us, waiter) {
+        let offer = Offer {
+            origin,
+            priority: asker.priority,
+            turn,
+            stimulus,
+            expires_us,
+            waiter,
+        };
+        match queue.offer(offer, bounds) {
             Offered::Taken => {}
             Offered::Displaced(mut job) => {
                 refused();
@@ -534,6 +544,8 @@ pub struct Requester {
     pub name: Name,
     /// How long the client waits; none for no limit.
     pub within: Option<Duration>,
+    /// Whether the request goes before others of the same client.
+    pub priority: Priority,
 }
 
 /// What the store returned, for `Engine::resume` to continue with.

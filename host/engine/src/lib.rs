@@ -51,6 +51,7 @@ mod waiting;
 mod workers;
 
 pub use answers::Answering;
+pub use clients::Priority;
 pub use engine::{Busy, Engine, Environment, Handled, Handler, Recovery, Requester};
 pub use ids::{CollectionId, DocumentKey, Lsn, Name, TurnId};
 pub use limits::Limits;

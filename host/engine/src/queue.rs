@@ -3,13 +3,13 @@
 //! There are two kinds of jobs: work that has begun (deliveries, reruns, retries), and new requests. Work
 //! goes first, so that an overloaded host ends payments instead of beginning new ones. After
 //! eight jobs of work in a row a request is begun, so that endless events keep no client out.
-//! Requests wait in one queue for each client (`clients.rs`).
+//! Requests wait in one queue for each client and priority (`clients.rs`).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::clients::{ClientSlot, Clients};
+use crate::clients::{ClientSlot, Clients, Priority};
 use crate::documents::Cell;
 use crate::ids::{Name, TurnId};
 use crate::origin::Origin;
@@ -105,11 +105,23 @@ pub(crate) struct Bounds {
     pub each_max: usize,
 }
 
+/// A request that is offered to the queue.
+pub(crate) struct Offer {
+    pub origin: Origin,
+    pub priority: Priority,
+    pub turn: TurnId,
+    pub stimulus: Stimulus,
+    /// When the client stops waiting, on the engine's monotonic clock.
+    pub expires_us: Option<u64>,
+    pub waiter: Waiter,
+}
+
 /// The outcome of an offered request.
 pub(crate) enum Offered {
     /// It waits in the queue.
     Taken,
-    /// It waits, and it has displaced this request of a client with a longer queue.
+    /// It waits, and it has displaced this request: of a client with a longer queue, or of the same client with a
+    /// lower priority.
     Displaced(Box<Job>),
     /// There is no room for it: the client has its share, or the queue is full.
     Full,
@@ -197,29 +209,34 @@ impl Queue {
     }
 
     /// Add a request of a client, if there is room for it.
-    pub fn offer(
-        &self,
-        origin: Origin,
-        bounds: Bounds,
-        turn: TurnId,
-        stimulus: Stimulus,
-        expires_us: Option<u64>,
-        waiter: Waiter,
-    ) -> Offered {
+    pub fn offer(&self, offer: Offer, bounds: Bounds) -> Offered {
+        let Offer {
+            origin,
+            priority,
+            turn,
+            stimulus,
+            expires_us,
+            waiter,
+        } = offer;
         let client = &origin.sender.clone().unwrap_or_default();
         let mut ready = self.ready.lock();
         if ready.closed {
             return Offered::Closed(waiter);
         }
-        let Some(slot) = ready.clients.slot(client, bounds.each_max) else {
+        let mut instead = None;
+        let mut slot = ready.clients.slot(client, bounds.each_max);
+        if slot.is_none() {
+            instead = ready.clients.displace_own(client, priority);
+            slot = instead.as_mut().and_then(|job| job.slot.take());
+        } else if self.alive() >= bounds.all_max {
+            let displaced = ready.clients.displace(client);
+            instead = displaced.or_else(|| ready.clients.displace_own(client, priority));
+            slot = slot.filter(|_| instead.is_some());
+        }
+        let Some(slot) = slot else {
             return Offered::Full;
         };
-        let mut instead = None;
-        if self.alive() >= bounds.all_max {
-            instead = ready.clients.displace(client);
-            if instead.is_none() {
-                return Offered::Full;
-            }
+        if instead.is_some() {
             let before = self.active.fetch_sub(1, Ordering::AcqRel);
             assert!(before > 0, "a request makes room that was never ready");
         }
@@ -230,7 +247,7 @@ impl Queue {
         job.arrival = ready.next_arrival;
         ready.next_arrival += 1;
         self.active.fetch_add(1, Ordering::AcqRel);
-        ready.clients.push(client, job);
+        ready.clients.push(client, priority, job);
         call(ready);
         instead.map_or(Offered::Taken, Offered::Displaced)
     }

@@ -266,6 +266,7 @@ impl Service {
                 let asker = Requester {
                     name: asker,
                     within: Some(left),
+                    ..Requester::default()
                 };
                 let message = request.into_inner();
                 let answer = turns

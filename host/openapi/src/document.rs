@@ -8,6 +8,7 @@
 //! | `x-rialto-trailing-slash: true` | the document | one slash at the end of a path is ignored |
 //! | `x-rialto-version: {supported, pattern}` | a header parameter | its value has a version: a comma-separated list of items, or one item in `Content-Type` |
 //! | `x-rialto-begins: true` | an operation | its requests begin something, and are refused while the disk is nearly full |
+//! | `x-rialto-priority: low`, `middle` or `high` | an operation | of one client's requests that wait, those of a higher priority begin first; `high` if missing |
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -118,6 +119,20 @@ pub struct Operation {
     pub body: Option<Body>,
     /// Whether the operation has `x-rialto-begins`: a request of it begins something new.
     pub begins: bool,
+    /// `x-rialto-priority`.
+    pub priority: Priority,
+}
+
+/// Which of one client's requests begin first while many wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priority {
+    /// `low`
+    Low,
+    /// `middle`
+    Middle,
+    /// `high`
+    #[default]
+    High,
 }
 
 /// A document, ready to route and validate by.
@@ -227,6 +242,7 @@ fn operation_of(
         .ok_or_else(|| bad(at, "has no operationId"))?;
     let listed = |value: &Value| value["parameters"].as_array().cloned().unwrap_or_default();
     let begins = flag(operation, "x-rialto-begins", at)?;
+    let priority = priority_of(operation, at)?;
     let mut parameters = Vec::new();
     for parameter in listed(item).iter().chain(&listed(operation)) {
         parameters.push(parameter_of(root, resolve(root, parameter, at)?, at)?);
@@ -242,7 +258,24 @@ fn operation_of(
         parameters,
         body,
         begins,
+        priority,
     })
+}
+
+fn priority_of(operation: &Value, at: &str) -> Result<Priority, BadDocument> {
+    let name = "x-rialto-priority";
+    let Some(given) = operation.get(name) else {
+        return Ok(Priority::default());
+    };
+    match given.as_str() {
+        Some("low") => Ok(Priority::Low),
+        Some("middle") => Ok(Priority::Middle),
+        Some("high") => Ok(Priority::High),
+        _ => Err(bad(
+            at,
+            format!("{name} is {given}; it is low, middle or high"),
+        )),
+    }
 }
 
 /// The value of a boolean extension; false if it is missing.
@@ -421,6 +454,32 @@ mod tests {
             let wrong = begins(&format!(", x-rialto-begins: {other}")).unwrap_err();
             assert_eq!(wrong.at, "paths /a get");
             assert!(wrong.what.contains("x-rialto-begins"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_operations_priority_is_one_of_three() {
+        let priority = |said: &str| {
+            let text = format!("openapi: 3.1.0\npaths:\n  /a: {{get: {{operationId: a{said}}}}}\n");
+            let document = Document::parse(&text)?;
+            let found = document.find("/a").unwrap();
+            Ok::<_, BadDocument>(found.operations["GET"].priority)
+        };
+        assert_eq!(priority("").unwrap(), Priority::High);
+        for (said, expected) in [
+            ("low", Priority::Low),
+            ("middle", Priority::Middle),
+            ("high", Priority::High),
+        ] {
+            assert_eq!(
+                priority(&format!(", x-rialto-priority: {said}")).unwrap(),
+                expected
+            );
+        }
+        for other in ["urgent", "1", "null", "[low]"] {
+            let wrong = priority(&format!(", x-rialto-priority: {other}")).unwrap_err();
+            assert_eq!(wrong.at, "paths /a get");
+            assert!(wrong.what.contains("low, middle or high"), "{wrong}");
         }
     }
 }

@@ -19,6 +19,6 @@ mod schema;
 pub mod validate;
 pub mod violation;
 
-pub use document::{BadDocument, Document, Found, Operation};
+pub use document::{BadDocument, Document, Found, Operation, Priority};
 pub use head::Head;
 pub use violation::{Kind, Violation};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::world::{Ask, World, doing, limits, note};
-use rialto_engine::{Failure, Limits};
+use rialto_engine::{Failure, Limits, Priority};
 
 type Answer = Arc<Mutex<Option<Result<bool, Failure>>>>;
 
@@ -198,4 +198,105 @@ fn work_goes_first_without_blocking_requests() {
         assert!(turns < 20, "events without end keep a request out");
     }
     assert!(turns > 2, "what was begun goes first");
+}
+
+#[test]
+fn a_request_of_a_higher_priority_begins_first() {
+    let world = with(limits());
+    let low: Vec<Answer> = (0..2)
+        .map(|_| {
+            world
+                .ask_with("a", Priority::Low, doing(|_| Ok(true)))
+                .unwrap()
+        })
+        .collect();
+    let high = world
+        .ask_with("a", Priority::High, doing(|_| Ok(true)))
+        .unwrap();
+    world.run_and_commit_one();
+    assert_eq!(high.lock().take(), Some(Ok(true)));
+    world.run_and_commit_one();
+    assert_eq!(low[0].lock().take(), Some(Ok(true)), "then the oldest");
+    assert_eq!(*low[1].lock(), None);
+}
+
+#[test]
+fn a_request_displaces_those_of_lower_priority_only() {
+    let bounds = [(16, 4), (4, 16)];
+    for (all_max, each_max) in bounds {
+        let world = with(Limits {
+            turns_waiting_max: all_max,
+            turns_waiting_per_client_max: each_max,
+            ..limits()
+        });
+        let ask = |priority| world.ask_with("a", priority, doing(|_| Ok(true)));
+        let middle = ask(Priority::Middle).unwrap();
+        let low: Vec<Answer> = (0..3).map(|_| ask(Priority::Low).unwrap()).collect();
+        assert!(ask(Priority::Low).is_none(), "equal ones stay");
+        assert!(ask(Priority::Middle).is_some());
+        assert_eq!(
+            low[2].lock().take(),
+            Some(Err(Failure::Refused)),
+            "the newest"
+        );
+        let high: Vec<Answer> = (0..2).map(|_| ask(Priority::High).unwrap()).collect();
+        assert!(
+            low.iter()
+                .all(|answer| answer.lock().as_ref().is_none_or(Result::is_err))
+        );
+        assert!(ask(Priority::Low).is_none());
+        world.run_until_idle();
+        assert_eq!(middle.lock().take(), Some(Ok(true)));
+        assert!(high.iter().all(|answer| *answer.lock() == Some(Ok(true))));
+        let load = world.engine.load();
+        assert_eq!((load.turns_active, load.turns_alive), (0, 0));
+        assert!(ask(Priority::Low).is_some(), "the share is free again");
+    }
+}
+
+/// How many payments of three requests each end in a second, in which eight begin each millisecond, and ten requests
+/// can be run. A payment with a refused request is given up.
+fn payments_ended(priorities: [Priority; 3]) -> usize {
+    const REQUESTS_EACH_MS: usize = 10;
+    let world = with(Limits {
+        turns_waiting_max: 512,
+        turns_waiting_per_client_max: 128,
+        ..limits()
+    });
+    let ask = |step: usize| world.ask_with("a", priorities[step], doing(|_| Ok(true)));
+    let mut under_way: Vec<(usize, Answer)> = Vec::new();
+    let mut next_steps = Vec::new();
+    let mut ended = 0;
+    for _ in 0..1_000 {
+        let begun = std::iter::repeat_n(0, 8);
+        for step in begun.chain(std::mem::take(&mut next_steps)) {
+            under_way.extend(ask(step).map(|answer| (step, answer)));
+        }
+        for _ in 0..REQUESTS_EACH_MS {
+            world.engine.run_next();
+        }
+        world.engine.commit().unwrap();
+        world.pass(1);
+        under_way.retain(|(step, answer)| match answer.lock().take() {
+            None => true,
+            Some(Ok(_)) if *step == 2 => {
+                ended += 1;
+                false
+            }
+            Some(Ok(_)) => {
+                next_steps.push(step + 1);
+                false
+            }
+            Some(Err(_)) => false,
+        });
+    }
+    ended
+}
+
+#[test]
+fn an_overloaded_host_ends_payments_instead_of_beginning_them() {
+    let ended = payments_ended([Priority::Low, Priority::Middle, Priority::High]);
+    assert!(ended >= 3_200, "{ended} of 3,333 that would be possible");
+    let without = payments_ended([Priority::High; 3]);
+    assert!(without < 2_500, "{without}: the test finds no difference");
 }

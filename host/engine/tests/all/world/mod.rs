@@ -30,8 +30,8 @@ use parking_lot::Mutex;
 use rialto_engine::engine::{Handled, Handler};
 use rialto_engine::store::ScanRange;
 use rialto_engine::{
-    Answering, Engine, Environment, Failure, Limits, Name, Reply, Requester, Spans, Stimulus,
-    Trace, Turn,
+    Answering, Engine, Environment, Failure, Limits, Name, Priority, Reply, Requester, Spans,
+    Stimulus, Trace, Turn,
 };
 
 pub use bank::{Ask, BANK, Bank, BankDocuments, Doing, Pay, doing, note, spin};
@@ -147,11 +147,17 @@ impl World {
 
     /// Ask as a client. The answer comes with the commit; none if there is no room.
     pub fn ask_as(&self, client: &str, ask: Ask) -> Option<Answer> {
+        self.ask_with(client, Priority::default(), ask)
+    }
+
+    /// As [`Self::ask_as`], with a priority.
+    pub fn ask_with(&self, client: &str, priority: Priority, ask: Ask) -> Option<Answer> {
         let answer = Answer::default();
         let told = answer.clone();
         let asker = Requester {
             name: client.into(),
-            within: None,
+            priority,
+            ..Requester::default()
         };
         let submitted = self.engine.submit_for(
             asker,
