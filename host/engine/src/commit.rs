@@ -4,8 +4,9 @@
 //! each document, and the deliveries that are still pending. It writes the group in one transaction. After
 //! that it releases the turns' outputs: answers and outbound requests. The next group forms meanwhile.
 //!
-//! A group is written when no running turn could still join it, or when its first turn has waited for
-//! `commit_linger_us`.
+//! A group is written when its first turn has waited for `commit_linger_us`. It is written sooner when an answer or
+//! an outbound request waits for it and no running turn could still join it. So turns that only book something share
+//! the write of the next turn that has an output.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -52,6 +53,8 @@ struct State {
     last: Lsn,
     waiting: Vec<Executed>,
     answers: Vec<Answer>,
+    /// Whether one of the waiting turns has an output: an answer, or an outbound request.
+    has_output: bool,
     /// When the first waiting turn was appended, on the monotonic clock.
     since_us: u64,
     /// The turns that are being written now.
@@ -267,6 +270,7 @@ impl Log {
         if state.waiting.is_empty() {
             state.since_us = now_us;
         }
+        state.has_output |= answer.is_some() || !turn.outbound.is_empty();
         state.waiting.push(turn);
         state.answers.extend(answer);
         assert!(
@@ -324,8 +328,10 @@ impl Log {
     /// Note that no turn is running. A committer that waits for more turns writes now.
     pub fn idle(&self) {
         // Under the lock, so that the signal cannot come between a committer's look and its wait.
-        let _state = self.state.lock();
-        self.signal.notify_all();
+        let state = self.state.lock();
+        if state.has_output {
+            self.signal.notify_all();
+        }
     }
 
     /// How many turns are uncommitted, those being written included.
@@ -356,6 +362,7 @@ impl Log {
             state.writing.len()
         );
         state.writing = Arc::new(std::mem::take(&mut state.waiting));
+        state.has_output = false;
         state.writing_since_us = state.since_us;
         state.assert_order();
         Some(Batch {
@@ -377,7 +384,7 @@ impl Log {
                 continue;
             }
             let waited = now_us().saturating_sub(state.since_us);
-            if state.closed || waited >= linger_us || idle() {
+            if state.closed || waited >= linger_us || (state.has_output && idle()) {
                 return true;
             }
             let rest = std::time::Duration::from_micros(linger_us - waited);
@@ -411,6 +418,9 @@ impl Log {
     pub fn wait_until_durable(&self) -> bool {
         let mut state = self.state.lock();
         let last = state.last;
+        // This wait is an output too.
+        state.has_output = true;
+        self.signal.notify_all();
         while state.committed < last {
             if state.given_up {
                 return false;

@@ -20,7 +20,7 @@ use crate::ids::{CollectionId, Lsn, Name, TurnId};
 use crate::limits::Limits;
 use crate::network::{Network, OutboundRequest, Report};
 use crate::queue::Queue;
-use crate::stimulus::{Delivery, Failure, Reply, Stimulus, Trace};
+use crate::stimulus::{Delivery, Failure, Reply, Stimulus, Trace, Waiter};
 use crate::store::{DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument};
 use crate::sync::AtomicU64;
 use crate::time::{Clock, Entropy, Timestamp};
@@ -611,4 +611,25 @@ fn a_wait_for_the_disk_ends_when_its_turns_are_durable() {
             }
         });
     }
+}
+
+#[test]
+fn a_turn_without_an_output_is_written_with_the_next_one() {
+    interleaved(|| {
+        let log = Arc::new(Log::default());
+        let appender = {
+            let log = log.clone();
+            thread::spawn(move || {
+                assert!(log.append(Executed::default(), None, 0).is_ok());
+                log.idle();
+                let waiter: Waiter = Box::new(|_| ());
+                let answer = (waiter, Box::new(()) as Reply);
+                assert!(log.append(Executed::default(), Some(answer), 0).is_ok());
+                log.idle();
+            })
+        };
+        assert!(log.wait(1, || 0, || true));
+        assert_eq!(log.take().unwrap().turns.len(), 2);
+        appender.join().unwrap();
+    });
 }

@@ -40,7 +40,7 @@ pub struct Limits {
     /// The longest pause between a delivery's attempts, in milliseconds.
     pub retry_max_ms: u64,
     /// How long an executed turn waits for others to join its group, in microseconds. When no turn is running,
-    /// the group is written at once.
+    /// a group with an answer or an outbound request is written at once.
     pub commit_linger_us: u64,
     /// Bytes of document bodies in the cache, beside those that are not on disk yet.
     pub cache_bytes_max: usize,
