@@ -72,7 +72,7 @@ fn run(program: &Path, verb: &[&str], arguments: &[String]) -> Result<()> {
 }
 
 /// A program of the workspace, where cargo puts it.
-fn program(profile: &str, name: &str) -> Result<PathBuf> {
+pub fn program(profile: &str, name: &str) -> Result<PathBuf> {
     let metadata = process::output(process::cargo().current_dir(repository::root()).args([
         "metadata",
         "--format-version",

@@ -1,5 +1,6 @@
 //! `bench --table`: the figures of `docs/performance.md`. Three runs of the benchmark on one build: closed loop, open
-//! loop at a fixed rate, and closed loop while `perf` samples the host and counts its system calls.
+//! loop at a fixed rate, and closed loop while `perf` samples the host and counts its system calls. A fourth run, on a
+//! build with debug assertions, counts allocations.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::{debian, process, profile, repository};
+use crate::{debian, host, process, profile, repository};
 
 /// Payments begun a second in the open loop: what the peer publishes for 48 virtual CPUs.
 const OPEN_RATE: &str = "650";
@@ -36,7 +37,15 @@ pub fn print(rialto: &Path) -> Result<()> {
     let open = finished(begin(rialto, &["--rate", OPEN_RATE])?)?;
     process::say("closed loop, watched by perf");
     let watched = watch(rialto)?;
-    print!("{}", text(&closed, &open, &watched)?);
+    process::say("building with debug assertions, which counts allocations");
+    process::run(process::cargo().current_dir(repository::root()).args([
+        "build",
+        "--package",
+        "rialto",
+    ]))?;
+    let counting = host::program("debug", "rialto")?;
+    let counted = finished(begin(&counting, &[])?)?;
+    print!("{}", text(&closed, &open, &watched, &counted)?);
     Ok(())
 }
 
@@ -148,7 +157,7 @@ fn serves(path: &Path, parent: u32) -> Option<u32> {
 }
 
 /// The table.
-fn text(closed: &Value, open: &Value, watched: &Watched) -> Result<String> {
+fn text(closed: &Value, open: &Value, watched: &Watched, counted: &Value) -> Result<String> {
     let number = |of: &Value, member: &str| {
         let found = of[member].as_f64();
         found.with_context(|| format!("the benchmark's JSON has no number `{member}`"))
@@ -216,6 +225,12 @@ fn text(closed: &Value, open: &Value, watched: &Watched) -> Result<String> {
     ] {
         line(name, format!("{:.digits$}", number(closed, member)?));
     }
+    for (name, member) in [
+        ("allocations a payment", "allocations_per_payment"),
+        ("bytes allocated a payment", "allocated_bytes_per_payment"),
+    ] {
+        line(name, format!("{:.0}", number(counted, member)?));
+    }
     Ok(lines.concat())
 }
 
@@ -240,19 +255,21 @@ mod tests {
             "generator_cpu_ms_per_payment": 0.1, "generator_cpu_signatures": 0.3,
             "turns_per_payment": 43.0, "documents_per_payment": 15.0, "conflicts_per_payment": 0.1,
             "bytes_written_per_payment": 62_000.0, "commits_per_second": 180.0, "turns_per_commit": 120.0,
+            "allocations_per_payment": 3_000.0, "allocated_bytes_per_payment": 900_000.0,
         });
         let watched = Watched {
             shares: vec![(profile::Part::Guests, 0.25)],
             system_calls_a_second: 64_020.0,
             result: figures.clone(),
         };
-        let text = text(&figures, &figures, &watched).unwrap();
+        let text = text(&figures, &figures, &watched, &figures).unwrap();
         let has = |line: &str| assert!(text.lines().any(|l| l == line), "{line}\n{text}");
         has("payments a second            640");
         has("  code of components          25.0 %    625 µs");
         has("system calls a payment       100.0");
+        has("allocations a payment        3000");
         has("CPU a payment, host          2.50 ms, 10.2 RSA-2048 signatures");
         let missing = serde_json::json!({});
-        assert!(super::text(&missing, &figures, &watched).is_err());
+        assert!(super::text(&missing, &figures, &watched, &figures).is_err());
     }
 }

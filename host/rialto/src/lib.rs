@@ -6,6 +6,7 @@
 // Only the module `out` writes to these streams. It handles a reader that closes the pipe.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod allocations;
 pub mod archiver;
 pub mod audit;
 pub mod bodies;

@@ -3,7 +3,7 @@
 use clap::Parser as _;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: rialto::allocations::Allocator = rialto::allocations::Allocator;
 
 fn main() -> std::process::ExitCode {
     match rialto::cli::run(rialto::cli::Cli::parse()) {

@@ -9,6 +9,8 @@ use rialto_engine::Engine;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::allocations::allocations;
+
 /// Reads an engine and its network when metrics are asked for.
 #[derive(Clone)]
 pub struct EngineCollector(pub Engine, pub Arc<Outbound>);
@@ -75,6 +77,16 @@ impl Collector for EngineCollector {
             let counter = ConstCounter::new(value.load(Ordering::Relaxed));
             let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
             counter.encode(metric)?;
+        }
+        if let Some((count, bytes)) = allocations() {
+            for (name, help, value) in [
+                ("allocations", "Allocations of memory", count),
+                ("allocated_bytes", "Bytes of memory allocated", bytes),
+            ] {
+                let counter = ConstCounter::new(value);
+                let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
+                counter.encode(metric)?;
+            }
         }
         let load = self.0.load();
         let destinations = self.1.destinations();

@@ -25,12 +25,14 @@ const MEASURED: [&str; 16] = [
     "seconds",
 ];
 /// What can.
-const THERE: [&str; 11] = [
+const THERE: [&str; 13] = [
     "failed",
     "failures",
     "generator_cpu_ms_per_payment",
     "generator_cpu_signatures",
     "bytes_written_per_payment",
+    "allocations_per_payment",
+    "allocated_bytes_per_payment",
     "conflicts_per_payment",
     "host_share",
     "load",

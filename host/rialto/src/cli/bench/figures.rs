@@ -131,6 +131,8 @@ pub(super) fn figures(measured: &Measured) -> anyhow::Result<Value> {
     };
     let shares = shares(result, delta("http_json_nanoseconds")?, all);
     let elapsed = after.at.duration_since(before.at).as_secs_f64();
+    // Only builds with debug assertions count them.
+    let counted = |name: &str| delta(name).ok().map(|count| count / all);
     Ok(json!({
         "payments": result.payments,
         "failed": result.failed,
@@ -150,6 +152,8 @@ pub(super) fn figures(measured: &Measured) -> anyhow::Result<Value> {
         "turns_per_payment": delta("turns_executed")? / all,
         "documents_per_payment": delta("documents_written")? / all,
         "conflicts_per_payment": delta("turn_conflicts")? / all,
+        "allocations_per_payment": counted("allocations"),
+        "allocated_bytes_per_payment": counted("allocated_bytes"),
         "host_share": shares,
         "load": result.load,
         "seconds": result.seconds,
