@@ -62,6 +62,8 @@ struct Ended {
 /// The measured window.
 struct Window {
     opened: Instant,
+    /// When it was to close.
+    planned_end: Instant,
     closed: Instant,
     cpu: Vec<ProcessCpu>,
 }
@@ -120,8 +122,23 @@ impl Tally {
         }
     }
 
+    /// The time by which payments are divided. A payment that fails by a timeout ends long after all others, and is
+    /// not waited for.
+    fn length(&self, settings: &BenchSettings, window: &Window) -> Duration {
+        let closed = match settings.load {
+            Load::Closed { .. } => window.closed,
+            Load::Open { .. } => {
+                let ended = self.ended.lock();
+                let committed = ended.iter().filter(|payment| payment.result.is_ok());
+                let last = committed.map(|payment| payment.ended).max();
+                last.unwrap_or(window.closed).max(window.planned_end)
+            }
+        };
+        closed.saturating_duration_since(window.opened)
+    }
+
     fn result(&self, settings: &BenchSettings, window: &Window) -> BenchResult {
-        let length = window.closed.saturating_duration_since(window.opened);
+        let length = self.length(settings, window);
         let mut latencies = Vec::new();
         let mut failures = BTreeMap::new();
         let whole_seconds = usize::try_from(length.as_secs()).unwrap_or(0);
@@ -196,6 +213,7 @@ fn read(clocks: &[(String, CpuClock)]) -> Vec<Option<CpuReading>> {
 /// Closes the window: reads the clocks again.
 fn close(
     opened: Instant,
+    planned_end: Instant,
     closed: Instant,
     clocks: &[(String, CpuClock)],
     before: &[Option<CpuReading>],
@@ -211,6 +229,7 @@ fn close(
     });
     Window {
         opened,
+        planned_end,
         closed,
         cpu: cpu.collect(),
     }
@@ -252,7 +271,8 @@ async fn closed(
         Extent::For(duration) => tokio::time::sleep(duration).await,
         Extent::Payments(payments) => tally.reach(payments).await,
     }
-    let window = close(opened, time::now(), clocks, &before);
+    let closed = time::now();
+    let window = close(opened, closed, closed, clocks, &before);
     stop.store(true, Ordering::Relaxed);
     // Payments in flight may finish, so that the next run finds an idle host.
     let drained = tokio::time::timeout(DRAIN_TIMEOUT, async {
@@ -314,5 +334,6 @@ async fn open(
     if drained.await.is_err() {
         running.abort_all();
     }
-    close(opened, time::now().max(planned_end), clocks, &before)
+    let closed = time::now().max(planned_end);
+    close(opened, planned_end, closed, clocks, &before)
 }

@@ -10,7 +10,7 @@
 //!
 //! The measured window begins after a warm-up. In a closed loop the payments that *end* in the
 //! window count; in an open loop those that *should begin* in it, and the window stays open
-//! until the last of them has ended.
+//! until the last of those that end COMMITTED has ended.
 
 mod account;
 mod generator;

@@ -63,17 +63,25 @@ pub(super) fn copy_on_free_ports(manifest: &Manifest, to: &Path) -> anyhow::Resu
             .fold(text, |text, (address, port)| moved(&text, address, *port));
         std::fs::write(to.join(document), changed)?;
     }
-    only_warnings(manifest, to)
+    for_a_benchmark(manifest, to)
 }
 
-/// Sets the log of this copy to warnings, unless its log is configured: a thousand new participants are a thousand
-/// lines.
-fn only_warnings(manifest: &Manifest, folder: &Path) -> anyhow::Result<()> {
+/// Settings of this copy, unless the scheme has its own: the log has warnings only, because a thousand new participants
+/// are a thousand lines; and all FSPs have one address here, so it may have as many connections as the host takes.
+fn for_a_benchmark(manifest: &Manifest, folder: &Path) -> anyhow::Result<()> {
     let document = folder.join(DOCUMENTS[0]);
-    let text = std::fs::read_to_string(&document)?;
+    let mut text = std::fs::read_to_string(&document)?;
     if manifest.operator().log == Log::default() && !text.contains("[log]") {
-        std::fs::write(&document, text + "\n[log]\nfilter = \"warn\"\n")?;
+        text += "\n[log]\nfilter = \"warn\"\n";
     }
+    if !text.contains("[http") {
+        let http = &manifest.operator().http;
+        text += &format!(
+            "\n[http]\nconnections-per-peer-max = {}\n",
+            http.connections_max
+        );
+    }
+    std::fs::write(&document, text)?;
     Ok(())
 }
 
