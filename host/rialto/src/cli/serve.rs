@@ -17,8 +17,8 @@ use crate::host::Host;
 use crate::out;
 use crate::starting::Start;
 
-/// Threads that serve HTTP.
-const HTTP_THREADS: usize = 2;
+/// How many cores have one thread that serves HTTP. It does a quarter of the host's work.
+const CORES_PER_HTTP_THREAD: usize = 2;
 /// The interval at which the host checks whether the store has failed.
 const LOOK: Duration = Duration::from_millis(50);
 /// The exit code for a scheme with problems.
@@ -39,10 +39,16 @@ pub(super) struct Serve {
 /// The name of the signal that stops the host; none before it.
 type Told = watch::Receiver<Option<&'static str>>;
 
+/// With more threads than have work, they wake one another for nothing.
+fn http_threads() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cores.div_ceil(CORES_PER_HTTP_THREAD)
+}
+
 impl Serve {
     pub fn run(self) -> anyhow::Result<u8> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(HTTP_THREADS)
+            .worker_threads(http_threads())
             .thread_name("http")
             .enable_all()
             .build()?;
