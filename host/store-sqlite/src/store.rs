@@ -98,11 +98,13 @@ impl Store for SqliteStore {
     fn write(&self, group: &Group) -> Result<(), StoreError> {
         let inner = &*self.inner;
         inner.memtable.wait_for_room()?;
-        let mut writer = inner.writer.lock();
+        // One thread writes groups, so no other one has this number.
         let seq = inner.memtable.next_seq();
         let entry = Entry::of(group, seq)?;
         let encoded = entry.encode()?;
         let fence = inner.fence.load(Ordering::Acquire);
+        // A slice of a flush may have it, which lasts some milliseconds.
+        let mut writer = inner.writer.lock();
         let append = journal::append(&mut writer, seq, encoded.bytes, fence);
         inner.runtime.block_on(append)?;
         inner.memtable.push(Arc::new(entry), encoded.plain);
