@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{debian, host, process, profile, repository};
 
-/// Payments begun a second in the open loop: what the peer publishes for 48 virtual CPUs.
+/// Payments begun a second in the open loop: what the reference implementation publishes for 48 virtual CPUs.
 const OPEN_RATE: &str = "650";
 /// Seconds of the benchmark before it measures, for all runs.
 const WARM_UP: u64 = 5;

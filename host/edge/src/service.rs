@@ -559,3 +559,23 @@ fn busy() -> Response<Full<Bytes>> {
         .insert(http::header::RETRY_AFTER, RETRY_AFTER_SECONDS);
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_has_the_priority_of_its_operation() {
+        let text = "openapi: 3.1.0\npaths:\n  /a:\n    get: {operationId: a, x-rialto-priority: low}\n    \
+                    post: {operationId: b, x-rialto-priority: middle}\n    put: {operationId: c}\n";
+        let document = rialto_openapi::Document::parse(text).expect("the document is valid");
+        let of = |method: &str| {
+            let request = http::Request::builder().method(method).uri("/a");
+            let (head, ()) = request.body(()).expect("a request").into_parts();
+            priority(document.find("/a").as_ref(), &head)
+        };
+        assert_eq!(of("GET"), Priority::Low);
+        assert_eq!(of("POST"), Priority::Middle);
+        assert_eq!(of("PUT"), Priority::High);
+    }
+}

@@ -418,9 +418,11 @@ impl Log {
     pub fn wait_until_durable(&self) -> bool {
         let mut state = self.state.lock();
         let last = state.last;
-        // This wait is an output too.
-        state.has_output = true;
-        self.signal.notify_all();
+        if state.committed < last {
+            // This wait is an output too.
+            state.has_output = true;
+            self.signal.notify_all();
+        }
         while state.committed < last {
             if state.given_up {
                 return false;
