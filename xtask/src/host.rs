@@ -38,10 +38,20 @@ pub fn measured(program: Option<PathBuf>, is_trained: bool) -> Result<PathBuf> {
     self::program(RELEASE, "rialto")
 }
 
+/// The program that fills stores: the one beside this host, if it was built before, or a new one.
+pub fn filler(beside: Option<&Path>) -> Result<PathBuf> {
+    const NAME: &str = "rialto-filler";
+    let there = beside.map(|rialto| rialto.with_file_name(NAME));
+    if let Some(built) = there.filter(|file| file.exists()) {
+        return Ok(built);
+    }
+    release(NAME)?;
+    program(RELEASE, NAME)
+}
+
 /// Builds what operators run, then makes a scheme of many participants and a store of many transfers.
 pub fn fill(arguments: &[String]) -> Result<()> {
-    release("rialto-filler")?;
-    run(&program(RELEASE, "rialto-filler")?, &[], arguments)
+    run(&filler(None)?, &[], arguments)
 }
 
 /// Builds the plugins, and a program in the profile `release`. Tests use another profile, which compiles

@@ -15,9 +15,11 @@ mod fuzz;
 mod guests;
 mod host;
 mod interfaces;
+mod matrix;
 mod process;
 mod profile;
 mod repository;
+mod runs;
 mod table;
 mod test;
 mod tidy;
@@ -101,6 +103,13 @@ enum Verb {
         /// latencies in a closed and an open loop
         #[arg(long, conflicts_with = "arguments")]
         table: bool,
+        /// Print how the cost of a payment grows with participants, stored transfers, sizes of bodies, rules and
+        /// signatures
+        #[arg(long, conflicts_with_all = ["arguments", "table"])]
+        matrix: bool,
+        /// The stored transfers of the matrix
+        #[arg(long, requires = "matrix", default_value_t = 10_000_000)]
+        transfers: u64,
         /// Arguments of `rialto bench`, such as --json
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -125,6 +134,16 @@ fn main() -> ExitCode {
             table: true,
             ..
         } => host::measured(program, !untrained).and_then(|rialto| table::print(&rialto)),
+        Verb::Bench {
+            untrained,
+            program,
+            matrix: true,
+            transfers,
+            ..
+        } => host::filler(program.as_deref()).and_then(|filler| {
+            let rialto = host::measured(program, !untrained)?;
+            matrix::print(&rialto, &filler, transfers)
+        }),
         Verb::Bench {
             untrained,
             program,

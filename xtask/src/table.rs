@@ -4,21 +4,18 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::runs::{WARM_UP, finished, number, start};
 use crate::{debian, host, process, profile, repository};
 
 /// Payments begun a second in the open loop: what the reference implementation publishes for 48 virtual CPUs.
 const OPEN_RATE: &str = "650";
-/// Seconds of the benchmark before it measures, for all runs.
-const WARM_UP: u64 = 5;
-/// Seconds that a run measures.
-const SECONDS: u64 = 15;
 /// Seconds for which `perf` samples, and then for which it counts system calls.
 const WATCHED: u64 = 5;
 /// Samples a second of each processor. Not a round number, so that it keeps no step with timers.
@@ -49,37 +46,15 @@ pub fn print(rialto: &Path) -> Result<()> {
     Ok(())
 }
 
+fn begin(rialto: &Path, arguments: &[&str]) -> Result<Child> {
+    start(rialto, Path::new(repository::DEMO), arguments)
+}
+
 /// What `perf` saw.
 struct Watched {
     shares: Vec<(profile::Part, f64)>,
     system_calls_a_second: f64,
     result: Value,
-}
-
-fn begin(rialto: &Path, arguments: &[&str]) -> Result<Child> {
-    let mut command = Command::new(rialto);
-    command
-        .current_dir(repository::root())
-        .args(["bench", repository::DEMO, "--json"])
-        .args(["--seconds", &SECONDS.to_string()])
-        .args(["--warm-up", &WARM_UP.to_string()])
-        .args(arguments)
-        .stdout(Stdio::piped());
-    let words = process::words(&command);
-    command
-        .spawn()
-        .with_context(|| format!("cannot run `{words}`"))
-}
-
-/// The result of a run.
-fn finished(run: Child) -> Result<Value> {
-    let output = run.wait_with_output()?;
-    ensure!(
-        output.status.success(),
-        "the benchmark failed: {}",
-        output.status
-    );
-    serde_json::from_slice(&output.stdout).context("the benchmark printed no JSON")
 }
 
 /// Watches the host of a run, after its warm-up.
@@ -158,10 +133,6 @@ fn serves(path: &Path, parent: u32) -> Option<u32> {
 
 /// The table.
 fn text(closed: &Value, open: &Value, watched: &Watched, counted: &Value) -> Result<String> {
-    let number = |of: &Value, member: &str| {
-        let found = of[member].as_f64();
-        found.with_context(|| format!("the benchmark's JSON has no number `{member}`"))
-    };
     let latencies = |of: &Value| -> Result<String> {
         let mut words = Vec::new();
         for (name, member) in [

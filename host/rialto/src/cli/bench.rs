@@ -22,6 +22,7 @@ mod keys;
 mod neighbour;
 mod place;
 mod prepares;
+mod rules;
 
 use figures::{Sampler, conditions, figures, print_table, run};
 use neighbour::Health;
@@ -57,6 +58,14 @@ pub(super) struct Bench {
     /// quote.
     #[arg(long, value_name = "N", conflicts_with_all = ["jws", "neighbour", "state", "payees"])]
     payers: Option<usize>,
+    /// Have this many rules checked in each payment: `amount-limits` at a transfer's preparation, so often. Without
+    /// it, those of the scheme.
+    #[arg(long, value_name = "N", conflicts_with_all = ["payers", "neighbour"])]
+    rules: Option<usize>,
+    /// Make each ILP packet this many octets longer. A packet of FSPIOP has room for some 24,000.
+    #[arg(long, value_name = "OCTETS", default_value_t = 0, conflicts_with = "payers",
+          value_parser = clap::value_parser!(u16).range(..=i64::from(PADDING_MAX)))]
+    padding: u16,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
@@ -74,6 +83,10 @@ const BESIDE: [&str; 4] = [
     "p99_ms",
     "host_cpu_ms_per_payment",
 ];
+
+/// The longest padding of an ILP packet: with the transaction itself, in base64url, it fits the 32,768 characters that
+/// FSPIOP gives `ilpPacket`.
+const PADDING_MAX: u16 = 23_000;
 
 /// Participants that pay and are paid: the first ones of the scheme.
 const PAYING: usize = 2;
@@ -290,6 +303,9 @@ impl Bench {
         if beside.neighbour.is_some() {
             neighbour::move_in(given, &scheme)?;
         }
+        if let Some(number) = self.rules {
+            rules::bind(&scheme, number)?;
+        }
         let keys = if beside.signed {
             keys::draw(given, &scheme)?
         } else {
@@ -375,6 +391,7 @@ impl Bench {
         let payee = all_others.get_mut(1);
         let payee = payee.context("the scheme has one participant")?;
         payee.parties.clone_from(&parties);
+        payee.packet_padding = usize::from(self.padding);
         std::fs::write(file, serde_json::to_string(&all)?)?;
         Ok(parties)
     }

@@ -88,7 +88,7 @@ pub(super) fn offer(fsp: &Inner, quote: &QuoteRequest<'_>) -> Result<String, Err
     let currency = &*quote.amount.currency;
     let transfer_amount = amount::format(terms.transfer, currency);
     let expiration = time::datetime_in(fsp.expires_in());
-    let transaction = transaction(quote, &transfer_amount);
+    let transaction = transaction(quote, &transfer_amount, fsp.settings.packet_padding);
     let account = ilp_address(fsp.settings.id.as_str(), &party);
     let (packet, condition) = sealed(fsp, terms.transfer, &account, &transaction, &expiration);
 
@@ -158,13 +158,18 @@ fn terms(fee: Option<&str>, quote: &QuoteRequest<'_>) -> Result<Terms, ErrorInfo
 }
 
 /// The Transaction object that goes into the packet.
-fn transaction(quote: &QuoteRequest<'_>, transfer_amount: &str) -> String {
-    let note = match quote.note {
+fn transaction(quote: &QuoteRequest<'_>, transfer_amount: &str, padding: usize) -> String {
+    let mut more = match quote.note {
         Some(note) => format!(r#","note":{}"#, note.get()),
         None => String::new(),
     };
+    if padding > 0 {
+        let value = "x".repeat(padding);
+        more +=
+            &format!(r#","extensionList":{{"extension":[{{"key":"padding","value":"{value}"}}]}}"#);
+    }
     format!(
-        r#"{{"transactionId":{},"quoteId":{},"payee":{},"payer":{},"amount":{{"currency":{},"amount":"{transfer_amount}"}},"transactionType":{}{note}}}"#,
+        r#"{{"transactionId":{},"quoteId":{},"payee":{},"payer":{},"amount":{{"currency":{},"amount":"{transfer_amount}"}},"transactionType":{}{more}}}"#,
         JsonText(&quote.transaction_id),
         JsonText(&quote.quote_id),
         quote.payee.get(),

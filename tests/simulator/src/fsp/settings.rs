@@ -36,6 +36,9 @@ pub struct FspSettings {
     /// How it lays out ILP packets.
     #[serde(default)]
     pub ilp_layout: Layout,
+    /// Octets that it adds to the transaction in its ILP packets, to make payments larger.
+    #[serde(default)]
+    pub packet_padding: usize,
     /// The secret of its fulfilments: base64url of 32 octets. The default follows from the id.
     #[serde(default)]
     pub secret: Option<String>,
@@ -112,6 +115,7 @@ impl FspSettings {
             behaviour: Behaviour::default(),
             version: Version::default(),
             ilp_layout: Layout::default(),
+            packet_padding: 0,
             secret: None,
             signing_key: None,
             verify_keys: BTreeMap::new(),
