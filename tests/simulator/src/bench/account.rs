@@ -59,10 +59,10 @@ impl Account {
         self.unended += 1;
     }
 
-    pub(super) fn end(&mut self, result: &Result<(), Unpaid>) {
+    pub(super) fn end<T>(&mut self, result: &Result<T, Unpaid>) {
         self.unended -= 1;
         match result {
-            Ok(()) => self.committed += 1,
+            Ok(_) => self.committed += 1,
             Err(unpaid) => {
                 *self.failed.entry(unpaid.reason.clone()).or_default() += 1;
                 if self.unpaid.len() < NAMED_MAX {

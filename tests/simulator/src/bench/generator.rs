@@ -10,7 +10,9 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use super::report::{BenchResult, Percentiles, ProcessUse};
-use super::{Account, BenchError, BenchSettings, Extent, Latencies, Load, Progress, Unpaid, Work};
+use super::{
+    Account, BenchError, BenchSettings, Extent, Latencies, Load, Paid, Progress, Unpaid, Work,
+};
 use crate::cpu::{CpuClock, CpuReading};
 use crate::limits::{DRAIN_TIMEOUT, OPEN_LOOP_IN_FLIGHT_MAX};
 use crate::time;
@@ -56,7 +58,7 @@ struct Ended {
     /// When it began, or in an open loop should have.
     began: Instant,
     ended: Instant,
-    result: Result<(), Unpaid>,
+    result: Result<Paid, Unpaid>,
 }
 
 /// The measured window.
@@ -87,16 +89,16 @@ impl Tally {
     }
 
     /// Do the work once, and note that it began.
-    async fn once(&self, work: &impl Work) -> Result<(), Unpaid> {
+    async fn once(&self, work: &impl Work) -> Result<Paid, Unpaid> {
         self.account.lock().begin();
         work.once().await
     }
 
-    fn add(&self, began: Instant, result: Result<(), Unpaid>) {
+    fn add(&self, began: Instant, result: Result<Paid, Unpaid>) {
         self.account.lock().end(&result);
         let ended = time::now();
         let count = match result {
-            Ok(()) => &self.progress.committed,
+            Ok(_) => &self.progress.committed,
             Err(_) => &self.progress.failed,
         };
         count.fetch_add(1, Ordering::Relaxed);
@@ -140,6 +142,7 @@ impl Tally {
     fn result(&self, settings: &BenchSettings, window: &Window) -> BenchResult {
         let length = self.length(settings, window);
         let mut latencies = Vec::new();
+        let mut transfers = Vec::new();
         let mut failures = BTreeMap::new();
         let whole_seconds = usize::try_from(length.as_secs()).unwrap_or(0);
         let mut per_second = vec![0; whole_seconds];
@@ -154,7 +157,8 @@ impl Tally {
                 continue;
             }
             match &payment.result {
-                Ok(()) => {
+                Ok(paid) => {
+                    transfers.extend(paid.transfer.map(crate::recorder::micros));
                     let latency = payment.ended.saturating_duration_since(payment.began);
                     latencies.push(crate::recorder::micros(latency));
                     let after = payment.ended.saturating_duration_since(window.opened);
@@ -178,6 +182,7 @@ impl Tally {
             seconds,
             payments_per_second: per(payments as f64, seconds),
             latency: Percentiles::of(&Latencies::new(latencies)),
+            transfer: (!transfers.is_empty()).then(|| Percentiles::of(&Latencies::new(transfers))),
             per_second,
             cpu: window
                 .cpu

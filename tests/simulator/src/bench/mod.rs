@@ -53,7 +53,15 @@ pub struct BenchSettings {
 /// The measured unit: payments, or a part of them. Settings, progress and result call each of them a payment.
 pub trait Work: Send + Sync + 'static {
     /// Do it once. The error says which one failed, and why.
-    fn once(&self) -> impl Future<Output = Result<(), Unpaid>> + Send;
+    fn once(&self) -> impl Future<Output = Result<Paid, Unpaid>> + Send;
+}
+
+/// A payment that ended COMMITTED.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Paid {
+    /// The time of its last step: from the payer FSP's `POST /transfers` to the callback. None where the whole work
+    /// is that step.
+    pub transfer: Option<Duration>,
 }
 
 /// How payments are begun.

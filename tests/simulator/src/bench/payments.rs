@@ -6,10 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri};
 
-use super::{BenchError, Unpaid, Work};
+use super::{BenchError, Paid, Unpaid, Work};
 use crate::PaymentRequest;
 use crate::client::{BaseUrl, HttpClient};
-use crate::fsp::{CONTROL_PREFIX, PaymentOutcome};
+use crate::fsp::{CONTROL_PREFIX, PaymentOutcome, Step};
 
 /// Asks payer FSPs for payments, in turn.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Payments {
 
 impl Work for Payments {
     /// Has one payment made.
-    async fn once(&self) -> Result<(), Unpaid> {
+    async fn once(&self) -> Result<Paid, Unpaid> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         // The payments turn over as the payers do, and shift by one with each of their rounds,
         // so that every payer makes every payment.
@@ -82,7 +82,11 @@ impl Work for Payments {
             Unpaid::because(format!("payer FSP's outcome cannot be read: {error}"))
         })?;
         let (reason, description) = match &outcome.failure {
-            None if outcome.is_committed() => return Ok(()),
+            None if outcome.is_committed() => {
+                return Ok(Paid {
+                    transfer: transfer(&outcome),
+                });
+            }
             None => ("transfer not-committed".to_owned(), String::new()),
             Some(failure) => (failure.reason(), failure.description.clone()),
         };
@@ -96,4 +100,13 @@ impl Work for Payments {
             began_us: outcome.began_us,
         })
     }
+}
+
+/// How long the payer FSP waited for the callback of its transfer.
+fn transfer(outcome: &PaymentOutcome) -> Option<Duration> {
+    let step = outcome
+        .steps
+        .iter()
+        .find(|timing| timing.step == Step::Transfer)?;
+    Duration::try_from_secs_f64(step.callback_ms / 1e3).ok()
 }

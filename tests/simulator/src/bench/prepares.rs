@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use super::{BenchError, Unpaid, Work};
+use super::{BenchError, Paid, Unpaid, Work};
 use crate::FspId;
 use crate::client::{BaseUrl, HttpClient};
 use crate::headers::{Kind, Letterhead};
@@ -113,7 +113,7 @@ impl Prepares {
 }
 
 impl Work for Prepares {
-    async fn once(&self) -> Result<(), Unpaid> {
+    async fn once(&self) -> Result<Paid, Unpaid> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         let (payer, letterhead) = &self.payers[(turn % self.payers.len() as u64) as usize];
         let id = self.ids.correlation_id();
@@ -134,7 +134,7 @@ impl Work for Prepares {
                 return Err(format!("hub answered {}", answer.status));
             }
             match tokio::time::timeout(self.timeout, said).await {
-                Ok(Ok(Said::Prepare)) => Ok(()),
+                Ok(Ok(Said::Prepare)) => Ok(Paid::default()),
                 Ok(Ok(Said::Error(code))) => Err(format!("prepare error-callback {code}")),
                 Ok(Ok(Said::Other) | Err(_)) => Err("prepare answered by something else".into()),
                 Err(_) => Err("prepare not decided in time".to_owned()),

@@ -30,6 +30,8 @@ pub struct BenchResult {
     /// Latencies of the payments that ended COMMITTED.
     #[serde(flatten)]
     pub latency: Percentiles,
+    /// Those of their last step alone: from `POST /transfers` to the callback. None where the work has no steps.
+    pub transfer: Option<Percentiles>,
     /// Payments that ended COMMITTED in each whole second of the window.
     pub per_second: Vec<u64>,
     /// The CPU time of the watched processes.

@@ -127,7 +127,8 @@ pub(super) fn account(
     if let Some(paying) = paying {
         paying.abort();
     }
-    let account = ran?.account;
+    let ran = ran?;
+    let account = ran.account;
     let client = Client::of(&state, FIRST_OPERATOR)?;
     let mut explained = Vec::new();
     let mut reasons = BTreeMap::<String, u64>::new();
@@ -144,6 +145,8 @@ pub(super) fn account(
         "committed": account.committed,
         "unended": account.unended,
         "failed": account.failed,
+        "p50_ms": ran.latency.p50_ms,
+        "p99_ms": ran.latency.p99_ms,
         "missing": reasons,
         "unexplained": unexplained,
         "swaps": happened.swaps.load(Ordering::Relaxed),

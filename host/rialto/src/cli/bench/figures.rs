@@ -143,6 +143,8 @@ pub(super) fn figures(measured: &Measured) -> anyhow::Result<Value> {
         "p99_ms": result.latency.p99_ms,
         "p999_ms": result.latency.p999_ms,
         "max_ms": result.latency.max_ms,
+        "transfer_p50_ms": result.transfer.map(|transfer| transfer.p50_ms),
+        "transfer_p99_ms": result.transfer.map(|transfer| transfer.p99_ms),
         "host_cpu_ms_per_payment": cpu("host"),
         "fsp_cpu_ms_per_payment": cpu("fsps"),
         "generator_cpu_ms_per_payment": cpu("generator"),
