@@ -1,4 +1,4 @@
-//! The plugin's heap: first an arena in the module's own memory, then more memory.
+//! The plugin's heap: lists of small blocks, then an arena in the module's own memory, then more memory.
 //!
 //! A rule runs in a fresh instance for every call. Growing an instance's memory changes page
 //! protections, twice for each call, and costs more than most rules do; a plugin that stays within
@@ -14,6 +14,8 @@ use talc::cell::TalcSyncCell;
 use talc::source::Source;
 use talc::wasm::WasmBinning;
 
+use crate::small_blocks::SmallBlocks;
+
 /// Bytes of the arena.
 const ARENA_BYTES: usize = 512 << 10;
 /// Bytes of a page of WebAssembly's memory.
@@ -24,8 +26,8 @@ const SPARE_BYTES: usize = 1 << 10;
 static mut ARENA: [MaybeUninit<u8>; ARENA_BYTES] = [MaybeUninit::uninit(); ARENA_BYTES];
 
 #[global_allocator]
-static HEAP: TalcSyncCell<ArenaThenMemory, WasmBinning> =
-    TalcSyncCell::new_wasm(ArenaThenMemory { arena: true });
+static HEAP: SmallBlocks<TalcSyncCell<ArenaThenMemory, WasmBinning>> =
+    SmallBlocks::new(TalcSyncCell::new_wasm(ArenaThenMemory { arena: true }));
 
 /// Returns the arena once, then grows the memory.
 #[derive(Debug)]

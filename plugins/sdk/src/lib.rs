@@ -38,6 +38,8 @@ mod panics;
 pub mod retention;
 pub mod scheme;
 pub mod settings;
+#[cfg(any(target_family = "wasm", test))]
+mod small_blocks;
 pub mod testing;
 pub mod time;
 
