@@ -20,6 +20,10 @@ const POSITIONS: usize = 24 << SEGMENT_BITS;
 const BITS_EACH: u64 = 10;
 /// Segments of a part.
 const PART: u32 = u64::BITS;
+/// Stored Bloom filters that are loaded at once.
+pub(crate) const AT_ONCE: usize = 8;
+/// Stored Bloom filters of segments beside each other. None where there is none.
+pub(crate) type Images = [Option<Vec<u8>>; AT_ONCE];
 /// The first byte of a stored Bloom filter: the version of its layout and of its hash.
 const LAYOUT: u8 = 1;
 
@@ -117,28 +121,42 @@ impl BloomFilters {
         image
     }
 
-    /// Load a stored Bloom filter. Returns false, and changes nothing, if it is damaged or has another key.
+    /// Load stored Bloom filters: of this segment, whose number is a multiple of eight, and of the seven behind it.
+    /// Eight at a time, because each load goes through the whole part. Returns which were loaded: not those that
+    /// are missing or damaged, or have another key.
     #[must_use]
-    pub fn put(&mut self, segment: u32, image: &[u8]) -> bool {
-        let Some((&[LAYOUT], rest)) = image.split_first_chunk() else {
-            return false;
-        };
-        let Some((checksum, bits)) = rest.split_first_chunk() else {
-            return false;
-        };
-        if bits.len() != POSITIONS / 8
-            || u64::from_le_bytes(*checksum) != self.checksum(segment, bits)
-        {
-            return false;
+    pub fn put(&mut self, first: u32, images: &Images) -> [bool; AT_ONCE] {
+        assert!(
+            first.is_multiple_of(AT_ONCE as u32),
+            "filters are loaded from segment {first}, which is not the first of {AT_ONCE}"
+        );
+        let segments = first..;
+        let bits = images.iter().zip(segments);
+        let bits: Vec<Option<&[u8]>> = bits
+            .map(|(image, segment)| self.bits(segment, image.as_deref()?))
+            .collect();
+        let loaded = std::array::from_fn(|n| bits[n].is_some());
+        if bits.iter().all(Option::is_none) {
+            return loaded;
         }
-        let offset = segment % PART;
-        let words = self.part(segment).chunks_exact_mut(8);
-        for (words, byte) in words.zip(bits) {
-            for (n, word) in words.iter_mut().enumerate() {
-                *word |= u64::from(byte >> n & 1) << offset;
+        let offset = first % PART;
+        let words = self.part(first).chunks_exact_mut(8);
+        for (at, words) in words.enumerate() {
+            let rows = std::array::from_fn(|n| bits[n].map_or(0, |bits| bits[at]));
+            for (word, column) in words.iter_mut().zip(transposed(rows)) {
+                *word |= u64::from(column) << offset;
             }
         }
-        true
+        loaded
+    }
+
+    /// The bits of a stored filter of this segment; none if it is damaged or has another key.
+    fn bits<'i>(&self, segment: u32, image: &'i [u8]) -> Option<&'i [u8]> {
+        let (&[layout], rest) = image.split_first_chunk()?;
+        let (checksum, bits) = rest.split_first_chunk()?;
+        let fits = layout == LAYOUT && bits.len() == POSITIONS / 8;
+        let fits = fits && u64::from_le_bytes(*checksum) == self.checksum(segment, bits);
+        fits.then_some(bits)
     }
 
     fn checksum(&self, segment: u32, bits: &[u8]) -> u64 {
@@ -154,6 +172,21 @@ impl BloomFilters {
         }
         &mut self.parts[part]
     }
+}
+
+/// The columns of eight rows of eight bits: bit `n` of row `m` is bit `m` of column `n`.
+fn transposed(rows: [u8; 8]) -> [u8; 8] {
+    // Halves change places across the diagonal: of blocks of two, four and eight bits.
+    let mut bits = u64::from_le_bytes(rows);
+    for (distance, mask) in [
+        (7, 0x00aa_00aa_00aa_00aa),
+        (14, 0x0000_cccc_0000_cccc),
+        (28, 0x0000_0000_f0f0_f0f0),
+    ] {
+        let changed = (bits ^ (bits >> distance)) & mask;
+        bits ^= changed ^ (changed << distance);
+    }
+    bits.to_le_bytes()
 }
 
 /// One segment's bits of eight words.
@@ -182,6 +215,14 @@ mod tests {
     use super::*;
 
     const FULL: u64 = 1 << SEGMENT_BITS;
+
+    /// Load one stored filter.
+    fn put_one(bloom_filters: &mut BloomFilters, segment: u32, image: &[u8]) -> bool {
+        let at = segment as usize % AT_ONCE;
+        let mut images = Images::default();
+        images[at] = Some(image.to_vec());
+        bloom_filters.put(segment - at as u32, &images)[at]
+    }
 
     fn of(bloom_filters: &BloomFilters, n: u64) -> u64 {
         bloom_filters.fingerprint(CollectionId(7), &n.to_string())
@@ -243,15 +284,44 @@ mod tests {
         let image = bloom_filters.image(66);
         let mut other = BloomFilters::new(3);
         other.note(67, two);
-        assert!(other.put(66, &image));
-        assert!(
-            other.put(640, &bloom_filters.image(640)),
-            "of a segment without documents"
-        );
+        assert!(put_one(&mut other, 66, &image));
+        let empty = bloom_filters.image(640);
+        assert!(put_one(&mut other, 640, &empty), "without documents");
         assert_eq!(
             (other.segments(one), other.segments(two)),
             (vec![66], vec![67])
         );
+    }
+
+    #[test]
+    fn eight_filters_are_loaded_as_they_were_stored() {
+        let mut stored = BloomFilters::new(3);
+        for n in 0..4_000 {
+            stored.note(72 + (n % 8) as u32, of(&stored, n));
+        }
+        let mut images: Images = std::array::from_fn(|n| Some(stored.image(72 + n as u32)));
+        images[5] = None;
+        let mut other = BloomFilters::new(3);
+        let loaded = [true, true, true, true, true, false, true, true];
+        assert_eq!(other.put(72, &images), loaded);
+        for segment in 72..80 {
+            let same = other.image(segment) == stored.image(segment);
+            assert_eq!(same, segment != 77, "segment {segment}");
+        }
+        assert_eq!(other.put(80, &Images::default()), [false; AT_ONCE]);
+    }
+
+    #[test]
+    fn bit_of_a_row_is_the_bit_of_a_column() {
+        for row in 0..8 {
+            for column in 0..8 {
+                let mut rows = [0; 8];
+                rows[row] = 1 << column;
+                let mut columns = [0; 8];
+                columns[column] = 1 << row;
+                assert_eq!(transposed(rows), columns, "{row}, {column}");
+            }
+        }
     }
 
     #[test]
@@ -265,11 +335,14 @@ mod tests {
         for changed in [0, 1, 9, last] {
             let mut image = image.clone();
             image[changed] ^= 1;
-            assert!(!other.put(66, &image), "byte {changed}");
+            assert!(!put_one(&mut other, 66, &image), "byte {changed}");
         }
-        assert!(!other.put(66, &image[..last]));
-        assert!(!other.put(67, &image), "another segment's");
-        assert!(!BloomFilters::new(4).put(66, &image), "another store's");
+        assert!(!put_one(&mut other, 66, &image[..last]));
+        assert!(!put_one(&mut other, 67, &image), "another segment's");
+        assert!(
+            !put_one(&mut BloomFilters::new(4), 66, &image),
+            "another store's"
+        );
         assert!(other.segments(one).is_empty());
     }
 

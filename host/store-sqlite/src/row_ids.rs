@@ -18,7 +18,7 @@ use rialto_engine::CollectionId;
 use rialto_engine::store::{StoreError, StoredDocument};
 use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool};
 
-use crate::bloom_filters::{BloomFilters, SEGMENT_BITS};
+use crate::bloom_filters::{AT_ONCE, BloomFilters, Images, SEGMENT_BITS};
 use crate::journal::Document;
 use crate::rows::{self, signed, unsigned};
 use crate::slices::{Bound, STATEMENT_ROWS, Slices};
@@ -264,26 +264,35 @@ pub(crate) async fn load(connection: &mut SqliteConnection) -> Result<LoadedRowI
     let row_id = row_id.max(unsigned(kept)? << SEGMENT_BITS);
     let open = segment_of(row_id)?;
     let mut bloom_filters = BloomFilters::new(key.cast_unsigned());
-    for segment in 0..open {
-        match image(connection, segment).await? {
-            Some(image) if bloom_filters.put(segment, &image) => continue,
-            Some(_) => tracing::warn!(
-                segment,
-                "the stored Bloom filter of a segment cannot be used; the host makes it again from the documents"
-            ),
-            None => tracing::info!(
-                segment,
-                before = open,
-                "the host makes the Bloom filter of a segment from its documents"
-            ),
+    for first in (0..open).step_by(AT_ONCE) {
+        let mut images = Images::default();
+        for (segment, image) in (first..open).zip(&mut images) {
+            *image = stored_image(connection, segment).await?;
         }
-        load_segment(connection, &mut bloom_filters, segment).await?;
-        sqlx::query(KEEP)
-            .bind(segment)
-            .bind(bloom_filters.image(segment))
-            .execute(&mut *connection)
-            .await
-            .map_err(failed)?;
+        let loaded = bloom_filters.put(first, &images);
+        for (segment, (image, loaded)) in (first..open).zip(images.iter().zip(loaded)) {
+            if loaded {
+                continue;
+            }
+            match image {
+                Some(_) => tracing::warn!(
+                    segment,
+                    "the stored Bloom filter of a segment cannot be used; the host makes it again from the documents"
+                ),
+                None => tracing::info!(
+                    segment,
+                    before = open,
+                    "the host makes the Bloom filter of a segment from its documents"
+                ),
+            }
+            load_segment(connection, &mut bloom_filters, segment).await?;
+            sqlx::query(KEEP)
+                .bind(segment)
+                .bind(bloom_filters.image(segment))
+                .execute(&mut *connection)
+                .await
+                .map_err(failed)?;
+        }
     }
     load_segment(connection, &mut bloom_filters, open).await?;
     let next = Next { row_id, kept: open };
@@ -310,7 +319,7 @@ pub(crate) async fn all_segments(
 }
 
 /// The stored Bloom filter of a segment, if there is one.
-async fn image(
+async fn stored_image(
     connection: &mut SqliteConnection,
     segment: u32,
 ) -> Result<Option<Vec<u8>>, StoreError> {
