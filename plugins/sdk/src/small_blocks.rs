@@ -198,7 +198,10 @@ mod tests {
                     let layout = Layout::from_size_align(size, 1 << dice.below(6)).unwrap();
                     // SAFETY: the layout has bytes.
                     let block = Used(unsafe { heap.alloc(layout) }, layout, step as u8);
-                    assert!(block.0 as usize % layout.align() == 0, "{layout:?}");
+                    assert!(
+                        (block.0 as usize).is_multiple_of(layout.align()),
+                        "{layout:?}"
+                    );
                     block.fill();
                     used.push(block);
                 }

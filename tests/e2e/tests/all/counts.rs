@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+use rialto_simulator::PaymentOutcome;
 use rialto_tests::World;
 use rialto_tests::scenes::committed;
+use serde_json::Value;
 
 /// Payments that are counted.
 const PAYMENTS: u64 = 20;
@@ -15,6 +17,23 @@ const COUNTS: [(&str, u64); 4] = [
     ("rialto_allocations_total", 5_225),
     ("rialto_allocated_bytes_total", 1_029_000),
 ];
+/// Instructions of the rules of a payment: one verdict about its quote, two about its transfer.
+const FUEL: u64 = 124_700;
+
+/// The fuel of all verdicts about a payment.
+fn fuel(world: &World, payment: &PaymentOutcome) -> u64 {
+    let mut all = Vec::new();
+    for id in [&payment.quote_id, &payment.transfer_id] {
+        let command = ["receipts", id, "--json"];
+        let text = world.host.cli(&command).unwrap().success().unwrap();
+        let receipts = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        all.extend(receipts.map(|filed| filed["receipt"]["fuel"].as_u64().unwrap()));
+    }
+    assert_eq!(all.len(), 3, "three verdicts");
+    all.iter().sum()
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_payment_takes_no_more_of_anything_than_before() {
@@ -22,8 +41,10 @@ async fn a_payment_takes_no_more_of_anything_than_before() {
     // The first payment of a day opens a settlement batch.
     committed(&world.pay("1", "USD").await).unwrap();
     let before = world.host.nothing_waits().await.unwrap();
+    let mut last = PaymentOutcome::default();
     for _ in 0..PAYMENTS {
-        committed(&world.pay("1", "USD").await).unwrap();
+        last = world.pay("1", "USD").await;
+        committed(&last).unwrap();
     }
     let after = world.host.nothing_waits().await.unwrap();
     let mut moved = Vec::new();
@@ -36,6 +57,10 @@ async fn a_payment_takes_no_more_of_anything_than_before() {
                 taken as f64 / PAYMENTS as f64
             ));
         }
+    }
+    let taken = fuel(&world, &last);
+    if taken.abs_diff(FUEL) > FUEL * 2 / 100 {
+        moved.push(format!("rules: {taken} instructions instead of {FUEL}"));
     }
     assert!(moved.is_empty(), "a payment takes {}", moved.join("; "));
 }
