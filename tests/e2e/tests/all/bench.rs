@@ -6,7 +6,7 @@ use rialto_tests::TestScheme;
 use serde_json::Value;
 
 /// What cannot be zero when payments were made.
-const MEASURED: [&str; 16] = [
+const MEASURED: [&str; 18] = [
     "payments",
     "payments_per_second",
     "p50_ms",
@@ -14,6 +14,8 @@ const MEASURED: [&str; 16] = [
     "p99_ms",
     "p999_ms",
     "max_ms",
+    "transfer_p50_ms",
+    "transfer_p99_ms",
     "host_cpu_ms_per_payment",
     "host_cpu_signatures",
     "fsp_cpu_ms_per_payment",
