@@ -8,6 +8,7 @@
 //! | Target | About | Seeds |
 //! |---|---|---|
 //! | [`amounts`] | money | a digit, the decimal places of the currency, and an amount |
+//! | [`authenticators`] | responses of FIDO2 authenticators | a line that names a part of a response, then its bytes or its JSON |
 //! | [`dates`] | instants in bodies and headers | a date |
 //! | [`headers`] | header sections, and what goes on with a message | lines of headers |
 //! | [`versions`] | `Accept` and `Content-Type` | a resource, a method, an Accept, a Content-Type, a line each |
@@ -23,6 +24,7 @@
 //! the code.
 
 pub mod amounts;
+pub mod authenticators;
 pub mod calls;
 pub mod dates;
 pub mod headers;

@@ -16,7 +16,9 @@ pub fn build(times: &mut Times) -> Result<()> {
     times.part("build the host", host)
 }
 
-/// The profile of the demonstration: see Cargo.toml.
+/// The profile of the plugins that operators are given.
+const RELEASE_PROFILE: &str = "release";
+/// The profile of the demonstration, of the host and of the plugins: see their Cargo.toml.
 pub const DEMO_PROFILE: &str = "demo";
 
 /// Builds only what the demonstration runs: its components and its program. It leaves out the suites, the
@@ -30,7 +32,7 @@ pub fn demo() -> Result<()> {
          first for the components, then for the host",
         names.len()
     ));
-    times.part("build the components", || make(&names))?;
+    times.part("build the components", || make(&names, DEMO_PROFILE))?;
     times.part("build the demonstration", || {
         process::run(
             process::cargo()
@@ -45,12 +47,12 @@ pub fn demo() -> Result<()> {
 
 /// Builds the plugins and copies the components to the demonstration scheme.
 pub fn guests() -> Result<()> {
-    make(&[])
+    make(&[], RELEASE_PROFILE)
 }
 
 /// Builds plugins (all, or those named), wraps them, and copies the components to the demonstration scheme.
-fn make(names: &[String]) -> Result<()> {
-    let modules = guests::build(names)?;
+fn make(names: &[String], profile: &str) -> Result<()> {
+    let modules = guests::build(names, profile)?;
     let wrapped = guests::wrap_all(&modules)?;
     let total = modules.len();
     process::say(&format!(

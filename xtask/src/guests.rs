@@ -41,14 +41,14 @@ struct Target {
     kind: Vec<String>,
 }
 
-/// Builds plugins as core modules: those named, or all.
-pub fn build(names: &[String]) -> Result<Vec<Module>> {
+/// Builds plugins as core modules with a profile of `plugins/Cargo.toml`: those named, or all.
+pub fn build(names: &[String], profile: &str) -> Result<Vec<Module>> {
     let toolchain = Toolchain::find()?;
     process::say(&format!("building the plugins with {}", toolchain.words()));
     let mut command = toolchain.cargo();
     command
         .current_dir(repository::plugins())
-        .args(["build", "--release"])
+        .args(["build", "--profile", profile])
         .args(selection(names))
         .args(["--target", toolchain::TARGET])
         .arg("--message-format=json-render-diagnostics")

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::times::Times;
-use crate::{build, interfaces, process, repository};
+use crate::{build, debian, interfaces, process, repository};
 
 /// The results of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,11 +80,37 @@ pub fn test(filter: Option<&str>) -> Result<()> {
     outcome
 }
 
+/// SoftHSM, the token of tests: where Debian puts its module, and its package.
+const SOFTHSM: (&str, &str) = ("/usr/lib/softhsm/libsofthsm2.so", "softhsm2");
+
+/// Installs SoftHSM on Debian. Elsewhere the tests that need it say that it is missing.
+fn install_token() -> Result<()> {
+    let (module, package) = SOFTHSM;
+    if debian::is_here() && !Path::new(module).exists() {
+        debian::install(&[package]).context("no SoftHSM, which the tests of tokens start")?;
+    }
+    Ok(())
+}
+
+/// The browser of tests: the program that drives it, and the packages of both.
+const BROWSER: (&str, [&str; 2]) = ("/usr/bin/chromedriver", ["chromium", "chromium-driver"]);
+
+/// Installs a browser on Debian. Elsewhere the tests that need it say that it is missing.
+fn install_browser() -> Result<()> {
+    let (driver, packages) = BROWSER;
+    if debian::is_here() && !Path::new(driver).exists() {
+        debian::install(&packages).context("no browser, which the tests of FIDO2 start")?;
+    }
+    Ok(())
+}
+
 fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     build::build(times)?;
     if filter == Some(CONFORMANCE) {
         return times.part("the conformance suite", conformance);
     }
+    install_token()?;
+    install_browser()?;
     let mut report = Report::default();
     let mut failed = Vec::new();
     if filter.is_none() {

@@ -4,7 +4,10 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::release::Release;
+pub use crate::bindings::exports::rialto::host::authorization_handler::{
+    ComponentPrivileges, Privilege,
+};
+use crate::release::{Member, Release};
 
 /// A step of an activation.
 #[derive(Clone)]
@@ -15,18 +18,22 @@ pub struct Activation {
     pub step: u32,
     /// The components that run in the step, by their indexes in the release.
     pub members: Vec<usize>,
+    /// The privileges of the release. The component that says who may do what is told in the last step.
+    pub privileges: Arc<[ComponentPrivileges]>,
 }
 
 impl Activation {
-    /// The first step; none if no component takes part.
-    pub fn first(release: Arc<Release>) -> Option<Self> {
+    /// The first step; none if no component takes part. The privileges are those that the components' documents name.
+    pub fn first(release: Arc<Release>, privileges: Vec<ComponentPrivileges>) -> Option<Self> {
         let members = release.members.iter().enumerate();
         let members = members.filter(|(_, member)| member.wants_activation());
         let members: Vec<usize> = members.map(|(at, _)| at).collect();
-        (!members.is_empty()).then_some(Self {
+        let takes_part = !members.is_empty() || release.members.iter().any(Member::authorizes);
+        takes_part.then_some(Self {
             release,
             step: 0,
             members,
+            privileges: privileges.into(),
         })
     }
 
@@ -37,6 +44,7 @@ impl Activation {
             release: self.release.clone(),
             step: self.step.saturating_add(1),
             members: members.clone(),
+            privileges: self.privileges.clone(),
         })
     }
 }

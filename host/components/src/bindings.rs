@@ -19,11 +19,14 @@ wasmtime::component::bindgen!({
             import rialto:host/clock@0.1.0;
             import rialto:host/random@0.1.0;
             import rialto:host/crypto@0.1.0;
+            import rialto:host/keys@0.1.0;
+            import rialto:host/tls@0.1.0;
             import rialto:host/logging@0.1.0;
             export rialto:host/http-handler@0.1.0;
             export rialto:host/http-report-handler@0.1.0;
             export rialto:host/reminder-handler@0.1.0;
             export rialto:host/activation-handler@0.1.0;
+            export rialto:host/authorization-handler@0.1.0;
             export rialto:host/settings-handler@0.1.0;
             export rialto:rules/rule@0.1.0;
         }

@@ -34,6 +34,16 @@ impl Deadline {
         }
     }
 
+    /// Do not count what a piece of work of the host takes, such as making a long key.
+    pub fn without<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let began = thread_time();
+        let result = work();
+        if let Some(since) = &mut self.since {
+            *since += thread_time().saturating_sub(began);
+        }
+        result
+    }
+
     /// What is left at this processor time; none if nothing is.
     fn left(&mut self, now: Duration) -> Option<Duration> {
         let since = *self.since.get_or_insert(now);

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use rialto_engine::{Name, Turn};
+use rialto_keys::Keys;
 use rialto_signatures::Signers;
 use wasmtime::ResourceLimiter;
 
 use crate::deadline::Deadline;
 use crate::release::Release;
 use crate::spec::Lists;
+use crate::tls::TlsFiles;
 use crate::wasi::{Source, Wasi};
 
 /// The deepest nesting of calls between components.
@@ -43,6 +45,10 @@ pub struct Identity {
     pub memory_bytes_max: usize,
     /// The keys whose signatures it may have verified, and the host's own key.
     pub signers: Signers,
+    /// The providers of its own keys.
+    pub keys: Arc<Keys>,
+    /// The host's TLS.
+    pub tls: Arc<dyn TlsFiles>,
 }
 
 /// A part of the message about a component that wants more memory than its limit.
@@ -77,6 +83,8 @@ pub struct Guest {
     pub(crate) deadline: Deadline,
     /// Lines that were logged in this call, if it is outside of a turn.
     pub(crate) lines: u32,
+    /// Keys that were made in this call.
+    pub(crate) keys_made: u32,
     /// The last line that was logged as an error in this call. It is often the reason for a trap.
     pub(crate) last_error: Option<String>,
     pub(crate) wasi: Option<Box<Wasi>>,
@@ -90,6 +98,7 @@ impl Guest {
             active: None,
             deadline: Deadline::default(),
             lines: 0,
+            keys_made: 0,
             last_error: None,
             wasi: wasi.map(|source| Box::new(Wasi::new(source))),
         }

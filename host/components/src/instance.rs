@@ -266,6 +266,7 @@ impl Member {
     pub fn arm(&self, store: &mut Store<Guest>) -> wasmtime::Result<()> {
         let guest = store.data_mut();
         guest.lines = 0;
+        guest.keys_made = 0;
         guest.last_error = None;
         guest.forget_errors();
         guest.deadline = Deadline::of_ms(self.limits.deadline_ms);

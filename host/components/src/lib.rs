@@ -28,11 +28,12 @@ pub mod rules;
 pub mod runtime;
 pub mod spec;
 pub mod surfaces;
+pub mod tls;
 pub mod values;
 pub mod wasi;
 pub mod wiring;
 
-pub use activation::Activation;
+pub use activation::{Activation, ComponentPrivileges, Privilege};
 pub use digest::Digest;
 pub use release::{Member, Release};
 pub use runtime::Runtime;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 use rialto_engine::Name;
+use rialto_keys::Keys;
 use rialto_signatures::{PublicKey, PublicKeys, Signers};
 use wasmtime::component::{Component, InstancePre};
 
@@ -22,6 +23,7 @@ use crate::names::{CHECK_FUNCTION, RULES_PACKAGE};
 use crate::release::{BoundRule, Export, Handlers, Member, Release, RuleDescription};
 use crate::runtime::Runtime;
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
+use crate::tls::TlsFiles;
 use crate::wiring::{Location, Part, Problem, Wiring, wire};
 
 impl Runtime {
@@ -38,7 +40,12 @@ impl Runtime {
             .collect();
         let wiring = wire(spec, &shapes)?;
         let signers = Signers::new(Arc::new(keys(spec)?), self.keyring.clone());
-        let mut members = self.link(spec, &components, &shapes, &wiring, &signers)?;
+        let own = Own {
+            signers: &signers,
+            keys: &self.keys,
+            tls: &self.tls,
+        };
+        let mut members = self.link(spec, &components, &shapes, &wiring, own)?;
         let mut problems = Vec::new();
         for member in &mut members {
             problems.extend(look_inside(member));
@@ -111,7 +118,7 @@ impl Runtime {
         components: &[Component],
         shapes: &[Shape],
         wiring: &Wiring,
-        signers: &Signers,
+        own: Own<'_>,
     ) -> Result<Vec<Member>, Vec<Problem>> {
         let mut members = Vec::new();
         let mut problems = Vec::new();
@@ -119,7 +126,7 @@ impl Runtime {
             let engine = self.engine(c.limits.fuel.is_some());
             let linked = link::linker(engine, spec, shapes, wiring, at)
                 .and_then(|linker| linker.instantiate_pre(component))
-                .and_then(|pre| member(engine, (spec, c), component, &shapes[at], signers, pre));
+                .and_then(|pre| member(engine, (spec, c), component, &shapes[at], own, pre));
             match linked {
                 Ok(member) => members.push(member),
                 Err(error) => problems.push(Problem::new(
@@ -138,12 +145,20 @@ impl Runtime {
     }
 }
 
+/// What the host has of keys and TLS.
+#[derive(Clone, Copy)]
+struct Own<'a> {
+    signers: &'a Signers,
+    keys: &'a Arc<Keys>,
+    tls: &'a Arc<dyn TlsFiles>,
+}
+
 fn member(
     engine: &wasmtime::Engine,
     (spec, c): (&ReleaseSpec, &ComponentSpec),
     component: &Component,
     shape: &Shape,
-    signers: &Signers,
+    own: Own<'_>,
     pre: InstancePre<Guest>,
 ) -> wasmtime::Result<Member> {
     let identity = Arc::new(Identity {
@@ -153,7 +168,9 @@ fn member(
         lists: spec.lists.clone(),
         outbound: c.grants.outbound.clone().into(),
         memory_bytes_max: c.limits.memory_bytes,
-        signers: signers.clone(),
+        signers: own.signers.clone(),
+        keys: own.keys.clone(),
+        tls: own.tls.clone(),
     });
     let has = |interface: &str| shape.exports_host(interface);
     let handlers = Handlers {
@@ -168,6 +185,9 @@ fn member(
             .transpose()?,
         activation: has("activation-handler")
             .then(|| handlers::activation_handler::GuestIndices::new(&pre))
+            .transpose()?,
+        authorization: has("authorization-handler")
+            .then(|| handlers::authorization_handler::GuestIndices::new(&pre))
             .transpose()?,
         settings: has("settings-handler")
             .then(|| handlers::settings_handler::GuestIndices::new(&pre))

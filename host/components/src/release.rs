@@ -84,6 +84,8 @@ pub(crate) struct Handlers {
     pub reminder: Option<crate::bindings::exports::rialto::host::reminder_handler::GuestIndices>,
     pub activation:
         Option<crate::bindings::exports::rialto::host::activation_handler::GuestIndices>,
+    pub authorization:
+        Option<crate::bindings::exports::rialto::host::authorization_handler::GuestIndices>,
     pub settings: Option<crate::bindings::exports::rialto::host::settings_handler::GuestIndices>,
     pub rule: Option<crate::bindings::exports::rialto::rules::rule::GuestIndices>,
 }
@@ -97,6 +99,11 @@ impl Member {
     /// Whether it has something to do when its release becomes current.
     pub fn wants_activation(&self) -> bool {
         self.handlers.activation.is_some()
+    }
+
+    /// Whether it says who may do what.
+    pub fn authorizes(&self) -> bool {
+        self.handlers.authorization.is_some()
     }
 }
 

@@ -10,6 +10,7 @@ use rialto_engine::network::Report;
 use rialto_engine::stimulus::LivePayload as _;
 use rialto_engine::store::StoredReminder;
 use rialto_engine::{Delivery, Failure, Handled, Handler, Name, Payload, Reply, Stimulus, Turn};
+use rialto_keys::Keys;
 use rialto_signatures::Keyring;
 use wasmtime::Engine;
 use wasmtime::component::Val;
@@ -25,12 +26,15 @@ use crate::http::{Request, RequestHead, Response, Violation};
 use crate::instance::{CallFailed, Instance};
 use crate::link::{EventPayload, call_in_turn, explain};
 use crate::release::{Member, Release};
+use crate::tls::{NoTls, TlsFiles};
 use crate::values::decode;
 
 /// The interface and function that components export for reminders.
 pub const REMINDER: (&str, &str) = ("rialto:host/reminder-handler@0.1.0", "reminder-due");
 /// The name of a component's part of an activation in the history.
 const ACTIVATED: &str = "activation-handler.release-activated";
+/// The same of the component that says who may do what.
+const PUBLISHED: &str = "authorization-handler.privileges-published";
 /// The interface and function that components export for delivery reports.
 pub const REPORT: (&str, &str) = ("rialto:host/http-report-handler@0.1.0", "report");
 
@@ -67,6 +71,8 @@ pub struct Runtime {
     by_fuel: Engine,
     pub(crate) cache: Cache,
     pub(crate) keyring: Arc<Keyring>,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) tls: Arc<dyn TlsFiles>,
     current: ArcSwapOption<Release>,
     ticking: Arc<AtomicBool>,
     stopping: Arc<AtomicBool>,
@@ -87,6 +93,8 @@ impl Runtime {
             by_fuel,
             cache,
             keyring: Arc::default(),
+            keys: Arc::default(),
+            tls: Arc::new(NoTls),
             current: ArcSwapOption::empty(),
             ticking,
             stopping: Arc::default(),
@@ -109,6 +117,20 @@ impl Runtime {
     #[must_use]
     pub fn with_keyring(mut self, keyring: Arc<Keyring>) -> Self {
         self.keyring = keyring;
+        self
+    }
+
+    /// With the operator's providers of keys, for releases that are prepared from now on.
+    #[must_use]
+    pub fn with_keys(mut self, keys: Arc<Keys>) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// With the operator's TLS files, for releases that are prepared from now on.
+    #[must_use]
+    pub fn with_tls(mut self, tls: Arc<dyn TlsFiles>) -> Self {
+        self.tls = tls;
         self
     }
 
@@ -312,40 +334,74 @@ fn activate(activation: &Activation, mut turn: Turn) -> Handled {
     let mut still_at_it = Vec::new();
     for at in &activation.members {
         let member = &release.members[*at];
-        let started_us = turn.monotonic_us();
-        let (after, outcome) = run_in(member, release, turn, |member, instance| {
+        let done = part(release, member, ACTIVATED, turn, |member, instance| {
             let handler = member.handlers.activation.as_ref().ok_or_else(missing)?;
             let handler = handler.load(&mut instance.store, &instance.instance)?;
             handler.call_release_activated(&mut instance.store, release.number, *step)
         });
-        turn = match (after, outcome) {
-            (Some(after), Ok(more)) => {
+        turn = match done {
+            Ok((after, more)) => {
                 still_at_it.extend(more.then_some(*at));
                 after
             }
-            (after, Err(error)) => {
-                return Handled {
-                    turn: after,
-                    outcome: Err(failure(member, error)),
-                };
-            }
-            (None, Ok(_)) => {
-                return failed(None, &member.identity.name, "the turn was lost".into());
-            }
+            Err(failed) => return *failed,
         };
-        let took = turn.monotonic_us().saturating_sub(started_us);
-        let called = turn.note(Step::Called {
-            component: member.identity.name.clone(),
-            function: ACTIVATED.into(),
-            took_us: u32::try_from(took).unwrap_or(u32::MAX),
-        });
-        if let Err(error) = called {
-            return failed(Some(turn), &member.identity.name, error.to_string());
+    }
+    // In the last step, so that a release that is refused before leaves the privileges of the one that serves.
+    if still_at_it.is_empty() {
+        for member in release.members.iter().filter(|member| member.authorizes()) {
+            let told = part(release, member, PUBLISHED, turn, |member, instance| {
+                let handler = member.handlers.authorization.as_ref().ok_or_else(missing)?;
+                let handler = handler.load(&mut instance.store, &instance.instance)?;
+                let all = &activation.privileges;
+                handler.call_privileges_published(&mut instance.store, release.number, all)
+            });
+            turn = match told {
+                Ok((after, ())) => after,
+                Err(failed) => return *failed,
+            };
         }
     }
     Handled {
         turn: Some(turn),
         outcome: Ok(Box::new(UnfinishedMembers(still_at_it))),
+    }
+}
+
+/// Run a component's part of an activation. An error is how the turn has failed.
+fn part<T>(
+    release: &Arc<Release>,
+    member: &Member,
+    function: &'static str,
+    turn: Turn,
+    call: impl FnOnce(&Member, &mut Instance) -> wasmtime::Result<T>,
+) -> Result<(Turn, T), Box<Handled>> {
+    let started_us = turn.monotonic_us();
+    let (mut turn, result) = match run_in(member, release, turn, call) {
+        (Some(after), Ok(result)) => (after, result),
+        (after, Err(error)) => {
+            return Err(Box::new(Handled {
+                turn: after,
+                outcome: Err(failure(member, error)),
+            }));
+        }
+        (None, Ok(_)) => {
+            let lost = failed(None, &member.identity.name, "the turn was lost".into());
+            return Err(Box::new(lost));
+        }
+    };
+    let took = turn.monotonic_us().saturating_sub(started_us);
+    let called = turn.note(Step::Called {
+        component: member.identity.name.clone(),
+        function: function.into(),
+        took_us: u32::try_from(took).unwrap_or(u32::MAX),
+    });
+    match called {
+        Ok(_) => Ok((turn, result)),
+        Err(error) => {
+            let why = error.to_string();
+            Err(Box::new(failed(Some(turn), &member.identity.name, why)))
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use rialto_components::Release;
 use rialto_engine::Name;
 use rialto_openapi::{BadDocument, Document, Found};
 
+use crate::authentication::Authentication;
 use crate::page;
 
 /// One component's API.
@@ -28,6 +29,8 @@ pub struct Api {
     pub release: u64,
     /// In the order of the release's components.
     pub served: Vec<Arc<Served>>,
+    /// How clients prove who they are.
+    pub authentication: Authentication,
 }
 
 /// Why a release's APIs cannot be served.
@@ -79,11 +82,18 @@ impl Api {
     /// the host's own.
     ///
     /// # Errors
-    /// When a component's document is unusable, or has a path of the host's.
-    pub fn of(release: &Release, listener: &str, reserved: &[&str]) -> Result<Self, BadApi> {
+    /// When a component's document is unusable, has a path of the host's, or says nothing of the credentials that clients
+    /// need.
+    pub fn of(
+        release: &Release,
+        listener: &str,
+        reserved: &[&str],
+        authentication: Authentication,
+    ) -> Result<Self, BadApi> {
         let mut api = Self {
             release: release.number,
-            ..Self::default()
+            served: Vec::new(),
+            authentication,
         };
         for member in &release.members {
             let (Some(text), Some(on)) = (&member.openapi, &member.listener) else {
@@ -104,6 +114,8 @@ impl Api {
                     },
                 });
             }
+            check_identities(&served, authentication)?;
+            check_paths(&served, &api.served)?;
             api.served.push(served);
         }
         Ok(api)
@@ -114,11 +126,17 @@ impl Api {
         path.starts_with("/openapi/") || self.served.iter().any(|s| s.document.find(path).is_some())
     }
 
-    /// The API that serves a path. For an unknown path it is the first API, which words the refusal.
+    /// The API that serves a path. For an unknown path it is the first API that does not only help clients to identify
+    /// themselves; it words the refusal.
     pub fn find<'a>(&'a self, path: &'a str) -> Option<(&'a Served, Option<Found<'a>>)> {
         let mut served = self.served.iter();
         let found = served.find_map(|s| Some((&**s, Some(s.document.find(path)?))));
-        found.or_else(|| self.served.first().map(|s| (&**s, None)))
+        found.or_else(|| {
+            let mut served = self.served.iter();
+            let main = served.find(|s| !s.document.is_open());
+            let words = main.or_else(|| self.served.first());
+            words.map(|s| (&**s, None))
+        })
     }
 
     /// The path of an operation as its document has it, `/transfers/{ID}`.
@@ -126,5 +144,175 @@ impl Api {
         let (_, found) = self.find(path)?;
         let operation = found?.operations.get(method)?;
         Some(&operation.path)
+    }
+}
+
+/// Check that no other component of the listener serves a path of this one. Otherwise a component could get requests
+/// that are meant for another, with what they contain.
+fn check_paths(served: &Served, others: &[Arc<Served>]) -> Result<(), BadApi> {
+    for path in paths(served) {
+        for other in others {
+            if let Some(same) = paths(other).find(|its| overlap(path, its)) {
+                return Err(BadApi {
+                    component: served.component.clone(),
+                    source: BadDocument {
+                        at: format!("paths {path}"),
+                        what: format!(
+                            "`{}` serves `{same}` on the same listener, and a request can be for both: give one of them another path, or another listener",
+                            other.component
+                        ),
+                    },
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn paths(served: &Served) -> impl Iterator<Item = &str> {
+    let paths = served.document.root["paths"].as_object();
+    paths.into_iter().flatten().map(|(path, _)| path.as_str())
+}
+
+/// Whether a request's path can be of both templates.
+fn overlap(one: &str, other: &str) -> bool {
+    let is_any = |segment: &str| segment.contains('{');
+    let (mut one, mut other) = (one.split('/'), other.split('/'));
+    loop {
+        match (one.next(), other.next()) {
+            (None, None) => return true,
+            (Some(a), Some(b)) if a == b || is_any(a) || is_any(b) => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Check that a component knows of the identities that its clients prove. One that does not would believe whatever a
+/// client says. If all its operations are open, it believes nobody.
+fn check_identities(served: &Served, authentication: Authentication) -> Result<(), BadApi> {
+    let document = &served.document;
+    let (credential, declared, is_known) = match authentication {
+        Authentication::None => return Ok(()),
+        Authentication::MutualTls => (
+            "client certificates",
+            "of the type `mutualTLS`",
+            document.knows_certificates(),
+        ),
+        Authentication::Bearer => (
+            "access tokens",
+            "of the type `http` with the scheme `bearer`",
+            document.knows_tokens(),
+        ),
+        Authentication::MutualTlsBearer => (
+            "client certificates and access tokens",
+            "of the type `mutualTLS`, or of the type `http` with the scheme `bearer`",
+            document.knows_certificates() || document.knows_tokens(),
+        ),
+    };
+    if is_known || document.is_open() {
+        return Ok(());
+    }
+    Err(BadApi {
+        component: served.component.clone(),
+        source: BadDocument {
+            at: "components securitySchemes".to_owned(),
+            what: format!(
+                "the scheme needs {credential}, and the component does not say that it compares them with what clients say; it says so by a security scheme {declared}"
+            ),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use super::*;
+
+    const ALL: [Authentication; 4] = [
+        Authentication::None,
+        Authentication::MutualTls,
+        Authentication::Bearer,
+        Authentication::MutualTlsBearer,
+    ];
+
+    fn served(name: &str, text: &str) -> Arc<Served> {
+        Served::own(name, &format!("openapi: 3.1.0\n{text}")).unwrap()
+    }
+
+    #[test]
+    fn components_must_know_what_clients_prove() {
+        let paths =
+            "paths:\n  /a: {get: {operationId: a}}\n  /b: {get: {operationId: b, security: []}}\n";
+        let with = |schemes: &str| {
+            let schemes = format!("components: {{securitySchemes: {{{schemes}}}}}\n{paths}");
+            let served = served("thing", &schemes);
+            ALL.map(|authentication| check_identities(&served, authentication).is_ok())
+        };
+        assert_eq!(with(""), [true, false, false, false]);
+        assert_eq!(with("a: {type: mutualTLS}"), [true, true, false, true]);
+        let bearer = "a: {type: http, scheme: bearer}";
+        assert_eq!(with(bearer), [true, false, true, true]);
+        let both = format!("{bearer}, b: {{type: mutualTLS}}");
+        assert_eq!(with(&both), [true; 4]);
+        let open = served(
+            "open",
+            "paths: {/a: {get: {operationId: a, security: []}}}\n",
+        );
+        assert!(ALL.iter().all(|all| check_identities(&open, *all).is_ok()));
+        let refused = check_identities(&served("thing", paths), Authentication::Bearer);
+        let said = refused.unwrap_err().to_string();
+        assert!(
+            said.contains("`thing`") && said.contains("bearer"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn components_of_a_listener_share_no_path() {
+        let with = |path: &str| {
+            served(
+                "thing",
+                &format!("paths: {{{path}: {{get: {{operationId: a}}}}}}\n"),
+            )
+        };
+        let token = [with("/oauth2/token")];
+        for (path, is_free) in [
+            ("/oauth2/token", false),
+            ("'/{a}/{b}'", false),
+            ("'/oauth2/{b}'", false),
+            ("'/oauth2/x{b}'", false),
+            ("/oauth2", true),
+            ("/oauth2/tokens", true),
+            ("'/{a}'", true),
+            ("'/{a}/{b}/{c}'", true),
+        ] {
+            assert_eq!(check_paths(&with(path), &token).is_ok(), is_free, "{path}");
+        }
+        let said = check_paths(&with("'/{a}/token'"), &token).unwrap_err();
+        assert!(said.to_string().contains("`/oauth2/token`"), "{said}");
+    }
+
+    #[test]
+    fn each_path_has_its_component_and_an_unknown_one_the_main_component() {
+        let open = "paths: {/oauth2/token: {post: {operationId: a, security: []}}}\n";
+        let main = "paths: {/things: {get: {operationId: a}}}\n";
+        let api = Api {
+            release: 1,
+            served: vec![served("access", open), served("things", main)],
+            authentication: Authentication::Bearer,
+        };
+        let component = |path: &str| {
+            let (served, found) = api.find(path).unwrap();
+            (served.component.to_string(), found.is_some())
+        };
+        assert_eq!(component("/oauth2/token"), ("access".to_owned(), true));
+        assert_eq!(component("/things"), ("things".to_owned(), true));
+        assert_eq!(component("/nothing"), ("things".to_owned(), false));
+        let alone = Api {
+            served: vec![served("access", open)],
+            ..Api::default()
+        };
+        assert_eq!(&*alone.find("/nothing").unwrap().0.component, "access");
     }
 }

@@ -64,6 +64,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
     use super::*;
+    use crate::authentication::Authentication;
 
     /// A release with one component, which has one path.
     fn release(number: u64, component: &str, path: &str) -> Arc<Api> {
@@ -73,6 +74,7 @@ mod tests {
         Arc::new(Api {
             release: number,
             served: vec![Served::own(component, &text).unwrap()],
+            authentication: Authentication::None,
         })
     }
 

@@ -6,8 +6,11 @@
 
 mod answer_tracking;
 pub mod api;
+pub mod authentication;
+pub mod authorization;
 pub mod body;
 pub mod contained;
+mod credentials;
 mod documents;
 pub mod exporter;
 mod found;
@@ -19,9 +22,11 @@ pub mod refusals;
 pub mod server;
 pub mod service;
 pub mod spans;
+pub mod tokens;
 mod violation;
 
 pub use api::{Api, Served};
+pub use authentication::Authentication;
 pub use body::{Memory, MemoryPermit};
 pub use exporter::Exporter;
 pub use found::FoundApis;
@@ -31,3 +36,4 @@ pub use peers::PeerAddress;
 pub use refusals::{Refusals, Refused};
 pub use server::{Accepting, Admitted, Listener, ServerLimits};
 pub use service::{Service, ServiceLimits};
+pub use tokens::Tokens;

@@ -1,4 +1,4 @@
-//! Listeners: they accept connections within limits, serve HTTP/1.1, and stop gracefully.
+//! Listeners: they accept connections within limits, serve HTTP/1.1 with or without TLS, and stop gracefully.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -11,11 +11,14 @@ use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use rialto_tls::{ListenerTls, TlsStream};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::answer_tracking::{TrackedBody, TrackedStream, UnwrittenAnswers};
+use crate::authentication::Certified;
 use crate::contained;
 use crate::pace::{Pace, Paced};
 use crate::peers::{Client, Peer, PeerAddress, Peers};
@@ -27,6 +30,8 @@ const HEAD_BUFFERS: usize = 4;
 const HEAD_BYTES_LEAST: usize = 16 << 10;
 /// The most headers of one request. Hyper refuses more with 431.
 const HEADERS_MAX: usize = 256;
+/// How long a TLS handshake may take.
+pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// How long a stopping listener waits for requests under way.
 pub const GRACE: Duration = Duration::from_secs(10);
 
@@ -71,10 +76,14 @@ impl Listener {
         self.address
     }
 
-    /// Serve until told to stop, then finish the requests under way.
-    pub async fn serve<S, F, B>(self, answer: S, mut stop: watch::Receiver<bool>)
-    where
-        S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+    /// Serve until told to stop, then finish the requests under way. With `tls`, only over TLS.
+    pub async fn serve<S, F, B>(
+        self,
+        tls: Option<Arc<ListenerTls>>,
+        answer: S,
+        mut stop: watch::Receiver<bool>,
+    ) where
+        S: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Response<B>> + Send + 'static,
         B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
             + Send
@@ -92,23 +101,20 @@ impl Listener {
             .half_close(false);
         let mut accepting = self.accepting();
         while let Some((stream, admitted)) = accepting.next(&mut stop).await {
-            let answer = answer.clone();
-            let (client, peer) = (admitted.client(), PeerAddress(admitted.address()));
-            let unwritten = UnwrittenAnswers::default();
-            let stream = TrackedStream::new(stream, unwritten.clone());
-            let service = service_fn(move |mut request: Request<Incoming>| {
-                request.extensions_mut().insert(client.clone());
-                request.extensions_mut().insert(peer);
-                let (answered, taken) = (answer(request), unwritten.clone());
-                async move { Ok::<_, Infallible>(TrackedBody::of(answered.await, taken)) }
-            });
-            let connection = http.serve_connection(TokioIo::new(stream), service);
-            let connection = graceful.watch(connection);
+            let connection = Connection {
+                http: http.clone(),
+                watcher: graceful.watcher(),
+                answer: answer.clone(),
+                admitted,
+            };
+            let (tls, stopping) = (tls.clone(), stop.clone());
             contained::spawn("a connection", async move {
-                if let Err(error) = connection.await {
-                    tracing::debug!(%error, "a connection ended");
+                let Some(tls) = tls else {
+                    return connection.serve(stream, None).await;
+                };
+                if let Some((stream, certified)) = handshake(&tls, stream, stopping).await {
+                    connection.serve(stream, certified).await;
                 }
-                drop(admitted);
             });
         }
         drop(accepting);
@@ -123,6 +129,80 @@ impl Listener {
             peers: Peers::new(self.limits.connections_per_peer_max),
             pace: self.limits.pace,
             listener: self.listener,
+        }
+    }
+}
+
+/// An accepted connection before its first request.
+struct Connection<S> {
+    http: http1::Builder,
+    watcher: Watcher,
+    answer: S,
+    admitted: Admitted,
+}
+
+impl<S> Connection<S> {
+    async fn serve<F, B>(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        certified: Option<Certified>,
+    ) where
+        S: Fn(Request<Incoming>) -> F,
+        F: Future<Output = Response<B>>,
+        B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+            + Unpin
+            + 'static,
+    {
+        let Self {
+            http,
+            watcher,
+            answer,
+            admitted,
+        } = self;
+        let (client, peer) = (admitted.client(), PeerAddress(admitted.address()));
+        let unwritten = UnwrittenAnswers::default();
+        let stream = TrackedStream::new(stream, unwritten.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            let extensions = request.extensions_mut();
+            extensions.insert(client.clone());
+            extensions.insert(peer);
+            if let Some(certified) = &certified {
+                extensions.insert(certified.clone());
+            }
+            let (answered, taken) = (answer(request), unwritten.clone());
+            async move { Ok::<_, Infallible>(TrackedBody::of(answered.await, taken)) }
+        });
+        let connection = http.serve_connection(TokioIo::new(stream), service);
+        if let Err(error) = watcher.watch(connection).await {
+            tracing::debug!(%error, "a connection ended");
+        }
+        drop(admitted);
+    }
+}
+
+/// Does the TLS handshake with a client, unless it takes too long or the listener stops.
+async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
+    tls: &Arc<ListenerTls>,
+    stream: S,
+    mut stopping: watch::Receiver<bool>,
+) -> Option<(TlsStream<S>, Option<Certified>)> {
+    let accepted = tokio::time::timeout(HANDSHAKE_WITHIN, tls.accept(stream));
+    let accepted = tokio::select! {
+        accepted = accepted => accepted,
+        _ = stopping.wait_for(|stop| *stop) => return None,
+    };
+    match accepted {
+        Ok(Ok((stream, certificate))) => {
+            let certified = certificate.map(|certificate| Certified(Arc::new(certificate)));
+            Some((stream, certified))
+        }
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a client's TLS handshake failed");
+            None
+        }
+        Err(_) => {
+            tracing::debug!("a client's TLS handshake did not end in time");
+            None
         }
     }
 }

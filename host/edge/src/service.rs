@@ -1,9 +1,11 @@
 //! Serves HTTP requests as turns.
 //!
-//! 1. The head is validated against the API's document, before a byte of the body is read.
+//! 1. The sender is identified, and the head is validated against the API's document, before a byte of the body is read.
 //! 2. The body is read and validated.
 //! 3. The engine runs the request's turn.
 //! 4. The answer is sent after the commit of the turn.
+
+mod refusing;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,16 +14,15 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http::{Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use rialto_components::Runtime;
-use rialto_components::headers::is_the_hosts;
 use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
 use rialto_components::runtime::{Argument, ReleaseChanged};
-use rialto_engine::{Engine, Failure, Name, Priority, Requester, Trace, fatal};
-use rialto_openapi::{Found, Head, head, validate};
+use rialto_engine::{Engine, Failure, Name, Priority, Requester, Trace};
+use rialto_openapi::{Found, Head, Operation, head, validate};
 use rialto_telemetry::metrics::RequestLabels;
 use rialto_telemetry::{Metrics, Spans};
 use tokio::sync::{Semaphore, oneshot};
@@ -29,18 +30,23 @@ use tracing::Instrument as _;
 
 use crate::answer_tracking::AnswerGuard;
 use crate::api::{Api, Served};
+use crate::authentication::{CLIENT, Refusal};
+use crate::authorization::{Authorizer, Question, authorized};
 use crate::body::{Inbound, Memory, MemoryPermit, too_large};
+use crate::credentials::{self, Presented};
 use crate::found::FoundApis;
 use crate::pace::Pace;
 use crate::peers::{Client, PeerAddress};
-use crate::refusals::{Refusals, Refused, is_of_the_request};
+use crate::refusals::Refusals;
 use crate::spans::{Open, trace_of};
+use crate::tokens::Tokens;
 use crate::violation::{found, violation};
+
+pub(crate) use refusing::plain;
+use refusing::{answered, busy};
 
 /// How many refusals components word at a time. Each takes an instance and a thread, which turns need more.
 const WORDED_AT_A_TIME: usize = 8;
-/// How long a refusal waits for its wording.
-const WORDED_WITHIN: Duration = Duration::from_secs(2);
 /// How long a request whose time is over waits for the outcome of its turn. The turn does not begin after
 /// its time; a running one is ended.
 const END_WITHIN: Duration = Duration::from_secs(1);
@@ -50,8 +56,9 @@ const RELEASES_MET_MAX: u32 = 4;
 const RELEASE_WITHIN: Duration = Duration::from_secs(2);
 /// The pause between two checks whether both are current.
 const RELEASE_LOOK: Duration = Duration::from_millis(2);
-/// Seconds after which a client may try again, where the host itself words the refusal.
-const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
+/// How long after its token was verified, or its operator asked about, a request may go on without another look at it. A
+/// body can take long.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Bounds of a listener's requests.
 #[derive(Clone, Debug)]
@@ -77,6 +84,10 @@ pub struct Service {
     api: Arc<ArcSwap<Api>>,
     /// An API that other code handles on the same listener. Its document is served here.
     own: Option<Arc<Served>>,
+    /// Verifies access tokens, where clients need them.
+    tokens: Option<Arc<Tokens>>,
+    /// Knows which operators may do what.
+    authorizer: Option<Arc<dyn Authorizer>>,
     metrics: Arc<Metrics>,
     spans: Option<Spans>,
     limits: ServiceLimits,
@@ -101,6 +112,8 @@ impl Service {
             runtime,
             api,
             own: None,
+            tokens: None,
+            authorizer: None,
             metrics,
             spans,
             limits,
@@ -116,13 +129,28 @@ impl Service {
         self
     }
 
+    /// Let requests pass by these access tokens where clients need them. Without this, such requests are refused.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: Arc<Tokens>) -> Self {
+        self.tokens = Some(tokens);
+        self
+    }
+
+    /// Ask for each request of an operator whether the operator may send it. Without this, components judge by the
+    /// operators' roles alone.
+    #[must_use]
+    pub fn with_authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
+        self.authorizer = Some(authorizer);
+        self
+    }
+
     /// The APIs as they are now, for one request.
     pub fn apis(&self) -> FoundApis {
         FoundApis::of(&self.api, self.own.as_ref())
     }
 
-    /// Answer a request of this caller, for which `apis` were found. The caller is none on a listener without
-    /// authentication.
+    /// Answer a request of this caller, for which `apis` were found. Without a caller, the APIs say how clients
+    /// prove who they are.
     pub async fn answer(
         &self,
         apis: FoundApis,
@@ -146,10 +174,14 @@ impl Service {
         request: http::Request<Incoming>,
         caller: Option<wit::Caller>,
     ) -> Response<Full<Bytes>> {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        Presented::take(&mut head);
+        if let Some(operator) = caller {
+            head.extensions.insert(KnownOperator(operator));
+        }
         let PeerAddress(peer) = PeerAddress::of(&head.extensions);
         let mut body = Inbound::new(body, peer, self.limits.pace);
-        let mut response = self.response(apis, &head, &mut body, caller).await;
+        let mut response = self.response(apis, &mut head, &mut body).await;
         body.leave(&head.headers, &mut response).await;
         response
     }
@@ -157,16 +189,15 @@ impl Service {
     async fn response(
         &self,
         apis: FoundApis,
-        head: &Parts,
+        head: &mut Parts,
         body: &mut Inbound,
-        caller: Option<wit::Caller>,
     ) -> Response<Full<Bytes>> {
         let started = Instant::now();
         if let Some(document) = apis.document(head) {
             return document;
         }
-        let api = apis.into_api();
-        let Some((served, _)) = api.find(head.uri.path()) else {
+        let (api, uri) = (apis.into_api(), head.uri.clone());
+        let Some((served, _)) = api.find(uri.path()) else {
             if self.runtime.current().is_none() {
                 return busy();
             }
@@ -175,16 +206,19 @@ impl Service {
         let span = self.spans.as_ref();
         let span = span.map(|spans| Open::inbound(spans, &head.headers));
         let (operation, response) = match self.request(&api, served, head, body).await {
-            Ok((mut request, permit)) => {
-                request.caller = caller;
+            Ok((request, permit)) => {
                 let id = request.operation_id.clone();
                 let trace = span.as_ref().map(|span| span.trace);
                 let trace = trace.unwrap_or_else(|| trace_of(&head.headers));
                 (id, self.turn(&api, head, request, permit, trace).await)
             }
-            Err(violation) => {
-                let response = self.refuse(served, head, violation).await;
-                (operation_meant(&api, head), response)
+            Err(refusal) => {
+                let response = self.refuse(served, head, refusal).await;
+                let operation = operation(&api, head);
+                (
+                    operation.map_or_else(String::new, |meant| meant.id.clone()),
+                    response,
+                )
             }
         };
         let labels = RequestLabels {
@@ -207,9 +241,11 @@ impl Service {
         &self,
         api: &Api,
         served: &Served,
-        head: &Parts,
+        head: &mut Parts,
         body: &mut Inbound,
-    ) -> Result<(wit::Request, MemoryPermit), wit::Violation> {
+    ) -> Result<(wit::Request, MemoryPermit), Refusal> {
+        let mut caller = self.caller(api, head).await?;
+        let identified = Instant::now();
         let limits = &self.limits;
         let body_bytes_max = served.document.body_bytes_max.min(limits.body_bytes_max);
         body.announced(body_bytes_max)?;
@@ -218,6 +254,11 @@ impl Service {
         let read = body
             .read(body_bytes_max, &limits.bodies, limits.timeout)
             .await?;
+        let is_asked_about =
+            api.authentication.needs_token() || head.extensions.get::<KnownOperator>().is_some();
+        if is_asked_about && identified.elapsed() > LOOK_AGAIN_AFTER {
+            caller = self.caller(api, head).await?;
+        }
         let json_started = Instant::now();
         let body = validate::body(&judged.operation, &read.bytes);
         let took = u64::try_from(json_started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -230,9 +271,50 @@ impl Service {
             query_parameters: judged.query_parameters,
             headers: head::texts(&head.headers),
             body: body.map_err(found)?,
-            caller: None,
+            caller,
         };
         Ok((request, read.permit))
+    }
+
+    /// The caller of a request: the operator who was identified before, or the client. The head of an open operation gets
+    /// the credentials that its component sees.
+    async fn caller(&self, api: &Api, head: &mut Parts) -> Result<Option<wit::Caller>, Refusal> {
+        if let Some(KnownOperator(operator)) = head.extensions.get() {
+            return self.operator(api, head, operator).await.map(Some);
+        }
+        let is_open = operation(api, head).is_some_and(|operation| operation.is_open);
+        let tokens = self.tokens.as_deref();
+        let sender = api.authentication.sender(head, tokens, is_open).await?;
+        credentials::hide(head);
+        if is_open {
+            credentials::show(head, sender.certificate.as_ref());
+        }
+        Ok(sender.caller)
+    }
+
+    /// An operator as the component is to see them, if they may use the operation.
+    async fn operator(
+        &self,
+        api: &Api,
+        head: &Parts,
+        operator: &wit::Caller,
+    ) -> Result<wit::Caller, Refusal> {
+        let served = api.find(head.uri.path()).map(|(served, _)| served);
+        let (Some(authorizer), Some(served), Some(operation)) =
+            (&self.authorizer, served, operation(api, head))
+        else {
+            return Ok(operator.clone());
+        };
+        if operation.roles.is_empty() {
+            return Ok(operator.clone());
+        }
+        let question = Question {
+            operator,
+            component: &served.component,
+            operation: &operation.id,
+            default_roles: &operation.roles,
+        };
+        authorized(question, authorizer.may(question).await)
     }
 
     fn judge(&self, api: &Api, served: &Served, parts: &Parts) -> Result<Head, wit::Violation> {
@@ -259,15 +341,16 @@ impl Service {
     async fn turn(
         &self,
         api: &Arc<Api>,
-        head: &Parts,
+        head: &mut Parts,
         request: wit::Request,
         permit: MemoryPermit,
         trace: Trace,
     ) -> Response<Full<Bytes>> {
         let until = Instant::now() + self.limits.timeout;
+        let uri = head.uri.clone();
         let (mut api, mut request, mut permit) = (api.clone(), Arc::new(request), permit);
         for _ in 0..RELEASES_MET_MAX {
-            let Some((served, found)) = api.find(head.uri.path()) else {
+            let Some((served, found)) = api.find(uri.path()) else {
                 return plain(StatusCode::NOT_FOUND, "nothing is served here");
             };
             let asker = Requester {
@@ -284,12 +367,12 @@ impl Service {
                 TurnResult::ReleaseChanged(permit) => permit,
             };
             api = self.api_of_current().await;
-            let Some((served, _)) = api.find(head.uri.path()) else {
+            let Some((served, _)) = api.find(uri.path()) else {
                 return plain(StatusCode::NOT_FOUND, "nothing is served here");
             };
-            request = match self.judged_again(&api, served, head, &request) {
+            request = match self.judged_again(&api, served, head, &request).await {
                 Ok(request) => Arc::new(request),
-                Err(violation) => return self.refuse(served, head, violation).await,
+                Err(refusal) => return self.refuse(served, head, refusal).await,
             };
         }
         busy()
@@ -309,25 +392,28 @@ impl Service {
     }
 
     /// Validate again a request that another release's document accepted.
-    fn judged_again(
+    async fn judged_again(
         &self,
         api: &Api,
         served: &Served,
-        head: &Parts,
+        head: &mut Parts,
         request: &wit::Request,
-    ) -> Result<wit::Request, wit::Violation> {
+    ) -> Result<wit::Request, Refusal> {
+        let caller = self.caller(api, head).await?;
         let judged = self.judge(api, served, head)?;
         self.may_begin(&judged)?;
         let bytes = request.body.as_deref().unwrap_or_default().as_bytes();
         let body_bytes_max = served.document.body_bytes_max;
         if bytes.len() > body_bytes_max {
-            return Err(too_large(body_bytes_max));
+            return Err(too_large(body_bytes_max).into());
         }
         Ok(wit::Request {
             operation_id: judged.operation.id.clone(),
             path_parameters: judged.path_parameters,
             query_parameters: judged.query_parameters,
+            headers: head::texts(&head.headers),
             body: validate::body(&judged.operation, bytes).map_err(found)?,
+            caller,
             ..request.clone()
         })
     }
@@ -388,101 +474,34 @@ impl Service {
             .insert(AnswerGuard::new(answering));
         TurnResult::Answered(response)
     }
-
-    async fn overloaded(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
-        let detail = "the host has more work than it can take; try again".to_owned();
-        let violation = violation(ViolationKind::Overloaded, "", detail);
-        self.refuse(served, head, violation).await
-    }
-
-    /// The answer when it is not known whether the turn is or will be on disk.
-    async fn unknown(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
-        let detail = "the host could not make sure that the request is kept; it may or may not \
-                      have taken effect: ask how it stands before you send it again"
-            .to_owned();
-        let violation = violation(ViolationKind::Internal, "", detail);
-        self.refuse(served, head, violation).await
-    }
-
-    async fn internal(&self, served: &Served, head: &Parts) -> Response<Full<Bytes>> {
-        let detail = "the request could not be handled and changed nothing".to_owned();
-        let violation = violation(ViolationKind::Internal, "", detail);
-        self.refuse(served, head, violation).await
-    }
-
-    /// Refuse a request, and keep the refusal.
-    async fn refuse(
-        &self,
-        served: &Served,
-        head: &Parts,
-        violation: wit::Violation,
-    ) -> Response<Full<Bytes>> {
-        let kept = is_of_the_request(violation.kind).then(|| violation.clone());
-        let response = self.worded(served, head, violation).await;
-        if let Some(violation) = kept {
-            let status = response.status().as_u16();
-            self.refusals.keep(Refused::of(head, &violation, status));
-        }
-        response
-    }
-
-    /// Let the component word a refusal. It runs component code, so it runs on a blocking thread.
-    async fn worded(
-        &self,
-        served: &Served,
-        head: &Parts,
-        violation: wit::Violation,
-    ) -> Response<Full<Bytes>> {
-        let runtime = self.runtime.clone();
-        let component = served.component.clone();
-        let head = wit::RequestHead {
-            method: head.method.as_str().to_owned(),
-            path: head.uri.path().to_owned(),
-            headers: head::texts(&head.headers),
-        };
-        let kind = violation.kind;
-        // A refusal for load must not cause more load.
-        let patience = if kind == ViolationKind::Overloaded {
-            Duration::ZERO
-        } else {
-            WORDED_WITHIN
-        };
-        let slot = tokio::time::timeout(patience, self.wording.acquire()).await;
-        let Ok(Ok(_slot)) = slot else {
-            return busy();
-        };
-        let worded = tokio::task::spawn_blocking(move || {
-            let worded = fatal::contained(|| {
-                let release = runtime.current()?;
-                let member = release.member(&component)?;
-                runtime
-                    .refuse(member, &head, &violation)
-                    .inspect_err(|error| tracing::warn!(%error, "a component could not write the body of a refusal"))
-                    .ok()
-            });
-            worded
-                .inspect_err(|panic| tracing::error!("writing the body of a refusal panicked: {panic}"))
-                .ok()?
-        })
-        .await;
-        match worded {
-            Ok(Some(response)) => answered(response),
-            _ if kind == ViolationKind::Overloaded => busy(),
-            _ => plain(StatusCode::INTERNAL_SERVER_ERROR, "internal error"),
-        }
-    }
 }
+
+/// The operator who sent a request, as the listener has identified them. An extension of its head. The component may see
+/// other roles, so this one is asked about again when another release judges the request.
+#[derive(Clone)]
+struct KnownOperator(wit::Caller);
 
 /// The client: its proven name, else its address.
 fn client(head: &Parts, request: &wit::Request) -> Name {
     let proven = request.caller.as_ref();
-    let proven = proven.map(|caller| format!("operator {}", caller.name).into());
+    let proven = proven.map(|caller| {
+        let kind = if is_client(caller) {
+            CLIENT
+        } else {
+            "operator"
+        };
+        format!("{kind} {}", caller.name).into()
+    });
     let address = || {
         head.extensions
             .get::<Client>()
             .map(|client| client.0.clone())
     };
     proven.or_else(address).unwrap_or_default()
+}
+
+fn is_client(caller: &wit::Caller) -> bool {
+    caller.roles.iter().any(|role| role == CLIENT)
 }
 
 /// The priority of a request's operation.
@@ -507,57 +526,10 @@ enum TurnResult {
     ReleaseChanged(MemoryPermit),
 }
 
-/// The operation of a refused request; empty if it has none.
-fn operation_meant(api: &Api, head: &Parts) -> String {
-    let found = api.find(head.uri.path()).and_then(|(_, found)| found);
-    let operation = found.and_then(|found| found.operations.get(head.method.as_str()));
-    operation.map_or_else(String::new, |operation| operation.id.clone())
-}
-
-/// A component's answer as HTTP. Headers that cannot be sent are left out and logged.
-fn answered(response: wit::Response) -> Response<Full<Bytes>> {
-    let body = Bytes::from(response.body.unwrap_or_default());
-    let mut answer = Response::new(Full::new(body));
-    let status = StatusCode::from_u16(response.status);
-    *answer.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in response.headers {
-        if is_the_hosts(&name) {
-            tracing::warn!(header = %name, "a component set a header that belongs to the connection; the host leaves it out");
-            continue;
-        }
-        let name_value = (
-            HeaderName::from_bytes(name.as_bytes()),
-            HeaderValue::from_str(&value),
-        );
-        match name_value {
-            (Ok(name), Ok(value)) => {
-                answer.headers_mut().append(name, value);
-            }
-            _ => {
-                tracing::warn!(header = %name, "a component set a header that cannot be sent; the host leaves it out");
-            }
-        }
-    }
-    answer
-}
-
-pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
-    *response.status_mut() = status;
-    let media_type = HeaderValue::from_static("text/plain; charset=utf-8");
-    response
-        .headers_mut()
-        .insert(http::header::CONTENT_TYPE, media_type);
-    response
-}
-
-/// A refusal for load in the host's own words.
-fn busy() -> Response<Full<Bytes>> {
-    let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, "overloaded; try again");
-    response
-        .headers_mut()
-        .insert(http::header::RETRY_AFTER, RETRY_AFTER_SECONDS);
-    response
+/// The operation that a request is for, whether it is valid or not.
+fn operation<'a>(api: &'a Api, head: &'a Parts) -> Option<&'a Arc<Operation>> {
+    let (_, found) = api.find(head.uri.path())?;
+    found?.operations.get(head.method.as_str())
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The gRPC server. Clients that were built from `.proto` files call functions that components export.
 //!
 //! The contracts are read from the components of the release ([`rialto_proto`]). A call becomes a turn, and its answer
-//! is sent after the commit. This crate knows no payments, and messages have no generated code.
+//! is sent after the commit. This crate knows no payments, and messages have no generated code. TLS is that of
+//! [`rialto_tls`].
 //!
 //! | To see | Read |
 //! |---|---|
@@ -9,7 +10,6 @@
 //! | how a call becomes a turn, and its answer bytes | `service.rs`, `turn.rs` |
 //! | the statuses of answers | `answer.rs` |
 //! | the bounds for a client | `body.rs`, [`deadline`], [`server`] |
-//! | TLS | [`tls`] |
 
 mod answer;
 pub mod authorization;
@@ -20,11 +20,9 @@ pub mod deadline;
 mod health;
 pub mod server;
 mod service;
-pub mod tls;
 mod turn;
 
 pub use authorization::{Authorizer, Denied, Permission};
 pub use calls::{Calls, OfferedApis, Unserved};
 pub use server::Server;
 pub use service::{Limits, Service};
-pub use tls::{Files, Tls};

@@ -15,8 +15,9 @@ use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rialto_edge::server::GRACE;
+use rialto_edge::server::{GRACE, HANDSHAKE_WITHIN};
 use rialto_edge::{Admitted, Listener, Paced, PeerAddress, contained};
+use rialto_tls::ListenerTls;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot, watch};
@@ -24,7 +25,6 @@ use tokio::task::JoinSet;
 use tonic::body::Body;
 
 use crate::service::{ReadTimeLimit, Service};
-use crate::tls::Tls;
 
 /// Calls at a time on one connection. Beyond this the client must wait.
 const STREAMS_MAX: u32 = 128;
@@ -32,8 +32,6 @@ const STREAMS_MAX: u32 = 128;
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(30);
 /// The timeout of the ping's answer.
 const KEEP_ALIVE_WITHIN: Duration = Duration::from_secs(10);
-/// The timeout of the TLS handshake.
-const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// The time without a call after which a connection is closed, also if HTTP/2 never began on it. Clients reconnect
 /// for their next call.
 const IDLE: Duration = Duration::from_secs(60);
@@ -42,7 +40,7 @@ const IDLE: Duration = Duration::from_secs(60);
 pub struct Server {
     listener: Listener,
     service: Arc<Service>,
-    tls: Option<Arc<Tls>>,
+    tls: Option<Arc<ListenerTls>>,
     header_bytes_max: u32,
 }
 
@@ -51,7 +49,7 @@ impl Server {
     pub fn new(
         listener: Listener,
         service: Service,
-        tls: Option<Arc<Tls>>,
+        tls: Option<Arc<ListenerTls>>,
         header_bytes_max: usize,
     ) -> Self {
         Self {
@@ -111,12 +109,16 @@ struct Connection {
     admitted: Admitted,
 }
 
-async fn connected(connection: Connection, stream: Paced<TcpStream>, tls: Option<Arc<Tls>>) {
+async fn connected(
+    connection: Connection,
+    stream: Paced<TcpStream>,
+    tls: Option<Arc<ListenerTls>>,
+) {
     let Some(tls) = tls else {
         return connection.serve(stream).await;
     };
     match tokio::time::timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await {
-        Ok(Ok(stream)) => connection.serve(stream).await,
+        Ok(Ok((stream, _))) => connection.serve(stream).await,
         Ok(Err(error)) => tracing::debug!(%error, "a client's TLS handshake failed"),
         Err(_) => tracing::debug!("a client's TLS handshake did not end in time"),
     }

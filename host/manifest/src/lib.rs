@@ -12,6 +12,7 @@ pub mod check;
 pub mod diagnostics;
 pub mod document;
 pub mod facts;
+pub mod keys;
 pub mod lock;
 pub mod manifest;
 pub mod operator;
@@ -19,6 +20,7 @@ pub mod schema;
 pub mod scheme;
 pub mod shape;
 pub mod source;
+pub mod tls;
 pub mod tree;
 pub mod values;
 

@@ -10,10 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::check;
 use crate::diagnostics::Diagnostics;
 use crate::document::Document;
+use crate::keys::KeyProviders;
 use crate::schema;
 use crate::source::Source;
+use crate::tls::{OutboundTls, Tls};
 use crate::values::{
-    BaseUrl, Duration, FilePath, InterfacePattern, ListenAddress, Name, OriginPattern, Period, Size,
+    BaseUrl, Duration, FilePath, InterfacePattern, IpRange, ListenAddress, Name, OriginPattern,
+    Period, Size,
 };
 
 /// The operator's document.
@@ -104,6 +107,9 @@ pub struct OperatorFile {
     /// Public keys of participants that sign their messages, and the host's own key.
     #[serde(default)]
     pub signatures: Signatures,
+    /// Keys that components use and never see: their providers and the master key.
+    #[serde(default)]
+    pub keys: KeyProviders,
     /// How the host runs turns.
     #[serde(default)]
     pub engine: Engine,
@@ -124,12 +130,15 @@ pub struct OperatorFile {
 pub struct Listener {
     /// IP address and port; port 0 lets the system choose one.
     pub address: ListenAddress,
-    /// Of `grpc`: TLS with these files. Without it the listener speaks plaintext.
+    /// TLS with these files. Without it the listener speaks plaintext.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
     /// Of `grpc`: whether plaintext is allowed on an address that other machines can reach, such as behind a proxy with TLS. False by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plaintext: Option<bool>,
+    /// Of listeners for participants: whether they may send access tokens without TLS. Whoever reads the connection can then use them. Only for a proxy with TLS before the host, or for a sandbox. False by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plaintext_tokens: Option<bool>,
     /// Of `grpc`: calls that clients may make: `quoting/get-agreement`, or all of a package, `quoting/*`. None by default. Components call each other by these interfaces, so some of them move money without the checks that come before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serve: Vec<InterfacePattern>,
@@ -142,22 +151,6 @@ pub struct Listener {
     /// Of `operators`: who sees the names of destinations in the metrics. By default only operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destinations: Option<Audience>,
-}
-
-/// The PEM files of a listener's TLS, absolute or relative to this document. They may change while the host runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Tls {
-    /// The listener's certificate, with the intermediate certificates up to its authority.
-    #[schemars(with = "FilePath")]
-    pub certificate: FilePath,
-    /// Its private key, not encrypted. Only the host's user may be able to read it.
-    #[schemars(with = "FilePath")]
-    pub key: FilePath,
-    /// The certificates of the authority that must have issued the clients' certificates. Without it, clients need no certificate.
-    #[schemars(with = "FilePath")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_ca: Option<FilePath>,
 }
 
 /// The audience of information that is not for everybody.
@@ -320,6 +313,12 @@ pub struct Outbound {
     pub breaker_pause: Duration,
     /// The longest pause.
     pub breaker_pause_max: Duration,
+    /// TLS towards https destinations. Without it, their certificates must be from the system's authorities, and the host shows none.
+    #[serde(skip_serializing_if = "OutboundTls::is_usual")]
+    pub tls: OutboundTls,
+    /// Private ranges of addresses that destinations' names may lead to, such as a private network that the participants share. None by default: a participant's name server must not lead requests to services beside the host. A destination that is granted as an address needs no range.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub private_ranges: Vec<IpRange>,
 }
 
 impl Outbound {
@@ -340,6 +339,8 @@ impl Default for Outbound {
             breaker_failures: 8,
             breaker_pause: Duration::from_millis(500),
             breaker_pause_max: Duration::from_millis(15_000),
+            tls: OutboundTls::default(),
+            private_ranges: Vec::new(),
         }
     }
 }
@@ -364,13 +365,17 @@ pub enum Surface {
     Random,
     /// Signatures, by keys that the component does not see.
     Crypto,
+    /// Keys of the component's own, at a provider. The component does not see them.
+    Keys,
+    /// Which TLS files the host uses, and reading them again.
+    Tls,
     /// Lines for the host's log.
     Logging,
 }
 
 impl Surface {
     /// Every surface, in the order of the contracts.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Storage,
         Self::Scheduling,
         Self::Http,
@@ -378,6 +383,8 @@ impl Surface {
         Self::Clock,
         Self::Random,
         Self::Crypto,
+        Self::Keys,
+        Self::Tls,
         Self::Logging,
     ];
 
@@ -392,6 +399,8 @@ impl Surface {
             Self::Clock => "clock",
             Self::Random => "random",
             Self::Crypto => "crypto",
+            Self::Keys => "keys",
+            Self::Tls => "tls",
             Self::Logging => "logging",
         }
     }
@@ -476,11 +485,11 @@ pub struct Engine {
     /// Turns that may wait. Beyond this, requests are answered 503 with Retry-After. Deliveries that wait for another attempt or for a paused component do not count.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub turns_waiting_max: u32,
-    /// Requests of one client that may wait or run. By default a quarter of all. Further ones of the client are answered 503 with Retry-After. A client is an operator's name, or else an address (of IPv6: a /64 network).
+    /// Requests of one client that may wait or run. By default a quarter of all. Further ones of the client are answered 503 with Retry-After. A client is an operator's name, a participant that has proven its id, or else an address (of IPv6: a /64 network).
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns_waiting_per_client_max: Option<u32>,
-    /// The weight of each client: how many of its requests begin in its round while the host is overloaded. 1 for a client that is not listed. `operator NAME` stands for an operator, `address ADDRESS` for all requests from an address.
+    /// The weight of each client: how many of its requests begin in its round while the host is overloaded. 1 for a client that is not listed. `operator NAME` stands for an operator, `client ID` for a participant that has proven its id, `address ADDRESS` for all requests from an address.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub client_weights: BTreeMap<String, Weight>,
     /// How often a failing delivery between components is tried before it becomes a dead letter.

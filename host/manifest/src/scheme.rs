@@ -187,6 +187,31 @@ pub struct Authentication {
 }
 
 impl Authentication {
+    /// Whether clients of the scheme's own listeners need a certificate.
+    #[must_use]
+    pub const fn needs_certificate(&self) -> bool {
+        self.fsps.needs_certificate()
+    }
+
+    /// Whether clients of the scheme's own listeners need an access token.
+    #[must_use]
+    pub const fn needs_token(&self) -> bool {
+        self.fsps.needs_token()
+    }
+
+    /// What clients must prove by this and not by the other one, in words; none if there is nothing.
+    #[must_use]
+    pub const fn proves_beyond(&self, other: &Self) -> Option<&'static str> {
+        let certificate = self.needs_certificate() && !other.needs_certificate();
+        let token = self.needs_token() && !other.needs_token();
+        match (certificate, token) {
+            (true, true) => Some("by certificates and access tokens"),
+            (true, false) => Some("by certificates"),
+            (false, true) => Some("by access tokens"),
+            (false, false) => None,
+        }
+    }
+
     /// What makes the scheme a sandbox, in capitals and in words; none if nothing does.
     #[must_use]
     pub const fn sandbox(&self) -> Option<&'static str> {
@@ -194,16 +219,52 @@ impl Authentication {
             FspAuthentication::None => Some(
                 "THIS IS A SANDBOX: FSPs are not authenticated, anybody who reaches the listener can move money (`authentication.fsps = \"none\"`)",
             ),
+            FspAuthentication::MutualTls
+            | FspAuthentication::Bearer
+            | FspAuthentication::MutualTlsBearer => None,
         }
     }
 }
 
 /// How participants prove who they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FspAuthentication {
     /// They do not: the host believes FSPIOP-Source. For sandboxes only; the host logs a warning.
+    #[default]
     None,
+    /// By a client certificate, on each connection. Its one common name is the participant's id, which must be FSPIOP-Source. Who shows none is answered 401.
+    MutualTls,
+    /// By an access token in each request (`Authorization: Bearer …`), which a context of the scheme issues. Its subject is the participant's id, which must be FSPIOP-Source. Who sends none is answered 401. The listener needs TLS.
+    Bearer,
+    /// By both. The token is bound to the certificate, and both have the same name: a stolen token is of no use.
+    #[serde(rename = "mutual-tls+bearer")]
+    MutualTlsBearer,
+}
+
+impl FspAuthentication {
+    /// Whether participants need a client certificate.
+    #[must_use]
+    pub const fn needs_certificate(self) -> bool {
+        matches!(self, Self::MutualTls | Self::MutualTlsBearer)
+    }
+
+    /// Whether participants need an access token.
+    #[must_use]
+    pub const fn needs_token(self) -> bool {
+        matches!(self, Self::Bearer | Self::MutualTlsBearer)
+    }
+
+    /// The setting's text.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::MutualTls => "mutual-tls",
+            Self::Bearer => "bearer",
+            Self::MutualTlsBearer => "mutual-tls+bearer",
+        }
+    }
 }
 
 /// A currency of the scheme.
@@ -305,4 +366,42 @@ pub struct Account {
     /// The threshold for liquidity warnings, as decimal text. One warning is published when the available amount falls below it, and the next only after it was above again. Without it there are no warnings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub liquidity_threshold: Option<Amount>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_change_takes_away_is_named() {
+        use FspAuthentication::{Bearer, MutualTls, MutualTlsBearer, None as Nothing};
+        let beyond = |before: FspAuthentication, after: FspAuthentication| {
+            let of = |fsps| Authentication { fsps };
+            of(before).proves_beyond(&of(after))
+        };
+        let both = Some("by certificates and access tokens");
+        assert_eq!(beyond(MutualTlsBearer, Nothing), both);
+        for (before, after) in [
+            (MutualTls, Nothing),
+            (MutualTls, Bearer),
+            (MutualTlsBearer, Bearer),
+        ] {
+            assert_eq!(beyond(before, after), Some("by certificates"));
+        }
+        for (before, after) in [
+            (Bearer, Nothing),
+            (Bearer, MutualTls),
+            (MutualTlsBearer, MutualTls),
+        ] {
+            assert_eq!(beyond(before, after), Some("by access tokens"));
+        }
+        for (before, after) in [
+            (Nothing, Bearer),
+            (MutualTls, MutualTlsBearer),
+            (Bearer, MutualTlsBearer),
+            (Bearer, Bearer),
+        ] {
+            assert_eq!(beyond(before, after), None);
+        }
+    }
 }

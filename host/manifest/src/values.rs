@@ -10,6 +10,7 @@ mod digest;
 mod duration;
 mod ids;
 mod name;
+mod network;
 mod origin;
 mod path;
 mod pem;
@@ -22,6 +23,7 @@ pub use digest::Digest;
 pub use duration::Duration;
 pub use ids::{CurrencyCode, ErrorCode, FspId};
 pub use name::{InterfacePattern, Name};
+pub use network::IpRange;
 pub use origin::{BaseUrl, Origin, OriginPattern, UrlScheme};
 pub use path::{ComponentPath, FilePath};
 pub use pem::PublicKeyPem;
@@ -96,6 +98,7 @@ pub static FORMATS: &[Format] = &[
     Format::of::<FilePath>(),
     Format::of::<FspId>(),
     Format::of::<InterfacePattern>(),
+    Format::of::<IpRange>(),
     Format::of::<ListenAddress>(),
     Format::of::<Name>(),
     Format::of::<OriginPattern>(),

@@ -8,6 +8,7 @@
 //! | `x-rialto-trailing-slash: true` | the document | one slash at the end of a path is ignored |
 //! | `x-rialto-version: {supported, pattern}` | a header parameter | its value has a version: a comma-separated list of items, or one item in `Content-Type` |
 //! | `x-rialto-begins: true` | an operation | its requests begin something, and are refused while the disk is nearly full |
+//! | `x-rialto-roles: [maker]` | an operation | operators with one of these roles may use it, unless somebody changed that |
 //! | `x-rialto-priority: low`, `middle` or `high` | an operation | of one client's requests that wait, those of a higher priority begin first; `high` if missing |
 
 use std::collections::HashMap;
@@ -21,6 +22,8 @@ use serde_json::{Map, Value, json};
 const BODY_BYTES: usize = 1 << 20;
 /// Header bytes that an API takes if its document does not say.
 const HEADER_BYTES: usize = 64 << 10;
+/// The media type of forms.
+const FORM: &str = "application/x-www-form-urlencoded";
 /// Methods that an OpenAPI path item can have.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 
@@ -102,6 +105,9 @@ pub struct Body {
     pub schema: Validator,
     /// The media types that the document lists, without parameters, in lower case.
     pub media_types: Vec<String>,
+    /// Whether it is a form: its one media type is `application/x-www-form-urlencoded`. The schema is of an object with
+    /// a text for each field.
+    pub is_form: bool,
 }
 
 /// An operation.
@@ -121,6 +127,12 @@ pub struct Operation {
     pub begins: bool,
     /// `x-rialto-priority`.
     pub priority: Priority,
+    /// Whether its requests need no credential: its own `security` is an empty list.
+    pub is_open: bool,
+    /// `summary`: one line for people.
+    pub summary: String,
+    /// `x-rialto-roles`; empty if the document does not say.
+    pub roles: Vec<String>,
 }
 
 /// Which of one client's requests begin first while many wait.
@@ -147,6 +159,9 @@ pub struct Document {
     pub header_bytes_max: usize,
     /// Whether one slash at the end of a path is ignored.
     trailing_slash: bool,
+    is_open: bool,
+    /// In the document's order.
+    operations: Vec<Arc<Operation>>,
     router: matchit::Router<HashMap<String, Arc<Operation>>>,
 }
 
@@ -159,6 +174,33 @@ pub struct Found<'a> {
 }
 
 impl Document {
+    /// Whether the document says that clients prove who they are by their certificates: it has a security scheme of
+    /// the type `mutualTLS`.
+    #[must_use]
+    pub fn knows_certificates(&self) -> bool {
+        let schemes = &self.root["components"]["securitySchemes"];
+        let mut schemes = schemes.as_object().into_iter().flatten();
+        schemes.any(|(_, scheme)| scheme["type"] == "mutualTLS")
+    }
+
+    /// Whether the document says that clients prove who they are by access tokens: it has a security scheme of the type
+    /// `http` with the scheme `bearer`.
+    #[must_use]
+    pub fn knows_tokens(&self) -> bool {
+        let schemes = &self.root["components"]["securitySchemes"];
+        let mut schemes = schemes.as_object().into_iter().flatten();
+        schemes.any(|(_, scheme)| {
+            let name = scheme["scheme"].as_str().unwrap_or_default();
+            scheme["type"] == "http" && name.eq_ignore_ascii_case("bearer")
+        })
+    }
+
+    /// Whether all its operations need no credential. False for a document without operations.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
     /// A path of the document whose first segment is one of these, with that segment. A template may be
     /// any of them.
     pub fn path_within<'a>(&'a self, segments: &'a [&str]) -> Option<(&'a str, &'a str)> {
@@ -195,9 +237,14 @@ impl Document {
             body_bytes_max: limit("body", BODY_BYTES),
             header_bytes_max: limit("headers", HEADER_BYTES),
             trailing_slash: flag(&root, "x-rialto-trailing-slash", "")?,
+            is_open: false,
+            operations: Vec::new(),
             router: matchit::Router::new(),
             root: Value::Null,
         };
+        // The default of operations. It frees none: only an operation can say that it needs no credential.
+        security_of(&root, "")?;
+        let mut open = 0;
         let paths = root["paths"].as_object();
         for (path, item) in paths.ok_or_else(|| bad("paths", "there are none"))? {
             let mut operations = HashMap::new();
@@ -205,14 +252,24 @@ impl Document {
                 if let Some(operation) = item.get(method) {
                     let at = format!("paths {path} {method}");
                     let operation = operation_of(&root, item, operation, method, path, &at)?;
-                    operations.insert(operation.method.clone(), Arc::new(operation));
+                    open += usize::from(operation.is_open);
+                    let operation = Arc::new(operation);
+                    document.operations.push(operation.clone());
+                    operations.insert(operation.method.clone(), operation);
                 }
             }
             let inserted = document.router.insert(path.as_str(), operations);
             inserted.map_err(|e| bad(format!("paths {path}"), e))?;
         }
+        document.is_open = open > 0 && open == document.operations.len();
         document.root = root;
         Ok(document)
+    }
+
+    /// All operations, in the document's order.
+    #[must_use]
+    pub fn operations(&self) -> &[Arc<Operation>] {
+        &self.operations
     }
 
     /// The operations of a requested path.
@@ -243,6 +300,7 @@ fn operation_of(
     let listed = |value: &Value| value["parameters"].as_array().cloned().unwrap_or_default();
     let begins = flag(operation, "x-rialto-begins", at)?;
     let priority = priority_of(operation, at)?;
+    let security = security_of(operation, at)?;
     let mut parameters = Vec::new();
     for parameter in listed(item).iter().chain(&listed(operation)) {
         parameters.push(parameter_of(root, resolve(root, parameter, at)?, at)?);
@@ -259,7 +317,37 @@ fn operation_of(
         body,
         begins,
         priority,
+        is_open: security.is_some_and(<[Value]>::is_empty),
+        summary: operation["summary"].as_str().unwrap_or_default().to_owned(),
+        roles: roles_of(operation, at)?,
     })
+}
+
+/// The roles of `x-rialto-roles`.
+fn roles_of(operation: &Value, at: &str) -> Result<Vec<String>, BadDocument> {
+    let name = "x-rialto-roles";
+    let Some(given) = operation.get(name) else {
+        return Ok(Vec::new());
+    };
+    let roles = given.as_array().filter(|roles| !roles.is_empty());
+    let roles = roles.into_iter().flatten().map(Value::as_str);
+    let roles: Option<Vec<String>> = roles.map(|role| role.map(str::to_owned)).collect();
+    let roles = roles.filter(|roles| !roles.is_empty());
+    roles.ok_or_else(|| bad(at, format!("{name} is {given}; it is a list of roles")))
+}
+
+/// The alternatives of `security`; none if it is missing.
+fn security_of<'v>(value: &'v Value, at: &str) -> Result<Option<&'v [Value]>, BadDocument> {
+    let Some(given) = value.get("security") else {
+        return Ok(None);
+    };
+    let alternatives = given
+        .as_array()
+        .filter(|all| all.iter().all(Value::is_object));
+    let wrong = || bad(at, "security is no list of objects");
+    alternatives
+        .map(|all| Some(all.as_slice()))
+        .ok_or_else(wrong)
 }
 
 fn priority_of(operation: &Value, at: &str) -> Result<Priority, BadDocument> {
@@ -361,14 +449,13 @@ fn body_of(root: &Value, body: &Value, at: &str) -> Result<Body, BadDocument> {
         let essence = name.split(';').next().unwrap_or_default();
         essence.trim().to_ascii_lowercase()
     };
+    let media_types = content.into_iter().flat_map(|types| types.keys());
+    let media_types: Vec<String> = media_types.map(essence).collect();
     Ok(Body {
         required: body["required"].as_bool().unwrap_or(false),
         schema: validator(root, schema, at)?,
-        media_types: content
-            .into_iter()
-            .flat_map(|types| types.keys())
-            .map(essence)
-            .collect(),
+        is_form: media_types == [FORM],
+        media_types,
     })
 }
 
@@ -388,98 +475,4 @@ pub fn validator(root: &Value, schema: &Value, at: &str) -> Result<Validator, Ba
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
-
-    use super::*;
-
-    fn within(path: &str) -> Option<(String, String)> {
-        let text = format!(
-            "openapi: 3.1.0\ninfo: {{title: t, version: '1'}}\npaths:\n  /alerts: {{}}\n  {path}: {{}}\n"
-        );
-        let document = Document::parse(&text).unwrap();
-        let found = document.path_within(&["metrics", "releases"]);
-        found.map(|(path, own)| (path.to_owned(), own.to_owned()))
-    }
-
-    #[test]
-    fn a_path_with_a_reserved_segment_is_found() {
-        for path in ["/metrics", "/{a}/{b}", "/{*rest}", "/m{a}", "/{a}"] {
-            assert_eq!(within(path), Some((path.to_owned(), "metrics".to_owned())));
-        }
-        assert_eq!(within("/releases/{a}").unwrap().1, "releases");
-        for path in ["/", "/participants/{a}", "/metrics-of/{a}"] {
-            assert_eq!(within(path), None, "{path}");
-        }
-        let document = Document::parse("openapi: 3.1.0\npaths:\n  /{a}: {}\n").unwrap();
-        assert_eq!(document.path_within(&[]), None);
-    }
-
-    #[test]
-    fn a_trailing_slash_is_ignored_if_declared() {
-        let document = |said: &str| {
-            let paths = "paths:\n  /a/{b}: {get: {operationId: a}}\n  /: {get: {operationId: r}}\n";
-            Document::parse(&format!("openapi: 3.1.0\n{said}{paths}"))
-        };
-        let parameters = |document: &Document, path: &str| {
-            let found = document.find(path)?;
-            Some(format!("{:?}", found.parameters))
-        };
-        let strict = document("").unwrap();
-        assert_eq!(parameters(&strict, "/a/c/"), None);
-        let lenient = document("x-rialto-trailing-slash: true\n").unwrap();
-        let same = Some(r#"[("b", "c")]"#.to_owned());
-        assert_eq!(parameters(&lenient, "/a/c/"), same);
-        assert_eq!(parameters(&lenient, "/a/c"), same);
-        for other in ["/a/c//", "/a/"] {
-            assert_eq!(parameters(&lenient, other), None, "{other}");
-        }
-        assert!(lenient.find("/").is_some());
-        let wrong = document("x-rialto-trailing-slash: 1\n").err().unwrap();
-        assert!(wrong.what.contains("true or false"), "{wrong}");
-    }
-
-    #[test]
-    fn what_begins_something_is_said_with_true_or_false() {
-        let begins = |said: &str| {
-            let text = format!("openapi: 3.1.0\npaths:\n  /a: {{get: {{operationId: a{said}}}}}\n");
-            let document = Document::parse(&text)?;
-            let found = document.find("/a").unwrap();
-            Ok::<_, BadDocument>(found.operations["GET"].begins)
-        };
-        assert!(!begins("").unwrap());
-        assert!(!begins(", x-rialto-begins: false").unwrap());
-        assert!(begins(", x-rialto-begins: true").unwrap());
-        for other in ["'true'", "1", "null", "[true]"] {
-            let wrong = begins(&format!(", x-rialto-begins: {other}")).unwrap_err();
-            assert_eq!(wrong.at, "paths /a get");
-            assert!(wrong.what.contains("x-rialto-begins"), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn an_operations_priority_is_one_of_three() {
-        let priority = |said: &str| {
-            let text = format!("openapi: 3.1.0\npaths:\n  /a: {{get: {{operationId: a{said}}}}}\n");
-            let document = Document::parse(&text)?;
-            let found = document.find("/a").unwrap();
-            Ok::<_, BadDocument>(found.operations["GET"].priority)
-        };
-        assert_eq!(priority("").unwrap(), Priority::High);
-        for (said, expected) in [
-            ("low", Priority::Low),
-            ("middle", Priority::Middle),
-            ("high", Priority::High),
-        ] {
-            assert_eq!(
-                priority(&format!(", x-rialto-priority: {said}")).unwrap(),
-                expected
-            );
-        }
-        for other in ["urgent", "1", "null", "[low]"] {
-            let wrong = priority(&format!(", x-rialto-priority: {other}")).unwrap_err();
-            assert_eq!(wrong.at, "paths /a get");
-            assert!(wrong.what.contains("low, middle or high"), "{wrong}");
-        }
-    }
-}
+mod tests;

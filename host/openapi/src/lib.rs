@@ -8,11 +8,13 @@
 //! | how a header, a parameter or a body is validated | [`validate`] |
 //! | the messages about values that do not fit | `schema` |
 //! | which JSON is accepted | [`json`] |
+//! | which forms are accepted | `form.rs` |
 //! | the kinds of violations | [`violation`] |
 //! | how a document's examples are made | [`example`] |
 
 pub mod document;
 pub mod example;
+mod form;
 pub mod head;
 pub mod json;
 mod schema;

@@ -9,6 +9,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use crate::document::{In, Operation, Parameter, Versions};
+use crate::form;
 use crate::json;
 use crate::schema::{REQUIRED, schema_violation, with_all_missing};
 use crate::violation::{Kind, Violation};
@@ -138,7 +139,11 @@ pub fn body(operation: &Operation, bytes: &[u8]) -> Result<Option<String>, Viola
     }
     let not_json = |detail: String| Violation::new(Kind::NotJson, "body", detail);
     let text = std::str::from_utf8(bytes).map_err(|e| not_json(format!("is not UTF-8: {e}")))?;
-    let value = json::parse(text).map_err(not_json)?;
+    let value = if body.is_form {
+        form::parse(text).map_err(|detail| Violation::new(Kind::Malformed, "body", detail))?
+    } else {
+        json::parse(text).map_err(not_json)?
+    };
     if !body.schema.is_valid(&value) {
         let mut errors = body.schema.iter_errors(&value);
         return Err(match errors.next() {

@@ -1,4 +1,4 @@
-//! The gRPC listener: the calls that the operator offers (by rialto.toml and the locks of field numbers), TLS and
+//! The gRPC listener: the calls that the operator offers (by rialto.toml and the locks of field numbers), and
 //! authorization.
 
 use std::path::{Path, PathBuf};
@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rialto_components::{Digest, Release};
-use rialto_grpc::{
-    Authorizer, Calls, Denied, Files, Limits, OfferedApis, Permission, Service, Tls,
-};
+use rialto_grpc::{Authorizer, Calls, Denied, Limits, OfferedApis, Permission, Service};
 use rialto_manifest::Operator;
 use rialto_manifest::operator::{Audience, GRPC, Listener, Role};
 use rialto_proto::{Lock, checked_in, own};
@@ -84,23 +82,6 @@ pub fn lock_of(folder: &Path) -> anyhow::Result<Lock> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Lock::default()),
         Err(error) => Err(error).with_context(|| format!("reading {}", path.display())),
     }
-}
-
-/// The listener's TLS, if it has any.
-///
-/// # Errors
-/// When its files cannot be used.
-pub fn tls(listener: &Listener, folder: &Path) -> anyhow::Result<Option<Arc<Tls>>> {
-    let Some(tls) = &listener.tls else {
-        return Ok(None);
-    };
-    let files = Files {
-        certificate: tls.certificate.from_folder(folder),
-        key: tls.key.from_folder(folder),
-        client_ca: tls.client_ca.as_ref().map(|path| path.from_folder(folder)),
-    };
-    let read = Tls::read(files).with_context(|| format!("`tls` of the listener `{GRPC}`"));
-    Ok(Some(Arc::new(read?)))
 }
 
 /// The service of the listener.

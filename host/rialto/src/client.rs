@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -18,11 +19,14 @@ use serde::de::DeserializeOwned;
 
 use crate::host::{OPERATORS, addresses_path};
 use crate::operators::token_path;
+use crate::tls::operators_certificate;
 use crate::words;
 
 /// A running host, reached over its operators' listener.
 pub struct Client {
-    http: HttpClient<HttpConnector, Full<Bytes>>,
+    http: HttpClient<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// `http` or `https`.
+    scheme: &'static str,
     address: SocketAddr,
     token: String,
     runtime: tokio::runtime::Runtime,
@@ -63,8 +67,20 @@ impl Client {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        let certificate = operators_certificate(store);
+        let has_tls = certificate.exists();
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        // Without TLS the configuration is not used.
+        let tls = if has_tls {
+            rialto_tls::outbound::pinned(&certificate)?
+        } else {
+            rialto_tls::outbound::nobody()
+        };
+        let connector = HttpsConnector::from((tcp, tls));
         Ok(Self {
-            http: HttpClient::builder(TokioExecutor::new()).build(HttpConnector::new()),
+            http: HttpClient::builder(TokioExecutor::new()).build(connector),
+            scheme: if has_tls { "https" } else { "http" },
             address,
             token,
             runtime,
@@ -129,7 +145,7 @@ impl Client {
     ) -> anyhow::Result<Bytes> {
         let request = Request::builder()
             .method(method)
-            .uri(format!("http://{}{path}", self.address))
+            .uri(format!("{}://{}{path}", self.scheme, self.address))
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .header(header::CONTENT_TYPE, media_type)
             .body(Full::new(body))?;

@@ -12,7 +12,7 @@ use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{
     BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, Refusals, ServerLimits, Service,
-    ServiceLimits,
+    ServiceLimits, Tokens,
 };
 use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
@@ -30,6 +30,7 @@ use tokio::task::JoinHandle;
 
 use crate::archiver::{Archiver, ArchiverThread};
 use crate::audit::Audit;
+use crate::authorization::CurrentAuthorizer;
 use crate::bodies::Bodies;
 use crate::calls::{self, Offering};
 use crate::disk::{self, Disk};
@@ -42,6 +43,8 @@ use crate::signers::{SignerNotifier, SignersCollector};
 use crate::spans::{Exporting, TurnSpans};
 use crate::starting::{Start, VERSION};
 use crate::store_metrics::StoreCollector;
+use crate::tls::{ExpiryCollector, HostTls, operators_certificate};
+use crate::tokens::CurrentIssuer;
 
 /// The default number of worker threads for each core. A turn that waits for a lock, reads from the disk or
 /// runs a slow component blocks its thread, and with one thread for each core the cores would idle. As many
@@ -99,6 +102,8 @@ pub struct Shared {
     pub changes: Arc<Semaphore>,
     /// The last refusals of clients' requests.
     pub refusals: Arc<Refusals>,
+    /// The access tokens of clients.
+    pub tokens: Arc<Tokens>,
 }
 
 /// A running host. Dropping it without `stop` is like a crash.
@@ -108,6 +113,7 @@ pub struct Host {
     threads: Option<Threads>,
     addresses: BTreeMap<String, SocketAddr>,
     folder: PathBuf,
+    tls: Arc<HostTls>,
     stop: watch::Sender<bool>,
     servers: Vec<JoinHandle<()>>,
     exporting: Option<Exporting>,
@@ -134,6 +140,8 @@ impl Host {
         let (operator, folder) = (start.operator, start.store);
         start.look()?;
         let keys = OperatorKeys::read(operator, start.scheme)?;
+        let providers = crate::keys::open(operator, start.scheme)?;
+        let tls = HostTls::read(operator, start.scheme)?;
         let store = SqliteStore::open(folder).context("opening the store")?;
         start.has_release(&store)?;
         warn_of_restored(&store)?;
@@ -145,6 +153,7 @@ impl Host {
         let metrics = Arc::new(Metrics::default());
         let runtime = components(operator, folder, &*entropy)?;
         let runtime = runtime.with_stopping(start.stopping.clone());
+        let runtime = runtime.with_keys(providers).with_tls(tls.clone());
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;
         let telemetry = operator.telemetry.as_ref();
@@ -152,6 +161,7 @@ impl Host {
         let outbound = Arc::new(Outbound::new(
             handle.clone(),
             outbound_limits(operator),
+            tls.outbound.clone(),
             clock.clone(),
             metrics.clone(),
             spans.clone(),
@@ -186,6 +196,7 @@ impl Host {
         metrics.add_collector(Box::new(SignersCollector(telling.clone())));
         let bodies = Bodies::new(operator);
         metrics.add_collector(Box::new(bodies.clone()));
+        metrics.add_collector(Box::new(ExpiryCollector(tls.clone())));
         let releases = Releases::new(
             store.clone(),
             runtime.clone(),
@@ -216,6 +227,7 @@ impl Host {
             reads: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
             changes: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
             refusals: Arc::default(),
+            tokens: Arc::default(),
         });
         let exporting = match (telemetry, &shared.spans) {
             (Some(wanted), Some(spans)) => Some(Exporting::start(wanted, spans.clone(), handle)?),
@@ -233,7 +245,11 @@ impl Host {
         // Before any client can send: components must remember each key, in case it is lost later.
         telling.look();
         handle.spawn(telling.follow(stop.subscribe()));
+        let issuer = CurrentIssuer::new(shared.engine.clone(), shared.runtime.clone());
+        let tokens = shared.tokens.clone();
+        handle.spawn(tokens.follow(Arc::new(issuer), stop.subscribe()));
         keys.watch(handle, stop.subscribe());
+        tls.follow(folder, handle, &stop)?;
         let idle = operator.engine.instance_idle.into();
         handle.spawn(give_up_unused(
             shared.runtime.clone(),
@@ -249,6 +265,7 @@ impl Host {
             threads: Some(threads),
             addresses: BTreeMap::new(),
             folder: folder.to_owned(),
+            tls,
             stop,
             servers: Vec::new(),
             exporting,
@@ -262,7 +279,7 @@ impl Host {
             return Err(told);
         }
         host.listen(operator, |name| name != OPERATORS && name != GRPC)?;
-        host.listen_for_calls(operator, start.scheme)?;
+        host.listen_for_calls(operator)?;
         let addresses = serde_json::to_string(&host.addresses).context("writing addresses")?;
         // It need not survive a power cut, but a reader must find it complete.
         rialto_files::write(&addresses_path(folder), &[addresses.as_bytes()])?;
@@ -272,6 +289,12 @@ impl Host {
     /// The address of each listener.
     pub fn addresses(&self) -> &BTreeMap<String, SocketAddr> {
         &self.addresses
+    }
+
+    /// Whether a listener speaks TLS.
+    #[must_use]
+    pub fn has_tls(&self, listener: &str) -> bool {
+        self.tls.listeners.contains_key(listener)
     }
 
     /// Stop: answer the requests under way, write all executed turns, and end.
@@ -316,6 +339,7 @@ impl Host {
                 .block_on(Listener::bind(address, limits.clone()))
                 .with_context(|| format!("listening on {address} for `{name}`"))?;
             self.addresses.insert(name.to_string(), bound.address());
+            let tls = self.tls.listeners.get(name.as_str()).cloned();
             let server = if name.as_str() == OPERATORS {
                 let router = ops::router(self.shared.clone());
                 let limits = ServiceLimits {
@@ -329,14 +353,14 @@ impl Host {
                     ops::answer(router.clone(), service.clone(), shared.clone(), request)
                 };
                 self.handle
-                    .spawn(bound.serve(answer, self.stop.subscribe()))
+                    .spawn(bound.serve(tls, answer, self.stop.subscribe()))
             } else {
                 let service = Arc::new(self.service(name.as_str(), service_limits.clone()));
                 let shared = self.shared.clone();
                 let answer =
-                    move |request| ops::answer_anybody(service.clone(), shared.clone(), request);
+                    move |request| ops::answer_client(service.clone(), shared.clone(), request);
                 self.handle
-                    .spawn(bound.serve(answer, self.stop.subscribe()))
+                    .spawn(bound.serve(tls, answer, self.stop.subscribe()))
             };
             self.servers.push(server);
         }
@@ -344,7 +368,7 @@ impl Host {
     }
 
     /// Start the gRPC listener, if there is one.
-    fn listen_for_calls(&mut self, operator: &Operator, folder: &Path) -> anyhow::Result<()> {
+    fn listen_for_calls(&mut self, operator: &Operator) -> anyhow::Result<()> {
         let Some(wanted) = operator.listeners.get(GRPC) else {
             return Ok(());
         };
@@ -354,10 +378,7 @@ impl Host {
         let bound = self.handle.block_on(bound);
         let bound = bound.with_context(|| format!("listening on {address} for `{GRPC}`"))?;
         self.addresses.insert(GRPC.to_owned(), bound.address());
-        let tls = calls::tls(wanted, folder)?;
-        if let Some(tls) = &tls {
-            self.handle.spawn(tls.clone().follow(self.stop.subscribe()));
-        }
+        let tls = self.tls.listeners.get(GRPC).cloned();
         let (ready, following) = ops::health::followed(self.shared.clone(), self.stop.subscribe());
         self.handle.spawn(following);
         let service = calls::service(&self.shared, operator, wanted, self.stop.subscribe());
@@ -380,6 +401,11 @@ impl Host {
             limits,
             shared.refusals.clone(),
         )
+        .with_tokens(shared.tokens.clone())
+        .with_authorizer(Arc::new(CurrentAuthorizer::new(
+            shared.engine.clone(),
+            shared.runtime.clone(),
+        )))
     }
 }
 
@@ -540,6 +566,10 @@ fn outbound_limits(operator: &Operator) -> OutboundLimits {
     OutboundLimits {
         connections_per_destination: operator.outbound.connections_per_destination as usize,
         connect_timeout: CONNECT_TIMEOUT,
+        private_ranges: {
+            let ranges = operator.outbound.private_ranges.iter();
+            ranges.map(|range| range.network()).collect()
+        },
         breaker: BreakerPolicy {
             failures: operator.outbound.breaker_failures,
             pause: operator.outbound.breaker_pause.into(),
@@ -548,15 +578,17 @@ fn outbound_limits(operator: &Operator) -> OutboundLimits {
     }
 }
 
-/// Remove the file of addresses.
+/// Remove the files that say where the host listens, and with which certificate.
 fn forget_addresses(store: &Path) -> anyhow::Result<()> {
-    let path = addresses_path(store);
-    match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("removing {}", path.display()))
+    for path in [addresses_path(store), operators_certificate(store)] {
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("removing {}", path.display()));
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// The file of a running host's addresses.

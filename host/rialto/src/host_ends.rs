@@ -72,7 +72,8 @@ fn child_whose_committer_panics() {
     let host = Host::start(&manifest, &folder.join("state"), runtime.handle()).unwrap();
     // What the committer calls panics: here, whoever waits.
     let release = host.shared.runtime.current().unwrap();
-    let activation = Activation::first(release).expect("the participants' context wants it");
+    let activation =
+        Activation::first(release, Vec::new()).expect("the participants' context wants it");
     host.shared.engine.submit_activation(
         "release".into(),
         Arc::new(Argument::Activation(activation)),

@@ -8,7 +8,9 @@
 
 pub mod allocations;
 pub mod archiver;
+pub mod asking;
 pub mod audit;
+pub mod authorization;
 pub mod bodies;
 pub mod calls;
 pub mod cli;
@@ -17,6 +19,7 @@ pub mod disk;
 pub mod host;
 #[cfg(test)]
 mod host_ends;
+pub mod keys;
 pub mod located;
 pub mod metrics;
 pub mod operators;
@@ -31,4 +34,6 @@ pub mod spans;
 pub mod spec;
 pub mod starting;
 pub mod store_metrics;
+pub mod tls;
+pub mod tokens;
 pub mod words;

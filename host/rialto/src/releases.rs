@@ -3,9 +3,9 @@
 //! | State | What happens | Next state |
 //! | --- | --- | --- |
 //! | (proposed) | it does not fit: it cannot be compiled or wired, or its settings or APIs are wrong | refused; nothing is stored |
-//! | (proposed) | it fits, and brings in money | waiting, stored |
+//! | (proposed) | it fits, and needs a second person | waiting, stored |
 //! | waiting | a second person approves it | activating |
-//! | (proposed) | it fits, and brings in no money | activating, stored with a mark |
+//! | (proposed) | it fits, and needs no second person | activating, stored with a mark |
 //! | activating | all steps of its components are done | current; the mark is removed |
 //! | activating | a step fails | refused (it keeps its number); the release before stays current |
 //! | activating | the host ends | activating: the next start finds the mark and activates it again |
@@ -20,7 +20,8 @@
 //! new participants who cannot trade.
 //!
 //! [`crate::plan::brought_in`] says which releases bring in money. `releases.second-person` of the operator's
-//! document says when such a release needs a second person. The approval holds only while the release is current
+//! document says when such a release needs a second person. A release after which clients need no longer prove who they
+//! are, or prove less, always does. The approval holds only while the release is current
 //! that was current when the new one was stored, because the plan was made against that one.
 //!
 //! Changes happen one at a time. A request may name the release that must be current for it, and is refused if
@@ -38,20 +39,24 @@ use anyhow::Context as _;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use rialto_components::{Release, ReleaseSpec, Runtime};
-use rialto_edge::Api;
+use rialto_edge::api::BadApi;
+use rialto_edge::{Api, Authentication};
 use rialto_engine::Clock;
 use rialto_grpc::Calls;
 use rialto_manifest::Operator;
-use rialto_manifest::scheme::SchemeDocument;
+use rialto_manifest::operator::OPERATORS;
+use rialto_manifest::scheme::{Scheme, SchemeDocument};
 use rialto_store_sqlite::{SqliteStore, StoredRelease};
 use tokio::sync::watch;
 
 use crate::audit::Actor;
+use crate::authorization;
 use crate::calls::Offering;
 use crate::located::located;
 use crate::ops::reserved;
 use crate::plan;
 use crate::spec;
+use crate::tokens;
 
 pub use refused::Refused;
 use refused::unfit;
@@ -222,11 +227,26 @@ impl Releases {
         }
         let release = release.map_err(|problems| unfit(&located(&scheme, &problems)))?;
         for name in self.apis.keys() {
-            Api::of(&release, name, reserved(name))
-                .map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
+            api_of(&release, name, &scheme).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         }
+        tokens::check(&release, &scheme).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
+        authorization::authorizer(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         Ok(release)
     }
+}
+
+/// The APIs of a release on a listener. The operators' listener knows its clients by itself; on others the scheme says
+/// what clients must prove.
+pub(crate) fn api_of(release: &Release, listener: &str, scheme: &Scheme) -> Result<Api, BadApi> {
+    let needed = &scheme.authentication;
+    let authentication = match (needed.needs_certificate(), needed.needs_token()) {
+        _ if listener == OPERATORS => Authentication::None,
+        (false, false) => Authentication::None,
+        (true, false) => Authentication::MutualTls,
+        (false, true) => Authentication::Bearer,
+        (true, true) => Authentication::MutualTlsBearer,
+    };
+    Api::of(release, listener, reserved(listener), authentication)
 }
 
 fn read(stored: &StoredRelease) -> Result<SchemeDocument, Refused> {

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, bail};
-use rialto_manifest::operator::GRPC;
 use rialto_manifest::{Diagnostics, Manifest, Operator, SchemeDocument};
 use rialto_store_sqlite::{Outcome, SqliteStore};
 
 use crate::audit::{Actor, AuditedAction};
-use crate::calls;
 use crate::host::Shared;
 use crate::releases::{Applied, ChangeRequest, Refused};
+use crate::tls::HostTls;
 
 /// The version, for the log lines of start and stop.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -76,9 +75,7 @@ impl<'a> Start<'a> {
             bail!("{store} is in use by another host; stop that one first");
         }
         addresses_are_free(self.operator)?;
-        if let Some(listener) = self.operator.listeners.get(GRPC) {
-            calls::tls(listener, self.scheme)?;
-        }
+        HostTls::read(self.operator, self.scheme)?;
         rialto_files::folder(self.store).context("the store's folder")?;
         let archives = self.operator.archives_path(self.scheme, self.store);
         if archives.exists() {

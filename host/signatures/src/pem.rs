@@ -82,6 +82,39 @@ pub fn blocks(text: &str) -> Result<Vec<Block>, PemError> {
     Ok(found)
 }
 
+/// The bytes of the one block of a text, which must be a `PUBLIC KEY`; none for any other text.
+#[must_use]
+pub fn public_key(text: &str) -> Option<Vec<u8>> {
+    let mut blocks = blocks(text).ok()?.into_iter();
+    match (blocks.next(), blocks.next()) {
+        (Some(only), None) if only.label == "PUBLIC KEY" => Some(only.der),
+        _ => None,
+    }
+}
+
+/// The text of a block, in lines of 64 characters.
+#[must_use]
+pub fn write(label: &str, der: &[u8]) -> String {
+    const LINE: usize = 64;
+    let base64 = STANDARD.encode(der);
+    // Room for all of it: a private key is not left in memory by moving the text.
+    let mut text = String::with_capacity(base64.len() + base64.len() / LINE + 2 * label.len() + 34);
+    text.push_str("-----BEGIN ");
+    text.push_str(label);
+    text.push_str("-----\n");
+    let mut rest = base64.as_str();
+    while !rest.is_empty() {
+        let (line, after) = rest.split_at(rest.len().min(LINE));
+        text.push_str(line);
+        text.push('\n');
+        rest = after;
+    }
+    text.push_str("-----END ");
+    text.push_str(label);
+    text.push_str("-----\n");
+    text
+}
+
 /// The label of a line that begins or ends a block.
 fn boundary<'a>(line: &'a str, with: &str) -> Option<&'a str> {
     line.strip_prefix(with)?.strip_suffix("-----")
@@ -102,6 +135,30 @@ mod tests {
             ("PUBLIC KEY", &[0, 1, 2, 3, 4][..])
         );
         assert_eq!((found[1].label.as_str(), &*found[1].der), ("X", &[][..]));
+    }
+
+    #[test]
+    fn written_block_is_read_again() {
+        for length in [0, 1, 47, 48, 49, 200] {
+            let der: Vec<u8> = (0..length).collect();
+            let text = write("PUBLIC KEY", &der);
+            assert_eq!(public_key(&text), Some(der));
+            assert!(text.lines().all(|line| line.len() <= 64));
+        }
+    }
+
+    #[test]
+    fn anything_but_one_public_key_is_none() {
+        let one = write("PUBLIC KEY", b"abc");
+        for text in [
+            "",
+            "abc",
+            &format!("{one}{one}"),
+            &write("PRIVATE KEY", b"abc"),
+            &one[1..],
+        ] {
+            assert_eq!(public_key(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -90,39 +90,43 @@ impl<S: Store + ?Sized> Store for &mut S {
 #[macro_export]
 macro_rules! stores_in_host {
     ($world:ident) => {
+        $crate::stores_in!($world, this => $crate::documents::HostStore);
+    };
+}
+
+/// Implements [`Store`] for a type by a store within it, such as the [`Memory`] of a test's surroundings:
+/// `stores_in!(Fake, this => this.store)`.
+#[macro_export]
+macro_rules! stores_in {
+    ($world:ident, $this:ident => $store:expr) => {
+        #[allow(
+            unused_variables,
+            reason = "a store that is no field needs nothing of it"
+        )]
         impl $crate::documents::Store for $world {
             fn get(&mut self, collection: &str, id: &str) -> Option<String> {
-                $crate::documents::Store::get(&mut $crate::documents::HostStore, collection, id)
+                let $this = self;
+                $crate::documents::Store::get(&mut $store, collection, id)
             }
 
             fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String> {
-                $crate::documents::Store::get_for_update(
-                    &mut $crate::documents::HostStore,
-                    collection,
-                    id,
-                )
+                let $this = self;
+                $crate::documents::Store::get_for_update(&mut $store, collection, id)
             }
 
             fn put(&mut self, collection: &str, id: &str, body: &str) {
-                $crate::documents::Store::put(
-                    &mut $crate::documents::HostStore,
-                    collection,
-                    id,
-                    body,
-                );
+                let $this = self;
+                $crate::documents::Store::put(&mut $store, collection, id, body);
             }
 
             fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool {
-                $crate::documents::Store::insert_if_absent(
-                    &mut $crate::documents::HostStore,
-                    collection,
-                    id,
-                    body,
-                )
+                let $this = self;
+                $crate::documents::Store::insert_if_absent(&mut $store, collection, id, body)
             }
 
             fn delete(&mut self, collection: &str, id: &str) -> bool {
-                $crate::documents::Store::delete(&mut $crate::documents::HostStore, collection, id)
+                let $this = self;
+                $crate::documents::Store::delete(&mut $store, collection, id)
             }
 
             fn scan(
@@ -132,26 +136,18 @@ macro_rules! stores_in_host {
                 cursor: Option<&str>,
                 limit: u32,
             ) -> $crate::documents::StoredPage {
-                $crate::documents::Store::scan(
-                    &mut $crate::documents::HostStore,
-                    collection,
-                    range,
-                    cursor,
-                    limit,
-                )
+                let $this = self;
+                $crate::documents::Store::scan(&mut $store, collection, range, cursor, limit)
             }
 
             fn note_known(&mut self, collection: &'static str, id: &str, is_known: bool) {
-                $crate::documents::Store::note_known(
-                    &mut $crate::documents::HostStore,
-                    collection,
-                    id,
-                    is_known,
-                );
+                let $this = self;
+                $crate::documents::Store::note_known(&mut $store, collection, id, is_known);
             }
 
             fn is_known(&self, collection: &'static str, id: &str) -> bool {
-                $crate::documents::Store::is_known(&$crate::documents::HostStore, collection, id)
+                let $this = self;
+                $crate::documents::Store::is_known(&$store, collection, id)
             }
         }
     };

@@ -29,7 +29,7 @@ const PROVIDERS: [&str; 6] = [
 pub struct Row {
     /// Its id, such as `A-POST-transfers` or `EV-TransferPrepared`.
     pub id: String,
-    /// The section: `A`, `D`, `E` or `Events`.
+    /// The section: `A`, `C`, `D`, `E` or `Events`.
     pub section: String,
     /// The name as the brief has it.
     pub name: String,
@@ -40,12 +40,15 @@ pub struct Row {
 impl Row {
     fn is_ours(&self) -> bool {
         let provider = self.provider.as_str();
+        // Of section C, the contexts of Security and what registers applications.
+        let is_security = provider.starts_with("Security BC") || self.name.starts_with("/app-");
         matches!(self.section.as_str(), "A" | "D" | "E")
+            || (self.section == "C" && is_security)
             || (self.section == "Events" && PROVIDERS.contains(&provider))
     }
 
     /// Whether a case of this suite must see it. What operators do, and what other contexts call from
-    /// outside, the end-to-end tests see (`participants.rs`, `grpc/`).
+    /// outside, the end-to-end tests see (`participants.rs`, `grpc/`, `cryptography.rs`).
     fn is_judged_here(&self) -> bool {
         self.section == "A"
             || (self.section == "Events" && self.provider != "Participant Lifecycle Management BC")

@@ -20,7 +20,11 @@ impl Kept {
     /// A host on this store and its FSPs.
     pub fn of(host: &Host, scene: &Scene, store: &Path) -> Self {
         let listeners = host.addresses().iter();
-        let listeners = listeners.map(|(name, at)| (name.clone(), format!("http://{at}")));
+        let scheme = |name: &str| {
+            if host.has_tls(name) { "https" } else { "http" }
+        };
+        let listeners =
+            listeners.map(|(name, at)| (name.clone(), format!("{}://{at}", scheme(name))));
         Self {
             listeners: listeners.collect(),
             fsps: scene.urls(),

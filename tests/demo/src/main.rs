@@ -7,6 +7,7 @@ mod kept;
 mod ledger;
 mod next;
 mod payment;
+mod secure;
 mod story;
 
 use std::fs::Permissions;
@@ -29,6 +30,7 @@ use kept::Kept;
 use ledger::Ledger;
 use next::Running;
 use payment::{Order, Scene};
+use secure::Secured;
 use story::Told;
 
 #[global_allocator]
@@ -48,6 +50,9 @@ struct Arguments {
     /// Print one JSON object a line; the last has the transfer's state.
     #[arg(long)]
     json: bool,
+    /// Have everybody use TLS, FSPs prove who they are by certificates, and all messages be signed.
+    #[arg(long)]
+    secure: bool,
     /// Print the payment as a Mermaid sequence diagram.
     #[arg(long, conflicts_with_all = ["json", "keep"])]
     mermaid: bool,
@@ -61,7 +66,7 @@ struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(60..=120))]
     columns: Option<u16>,
     /// Tell a story again that `--json` has written, and run nothing.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "state"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "state", "secure"])]
     again: Option<PathBuf>,
 }
 
@@ -94,13 +99,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         "one payment of {amount} in the scheme {scheme}: a host, two simulated FSPs\n\
          starting the host: it compiles the scheme's components, which takes some seconds"
     ));
-    let manifest = match Manifest::load(&arguments.scheme) {
-        Ok(manifest) => manifest,
-        Err(problems) => {
-            out::note(problems.render_for(&std::io::stderr(), 100).trim_end());
-            bail!("the scheme in {} cannot be run", arguments.scheme.display());
-        }
-    };
+    let given = load(&arguments.scheme)?;
     logs::start("warn,rialto=error", Format::Text)?;
     // With a random name, for this user only. It is removed with this value.
     let temporary = tempfile::Builder::new()
@@ -109,11 +108,26 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         .tempdir()?;
     let state = match &arguments.state {
         Some(state) => state.clone(),
-        None => temporary.path().to_owned(),
+        None => temporary.path().join("state"),
+    };
+    let secured = arguments
+        .secure
+        .then(|| Secured::copy(&given, &temporary.path().join("scheme")));
+    let secured = secured.transpose()?;
+    let manifest = match &secured {
+        None => given,
+        Some(secured) => load(&secured.folder)?,
     };
     let runtime = tokio::runtime::Runtime::new()?;
     let host = Host::start(&manifest, &state, runtime.handle())?;
-    let told = tell(arguments, &manifest, &host, &state, &runtime);
+    let told = tell(
+        arguments,
+        &manifest,
+        &host,
+        secured.as_ref(),
+        &state,
+        &runtime,
+    );
     if arguments.keep && told.is_ok() {
         runtime.block_on(tokio::signal::ctrl_c())?;
     }
@@ -122,17 +136,29 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     told.map(|()| 0)
 }
 
+fn load(folder: &Path) -> anyhow::Result<Manifest> {
+    Manifest::load(folder).map_err(|problems| {
+        out::note(problems.render_for(&std::io::stderr(), 100).trim_end());
+        anyhow::anyhow!("the scheme in {} cannot be run", folder.display())
+    })
+}
+
 fn tell(
     arguments: &Arguments,
     manifest: &Manifest,
     host: &Host,
+    secured: Option<&Secured>,
     state: &Path,
     runtime: &tokio::runtime::Runtime,
 ) -> anyhow::Result<()> {
     let order = Order {
         amount: arguments.amount.clone(),
     };
-    let scene = runtime.block_on(Scene::open(manifest, host, &order))?;
+    if let Some(secured) = secured {
+        secured.approve(host)?;
+        secured.register(state)?;
+    }
+    let scene = runtime.block_on(Scene::open(manifest, host, secured))?;
     quiet(host)?;
     let before = Ledger::read(host)?;
     let outcome = runtime.block_on(scene.pay(&order));
@@ -155,9 +181,19 @@ fn tell(
         let running = Running {
             store: state,
             transfer: &told.outcome.transfer_id,
+            secured: secured.and_then(|secured| {
+                let hub = host.addresses().get("fsps")?;
+                secured.asking(*hub, &scene.payee_party())
+            }),
         };
         let running = arguments.keep.then_some(&running);
-        next::print(&arguments.scheme, running, columns)?;
+        // The secured copy goes away with this process.
+        let stays = if arguments.keep {
+            manifest.folder()
+        } else {
+            &arguments.scheme
+        };
+        next::print(stays, running, columns)?;
         if let Some(kept) = kept {
             kept.print()?;
         }

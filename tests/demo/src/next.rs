@@ -10,6 +10,16 @@ pub struct Running<'a> {
     pub store: &'a Path,
     /// The id of its transfer.
     pub transfer: &'a str,
+    /// With `--secure`: how an FSP is asked for by curl, and who asks.
+    pub secured: Option<Asking>,
+}
+
+/// How messages are sent by curl in the name of an FSP that needs a certificate.
+pub struct Asking {
+    /// The operator whose token commands use.
+    pub operator: &'static str,
+    /// The command.
+    pub curl: String,
 }
 
 /// Tell it: what to look at in a demonstration that runs on; what else to run after one that has ended.
@@ -21,13 +31,20 @@ pub fn print(scheme: &Path, runs: Option<&Running>, columns: usize) -> Result<()
     let folder = folder();
     let program = program(&folder);
     let commands = match runs {
-        Some(Running { store, transfer }) => vec![
+        Some(Running {
+            store,
+            transfer,
+            secured,
+        }) => vec![
             (
                 "tell commands which host is meant",
                 format!(
-                    "export PATH=\"{}:$PATH\" RIALTO_SCHEME={scheme} RIALTO_STATE={}",
+                    "export PATH=\"{}:$PATH\" RIALTO_SCHEME={scheme} RIALTO_STATE={}{}",
                     folder.display(),
-                    store.display()
+                    store.display(),
+                    secured.as_ref().map_or_else(String::new, |asking| {
+                        format!(" RIALTO_OPERATOR={}", asking.operator)
+                    })
                 ),
             ),
             (
@@ -42,7 +59,13 @@ pub fn print(scheme: &Path, runs: Option<&Running>, columns: usize) -> Result<()
                 "have the ledger read anew and checked",
                 "rialto ledger check".to_owned(),
             ),
-        ],
+        ]
+        .into_iter()
+        .chain(secured.iter().map(|asking| {
+            let what = "send a message in the name of an FSP, by its certificate";
+            (what, asking.curl.clone())
+        }))
+        .collect(),
         None => vec![
             (
                 "leave all of it running, to look into it",
@@ -51,6 +74,10 @@ pub fn print(scheme: &Path, runs: Option<&Running>, columns: usize) -> Result<()
             (
                 "pay too much, and see the rule that refuses it",
                 "cargo xtask demo --amount 10001".to_owned(),
+            ),
+            (
+                "have FSPs prove who they are by certificates and access tokens, and sign their messages",
+                "cargo xtask demo --secure".to_owned(),
             ),
             (
                 "see who calls whom, and which rule guards what",

@@ -1,5 +1,6 @@
 //! The two FSPs of the demonstration and the one payment between them.
 
+use crate::secure::Secured;
 use anyhow::{Context as _, bail};
 use rialto::host::Host;
 use rialto_manifest::Manifest;
@@ -23,12 +24,21 @@ pub struct Scene {
 
 impl Scene {
     /// Start the scheme's first two participants, and associate the payee's party.
-    pub async fn open(manifest: &Manifest, host: &Host, _order: &Order) -> anyhow::Result<Self> {
+    pub async fn open(
+        manifest: &Manifest,
+        host: &Host,
+        secured: Option<&Secured>,
+    ) -> anyhow::Result<Self> {
         let hub = host
             .addresses()
             .get("fsps")
             .context("the scheme has no listener `fsps`")?;
-        let hub = format!("http://{hub}");
+        let scheme = if host.has_tls("fsps") {
+            "https"
+        } else {
+            "http"
+        };
+        let hub = format!("{scheme}://{hub}");
         let mut participants = manifest.scheme().participants.iter();
         let (Some(first), Some(second)) = (participants.next(), participants.next()) else {
             bail!("the demonstration needs two participants in the scheme");
@@ -42,10 +52,14 @@ impl Scene {
             let mut settings = FspSettings::new(id, vec![party]);
             let url = participant.callback_base_url.to_string();
             settings.listen = url
-                .trim_start_matches("http://")
+                .split_once("://")
+                .map_or(&*url, |(_, address)| address)
                 .parse()
                 .with_context(|| format!("{url} is no address of this machine"))?;
             settings.hub = Some(hub.clone());
+            if let Some(secured) = secured {
+                secured.equip(&mut settings);
+            }
             Fsp::start(settings)
                 .await
                 .with_context(|| format!("starting the FSP at {url}"))

@@ -5,7 +5,7 @@
 //! | `sh` | runs it, in the document's one shell, in the order of the document |
 //! | `sh with PROGRAM` | the same, where the machine has the program |
 //! | `sh background` | starts each line and waits until it says `ready`; it runs on until the document's end |
-//! | `sh not run: WHY` | nothing; the reason is for the reader |
+//! | `sh not run: WHY`, `toml not run: WHY` | nothing; the reason is for the reader |
 //! | `toml rialto.toml`, `toml scheme.toml` | puts it into that document of the demonstration, and checks the scheme |
 //! | `json` | reads it |
 //! | `mermaid`, `text`, `wit` | nothing: it is shown |
@@ -26,7 +26,7 @@ pub enum Use {
     Run(Option<String>),
     /// Each line is started, and runs on.
     Background,
-    /// It is commands, and is not run, for this reason.
+    /// It is commands or settings, and is not run, for this reason.
     NotRun(String),
     /// It is part of this document of a scheme.
     Toml(String),
@@ -98,7 +98,8 @@ pub fn blocks(text: &str) -> anyhow::Result<Vec<Block>> {
 /// Parses a fence.
 fn used(info: &str) -> anyhow::Result<Use> {
     ensure!(!info.contains('`'), "a fence has no other backquotes");
-    if let Some(why) = info.strip_prefix("sh not run:") {
+    let not_run = info.strip_prefix("sh not run:");
+    if let Some(why) = not_run.or_else(|| info.strip_prefix("toml not run:")) {
         ensure!(!why.trim().is_empty(), "why is it not run?");
         return Ok(Use::NotRun(why.trim().to_owned()));
     }

@@ -34,6 +34,7 @@ pub mod offers;
 pub mod office;
 pub mod scenes;
 pub mod scheme;
+pub mod secured;
 pub mod terminal;
 pub mod text;
 pub mod waiting;

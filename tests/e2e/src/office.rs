@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use rialto_simulator::client::HttpClient;
-use serde_json::Value;
+use rialto_simulator::fsp::Application;
+use serde_json::{Value, json};
 
 use crate::host::RunningHost;
 use crate::scheme::TestScheme;
@@ -149,6 +150,32 @@ impl Office {
     /// As [`Office::send`].
     pub async fn post(&self, who: &str, path: &str, body: &Value) -> Result<Said> {
         self.send(who, "POST", path, &[], body).await
+    }
+
+    /// A new application of a participant: one operator asks for it, another one approves it.
+    ///
+    /// # Errors
+    /// When either is refused.
+    pub async fn application(
+        &self,
+        maker: &str,
+        checker: &str,
+        participant: &str,
+    ) -> Result<Application> {
+        let asked = json!({ "participant": participant, "label": "of a test" });
+        let said = self.post(maker, "/app-register", &asked).await?;
+        ensure!(said.status == 201, "POST /app-register: {said:?}");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let application = Application {
+            id: text(&said.body["application"]["id"]),
+            secret: text(&said.body["secret"]),
+        };
+        let path = format!("/app-register/{}/decision", application.id);
+        let said = self
+            .post(checker, &path, &json!({ "decision": "APPROVE" }))
+            .await?;
+        ensure!(said.status == 200, "POST {path}: {said:?}");
+        Ok(application)
     }
 
     /// Every document of these collections (component and name), with its version.

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use rialto_simulator::pki::SchemePki;
 use rialto_simulator::{Fsp, FspSettings, PartyId};
 
 use crate::books::Books;
 use crate::host::RunningHost;
+use crate::office::Office;
 use crate::scheme::TestScheme;
 use crate::waiting::until;
 
@@ -20,7 +23,7 @@ pub const PAYEE: &str = "payeefsp";
 const SETTLED_WITHIN: Duration = Duration::from_secs(45);
 
 /// How the world's FSPs are to be.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct WorldOptions {
     /// How long an FSP waits for a callback.
     pub callback_timeout: Duration,
@@ -35,6 +38,11 @@ pub struct WorldOptions {
     pub parties_each: usize,
     /// The private keys (PEM) with which FSPs sign, by their ids; the others do not sign.
     pub signing_keys: BTreeMap<String, String>,
+    /// The certificates of FSPs, and the hub's: then all speak TLS. The scheme's documents must say so too.
+    pub pki: Option<Arc<SchemePki>>,
+    /// Whether each FSP gets an application, and so access tokens. The scheme must have the operators of
+    /// [`World::APPLICANTS`].
+    pub applications: bool,
     /// The public keys (PEM) of those whose messages all FSPs verify.
     pub verify_keys: BTreeMap<String, String>,
 }
@@ -48,6 +56,8 @@ impl Default for WorldOptions {
             query_on_timeout: true,
             parties_each: 1,
             signing_keys: BTreeMap::new(),
+            pki: None,
+            applications: false,
             verify_keys: BTreeMap::new(),
         }
     }
@@ -65,6 +75,9 @@ pub struct World {
 }
 
 impl World {
+    /// The operators behind applications: one asks, the other one approves.
+    pub const APPLICANTS: &[(&str, &str)] = &[("maya", "\"maker\""), ("chris", "\"checker\"")];
+
     /// The demonstration scheme with model FSPs.
     ///
     /// # Errors
@@ -80,7 +93,17 @@ impl World {
     /// When the host or an FSP does not start, or an association fails.
     pub async fn of(scheme: TestScheme, options: &WorldOptions) -> anyhow::Result<Self> {
         let host = RunningHost::start(&scheme)?;
+        if options.pki.is_some() || options.applications {
+            host.approve_first_release()?;
+        }
         let hub = host.url("fsps")?.to_owned();
+        let mut applications = BTreeMap::new();
+        if options.applications {
+            let office = Office::of(&scheme, &host, &["maya", "chris"])?;
+            for id in scheme.callbacks().keys() {
+                applications.insert(id.clone(), office.application("maya", "chris", id).await?);
+            }
+        }
         let mut fsps = BTreeMap::new();
         let mut parties = BTreeMap::new();
         let mut all_settings = BTreeMap::new();
@@ -100,6 +123,8 @@ impl World {
             settings.callback_attempts = options.callback_attempts;
             settings.query_on_timeout = options.query_on_timeout;
             settings.signing_key = options.signing_keys.get(id).cloned();
+            settings.tls = options.pki.as_ref().and_then(|pki| pki.fsp(id));
+            settings.application = applications.get(id).cloned();
             settings.verify_keys.clone_from(&options.verify_keys);
             let fsp = Fsp::start(settings.clone()).await?;
             all_settings.insert(id.clone(), settings);

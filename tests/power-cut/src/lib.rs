@@ -128,7 +128,7 @@ impl PowerCut {
     fn unmount(&mut self) -> Result<(), PowerCutError> {
         let session = self.session.take();
         let unmounted = session.map_or(Ok(()), BackgroundSession::umount_and_join);
-        unmounted.map_err(|source| {
+        unmounted.or_else(ended_by_unmounting).map_err(|source| {
             // A folder that is still mounted must not be emptied.
             self.folder.disable_cleanup(true);
             let path = self.folder.path().to_owned();
@@ -142,6 +142,16 @@ impl Drop for PowerCut {
         if let Err(error) = self.unmount() {
             let _ = writeln!(io::stderr(), "{error}: {:?}", error.source());
         }
+    }
+}
+
+/// Takes the kernel's "connection aborted" for the end that it is. A thread that reads a request at the moment
+/// of unmounting is answered so by Linux, and with `ENODEV` a moment later; `fuser` knows the second alone.
+/// Unmounting itself never fails with it.
+fn ended_by_unmounting(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::ConnectionAborted => Ok(()),
+        _ => Err(error),
     }
 }
 

@@ -1,21 +1,25 @@
 //! The HTTP client: kept-alive connections, bounded waits, nothing more.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::uri::Scheme;
 use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Body;
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio_rustls::rustls::ClientConfig;
 
-use crate::limits;
+use crate::{limits, tls};
 
 /// A client with its pool of connections. A clone shares the pool.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     timeout: Duration,
     answer_bytes_max: usize,
 }
@@ -58,14 +62,20 @@ pub enum SendError {
 impl HttpClient {
     /// A client that waits this long for each answer.
     pub fn new(timeout: Duration) -> Self {
+        Self::with_tls(timeout, tls::nobody())
+    }
+
+    /// The same with TLS for https.
+    pub fn with_tls(timeout: Duration, tls: Arc<ClientConfig>) -> Self {
         let mut connector = HttpConnector::new();
+        connector.enforce_http(false);
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(limits::CONNECT_TIMEOUT));
         let client = Client::builder(TokioExecutor::new())
             .pool_idle_timeout(limits::IDLE_CONNECTION_KEPT)
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(limits::IDLE_CONNECTIONS_MAX)
-            .build(connector);
+            .build(HttpsConnector::from((connector, tls)));
         Self {
             client,
             timeout,
@@ -153,7 +163,9 @@ pub struct BaseUrl {
 
 /// Why a text is no base address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no base address: expected `http://host:port` with an optional path")]
+#[error(
+    "`{0}` is no base address: expected `http://host:port` or `https://host:port` with an optional path"
+)]
 pub struct BaseUrlError(String);
 
 impl BaseUrl {
@@ -185,11 +197,13 @@ impl std::str::FromStr for BaseUrl {
             None => String::new(),
         };
         match (parts.scheme, parts.authority) {
-            (Some(scheme), Some(authority)) if scheme == http::uri::Scheme::HTTP => Ok(Self {
-                scheme,
-                authority,
-                prefix,
-            }),
+            (Some(scheme), Some(authority)) if [Scheme::HTTP, Scheme::HTTPS].contains(&scheme) => {
+                Ok(Self {
+                    scheme,
+                    authority,
+                    prefix,
+                })
+            }
             _ => Err(wrong()),
         }
     }
@@ -209,6 +223,7 @@ mod tests {
     fn paths_are_joined_to_their_base() {
         for (base, expected) in [
             ("http://127.0.0.1:4000", "http://127.0.0.1:4000/quotes/1"),
+            ("https://127.0.0.1:4000", "https://127.0.0.1:4000/quotes/1"),
             ("http://127.0.0.1:4000/", "http://127.0.0.1:4000/quotes/1"),
             (
                 "http://hub.example/fspiop/",
@@ -221,14 +236,7 @@ mod tests {
                 expected
             );
         }
-        for wrong in [
-            "",
-            "/path",
-            "127.0.0.1:1",
-            "https://a",
-            "http://a/?b",
-            "ftp://a",
-        ] {
+        for wrong in ["", "/path", "127.0.0.1:1", "http://a/?b", "ftp://a"] {
             assert!(wrong.parse::<BaseUrl>().is_err(), "{wrong}");
         }
     }

@@ -8,7 +8,8 @@
 //! - [`mod@bench`] drives payments from another process and measures them; [`cpu`] reads what
 //!   processes cost meanwhile.
 //! - [`ilp`], [`amount`], [`ids`], [`message`], [`headers`] and [`time`] are the pieces of
-//!   FSPIOP that an FSP needs.
+//!   FSPIOP that an FSP needs; [`tls`] is its TLS, and [`pki`] an authority that certifies it;
+//!   [`secured`] makes a scheme use both.
 //!
 //! Nothing here knows how the switch works inside: this crate depends on no host crate, so that
 //! it is an independent judge of the host.
@@ -28,11 +29,14 @@ pub mod ilp;
 pub mod jws;
 pub mod limits;
 pub mod message;
+pub mod pki;
 pub mod ports;
 pub mod recorder;
+pub mod secured;
 pub mod sink;
 pub mod text;
 pub mod time;
+pub mod tls;
 pub mod transcript;
 
 pub use behaviour::Behaviour;

@@ -13,6 +13,7 @@ use crate::process;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-engine", &[]),
     ("rialto-files", &[]),
+    ("rialto-keys", &["rialto-files", "rialto-signatures"]),
     ("rialto-manifest", &[]),
     ("rialto-telemetry", &[]),
     ("rialto-store-suite", &["rialto-engine"]),
@@ -23,11 +24,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("rialto-ledger", &["rialto-engine", "rialto-store-sqlite"]),
     ("rialto-openapi", &[]),
+    ("rialto-pkcs11", &["rialto-keys"]),
     ("rialto-proto", &[]),
     ("rialto-signatures", &[]),
+    ("rialto-tls", &[]),
+    ("rialto-tokens", &["rialto-signatures"]),
     (
         "rialto-components",
-        &["rialto-engine", "rialto-files", "rialto-signatures"],
+        &[
+            "rialto-engine",
+            "rialto-files",
+            "rialto-keys",
+            "rialto-signatures",
+        ],
     ),
     (
         "rialto-edge",
@@ -36,6 +45,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-engine",
             "rialto-openapi",
             "rialto-telemetry",
+            "rialto-tls",
+            "rialto-tokens",
         ],
     ),
     (
@@ -46,6 +57,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-engine",
             "rialto-proto",
             "rialto-telemetry",
+            "rialto-tls",
         ],
     ),
     (
@@ -57,14 +69,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-engine",
             "rialto-files",
             "rialto-grpc",
+            "rialto-keys",
             "rialto-ledger",
             "rialto-manifest",
             "rialto-openapi",
+            "rialto-pkcs11",
             "rialto-proto",
             "rialto-signatures",
             "rialto-simulator",
             "rialto-store-sqlite",
             "rialto-telemetry",
+            "rialto-tls",
+            "rialto-tokens",
         ],
     ),
     ("rialto-simulator", &[]),
@@ -86,6 +102,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto",
             "rialto-engine",
             "rialto-manifest",
+            "rialto-openapi",
             "rialto-simulator",
             "rialto-store-sqlite",
         ],
@@ -112,7 +129,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// External crates that only some crates may use, with these crates.
 const OWNED: &[(&str, &[&str])] = &[
     // The simulated FSPs have their own signatures: an independent implementation.
-    ("aws-lc-rs", &["rialto-signatures", "rialto-simulator"]),
+    (
+        "aws-lc-rs",
+        &[
+            "rialto-keys",
+            // Its tests wrap keys.
+            "rialto-pkcs11",
+            "rialto-signatures",
+            "rialto-simulator",
+            "rialto-tokens",
+        ],
+    ),
+    ("cryptoki", &["rialto-pkcs11"]),
     ("wasmtime", &["rialto-components"]),
     ("wasmtime-wasi", &["rialto-components"]),
     // Tests damage a store by SQL, as a stranger would.
@@ -125,7 +153,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("tower", &["rialto", "rialto-grpc"]),
     // The server, and the client that a tool makes for tests.
     ("tonic", &["rialto-grpc", "rialto-grpc-client"]),
-    ("tokio-rustls", &["rialto-grpc"]),
+    ("tokio-rustls", &["rialto-simulator", "rialto-tls"]),
     ("tracing-subscriber", &["rialto-telemetry"]),
     // The host exports the engine's counters; the engine has no metrics crate.
     ("prometheus-client", &["rialto-telemetry", "rialto"]),

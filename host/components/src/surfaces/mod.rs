@@ -5,10 +5,12 @@ mod clock;
 mod configuration;
 mod crypto;
 mod http;
+mod keys;
 mod logging;
 mod random;
 mod scheduling;
 mod storage;
+mod tls;
 
 use rialto_engine::Interrupt;
 use wasmtime::component::{HasSelf, Linker};
@@ -17,15 +19,17 @@ use crate::bindings::rialto::host;
 use crate::guest::Guest;
 
 /// Surfaces that a manifest can grant, by interface.
-pub const SURFACES: [&str; 8] = [
+pub const SURFACES: [&str; 10] = [
     "clock",
     "configuration",
     "crypto",
     "http",
+    "keys",
     "logging",
     "random",
     "scheduling",
     "storage",
+    "tls",
 ];
 
 /// Surfaces that a rule can have. With these a verdict depends only on its input and settings.
@@ -42,10 +46,12 @@ pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
         "configuration" => host::configuration::add_to_linker::<_, HostData>(linker, |guest| guest),
         "crypto" => host::crypto::add_to_linker::<_, HostData>(linker, |guest| guest),
         "http" => host::http::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "keys" => host::keys::add_to_linker::<_, HostData>(linker, |guest| guest),
         "logging" => host::logging::add_to_linker::<_, HostData>(linker, |guest| guest),
         "random" => host::random::add_to_linker::<_, HostData>(linker, |guest| guest),
         "scheduling" => host::scheduling::add_to_linker::<_, HostData>(linker, |guest| guest),
         "storage" => storage::link(linker),
+        "tls" => host::tls::add_to_linker::<_, HostData>(linker, |guest| guest),
         other => Err(wasmtime::format_err!("the host has no surface `{other}`")),
     }
 }

@@ -7,12 +7,12 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
 use rialto_components::headers::is_the_hosts;
 use rialto_engine::Trace;
 use rialto_engine::network::{FailureKind, OutboundRequest, OutboundResponse};
 
 use super::chain;
+use super::connector::Connector;
 
 /// Bytes of an answer's body that are kept for the report.
 const ANSWER_BYTES_MAX: usize = 4 << 10;
@@ -38,7 +38,7 @@ impl FailedAttempt {
 
 /// Send a request once.
 pub(super) async fn attempt(
-    client: &Client<HttpConnector, Full<Bytes>>,
+    client: &Client<Connector, Full<Bytes>>,
     request: &OutboundRequest,
     built: Request<Full<Bytes>>,
 ) -> Result<OutboundResponse, FailedAttempt> {
@@ -109,8 +109,8 @@ pub(super) fn built(
     trace: Option<Trace>,
 ) -> Result<Request<Full<Bytes>>, String> {
     let uri: Uri = request.url.parse().map_err(|e| format!("its URL: {e}"))?;
-    if uri.scheme_str() != Some("http") {
-        return Err("its URL is not http".into());
+    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        return Err("its URL is neither http nor https".into());
     }
     let method = Method::from_bytes(request.method.as_bytes());
     let method = method.map_err(|e| format!("its method: {e}"))?;

@@ -1,4 +1,4 @@
-//! Delivery of outbound requests over HTTP. The requests are on disk already.
+//! Delivery of outbound requests over HTTP, with TLS where the URL is https. The requests are on disk already.
 //!
 //! A request is tried until a 2xx answer, until its policy's attempts are used up, or until its deadline.
 //!
@@ -18,8 +18,8 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioTimer;
+use ipnet::IpNet;
 use parking_lot::Mutex;
 use rialto_engine::fatal::{CatchPanic, Panic};
 use rialto_engine::network::{
@@ -28,6 +28,7 @@ use rialto_engine::network::{
 use rialto_engine::{Clock, Trace};
 use rialto_telemetry::metrics::DeliveryLabels;
 use rialto_telemetry::{Metrics, Spans};
+use rialto_tls::OutboundTls;
 use tokio::runtime::Handle;
 use tracing::Instrument as _;
 
@@ -36,13 +37,17 @@ use crate::spans::Open;
 
 mod attempt;
 mod breaker;
+mod connector;
 mod destination;
+mod resolver;
 
 pub use breaker::BreakerPolicy;
 pub use destination::DestinationStatus;
 
 use attempt::{FailedAttempt, attempt, built};
+use connector::Connector;
 use destination::{Destination, NotSent};
+use resolver::Resolver;
 
 /// How long an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(60);
@@ -54,12 +59,14 @@ pub struct OutboundLimits {
     pub connections_per_destination: usize,
     /// How long making a connection may take.
     pub connect_timeout: Duration,
+    /// Private ranges of addresses that names may lead to.
+    pub private_ranges: Vec<IpNet>,
     /// When the circuit to a destination opens.
     pub breaker: BreakerPolicy,
 }
 
 struct Inner {
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Client<Connector, Full<Bytes>>,
     destinations: Mutex<HashMap<String, Arc<Destination>>>,
     limits: OutboundLimits,
     clock: Arc<dyn Clock>,
@@ -78,13 +85,13 @@ impl Outbound {
     pub fn new(
         runtime: Handle,
         limits: OutboundLimits,
+        tls: Arc<OutboundTls>,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
         spans: Option<Spans>,
     ) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(limits.connect_timeout));
+        let resolver = Resolver::new(limits.private_ranges.clone());
+        let connector = Connector::new(resolver, tls, limits.connect_timeout);
         let client = Client::builder(contained::Executor)
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)

@@ -14,6 +14,7 @@ use rialto_engine::network::{
 };
 use rialto_engine::{Clock, Timestamp};
 use rialto_telemetry::Metrics;
+use rialto_tls::{OriginFiles, OutboundTls};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -85,6 +86,10 @@ struct World {
 }
 
 fn world() -> World {
+    world_with(OutboundTls::read(OriginFiles::default(), Vec::new()).unwrap())
+}
+
+fn world_with(tls: OutboundTls) -> World {
     let runtime = Runtime::new().unwrap();
     let clock = Arc::new(Now(Instant::now()));
     let limits = OutboundLimits {
@@ -95,10 +100,12 @@ fn world() -> World {
             pause: Duration::from_millis(200),
             pause_max: Duration::from_millis(400),
         },
+        private_ranges: Vec::new(),
     };
     let outbound = Outbound::new(
         runtime.handle().clone(),
         limits,
+        Arc::new(tls),
         clock.clone(),
         Arc::new(Metrics::default()),
         None,
@@ -113,12 +120,16 @@ fn world() -> World {
 impl World {
     /// Send a request; its report comes by the channel.
     fn send(&self, to: SocketAddr, while_away: WhileAway, lives_ms: u64) -> mpsc::Receiver<Report> {
+        self.send_to(format!("http://{to}/transfers/t"), while_away, lives_ms)
+    }
+
+    fn send_to(&self, url: String, while_away: WhileAway, lives_ms: u64) -> mpsc::Receiver<Report> {
         let (sender, receiver) = mpsc::channel();
         let request = OutboundRequest {
             id: 1,
             component: "notifications".into(),
             method: "PUT".into(),
-            url: format!("http://{to}/transfers/t"),
+            url,
             headers: Vec::new(),
             body: Some("{}".into()),
             policy: DeliveryPolicy {

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::{list, unknown};
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
-use crate::operator::{Ceilings, GRPC, Operator, OperatorFile, Surface};
+use crate::operator::{Ceilings, GRPC, OPERATORS, Operator, OperatorFile, Surface};
 use crate::scheme::{Context, Rule, Scheme, SchemeFile};
 use crate::values::Name;
 
@@ -54,6 +54,8 @@ impl Check<'_> {
         let path = format!("contexts/{name}");
         if let Some(listener) = &context.listener {
             self.listener(&path, listener);
+            self.certificates(name, listener);
+            self.tokens(name, listener);
         }
         let grants = &context.grants;
         self.surfaces(&path, grants.host.iter().copied());
@@ -149,6 +151,60 @@ impl Check<'_> {
         }
     }
 
+    /// Checks that participants can show certificates where they reach a context.
+    fn certificates(&mut self, context: &Name, listener: &Name) {
+        let fsps = self.scheme.value.authentication.fsps;
+        if listener.as_str() == OPERATORS || !fsps.needs_certificate() {
+            return;
+        }
+        let Some(found) = self.rules.value.listeners.get(listener) else {
+            return;
+        };
+        let knows_clients = found
+            .tls
+            .as_ref()
+            .is_some_and(|tls| tls.client_ca.is_some() || !tls.participants.is_empty());
+        if knows_clients || self.rules.is_doubtful(&format!("listeners/{listener}/tls")) {
+            return;
+        }
+        self.problem(
+            "authentication/fsps",
+            Code::NotGranted,
+            format!(
+                "`{}` needs client certificates, and the listener `{listener}` of the context `{context}` has no authority for them",
+                fsps.name()
+            ),
+            format!("Give `listeners.{listener}.tls` a `client-ca` in rialto.toml."),
+        );
+    }
+
+    /// Checks that nobody reads the tokens of participants on their way to a context.
+    fn tokens(&mut self, context: &Name, listener: &Name) {
+        let fsps = self.scheme.value.authentication.fsps;
+        if listener.as_str() == OPERATORS || !fsps.needs_token() {
+            return;
+        }
+        let Some(found) = self.rules.value.listeners.get(listener) else {
+            return;
+        };
+        let path = format!("listeners/{listener}");
+        let is_doubtful = ["tls", "plaintext-tokens"]
+            .iter()
+            .any(|key| self.rules.is_doubtful(&format!("{path}/{key}")));
+        if found.tls.is_some() || found.plaintext_tokens == Some(true) || is_doubtful {
+            return;
+        }
+        self.problem(
+            "authentication/fsps",
+            Code::NotGranted,
+            format!(
+                "`{}` needs access tokens, and the listener `{listener}` of the context `{context}` has no TLS: whoever reads a connection could use its tokens",
+                fsps.name()
+            ),
+            format!("Give `listeners.{listener}` a `tls` in rialto.toml, or say `plaintext-tokens = true` there if a proxy before it has TLS."),
+        );
+    }
+
     fn surfaces(&mut self, path: &str, surfaces: impl Iterator<Item = Surface>) {
         for (n, surface) in surfaces.enumerate() {
             let granted = self.rules.value.grants.host.contains(&surface);
@@ -158,6 +214,15 @@ impl Check<'_> {
                     Code::NotGranted,
                     format!("the operator does not grant `{}`", surface.name()),
                     "Add it to `grants.host` in rialto.toml, or leave it out here.",
+                );
+            }
+            let without = self.rules.value.keys.providers.is_empty();
+            if surface == Surface::Keys && without && !self.rules.is_doubtful("keys") {
+                self.problem(
+                    &format!("{path}/grants/host/{n}"),
+                    Code::NotGranted,
+                    "the operator's document has no provider of keys".to_owned(),
+                    "Add `[keys]` with a `master-key` and a provider to rialto.toml, or leave `keys` out here.",
                 );
             }
         }

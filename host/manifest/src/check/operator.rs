@@ -29,6 +29,11 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
         } else {
             only_of_calls(document, name, listener, problems);
         }
+        if [GRPC, OPERATORS].contains(&name.as_str()) {
+            no_participants(document, name, listener, problems);
+        }
+        revocations_of_an_authority(document, name, listener, problems);
+        plaintext_tokens(document, name, listener, problems);
         if name.as_str() != OPERATORS && listener.destinations.is_some() {
             document.problem(
                 problems,
@@ -40,6 +45,8 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
         }
     }
     people(document, problems);
+    super::keys::providers_of_keys(document, problems);
+    outbound_tls(document, problems);
     let http = &file.http;
     let too_small = http.bodies_max < http.body_max;
     if too_small {
@@ -243,6 +250,107 @@ fn calls(document: &Document<OperatorFile>, listener: &Listener, problems: &mut 
     }
 }
 
+/// What listeners do not have that serve no participants.
+fn no_participants(
+    document: &Document<OperatorFile>,
+    name: &Name,
+    listener: &Listener,
+    problems: &mut Diagnostics,
+) {
+    let tls = listener.tls.as_ref();
+    if tls.is_some_and(|tls| !tls.participants.is_empty()) {
+        document.problem(
+            problems,
+            &format!("listeners/{name}/tls/participants"),
+            Code::Contradiction,
+            format!("`{name}` serves no participants"),
+            "Leave it out here, or say it for the listener that participants use.",
+        );
+    }
+}
+
+/// What must hold where tokens may come without TLS.
+fn plaintext_tokens(
+    document: &Document<OperatorFile>,
+    name: &Name,
+    listener: &Listener,
+    problems: &mut Diagnostics,
+) {
+    let Some(allowed) = listener.plaintext_tokens else {
+        return;
+    };
+    let (message, help) = if [GRPC, OPERATORS].contains(&name.as_str()) {
+        let message = format!("`{name}` serves no participants");
+        let help = "Leave it out here, or say it for the listener that participants use.";
+        (message, help)
+    } else if allowed && listener.tls.is_some() {
+        let message = "`plaintext-tokens` is true, and there is `tls`".to_owned();
+        (message, "Leave one of them out.")
+    } else {
+        return;
+    };
+    document.problem(
+        problems,
+        &format!("listeners/{name}/plaintext-tokens"),
+        Code::Contradiction,
+        message,
+        help,
+    );
+}
+
+fn revocations_of_an_authority(
+    document: &Document<OperatorFile>,
+    name: &Name,
+    listener: &Listener,
+    problems: &mut Diagnostics,
+) {
+    let Some(tls) = &listener.tls else { return };
+    if tls.revocations.is_some() && tls.client_ca.is_none() {
+        document.problem(
+            problems,
+            &format!("listeners/{name}/tls/revocations"),
+            Code::Contradiction,
+            "there are `revocations`, and no `client-ca` whose certificates they revoke".to_owned(),
+            "Add `client-ca`, or leave out `revocations`.",
+        );
+    }
+}
+
+/// A certificate and its key belong together, and only https destinations have any.
+fn outbound_tls(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
+    let tls = &document.value.outbound.tls;
+    let usual = ("outbound/tls".to_owned(), &tls.certificate, &tls.key);
+    let others = tls.destinations.iter().enumerate().map(|(n, one)| {
+        let path = format!("outbound/tls/destinations/{n}");
+        (path, &one.certificate, &one.key)
+    });
+    for (path, certificate, key) in std::iter::once(usual).chain(others) {
+        let (there, missing) = match (certificate, key) {
+            (Some(_), None) => ("certificate", "key"),
+            (None, Some(_)) => ("key", "certificate"),
+            _ => continue,
+        };
+        document.problem(
+            problems,
+            &format!("{path}/{there}"),
+            Code::Contradiction,
+            format!("there is a `{there}` without its `{missing}`"),
+            format!("Add `{missing}`, or leave out both."),
+        );
+    }
+    for (n, one) in tls.destinations.iter().enumerate() {
+        if one.origin.scheme != UrlScheme::Https {
+            document.problem(
+                problems,
+                &format!("outbound/tls/destinations/{n}/origin"),
+                Code::BadValue,
+                format!("`{}` is not https", one.origin),
+                "TLS is for https origins: `https://fsp.example`.",
+            );
+        }
+    }
+}
+
 /// What other listeners do not have.
 fn only_of_calls(
     document: &Document<OperatorFile>,
@@ -251,7 +359,6 @@ fn only_of_calls(
     problems: &mut Diagnostics,
 ) {
     let keys = [
-        ("tls", listener.tls.is_some()),
         ("plaintext", listener.plaintext.is_some()),
         ("serve", !listener.serve.is_empty()),
         ("events", !listener.events.is_empty()),

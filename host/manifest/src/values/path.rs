@@ -70,6 +70,12 @@ impl FilePath {
     pub fn from_folder(&self, folder: &Path) -> PathBuf {
         folder.join(&self.0)
     }
+
+    /// Whether it does not depend on a folder.
+    #[must_use]
+    pub fn is_absolute(&self) -> bool {
+        Path::new(&self.0).is_absolute()
+    }
 }
 
 impl fmt::Display for FilePath {

@@ -8,8 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
+use http::{HeaderMap, Method};
 use rialto_manifest::Manifest;
 use rialto_simulator::bench::{BenchSettings, Extent, Load, Payments, Signer, in_signatures};
+use rialto_simulator::client::HttpClient;
+use rialto_simulator::pki::SchemePki;
 use rialto_simulator::{PartyId, PaymentRequest};
 use serde_json::{Value, json};
 
@@ -22,15 +25,21 @@ mod keys;
 mod neighbour;
 mod place;
 mod prepares;
+mod providers;
 mod rules;
+mod tls;
 
 use figures::{Sampler, conditions, figures, print_table, run};
 use neighbour::Health;
 
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Bench {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// The scheme's folder.
-    scheme: PathBuf,
+    #[arg(required = true)]
+    scheme: Option<PathBuf>,
     /// Payments in flight, closed loop.
     #[arg(long, default_value_t = 64)]
     concurrency: usize,
@@ -49,6 +58,9 @@ pub(super) struct Bench {
     /// Sign all messages, and have the host verify them. Measures without signatures first.
     #[arg(long)]
     jws: bool,
+    /// Have everybody use TLS, and FSPs prove who they are by certificates and access tokens. Measures without first.
+    #[arg(long, conflicts_with_all = ["jws", "neighbour", "payers", "state"])]
+    secure: bool,
     /// Measure four times, with payments to a third FSP at the same time: one that answers, one that never
     /// answers, one that answers after 30 seconds, one that resets connections.
     #[arg(long, conflicts_with_all = ["jws", "state"])]
@@ -76,7 +88,13 @@ pub(super) struct Bench {
     accounting: account::Options,
 }
 
-/// The figures without signatures that are shown beside the signed ones.
+/// What is measured instead of payments.
+#[derive(Debug, clap::Subcommand)]
+enum Other {
+    Keys(providers::KeySpeed),
+}
+
+/// The figures without signatures or TLS that are shown beside those with them.
 const BESIDE: [&str; 4] = [
     "payments_per_second",
     "p50_ms",
@@ -96,8 +114,17 @@ const PAYING: usize = 2;
 struct Beside {
     /// All messages are signed.
     signed: bool,
+    /// All use TLS.
+    secure: bool,
     /// There is a neighbour.
     neighbour: Option<Health>,
+}
+
+/// What the FSPs of a benchmark prove themselves with.
+#[derive(Default)]
+struct Secrets {
+    keys: keys::PrivateKeys,
+    tls: Option<SchemePki>,
 }
 
 /// A child process that ends with this one.
@@ -144,7 +171,11 @@ impl Drop for Running {
 
 impl Bench {
     pub fn run(self) -> anyhow::Result<u8> {
-        let Some(given) = load(&self.scheme)? else {
+        if let Some(Other::Keys(speed)) = &self.other {
+            return speed.run();
+        }
+        let scheme = self.scheme.as_deref().unwrap_or(Path::new("."));
+        let Some(given) = load(scheme)? else {
             return Ok(2);
         };
         let mut conditions = conditions();
@@ -161,8 +192,8 @@ impl Bench {
         if let Some(payers) = self.payers {
             return self.one_and_many(&given, &conditions, temporary.path(), payers);
         }
-        let unsigned = if self.jws {
-            let place = temporary.path().join("unsigned");
+        let plain = if self.jws || self.secure {
+            let place = temporary.path().join("plain");
             let Some(figures) = self.at(&given, &place, &place.join("state"), Beside::default())?
             else {
                 return Ok(2);
@@ -174,11 +205,12 @@ impl Bench {
         let place = temporary.path().join("measured");
         let state = place.join("state");
         let state = self.state.as_ref().unwrap_or(&state);
-        let signed = Beside {
+        let beside = Beside {
             signed: self.jws,
+            secure: self.secure,
             ..Beside::default()
         };
-        let Some(mut figures) = self.at(&given, &place, state, signed)? else {
+        let Some(mut figures) = self.at(&given, &place, state, beside)? else {
             return Ok(2);
         };
         let sign_us_after = signer.sign_us()?;
@@ -191,9 +223,11 @@ impl Bench {
         conditions["rsa2048_sign_us_after"] = sign_us_after.into();
         figures["conditions"] = conditions;
         figures["signed"] = self.jws.into();
-        if let Some(unsigned) = unsigned {
+        figures["secure"] = self.secure.into();
+        if let Some(plain) = plain {
+            let kind = if self.jws { "unsigned" } else { "plaintext" };
             for name in BESIDE {
-                figures[format!("unsigned_{name}")] = unsigned[name].clone();
+                figures[format!("{kind}_{name}")] = plain[name].clone();
             }
         }
         if self.json {
@@ -311,10 +345,15 @@ impl Bench {
         } else {
             keys::PrivateKeys::new()
         };
+        let tls = beside.secure.then(|| tls::secure(given, &scheme));
+        let secrets = Secrets {
+            keys,
+            tls: tls.transpose()?,
+        };
         let Some(manifest) = load(&scheme)? else {
             return Ok(None);
         };
-        self.measure(&manifest, state, &keys, beside.neighbour)
+        self.measure(&manifest, state, &secrets, beside.neighbour)
             .map(Some)
     }
 
@@ -322,13 +361,18 @@ impl Bench {
         &self,
         manifest: &Manifest,
         state: &Path,
-        keys: &keys::PrivateKeys,
+        secrets: &Secrets,
         health: Option<Health>,
     ) -> anyhow::Result<Value> {
         rialto_files::folder(state)?;
         let fsps_file = state.join("fsps.json");
-        let parties = self.fsps(manifest, &fsps_file, keys)?;
         let host = serve(manifest, state)?;
+        let mut applications = tls::Applications::new();
+        if let Some(pki) = &secrets.tls {
+            tls::approve(state)?;
+            applications = tls::register(state, pki)?;
+        }
+        let parties = self.fsps(manifest, &fsps_file, secrets, &applications)?;
         let fsps = start(
             Command::new(std::env::current_exe()?)
                 .arg("simulate")
@@ -340,7 +384,11 @@ impl Bench {
         let scene = scene(manifest, &parties)?;
         let mut settings = self.settings();
         let payers = [scene.payer.clone()];
-        let payments = Payments::new(&payers, &scene.payments, settings.timeout)?;
+        let client = match &secrets.tls {
+            None => HttpClient::new(settings.timeout),
+            Some(pki) => tls::client(pki, settings.timeout)?,
+        };
+        let payments = Payments::with_client(client.clone(), &payers, &scene.payments)?;
         settings.processes = vec![
             ("host".into(), host.0.id()),
             ("fsps".into(), fsps.0.id()),
@@ -348,7 +396,7 @@ impl Bench {
         ];
         let runtime = runtime()?;
         let sampler = Sampler::new(manifest, host.0.id())?;
-        scene.associate(&runtime)?;
+        scene.associate(&runtime, &client)?;
         let paying = health.map(|health| {
             let paying = neighbour::keep_paying(manifest, health, &scene.payer, &scene.currency);
             runtime.block_on(paying)
@@ -366,7 +414,8 @@ impl Bench {
         &self,
         manifest: &Manifest,
         file: &Path,
-        keys: &keys::PrivateKeys,
+        secrets: &Secrets,
+        applications: &tls::Applications,
     ) -> anyhow::Result<Vec<PartyId>> {
         let mut all = simulate::model(manifest)?;
         // A scheme may have ten thousand others, to whom nobody pays.
@@ -377,7 +426,10 @@ impl Bench {
             is_neighbour || paying <= PAYING
         });
         for settings in &mut all {
-            settings.signing_key = keys.get(settings.id.as_str()).cloned();
+            let id = settings.id.as_str();
+            settings.signing_key = secrets.keys.get(id).cloned();
+            settings.tls = secrets.tls.as_ref().and_then(|pki| pki.fsp(id));
+            settings.application = applications.get(id).cloned();
         }
         let parties: Vec<PartyId> = (0..self.payees.max(1))
             .map(|n| format!("MSISDN/2781{n:07}").parse().context("a party"))
@@ -409,10 +461,23 @@ struct Scene {
 
 impl Scene {
     /// Has the payees' FSP announce all parties of its settings.
-    fn associate(&self, runtime: &tokio::runtime::Runtime) -> anyhow::Result<()> {
-        let order = format!("{}/_control/associate", self.payee);
-        let associated = runtime.block_on(crate::client::post(&order, &json!({})));
-        associated.context("associating the payees").map(drop)
+    fn associate(
+        &self,
+        runtime: &tokio::runtime::Runtime,
+        client: &HttpClient,
+    ) -> anyhow::Result<()> {
+        let order = format!("{}/_control/associate", self.payee).parse()?;
+        let body = json!({}).to_string().into();
+        let associating = client.send(Method::POST, order, HeaderMap::new(), body);
+        let answer = runtime.block_on(associating);
+        let answer = answer.context("associating the payees")?;
+        ensure!(
+            answer.status.is_success(),
+            "associating the payees: {}: {}",
+            answer.status,
+            String::from_utf8_lossy(&answer.body)
+        );
+        Ok(())
     }
 }
 

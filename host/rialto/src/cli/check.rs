@@ -8,24 +8,26 @@ use anyhow::Context as _;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_components::{Digest, Release, Runtime};
-use rialto_edge::Api;
 use rialto_engine::Entropy as _;
 use rialto_engine::time::SystemEntropy;
 use rialto_grpc::Calls;
-use rialto_manifest::operator::GRPC;
 use rialto_manifest::{Diagnostics, Manifest};
 use rialto_telemetry::logs::{self, Format};
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::{WIDTH, show};
-use crate::calls::{self, Offering};
+use crate::authorization;
+use crate::calls::Offering;
 use crate::host::{COMPILED, bytes};
+use crate::keys;
 use crate::located::{located, of_all, of_operator, offered_in_vain};
-use crate::ops::reserved;
 use crate::out;
+use crate::releases::api_of;
 use crate::signatures::OperatorKeys;
 use crate::spec;
+use crate::tls::HostTls;
+use crate::tokens;
 use crate::words;
 
 /// The exit code for a scheme with problems.
@@ -164,10 +166,11 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     if let Err(error) = OperatorKeys::read(manifest.operator(), manifest.folder()) {
         return Ok(Err(of_operator("bad-key", format!("{error:#}"))));
     }
-    if let Some(listener) = manifest.operator().listeners.get(GRPC)
-        && let Err(error) = calls::tls(listener, manifest.folder())
-    {
+    if let Err(error) = HostTls::read(manifest.operator(), manifest.folder()) {
         return Ok(Err(of_operator("bad-tls", format!("{error:#}"))));
+    }
+    if let Err(error) = keys::check(manifest.operator(), manifest.folder()) {
+        return Ok(Err(of_operator("bad-keys", format!("{error:#}"))));
     }
     let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;
     let spec = spec::release(0, manifest.document(), |wanted| {
@@ -180,9 +183,15 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
         Err(problems) => return Ok(Err(located(manifest.scheme(), &problems))),
     };
     for name in manifest.operator().listeners.keys() {
-        if let Err(error) = Api::of(&release, name.as_str(), reserved(name.as_str())) {
+        if let Err(error) = api_of(&release, name.as_str(), manifest.scheme()) {
             return Ok(Err(of_all("bad-api", error.to_string())));
         }
+    }
+    if let Err(error) = tokens::check(&release, manifest.scheme()) {
+        return Ok(Err(of_all("bad-tokens", error.to_string())));
+    }
+    if let Err(error) = authorization::authorizer(&release) {
+        return Ok(Err(of_all("bad-authorization", error.to_string())));
     }
     Ok(Ok(release))
 }

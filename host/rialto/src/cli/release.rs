@@ -313,7 +313,7 @@ fn print_needs(applied: &Applied) -> Result<(), Unwritten> {
     if applied.needs_approval.is_empty() {
         return Ok(());
     }
-    out::line("a second person must approve it, because it brings in money:")?;
+    out::line("a second person must approve it, because of this:")?;
     let mut reasons = applied.needs_approval.iter();
     reasons.try_for_each(|reason| out::line(format_args!("  {reason}")))
 }

@@ -93,12 +93,16 @@ pub(super) fn party(place: usize) -> anyhow::Result<PartyId> {
 pub(super) fn hub(manifest: &Manifest) -> Option<String> {
     let mut listeners = manifest.operator().listeners.iter();
     let (_, listener) = listeners.find(|(name, _)| name.as_str() == "fsps")?;
-    Some(format!("http://{}", listener.address.socket()))
+    let scheme = match listener.tls {
+        None => "http",
+        Some(_) => "https",
+    };
+    Some(format!("{scheme}://{}", listener.address.socket()))
 }
 
-/// `http://127.0.0.1:4101` as an address to listen on.
+/// `http://127.0.0.1:4101`, or the same with https, as an address to listen on.
 fn address(url: &str) -> anyhow::Result<SocketAddr> {
-    let host = url.strip_prefix("http://").unwrap_or(url);
+    let host = url.split_once("://").map_or(url, |(_, host)| host);
     let host = host.split('/').next().unwrap_or_default();
     host.parse().with_context(|| {
         format!("{url} is not an address of this machine: no FSP can be simulated there")

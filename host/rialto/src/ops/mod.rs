@@ -148,8 +148,9 @@ pub fn document() -> Arc<Served> {
 /// The path of the health on listeners other than the operators', unless a component serves it.
 const HEALTH: &str = "/health";
 
-/// Answer a request on a listener without authentication: by the component that serves its path.
-pub async fn answer_anybody(
+/// Answer a request on another listener: by the component that serves its path. The health needs no identity. The service
+/// takes the credentials out of the request.
+pub async fn answer_client(
     service: Arc<Service>,
     shared: Arc<Shared>,
     request: http::Request<hyper::body::Incoming>,

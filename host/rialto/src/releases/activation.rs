@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use rialto_components::runtime::Argument;
-use rialto_components::{Activation, Digest, Release};
-use rialto_edge::Api;
+use rialto_components::{Activation, ComponentPrivileges, Digest, Release};
 use rialto_engine::{Engine, Failure};
+use rialto_manifest::operator::OPERATORS;
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::StoredActivation;
 
-use super::{ChangeRequest, Refused, Releases};
+use super::{ChangeRequest, Refused, Releases, api_of, unfit};
 use crate::audit::beginning;
-use crate::ops::reserved;
+use crate::authorization::privileges;
 
 /// The component name of an activation's turns in the history. They belong to several components.
 const ACTIVATION: &str = "release";
@@ -112,7 +112,7 @@ impl Releases {
         if let Some(request) = request {
             self.begin(number, request)?;
         }
-        match self.activate(engine, &release) {
+        match self.activate(engine, &release, &document) {
             Ok(()) => {}
             // The engine stopped: the next start continues from the mark.
             Err(stopped @ Refused::Failed(_)) => return Err(stopped),
@@ -124,7 +124,7 @@ impl Releases {
         self.store
             .set_current_release(number)
             .context("storing which release is current")?;
-        self.publish(release)?;
+        self.publish(release, &document)?;
         *current = Some((number, document));
         Ok(())
     }
@@ -140,8 +140,13 @@ impl Releases {
     }
 
     /// Run the turns of the activation, one step after the other, until all components are done.
-    fn activate(&self, engine: &Engine, release: &Arc<Release>) -> Result<(), Refused> {
-        let mut next = Activation::first(release.clone());
+    fn activate(
+        &self,
+        engine: &Engine,
+        release: &Arc<Release>,
+        document: &SchemeDocument,
+    ) -> Result<(), Refused> {
+        let mut next = Activation::first(release.clone(), published(release, document)?);
         while let Some(activation) = next {
             let step = activation.step;
             if step == ACTIVATION_STEPS_MAX {
@@ -174,10 +179,10 @@ impl Releases {
         Ok(())
     }
 
-    fn publish(&self, release: Arc<Release>) -> Result<(), Refused> {
+    fn publish(&self, release: Arc<Release>, document: &SchemeDocument) -> Result<(), Refused> {
+        let scheme = document.scheme().map_err(|problems| unfit(&problems))?;
         for (name, api) in &self.apis {
-            let fresh =
-                Api::of(&release, name, reserved(name)).map_err(|e| anyhow::anyhow!("{e}"))?;
+            let fresh = api_of(&release, name, &scheme).map_err(|e| anyhow::anyhow!("{e}"))?;
             api.store(Arc::new(fresh));
         }
         self.runtime.make_current(release.clone());
@@ -205,8 +210,18 @@ impl Releases {
         number: u64,
         document: SchemeDocument,
     ) -> Result<(), Refused> {
-        self.publish(release)?;
+        self.publish(release, &document)?;
         *self.current.lock() = Some((number, document));
         Ok(())
     }
+}
+
+/// The privileges that a release's components publish.
+fn published(
+    release: &Release,
+    document: &SchemeDocument,
+) -> Result<Vec<ComponentPrivileges>, Refused> {
+    let scheme = document.scheme().map_err(|problems| unfit(&problems))?;
+    let api = api_of(release, OPERATORS, &scheme).map_err(|e| anyhow::anyhow!("{e}"))?;
+    Ok(privileges(&api))
 }

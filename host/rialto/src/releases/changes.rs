@@ -135,10 +135,22 @@ impl Releases {
             scheme.is_ok_and(|scheme| scheme.authentication.sandbox().is_some())
         };
         let all_sandboxes = before.is_none_or(is_sandbox) && is_sandbox(after);
-        match self.operator.releases.second_person {
+        let mut why = match self.operator.releases.second_person {
             SecondPerson::UnlessSandbox if all_sandboxes => Vec::new(),
             SecondPerson::UnlessSandbox | SecondPerson::Always => plan::brought_in(before, after),
+        };
+        // Otherwise one person could make the scheme a sandbox, and then bring in money alone.
+        if before.is_some_and(|before| !is_sandbox(before)) && is_sandbox(after) {
+            why.push("authentication: clients need no longer prove who they are".to_owned());
+        } else if let Some(before) = before
+            && let (Ok(before), Ok(after)) = (before.scheme(), after.scheme())
+            && let Some(lost) = before.authentication.proves_beyond(&after.authentication)
+        {
+            why.push(format!(
+                "authentication: clients need no longer prove who they are {lost}"
+            ));
         }
+        why
     }
 
     /// Approve a waiting release and make it current.

@@ -1,5 +1,7 @@
-//! The two operations. The host has validated each request by `openapi.yaml` before.
+//! Which operation does what, and the two about a participant's accounts. The host has validated each request by
+//! `openapi.yaml` before.
 
+use crate::applications::{self, Applications};
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::rialto::accounts_and_balances::types::{LedgerAccountType, LedgerError};
 use crate::bindings::rialto::participant_lifecycle_management::{
@@ -24,9 +26,24 @@ pub trait Lifecycle {
 }
 
 /// Answers a request of an operator.
-#[must_use]
-pub fn answer(lifecycle: &mut dyn Lifecycle, caller: &Caller, request: &Request) -> Answer {
-    let answered = caller.needs(Role::Reader).and_then(|()| {
+pub fn answer<W: Lifecycle + Applications>(
+    world: &mut W,
+    caller: &Caller,
+    request: &Request,
+) -> Answer {
+    let answered = match request.operation_id.as_str() {
+        "GetLiquidityCoverHistory" | "GetReservations" => looked(world, caller, request),
+        _ => applications::answer(world, caller, request),
+    };
+    answered.unwrap_or_else(|problem| problem.answer())
+}
+
+fn looked(
+    lifecycle: &mut dyn Lifecycle,
+    caller: &Caller,
+    request: &Request,
+) -> Result<Answer, Problem> {
+    caller.needs(Role::Reader).and_then(|()| {
         let participant = parameter(&request.path_parameters, "id").unwrap_or_default();
         match request.operation_id.as_str() {
             "GetLiquidityCoverHistory" => {
@@ -34,8 +51,7 @@ pub fn answer(lifecycle: &mut dyn Lifecycle, caller: &Caller, request: &Request)
             }
             _ => reserved(lifecycle, participant),
         }
-    });
-    answered.unwrap_or_else(|problem| problem.answer())
+    })
 }
 
 fn history(
@@ -128,6 +144,10 @@ mod tests {
     use crate::bindings::rialto::accounts_and_balances::types::{
         AccountPosition, Balances, Posting as LedgerPosting,
     };
+    use crate::bindings::rialto::security_authn::{
+        get_applications, register_application,
+        types::{Application, ApplicationError},
+    };
     use rialto_sdk::money::money;
     use serde_json::{Value, json};
 
@@ -135,6 +155,28 @@ mod tests {
     struct Fake {
         asked: Vec<cover_history::Request>,
         refuses: Option<LedgerError>,
+    }
+
+    /// These tests are about accounts.
+    impl Applications for Fake {
+        fn is_participant(&mut self, _: &str) -> bool {
+            unreachable!()
+        }
+        fn register(
+            &mut self,
+            _: &register_application::Request,
+        ) -> Result<register_application::Registered, ApplicationError> {
+            unreachable!()
+        }
+        fn decide(&mut self, _: &str, _: &str, _: bool) -> Result<Application, ApplicationError> {
+            unreachable!()
+        }
+        fn revoke(&mut self, _: &str, _: &str) -> Result<Application, ApplicationError> {
+            unreachable!()
+        }
+        fn page(&mut self, _: Option<&str>, _: u32) -> get_applications::Page {
+            unreachable!()
+        }
     }
 
     impl Lifecycle for Fake {

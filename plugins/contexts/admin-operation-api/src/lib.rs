@@ -1,11 +1,13 @@
-//! The Admin/Operation API: histories and reservations of participants' accounts.
+//! The Admin/Operation API: histories and reservations of participants' accounts, and participants' applications.
 //!
 //! It stores nothing: Participant Lifecycle Management knows the participants and asks the ledger (choreography
-//! 6.12), and serves the operations that change something, on the same listener.
+//! 6.12), and serves the operations that change participants, on the same listener. Security (authentication) keeps
+//! the applications.
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | [`api`] | the two operations, over who answers them |
+//! | [`api`] | which operation does what, and histories and reservations |
+//! | [`applications`] | applications: asked for, decided, revoked, listed |
 //! | [`views`] | postings and reservations as operators see them |
 
 #![allow(
@@ -14,6 +16,7 @@
 )]
 
 pub mod api;
+pub mod applications;
 pub mod views;
 
 /// Bindings generated from `world.wit`.
@@ -27,6 +30,7 @@ pub mod bindings {
             "../../../wit/rules",
             "../../../wit/accounts-and-balances",
             "../../../wit/participant-lifecycle-management",
+            "../../../wit/security-authn",
             ".",
         ],
         with: {
@@ -45,14 +49,55 @@ mod component {
     //! The export.
 
     use crate::api::{self, Lifecycle};
+    use crate::applications::Applications;
     use crate::bindings::exports::rialto::host::http_handler;
     use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
+    use crate::bindings::rialto::participant_lifecycle_management::get_participant_info;
     use crate::bindings::rialto::participant_lifecycle_management::{
         get_liquidity_cover_history as cover_history, get_reservations as reservations,
+    };
+    use crate::bindings::rialto::security_authn::{
+        decide_application, get_applications, register_application, revoke_application,
+        types::{Application, ApplicationError},
     };
     use rialto_sdk::logging::subject;
 
     struct Wired;
+
+    impl Applications for Wired {
+        fn is_participant(&mut self, id: &str) -> bool {
+            get_participant_info::get_participant_info(id).is_some()
+        }
+
+        fn register(
+            &mut self,
+            request: &register_application::Request,
+        ) -> Result<register_application::Registered, ApplicationError> {
+            subject("participant", &request.name);
+            let registered = register_application::register_application(request)?;
+            subject("application", &registered.application.id);
+            Ok(registered)
+        }
+
+        fn decide(
+            &mut self,
+            id: &str,
+            checker: &str,
+            approved: bool,
+        ) -> Result<Application, ApplicationError> {
+            subject("application", id);
+            decide_application::decide_application(id, checker, approved)
+        }
+
+        fn revoke(&mut self, id: &str, operator: &str) -> Result<Application, ApplicationError> {
+            subject("application", id);
+            revoke_application::revoke_application(id, operator)
+        }
+
+        fn page(&mut self, cursor: Option<&str>, limit: u32) -> get_applications::Page {
+            get_applications::get_applications(cursor, limit)
+        }
+    }
 
     impl Lifecycle for Wired {
         fn history(

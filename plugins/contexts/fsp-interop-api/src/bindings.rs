@@ -14,6 +14,7 @@ wit_bindgen::generate!({
         "../../../wit/transfers",
         "../../../wit/account-lookup",
         "../../../wit/notifications-and-alerts",
+        "../../../wit/security-crypto",
         "../../../wit/fsp-interop-api",
         "../../../plugins/contexts/fsp-interop-api",
     ],

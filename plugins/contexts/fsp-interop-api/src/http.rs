@@ -7,11 +7,11 @@ use crate::bindings::exports::rialto::host::http_handler::{
 use crate::bindings::exports::rialto::host::settings_handler;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_callback_info::get_participant_callback_info;
 use crate::bindings::rialto::transfers::get_fulfilment_hash::get_fulfilment_hash;
-use crate::jws::HostKeys;
 use crate::jws::memory::Documents;
+use crate::jws::{HostKeys, Judge};
 use crate::remembered::Once;
 use crate::settings::Settings;
-use crate::{document, inbound, refusal, remembered, signers, usual};
+use crate::{document, fido, inbound, refusal, remembered, signers, usual};
 use rialto_sdk::bindings::rialto::host::{clock, configuration};
 use rialto_sdk::documents::HostStore;
 use rialto_sdk::headers::{first, of_list};
@@ -42,6 +42,25 @@ impl Guest for Component {
         let status = if request.method == "PUT" { 200 } else { 202 };
         let settings: &Settings = settings();
         let headers = of_list(&request.headers);
+        let memory = Once(Documents::<HostStore>::default());
+        let is_participant = |fsp: &str| {
+            remembered::is_participant(fsp, || get_participant_callback_info(fsp).is_some())
+        };
+        if request.operation_id == fido::OPERATION {
+            let judge = Judge {
+                keys: &HostKeys,
+                memory: &memory,
+                settings,
+                now: clock::now(),
+            };
+            return fido::answer(
+                &request,
+                &headers,
+                judge,
+                is_participant,
+                &fido::SecurityCrypto,
+            );
+        }
         let usual = usual::headers(&headers, settings, |_| false);
         let seen = usual.as_deref().unwrap_or(&headers);
         let content_type = refusal::content_type(seen, &request.path);
@@ -51,7 +70,7 @@ impl Guest for Component {
             scheme: scheme(),
             settings,
             keys: &HostKeys,
-            memory: &Once(Documents::<HostStore>::default()),
+            memory: &memory,
             taken: &AskTransfers,
             now: clock::now(),
         };
@@ -59,9 +78,6 @@ impl Guest for Component {
         if let Some(subject) = subject {
             logging::subject(subject.kind, &subject.id);
         }
-        let is_participant = |fsp: &str| {
-            remembered::is_participant(fsp, || get_participant_callback_info(fsp).is_some())
-        };
         match result.and_then(|inbound| inbound::said_by(&source, is_participant, inbound)) {
             Ok(inbound) => {
                 inbound::publish(&inbound);

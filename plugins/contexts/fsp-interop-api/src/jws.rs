@@ -216,15 +216,15 @@ impl Judge<'_> {
         }
     }
 
-    /// Deployed clients do not sign DELETE, and sign PUT /parties only if configured. A scheme may accept both
-    /// unsigned.
+    /// Deployed clients do not sign DELETE, and sign PUT /parties only if configured. Both may be unsigned from who
+    /// has proven its identity otherwise (`caller`), and a scheme may accept them from everybody.
     fn may_be_unsigned(&self, request: &Request) -> bool {
         let setting = match exemption(request) {
             Some(Exemption::Delete) => self.settings.unsigned_delete,
             Some(Exemption::PutParties) => self.settings.unsigned_put_parties,
-            None => Unsigned::Refuse,
+            None => return false,
         };
-        setting == Unsigned::Accept
+        setting == Unsigned::Accept || request.caller.is_some()
     }
 
     /// Checks that the signed headers match the request.

@@ -12,6 +12,7 @@
 //! | which outcome tells whom what | [`outcomes`] |
 //! | how a callback is built and handed on | [`notice`], [`headers`], [`delivery`] |
 //! | what a signature must say, and what the hub signs | [`jws`] |
+//! | how a user's authenticator is registered | [`fido`] |
 //! | how it is known who had a key | `signers` |
 //! | what is not asked again in each turn | `remembered` |
 //! | what a delivery report leads to | [`report`] |
@@ -23,6 +24,7 @@ pub mod callback_reports;
 mod catalogue;
 pub mod delivery;
 pub mod document;
+pub mod fido;
 pub mod headers;
 mod http;
 pub mod inbound;

@@ -11,7 +11,7 @@ use rialto_sdk::headers::{each, of_list};
 use serde::Serialize;
 
 /// The media type of error bodies in the published document.
-const JSON: &str = "application/json";
+pub const JSON: &str = "application/json";
 
 /// Seconds after which a client may try again when the host is overloaded.
 const RETRY_AFTER_SECONDS: &str = "1";

@@ -14,6 +14,7 @@ wit_bindgen::generate!({
         "../../../wit/transfers",
         "../../../wit/notifications-and-alerts",
         "../../../wit/fsp-interop-api",
+        "../../../wit/security-authz",
         ".",
     ],
     with: {

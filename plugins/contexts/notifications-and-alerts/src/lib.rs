@@ -19,6 +19,7 @@ use bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification, participant_liquidity_threshold_exceeded as liquidity,
     participant_state_updated,
 };
+use bindings::exports::rialto::security_authz::privileges_changed;
 use bindings::rialto::notifications_and_alerts::notify_report::notify_report;
 use notices::{NOTICES, NoticeDocument, OWN};
 use reports::ReportDocument;
@@ -68,13 +69,22 @@ impl participant_state_updated::Guest for Component {
     }
 }
 
+impl privileges_changed::Guest for Component {
+    fn privileges_changed(event: privileges_changed::Event) {
+        subject("request", &event.request);
+        told(&NoticeDocument::of_privileges(event));
+    }
+}
+
 /// Stores a notice and sends it to the webhook.
 fn told(notice: &NoticeDocument) {
-    subject("participant", &notice.participant);
+    if let Some(participant) = &notice.participant {
+        subject("participant", participant);
+    }
     let about = notice.request.as_deref().unwrap_or_default();
     info!(
-        "to {}: {} {about} of {} is {}: {}",
-        notice.audience, notice.kind, notice.participant, notice.state, notice.message
+        "to {}: {} {about} is {}: {}",
+        notice.audience, notice.kind, notice.state, notice.message
     );
     NOTICES.put(&notice.id(), notice);
     let settings = settings::<Settings>();

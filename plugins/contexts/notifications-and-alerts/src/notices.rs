@@ -6,6 +6,7 @@ use crate::bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification::{Audience, Event},
     participant_state_updated,
 };
+use crate::bindings::exports::rialto::security_authz::privileges_changed;
 use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +32,9 @@ pub struct NoticeDocument {
     pub request: Option<String>,
     /// The kind of the request.
     pub kind: String,
-    /// Of whom.
-    pub participant: String,
+    /// Of whom, if the notice is about a participant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub participant: Option<String>,
     /// Its state.
     pub state: String,
     /// In words.
@@ -53,7 +55,7 @@ impl NoticeDocument {
             audience,
             request: Some(event.request_id),
             kind: event.kind,
-            participant: event.participant,
+            participant: Some(event.participant),
             state: event.state,
             message: event.message,
             at: event.at,
@@ -68,7 +70,7 @@ impl NoticeDocument {
             audience: OPERATORS.to_owned(),
             request: None,
             kind: "participant-state".to_owned(),
-            participant: event.participant.clone(),
+            participant: Some(event.participant.clone()),
             state: if event.may_transact {
                 "ACTIVE"
             } else {
@@ -80,10 +82,31 @@ impl NoticeDocument {
         }
     }
 
+    /// The notice that somebody may do other things.
+    #[must_use]
+    pub fn of_privileges(event: privileges_changed::Event) -> Self {
+        let kind = match event.kind {
+            privileges_changed::Kind::RolePrivileges => "role-privileges",
+            privileges_changed::Kind::RoleAssignment => "role-assignment",
+            privileges_changed::Kind::PublicKey => "public-key",
+        };
+        let (summary, maker, checker) = (event.summary, event.maker, event.checker);
+        Self {
+            audience: OPERATORS.to_owned(),
+            request: Some(event.request),
+            kind: kind.to_owned(),
+            participant: None,
+            state: "APPROVED".to_owned(),
+            message: format!("{summary}: {maker} asked for it, {checker} approved it"),
+            at: event.changed_at,
+        }
+    }
+
     /// Its id, in the order of time for each audience.
     #[must_use]
     pub fn id(&self) -> String {
-        let about = self.request.as_deref().unwrap_or(&self.participant);
+        let about = self.request.as_deref().or(self.participant.as_deref());
+        let about = about.unwrap_or_default();
         format!("{}/{:013}/{about}/{}", self.audience, self.at, self.state)
     }
 
@@ -105,7 +128,10 @@ impl NoticeDocument {
             body: Some(body.expect("strings and numbers always have a JSON text")),
             worth: Worth::Lasting(WORTH_MS),
             give_up_while_away: false,
-            subject: format!("participant:{}", self.participant),
+            subject: match (&self.participant, &self.request) {
+                (Some(participant), _) => format!("participant:{participant}"),
+                (None, request) => format!("request:{}", request.as_deref().unwrap_or_default()),
+            },
             correlation: String::new(),
         }
     }
@@ -133,6 +159,26 @@ mod tests {
         assert_eq!(id(Audience::Checkers), "checkers/0000000000007/r/PENDING");
         let anna = id(Audience::Operator("anna".to_owned()));
         assert_eq!(anna, "operator/anna/0000000000007/r/PENDING");
+    }
+
+    #[test]
+    fn notice_of_changed_privileges_names_both_operators() {
+        let notice = NoticeDocument::of_privileges(privileges_changed::Event {
+            request: "r".to_owned(),
+            kind: privileges_changed::Kind::RoleAssignment,
+            about: "operator/anna".to_owned(),
+            summary: "operator/anna gets the roles treasury".to_owned(),
+            maker: "maya".to_owned(),
+            checker: "chris".to_owned(),
+            changed_at: 7,
+        });
+        assert_eq!(
+            notice.message,
+            "operator/anna gets the roles treasury: maya asked for it, chris approved it"
+        );
+        assert_eq!(notice.id(), "operators/0000000000007/r/APPROVED");
+        let sent = notice.to_webhook("http://127.0.0.1:9/hook");
+        assert_eq!(sent.subject, "request:r");
     }
 
     #[test]

@@ -11,6 +11,10 @@ pub enum Role {
     Maker,
     /// Approve or reject requests of others.
     Checker,
+    /// A program that uses what the scheme's contexts offer.
+    Context,
+    /// Change what others rest on, such as keys.
+    Admin,
 }
 
 impl Role {
@@ -21,6 +25,8 @@ impl Role {
             Self::Reader => "reader",
             Self::Maker => "maker",
             Self::Checker => "checker",
+            Self::Context => "context",
+            Self::Admin => "admin",
         }
     }
 }

@@ -44,6 +44,10 @@ kinds! {
     RoleMissing 403 "role-missing",
     /// Nobody approves or rejects what they asked for themselves.
     MakerIsChecker 403 "maker-is-checker",
+    /// Nobody asks for roles of their own, or decides about them.
+    OwnRoles 403 "own-roles",
+    /// The key is another's, and used by nobody else.
+    KeyForeign 403 "key-foreign",
     /// There is nothing at this path.
     NotFound 404 "not-found",
     /// No such participant.
@@ -58,6 +62,18 @@ kinds! {
     BatchUnknown 404 "batch-unknown",
     /// No such settlement.
     SettlementUnknown 404 "settlement-unknown",
+    /// No such key.
+    KeyUnknown 404 "key-unknown",
+    /// No such definition of keys.
+    DefinitionUnknown 404 "definition-unknown",
+    /// The caller has no such user, or the user has no credential that works.
+    UserUnknown 404 "user-unknown",
+    /// The caller has no such challenge: it never had, or it has expired and was removed.
+    ChallengeUnknown 404 "challenge-unknown",
+    /// No such application.
+    ApplicationUnknown 404 "application-unknown",
+    /// No such role.
+    RoleUnknown 404 "role-unknown",
     /// The path does not take this method.
     MethodNotAllowed 405 "method-not-allowed",
     /// There is a participant of this id.
@@ -84,6 +100,24 @@ kinds! {
     BatchState 409 "batch-state",
     /// The settlement's state does not allow it.
     SettlementState 409 "settlement-state",
+    /// The key's state does not allow it: `state`.
+    KeyState 409 "key-state",
+    /// The key has reached its end, or would have.
+    KeyExpired 409 "key-expired",
+    /// The application's state does not allow it: `state`.
+    ApplicationState 409 "application-state",
+    /// The scheme's settings have no relying party of FIDO2.
+    FidoNotSet 409 "fido-not-set",
+    /// A response has used the challenge up.
+    ChallengeUsed 409 "challenge-used",
+    /// The challenge has expired.
+    ChallengeExpired 409 "challenge-expired",
+    /// Somebody has registered the credential before.
+    CredentialKnown 409 "credential-known",
+    /// The credential no longer works: its counter was seen to go back.
+    CredentialSuspect 409 "credential-suspect",
+    /// The user has as many credentials as a user may have.
+    CredentialsFull 409 "credentials-full",
     /// All is as it is asked to become.
     NothingChanges 409 "nothing-changes",
     /// The version is not the one that `If-Match` names.
@@ -110,6 +144,26 @@ kinds! {
     EndpointInvalid 422 "endpoint-invalid",
     /// No such settlement model, or not for this currency.
     ModelUnknown 422 "model-unknown",
+    /// The host has no such provider of keys.
+    ProviderUnknown 422 "provider-unknown",
+    /// No component has such a privilege.
+    PrivilegeUnknown 422 "privilege-unknown",
+    /// The privilege cannot be withdrawn from this role: nobody could change anything any more.
+    PrivilegeNeeded 422 "privilege-needed",
+    /// There would be more than there may be: `most`.
+    TooMany 422 "too-many",
+    /// The key is for something else.
+    KeyPurpose 422 "key-purpose",
+    /// Keys of this algorithm cannot do this.
+    KeyUnsupported 422 "key-unsupported",
+    /// The host cannot use the key: another host made it, or its master key is gone.
+    KeyUnavailable 422 "key-unavailable",
+    /// A key, or what is to be done with it, has not the form or the length that it must have.
+    KeyInput 422 "key-input",
+    /// The response of the user's authenticator was verified and is not right. Its challenge is used up.
+    FidoRefused 422 "fido-refused",
+    /// It cannot be opened with this key. The cause is never told.
+    NotOpened 422 "not-opened",
     /// The key came with another request before.
     IdempotencyKeyReused 422 "idempotency-key-reused",
     /// Participants have too little to settle: `short`.
@@ -122,6 +176,8 @@ kinds! {
     Internal 500 "internal",
     /// The host has more to do than it can take.
     Overloaded 503 "overloaded",
+    /// The provider of the key does not answer now.
+    ProviderAway 503 "provider-away",
 }
 
 /// An API's OpenAPI document (YAML with one member per line), with a table of all problems at its end

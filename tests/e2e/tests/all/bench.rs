@@ -27,7 +27,7 @@ const MEASURED: [&str; 18] = [
     "seconds",
 ];
 /// What can.
-const THERE: [&str; 13] = [
+const THERE: [&str; 14] = [
     "failed",
     "failures",
     "generator_cpu_ms_per_payment",
@@ -40,6 +40,7 @@ const THERE: [&str; 13] = [
     "load",
     "per_second",
     "conditions",
+    "secure",
     "signed",
 ];
 
@@ -96,6 +97,25 @@ fn signed_payments_are_shown_beside_those_that_are_not() {
     assert_eq!(figures["signed"], true);
     assert_eq!(figures["failed"], 0, "{figures}");
     for key in ["payments_per_second", "unsigned_payments_per_second"] {
+        assert!(figures[key].as_f64().is_some_and(|f| f > 0.0), "{figures}");
+    }
+}
+
+#[test]
+fn payments_over_tls_are_shown_beside_plaintext_ones() {
+    let scheme = TestScheme::demo().unwrap();
+    let options = ["--seconds", "2", "--warm-up", "1", "--concurrency", "4"];
+    let output = rialto_tests::CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |c| {
+        c.arg("bench")
+            .arg(scheme.path())
+            .args(["--json", "--secure"])
+            .args(options);
+    });
+    let output = output.unwrap().success().unwrap();
+    let figures: Value = serde_json::from_str(&output).unwrap();
+    assert_eq!(figures["secure"], true);
+    assert_eq!(figures["failed"], 0, "{figures}");
+    for key in ["payments_per_second", "plaintext_payments_per_second"] {
         assert!(figures[key].as_f64().is_some_and(|f| f > 0.0), "{figures}");
     }
 }

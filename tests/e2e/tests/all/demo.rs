@@ -62,6 +62,34 @@ fn the_demonstration_as_json_ends_with_a_committed_transfer() {
 }
 
 #[test]
+fn secure_demonstration_pays_with_certificates_and_signatures() {
+    let output = demo(&["--secure", "--json"]);
+    let lines = output.stdout.lines();
+    let lines: Vec<Value> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(lines.last().unwrap()["transferState"], "COMMITTED");
+    let sent = |method: &str, from: &str| {
+        let found = lines
+            .iter()
+            .filter(|line| line["message"]["method"] == method && line["from"] == from);
+        found.collect::<Vec<_>>()
+    };
+    for from in ["payerfsp", "hub"] {
+        let posts = sent("POST", from);
+        assert_eq!(posts.len(), 2, "{posts:?}");
+        for post in posts {
+            let signature = &post["message"]["headers"]["fspiop-signature"];
+            assert!(signature.is_string(), "{post}");
+        }
+    }
+    let all = output.stdout.matches("https://127.0.0.1").count();
+    assert!(
+        all > 0 && !output.stdout.contains("http://127.0.0.1"),
+        "{all}"
+    );
+    assert!(!output.stderr.contains("SANDBOX"), "{output}");
+}
+
+#[test]
 fn demonstration_shows_every_context_and_the_ledger() {
     let text = demo(&[]).stdout;
     for context in CONTEXTS {
@@ -247,6 +275,36 @@ fn kept_demonstration_names_host_and_fsps_which_answer() {
             assert!(url.contains(&format!(":{port}")), "{url}");
         }
     }
+}
+
+#[test]
+fn commands_of_a_kept_secure_demonstration_work() {
+    let (_running, _scheme, lines) = kept(&["--secure"], |line| line == "stop with Ctrl-C");
+    let command = |begin: &str| {
+        let found = lines.iter().map(|line| line.trim());
+        let mut found = found.filter(|line| line.starts_with(begin));
+        found
+            .next()
+            .unwrap_or_else(|| panic!("{begin}: {lines:#?}"))
+    };
+    let script = format!(
+        "set -e\n{}\nrialto release list\n{}\n",
+        command("export PATH"),
+        command("curl -si")
+    );
+    let said = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert!(said.status.success(), "{script}\n{said:?}");
+    assert!(text.contains("current"), "{text}");
+    assert!(text.contains("HTTP/1.1 202"), "{text}");
+    // The same message in another's name.
+    let other = script.replace("fspiop-source: payerfsp", "fspiop-source: payeefsp");
+    let said = Command::new("sh").args(["-c", &other]).output().unwrap();
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert!(
+        text.contains("HTTP/1.1 400") && text.contains("3100"),
+        "{text}"
+    );
 }
 
 #[test]

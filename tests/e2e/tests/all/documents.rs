@@ -7,6 +7,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rialto_simulator::pki::Authority;
 use rialto_tests::handbook::{Use, blocks, read};
 use rialto_tests::terminal::Terminal;
 use rialto_tests::{TestScheme, offers};
@@ -128,7 +129,11 @@ fn put_files(folder: &Path) {
     let certificate = params.signed_by(&key, &authority).unwrap();
     write("tls/hub.pem", &certificate.pem());
     write("tls/hub.key", &key.serialize_pem());
-    write("tls/clients.pem", &authority.pem());
+    for name in ["clients", "payeefsp-ca", "fsps", "fsp-example"] {
+        write(&format!("tls/{name}.pem"), &authority.pem());
+    }
+    let revoking = Authority::new("revokes nothing").unwrap();
+    write("tls/revoked.pem", &revoking.revoke(&[]).unwrap());
     write("hub.pem", &key.serialize_pem());
     fs::create_dir(folder.join("keys")).unwrap();
 }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 type Judge = fn(&[u8]);
 
 /// The fuzz targets, as `fuzz/fuzz_targets` names them.
-const TARGETS: [(&str, Judge); 9] = [
+const TARGETS: [(&str, Judge); 10] = [
     ("amounts", rialto_fuzz::amounts::judge),
+    ("authenticators", rialto_fuzz::authenticators::judge),
     ("calls", rialto_fuzz::calls::judge),
     ("dates", rialto_fuzz::dates::judge),
     ("headers", rialto_fuzz::headers::judge),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod attacks;
+mod authorization;
 mod backup;
 mod bad_input;
 mod bench;
@@ -10,15 +11,19 @@ mod check;
 mod commands;
 mod contracts;
 mod counts;
+mod cryptography;
 mod dead_letters;
 mod deliveries;
 mod demo;
 mod disk;
 mod documents;
 mod errors;
+mod fido;
 mod fuzz_seeds;
 mod grpc;
+mod identities;
 mod init;
+mod key_tokens;
 mod kill;
 mod ledger;
 mod liquidity;
@@ -45,6 +50,7 @@ mod signatures;
 mod starts;
 mod stock_clients;
 mod telemetry;
+mod tokens;
 mod torment;
 mod transfers;
 mod transfers_for_operators;

@@ -31,6 +31,18 @@ impl Payments {
         payments: &[PaymentRequest],
         timeout: Duration,
     ) -> Result<Self, BenchError> {
+        Self::with_client(HttpClient::new(timeout), payers, payments)
+    }
+
+    /// The same by this client of the FSPs.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_client(
+        client: HttpClient,
+        payers: &[String],
+        payments: &[PaymentRequest],
+    ) -> Result<Self, BenchError> {
         if payers.is_empty() || payments.is_empty() {
             return Err(BenchError::Settings(
                 "a benchmark needs a payer FSP and a payment",
@@ -47,7 +59,7 @@ impl Payments {
         let body = |payment| serde_json::to_vec(payment).map(Bytes::from);
         let bodies = payments.iter().map(body).collect::<Result<_, _>>();
         Ok(Self {
-            client: HttpClient::new(timeout),
+            client,
             addresses,
             bodies: bodies.map_err(|_| BenchError::Settings("a payment cannot be written"))?,
             next: AtomicU64::new(0),

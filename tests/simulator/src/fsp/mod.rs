@@ -4,6 +4,7 @@
 //! FSPIOP paths) and what its driver wants of it (`/_control`).
 
 mod control;
+mod login;
 mod memory;
 mod orders;
 mod outbound;
@@ -27,6 +28,7 @@ use parking_lot::RwLock;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
+use tokio_rustls::TlsAcceptor;
 
 use crate::behaviour::Behaviour;
 use crate::client::{BaseUrl, BaseUrlError, HttpClient};
@@ -35,8 +37,10 @@ use crate::ids::{FspId, IdMint, PartyId};
 use crate::ilp::Secret;
 use crate::jws::{KeyError, Signer};
 use crate::recorder::Recorder;
+use crate::tls::TlsError;
 
 pub use control::{AssociationOrder, CONTROL_PREFIX};
+pub use login::Application;
 pub use orders::{Found, Quote, QuoteOrder, TransferOrder, TransferResult};
 pub use outbound::Outgoing;
 pub use payer::{
@@ -73,6 +77,14 @@ pub enum StartError {
         /// Why not.
         source: KeyError,
     },
+    /// Its TLS cannot be used.
+    #[error("the TLS of FSP {fsp} cannot be used")]
+    Tls {
+        /// Which FSP.
+        fsp: FspId,
+        /// Why not.
+        source: TlsError,
+    },
     /// The fee is none.
     #[error("the payee fee `{fee}` of FSP {fsp} is no FSPIOP amount")]
     Fee {
@@ -103,6 +115,7 @@ pub(crate) struct Inner {
     signer: Option<Signer>,
     mint: IdMint,
     client: HttpClient,
+    login: login::Login,
     waiting: waiting::WaitingRoom,
     memory: memory::Memory,
     recorder: Recorder,
@@ -164,6 +177,14 @@ impl Fsp {
                 fee: fee.clone(),
             });
         }
+        let tls = settings.tls.as_ref();
+        let tls = tls.map(|tls| Ok((tls.client()?, TlsAcceptor::from(tls.server()?))));
+        let tls = tls.transpose().map_err(|source| StartError::Tls {
+            fsp: settings.id.clone(),
+            source,
+        })?;
+        let (client_tls, server_tls) = tls.unzip();
+        let timeout = Duration::from_millis(settings.http_timeout_ms);
         let listening = async {
             let listener = TcpListener::bind(settings.listen).await?;
             let address = listener.local_addr()?;
@@ -183,7 +204,11 @@ impl Fsp {
             secret,
             signer,
             mint: IdMint::new(settings.id_seed),
-            client: HttpClient::new(Duration::from_millis(settings.http_timeout_ms)),
+            client: match client_tls {
+                None => HttpClient::new(timeout),
+                Some(tls) => HttpClient::with_tls(timeout, tls),
+            },
+            login: login::Login::default(),
             waiting: waiting::WaitingRoom::default(),
             memory: memory::Memory::default(),
             recorder: Recorder::new(settings.record),
@@ -191,7 +216,8 @@ impl Fsp {
             stopped: AtomicBool::new(false),
             settings,
         });
-        let server = tokio::spawn(server::serve(Arc::clone(&inner), listener)).abort_handle();
+        let serving = server::serve(Arc::clone(&inner), listener, server_tls);
+        let server = tokio::spawn(serving).abort_handle();
         Ok(Self { inner, server })
     }
 
@@ -207,7 +233,11 @@ impl Fsp {
 
     /// Its base address, for the switch's list of participants and for its driver.
     pub fn url(&self) -> String {
-        format!("http://{}", self.inner.address)
+        let scheme = match self.inner.settings.tls {
+            None => "http",
+            Some(_) => "https",
+        };
+        format!("{scheme}://{}", self.inner.address)
     }
 
     /// Tells it where the switch is.

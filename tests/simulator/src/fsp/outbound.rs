@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, Method};
 
 use super::Inner;
@@ -114,10 +115,18 @@ impl Inner {
         } else {
             None
         };
+        // After the record, which must not have the token.
+        let mut headers = message.headers;
+        if let Some(application) = &self.settings.application
+            && !headers.contains_key(AUTHORIZATION)
+        {
+            let token = self.login.header(application, &self.client, &hub).await?;
+            headers.insert(AUTHORIZATION, token);
+        }
         let started = time::now();
         let result = self
             .client
-            .send(message.method, uri, message.headers, message.body)
+            .send(message.method, uri, headers, message.body)
             .await;
         if let Some(ticket) = ticket {
             let ending = match &result {

@@ -14,8 +14,10 @@ use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 use super::waiting::Callback;
 use super::{CONTROL_PREFIX, Inner, Outgoing, control, payee};
@@ -113,13 +115,13 @@ impl Reaction {
 struct Reset;
 
 /// Accepts connections until the task is aborted; its connections end with it.
-pub(super) async fn serve(fsp: Arc<Inner>, listener: TcpListener) {
+pub(super) async fn serve(fsp: Arc<Inner>, listener: TcpListener, tls: Option<TlsAcceptor>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(connection(Arc::clone(&fsp), stream));
+                    connections.spawn(connection(Arc::clone(&fsp), stream, tls.clone()));
                 }
                 Err(error) => {
                     // Out of file descriptors, most likely: let some connections end first.
@@ -132,8 +134,22 @@ pub(super) async fn serve(fsp: Arc<Inner>, listener: TcpListener) {
     }
 }
 
-async fn connection(fsp: Arc<Inner>, stream: TcpStream) {
+async fn connection(fsp: Arc<Inner>, stream: TcpStream, tls: Option<TlsAcceptor>) {
     let _ = stream.set_nodelay(true); // without it answers are merely slower
+    let Some(tls) = tls else {
+        return exchange(fsp, stream, |stream| stream).await;
+    };
+    // A client that does not get through the handshake gets no further.
+    if let Ok(stream) = tls.accept(stream).await {
+        exchange(fsp, stream, |stream| stream.into_inner().0).await;
+    }
+}
+
+async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
+    fsp: Arc<Inner>,
+    stream: S,
+    tcp: impl FnOnce(S) -> TcpStream,
+) {
     let service = service_fn(move |request| {
         let fsp = Arc::clone(&fsp);
         Box::pin(async move { answer(&fsp, request).await })
@@ -142,7 +158,7 @@ async fn connection(fsp: Arc<Inner>, stream: TcpStream) {
     let ended = poll_fn(|context| connection.poll_without_shutdown(context)).await;
     if ended.is_err_and(|error| error.is_user()) {
         // Closing with a linger of zero makes the kernel send RST instead of FIN.
-        let _ = connection.into_parts().io.into_inner().set_zero_linger();
+        let _ = tcp(connection.into_parts().io.into_inner()).set_zero_linger();
     }
 }
 

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::login::Application;
 use crate::behaviour::Behaviour;
 use crate::ids::{FspId, PartyId};
 use crate::ilp::Layout;
 use crate::limits;
 use crate::message::Version;
+use crate::tls::FspTls;
 
 /// The settings of one simulated FSP. From JSON, every member but `id` has a default.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,6 +51,12 @@ pub struct FspSettings {
     /// recorder.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub verify_keys: BTreeMap<String, String>,
+    /// Its TLS, as server and as client of the switch. The default is plaintext.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<FspTls>,
+    /// Its application, with which it asks the switch for access tokens. The default is to send none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
     /// The fee that it takes as payee, as an FSPIOP amount in the payment's currency.
     #[serde(default)]
     pub payee_fee: Option<String>,
@@ -119,6 +127,8 @@ impl FspSettings {
             secret: None,
             signing_key: None,
             verify_keys: BTreeMap::new(),
+            tls: None,
+            application: None,
             payee_fee: None,
             id_seed: None,
             callback_timeout_ms: callback_timeout_ms(),

@@ -369,7 +369,7 @@ impl World {
 
     /// Run the activation of the release that is current. Returns how many turns that took.
     pub fn activate(&self) -> Result<u32, Failure> {
-        let mut next = Activation::first(self.runtime.current().unwrap());
+        let mut next = Activation::first(self.runtime.current().unwrap(), Vec::new());
         let mut turns = 0;
         while let Some(activation) = next {
             let (told, wait) = mpsc::channel();

@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use rialto_manifest::Manifest;
 use rialto_manifest::operator::FIRST_OPERATOR;
 use rialto_simulator::bench::{self, BenchSettings, Extent, NAMED_MAX, Payments, Progress};
+use rialto_simulator::client::HttpClient;
 use serde_json::{Value, json};
 
 use super::neighbour::{self, Health};
@@ -77,7 +78,12 @@ pub(super) fn account(
     let state = temporary.join("state");
     rialto_files::folder(&state)?;
     let fsps_file = temporary.join("fsps.json");
-    let parties = bench.fsps(&manifest, &fsps_file, &super::keys::PrivateKeys::new())?;
+    let parties = bench.fsps(
+        &manifest,
+        &fsps_file,
+        &super::Secrets::default(),
+        &super::tls::Applications::new(),
+    )?;
     try_callbacks_longer(&fsps_file)?;
 
     let host = Arc::new(Mutex::new(Some(serve(&folder, &state)?)));
@@ -101,7 +107,7 @@ pub(super) fn account(
         ..bench.settings()
     };
     let runtime = super::runtime()?;
-    scene.associate(&runtime)?;
+    scene.associate(&runtime, &HttpClient::new(PAYMENT_TIMEOUT))?;
     let paying = beside.map(|health| {
         let paying = neighbour::keep_paying(&manifest, health, &scene.payer, &scene.currency);
         runtime.block_on(paying)

@@ -10,6 +10,8 @@ use rialto_simulator::ports;
 
 /// The documents that name ports.
 const DOCUMENTS: [&str; 2] = ["rialto.toml", "scheme.toml"];
+/// The folder of the master key. The copy has its own.
+const SECRETS: &str = "secrets";
 
 /// A folder that goes away with this value.
 pub(super) struct Temporary(PathBuf);
@@ -38,7 +40,7 @@ pub(super) fn copy_on_free_ports(manifest: &Manifest, to: &Path) -> anyhow::Resu
     std::fs::create_dir(to).with_context(|| format!("making {}", to.display()))?;
     for entry in std::fs::read_dir(&from)? {
         let name = entry?.file_name();
-        if !DOCUMENTS.iter().any(|document| name == *document) {
+        if name != SECRETS && !DOCUMENTS.iter().any(|document| name == *document) {
             std::os::unix::fs::symlink(from.join(&name), to.join(&name))?;
         }
     }

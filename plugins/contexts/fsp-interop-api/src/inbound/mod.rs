@@ -132,6 +132,9 @@ pub fn read(
     let source = first(&headers, "fspiop-source")
         .unwrap_or_default()
         .to_owned();
+    if let Err(refusal) = is_its_sender(&request, &source) {
+        return (subject, Err(refusal));
+    }
     let Measure {
         scheme,
         settings,
@@ -187,6 +190,21 @@ fn not_taken() -> ErrorInformation {
     )
 }
 
+/// Checks that a message names as its sender who has proven to be its sender. Without a proof (`authentication.fsps =
+/// "none"`), everybody is believed.
+pub(crate) fn is_its_sender(request: &Request, source: &str) -> Result<(), ErrorInformation> {
+    match &request.caller {
+        Some(caller) if caller.name != source => {
+            let detail = format!(
+                "header FSPIOP-Source: {source} is not {}, whom the sender has proven to be",
+                caller.name
+            );
+            Err(error("3100", &detail))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Passes messages of participants. Any other sender is refused at once, because it could get no callback
 /// later. An approved participant always has a callback address, so the address shows that it is one. That
 /// costs one read of one document, the first time that an instance sees the sender.
@@ -201,8 +219,12 @@ pub fn said_by(
     if is_participant(source) {
         return Ok(inbound);
     }
+    Err(not_a_participant(source))
+}
+
+pub(crate) fn not_a_participant(source: &str) -> ErrorInformation {
     let detail = format!("header FSPIOP-Source: {source} is not a participant");
-    Err(error("3200", &detail))
+    error("3200", &detail)
 }
 
 fn subject(request: &Request, body: &Value) -> Option<Subject> {

@@ -7,6 +7,7 @@ mod signed;
 mod transfer_messages;
 
 use super::*;
+use crate::bindings::exports::rialto::host::http_handler::Caller;
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::jws::fake::NoKeys;
 use crate::jws::memory::Documents;
@@ -128,11 +129,31 @@ fn every_operation_of_the_openapi_document_is_handled() {
     let operations: Vec<_> = document
         .lines()
         .filter_map(|line| line.trim().strip_prefix("operationId: "))
+        // It is answered at once, and is no message: see `fido`.
+        .filter(|operation| *operation != crate::fido::OPERATION)
         .collect();
     assert_eq!(operations.len(), 22);
     for operation in operations {
         // An unknown operation panics; what is wrong with this empty message does not matter.
         let _ = Call::new(operation, "PUT", "/x", "fsp").read();
+    }
+}
+
+#[test]
+fn a_proven_sender_sends_in_its_own_name_only() {
+    let proven = |name: &str| {
+        let mut call = transfer(|_| {});
+        call.0.caller = Some(Caller {
+            name: name.to_owned(),
+            roles: vec!["client".to_owned()],
+        });
+        call
+    };
+    assert!(proven("payerfsp").read().1.is_ok());
+    for other in ["payeefsp", "PayerFsp", "payerfsp2", ""] {
+        let refusal = proven(other).read().1.unwrap_err();
+        assert_eq!(refusal.code, "3100", "{refusal:?}");
+        assert!(refusal.description.contains("FSPIOP-Source"), "{refusal:?}");
     }
 }
 

@@ -4,6 +4,7 @@
 use super::fake::{HubKey, NoKeys, encoded};
 use super::memory::Documents;
 use super::*;
+use crate::bindings::exports::rialto::host::http_handler::Caller;
 use crate::jws::protected::REQUIRED;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
@@ -66,6 +67,8 @@ struct Sent {
     query: Vec<(&'static str, &'static str)>,
     body: &'static str,
     settings: Settings,
+    /// Whether the sender has proven who it is.
+    proven: bool,
 }
 
 fn sent() -> Sent {
@@ -85,6 +88,7 @@ fn sent() -> Sent {
         query: Vec::new(),
         body: "{ \"a\" : 1.0 }",
         settings: Settings::default(),
+        proven: false,
     }
 }
 
@@ -189,8 +193,16 @@ impl Sent {
                 .collect(),
             headers: Vec::new(),
             body: Some(self.body.to_owned()).filter(|body| !body.is_empty()),
-            caller: None,
+            caller: self.proven.then(|| Caller {
+                name: "payeefsp".to_owned(),
+                roles: vec!["client".to_owned()],
+            }),
         }
+    }
+
+    fn proven(mut self) -> Self {
+        self.proven = true;
+        self
     }
 
     fn bare_with(self, keys: &dyn Keys, memory: &Remembered, now: u64) -> String {

@@ -22,8 +22,7 @@ use crate::settings::Settings;
 use crate::world::{Event, Ledger, World};
 use rialto_sdk::bindings::rialto::common::types::Money;
 use rialto_sdk::bindings::rialto::host::http::OutboundRequest;
-use rialto_sdk::bindings::rialto::host::storage::Page;
-use rialto_sdk::documents::{Memory, Range, Store};
+use rialto_sdk::documents::Memory;
 use rialto_sdk::money::{minor_units, money};
 use rialto_sdk::scheme::Scheme;
 use std::collections::BTreeMap;
@@ -170,26 +169,7 @@ impl Book {
     }
 }
 
-impl Store for Fake {
-    fn get(&mut self, collection: &str, id: &str) -> Option<String> {
-        self.store.get(collection, id)
-    }
-    fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String> {
-        self.store.get_for_update(collection, id)
-    }
-    fn put(&mut self, collection: &str, id: &str, body: &str) {
-        self.store.put(collection, id, body);
-    }
-    fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool {
-        self.store.insert_if_absent(collection, id, body)
-    }
-    fn delete(&mut self, collection: &str, id: &str) -> bool {
-        self.store.delete(collection, id)
-    }
-    fn scan(&mut self, of: &str, range: &Range, cursor: Option<&str>, limit: u32) -> Page {
-        self.store.scan(of, range, cursor, limit)
-    }
-}
+rialto_sdk::stores_in!(Fake, this => this.store);
 
 impl Ledger for Fake {
     fn open(

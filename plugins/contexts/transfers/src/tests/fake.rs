@@ -26,7 +26,7 @@ use crate::surroundings::{Publication, Surroundings};
 use crate::transfer::{State, Transfer};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, Agreement, Verdict, Violation};
-use rialto_sdk::documents::{Memory, Range, Store, StoredPage};
+use rialto_sdk::documents::Memory;
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
 use rialto_sdk::money::{minor_units, money};
@@ -244,37 +244,7 @@ impl Surroundings for Fake {
     }
 }
 
-impl Store for Fake {
-    fn get(&mut self, collection: &str, id: &str) -> Option<String> {
-        self.store.get(collection, id)
-    }
-
-    fn get_for_update(&mut self, collection: &str, id: &str) -> Option<String> {
-        self.store.get_for_update(collection, id)
-    }
-
-    fn put(&mut self, collection: &str, id: &str, body: &str) {
-        self.store.put(collection, id, body);
-    }
-
-    fn insert_if_absent(&mut self, collection: &str, id: &str, body: &str) -> bool {
-        self.store.insert_if_absent(collection, id, body)
-    }
-
-    fn delete(&mut self, collection: &str, id: &str) -> bool {
-        self.store.delete(collection, id)
-    }
-
-    fn scan(
-        &mut self,
-        collection: &str,
-        range: &Range,
-        cursor: Option<&str>,
-        limit: u32,
-    ) -> StoredPage {
-        self.store.scan(collection, range, cursor, limit)
-    }
-}
+rialto_sdk::stores_in!(Fake, this => this.store);
 
 impl Fake {
     fn leg(&mut self, id: &str, count: impl Fn(&mut Legs)) {

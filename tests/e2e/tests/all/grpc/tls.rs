@@ -105,7 +105,7 @@ async fn tls_certificate_is_verified_and_renewed() {
     write(&scheme.path().join("hub.pem"), "nothing\n", 0o644);
     until("the broken one is seen", SOON, async || {
         let log = host.log();
-        Ok(if log.contains("the previous one stays in use") {
+        Ok(if log.contains("the previous ones stay in use") {
             Ok(())
         } else {
             Err(log)

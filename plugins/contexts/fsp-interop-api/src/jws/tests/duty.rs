@@ -45,6 +45,33 @@ fn who_has_a_key_must_sign_whatever_changes_something() {
 }
 
 #[test]
+fn proven_sender_need_not_sign_what_clients_do_not_sign() {
+    for (method, path) in [
+        ("DELETE", "/participants/MSISDN/1"),
+        ("PUT", "/parties/MSISDN/1"),
+        ("PUT", "/parties/MSISDN/1/error"),
+    ] {
+        let message = sent().on(method, path).without_body();
+        assert_ne!(message.clone().bare(), "", "{method} {path}");
+        assert_eq!(message.proven().bare(), "", "{method} {path}");
+        // What is signed must still be valid.
+        let wrong = sent().on(method, path).proven();
+        assert_ne!(wrong.with("fspiop-signature", "{}").bare(), "");
+    }
+    for (method, path) in [
+        ("POST", "/participants/MSISDN/1"),
+        ("POST", "/quotes"),
+        ("PUT", "/transfers/1"),
+    ] {
+        assert_eq!(
+            sent().on(method, path).proven().bare(),
+            MUST,
+            "{method} {path}"
+        );
+    }
+}
+
+#[test]
 fn a_disassociation_is_signed_over_nothing_and_with_its_query() {
     let path = "/participants/MSISDN/1";
     let delete = || sent().of("DELETE", path).without_body();

@@ -1,0 +1,252 @@
+//! `keys`: keys of a component's own. The component keeps references, and never sees a key.
+
+use rialto_keys as keys;
+
+use crate::bindings::rialto::host::keys::{
+    Algorithm, Attributes, HandedOut, Hash, Host, Key, KeyError, PinFormat, Provider, Purpose,
+};
+use crate::guest::Guest;
+
+/// Keys that one call may make. The time of a long key's making does not count, so their number must have a bound.
+const KEYS_PER_CALL_MAX: u32 = 8;
+
+type Answer<T> = wasmtime::Result<Result<T, KeyError>>;
+
+impl Guest {
+    /// The turn's time: UTC, milliseconds since 1970.
+    fn now(&self) -> wasmtime::Result<u64> {
+        Ok(self.turn_ref()?.now().0)
+    }
+
+    /// Do a piece of work that makes a key.
+    fn makes<T>(&mut self, work: impl FnOnce(&keys::Keys, &str) -> T) -> wasmtime::Result<T> {
+        self.turn()?;
+        self.keys_made += 1;
+        if self.keys_made > KEYS_PER_CALL_MAX {
+            return Err(wasmtime::format_err!(
+                "`keys` makes at most {KEYS_PER_CALL_MAX} keys in a call"
+            ));
+        }
+        let identity = self.identity.clone();
+        Ok(self
+            .deadline
+            .without(|| work(&identity.keys, &identity.name)))
+    }
+
+    /// Do a piece of work with the component's keys.
+    fn uses<T>(&self, work: impl FnOnce(&keys::Keys, &str) -> T) -> wasmtime::Result<T> {
+        self.turn_ref()?;
+        Ok(work(&self.identity.keys, &self.identity.name))
+    }
+}
+
+impl Host for Guest {
+    fn providers(&mut self) -> wasmtime::Result<Vec<Provider>> {
+        self.uses(|keys, _| {
+            let views = keys.providers().into_iter().map(|view| Provider {
+                name: view.name,
+                kind: view.kind.to_owned(),
+                algorithms: view.algorithms.into_iter().map(Algorithm::from).collect(),
+            });
+            views.collect()
+        })
+    }
+
+    fn generate(&mut self, provider: String, attributes: Attributes) -> Answer<Key> {
+        let made = self.makes(|keys, owner| keys.generate(owner, &provider, &attributes.into()))?;
+        Ok(made.map(Key::from).map_err(KeyError::from))
+    }
+
+    fn load(
+        &mut self,
+        provider: String,
+        attributes: Attributes,
+        unwraps: String,
+        wrapped: Vec<u8>,
+    ) -> Answer<Key> {
+        let attributes = attributes.into();
+        let made =
+            self.makes(|keys, owner| keys.load(owner, &provider, &attributes, &unwraps, &wrapped))?;
+        Ok(made.map(Key::from).map_err(KeyError::from))
+    }
+
+    fn hand_out(&mut self, algorithm: Algorithm, receiver: String) -> Answer<HandedOut> {
+        let made = self.makes(|keys, _| keys.hand_out(algorithm.into(), &receiver))?;
+        Ok(made
+            .map(|made| HandedOut {
+                public_key: made.public_key,
+                private_key: made.private_key,
+            })
+            .map_err(KeyError::from))
+    }
+
+    fn sign(&mut self, reference: String, message: Vec<u8>) -> Answer<Vec<u8>> {
+        let now = self.now()?;
+        let signed = self.uses(|keys, owner| keys.sign(owner, &reference, now, &message))?;
+        Ok(signed.map_err(KeyError::from))
+    }
+
+    fn verify(&mut self, reference: String, message: Vec<u8>, signature: Vec<u8>) -> Answer<bool> {
+        let verified =
+            self.uses(|keys, owner| keys.verify(owner, &reference, &message, &signature))?;
+        Ok(verified.map_err(KeyError::from))
+    }
+
+    fn verify_with(
+        &mut self,
+        public_key: String,
+        algorithm: Algorithm,
+        message: Vec<u8>,
+        signature: Vec<u8>,
+    ) -> Answer<bool> {
+        let algorithm = algorithm.into();
+        let verified =
+            self.uses(|keys, _| keys.verify_with(&public_key, algorithm, &message, &signature))?;
+        Ok(verified.map_err(KeyError::from))
+    }
+
+    fn encrypt(
+        &mut self,
+        reference: String,
+        plaintext: Vec<u8>,
+        associated: Vec<u8>,
+    ) -> Answer<Vec<u8>> {
+        let now = self.now()?;
+        let sealed =
+            self.uses(|keys, owner| keys.encrypt(owner, &reference, now, &plaintext, &associated))?;
+        Ok(sealed.map_err(KeyError::from))
+    }
+
+    fn decrypt(
+        &mut self,
+        reference: String,
+        ciphertext: Vec<u8>,
+        associated: Vec<u8>,
+    ) -> Answer<Vec<u8>> {
+        let opened =
+            self.uses(|keys, owner| keys.decrypt(owner, &reference, &ciphertext, &associated))?;
+        Ok(opened.map_err(KeyError::from))
+    }
+
+    fn translate_pin(
+        &mut self,
+        zone: String,
+        format: PinFormat,
+        to_zone: String,
+        to_format: PinFormat,
+        account: String,
+        block: Vec<u8>,
+    ) -> Answer<Vec<u8>> {
+        let from = keys::PinSide {
+            zone: &zone,
+            format: format.into(),
+        };
+        let to = keys::PinSide {
+            zone: &to_zone,
+            format: to_format.into(),
+        };
+        let now = self.now()?;
+        let translated =
+            self.uses(|keys, owner| keys.translate_pin(owner, now, from, to, &account, &block))?;
+        Ok(translated.map_err(KeyError::from))
+    }
+
+    fn digest(&mut self, hash: Hash, message: Vec<u8>) -> wasmtime::Result<Vec<u8>> {
+        let hash = match hash {
+            Hash::Sha256 => keys::Hash::Sha256,
+            Hash::Sha384 => keys::Hash::Sha384,
+            Hash::Sha512 => keys::Hash::Sha512,
+        };
+        self.turn_ref()?;
+        keys::hash(hash, &message).map_err(|error| wasmtime::format_err!("`keys.digest`: {error}"))
+    }
+
+    fn same(&mut self, a: Vec<u8>, b: Vec<u8>) -> wasmtime::Result<bool> {
+        Ok(rialto_signatures::secrets::same_secret(&a, &b))
+    }
+}
+
+impl From<keys::NewKey> for Key {
+    fn from(made: keys::NewKey) -> Self {
+        Self {
+            reference: made.reference,
+            public_key: made.public_key,
+        }
+    }
+}
+
+impl From<Attributes> for keys::Attributes {
+    fn from(attributes: Attributes) -> Self {
+        Self {
+            label: attributes.label,
+            purpose: match attributes.purpose {
+                Purpose::Sign => keys::Purpose::Sign,
+                Purpose::Mac => keys::Purpose::Mac,
+                Purpose::Encrypt => keys::Purpose::Encrypt,
+                Purpose::Unwrap => keys::Purpose::Unwrap,
+                Purpose::Pin => keys::Purpose::Pin,
+            },
+            algorithm: attributes.algorithm.into(),
+            not_after: attributes.not_after,
+        }
+    }
+}
+
+impl From<PinFormat> for keys::pin::Format {
+    fn from(format: PinFormat) -> Self {
+        match format {
+            PinFormat::Iso0 => Self::Iso0,
+            PinFormat::Iso1 => Self::Iso1,
+            PinFormat::Iso3 => Self::Iso3,
+            PinFormat::Iso4 => Self::Iso4,
+        }
+    }
+}
+
+impl From<keys::KeyError> for KeyError {
+    fn from(error: keys::KeyError) -> Self {
+        match error {
+            keys::KeyError::NoProvider => Self::NoProvider,
+            keys::KeyError::NoKey(why) => Self::NoKey(why.to_owned()),
+            keys::KeyError::WrongPurpose => Self::WrongPurpose,
+            keys::KeyError::Expired => Self::Expired,
+            keys::KeyError::Unsupported(why) => Self::Unsupported(why),
+            keys::KeyError::BadInput(why) => Self::BadInput(why),
+            keys::KeyError::NotOpened => Self::NotOpened,
+            keys::KeyError::ProviderAway(why) => Self::ProviderAway(why),
+        }
+    }
+}
+
+/// The same algorithms on both sides.
+macro_rules! same_algorithms {
+    ($($name:ident),+) => {
+        impl From<Algorithm> for keys::Algorithm {
+            fn from(algorithm: Algorithm) -> Self {
+                match algorithm {
+                    $(Algorithm::$name => Self::$name,)+
+                }
+            }
+        }
+
+        impl From<keys::Algorithm> for Algorithm {
+            fn from(algorithm: keys::Algorithm) -> Self {
+                match algorithm {
+                    $(keys::Algorithm::$name => Self::$name,)+
+                }
+            }
+        }
+    };
+}
+
+same_algorithms!(
+    Es256,
+    Es384,
+    Rs256,
+    Hs256,
+    A256Gcm,
+    A256Kwp,
+    RsaOaep256Kwp,
+    PinTdes,
+    PinAes
+);

@@ -1,0 +1,8 @@
+//! Keys as a component sees them.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+mod handed_out;
+mod keys;
+mod loading;
+mod support;

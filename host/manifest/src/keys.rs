@@ -1,0 +1,100 @@
+//! The table `[keys]` of the operator's document: providers of keys, and the master keys that seal what they make.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::values::{Duration, FilePath, Name};
+
+/// Keys that components use and never see.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct KeyProviders {
+    /// The master key. What the store has of a key is sealed with it. Needed if there are providers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub master_key: Option<MasterKey>,
+    /// Earlier master keys. They open what was sealed before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub old_master_keys: Vec<MasterKey>,
+    /// Providers of keys, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub providers: BTreeMap<Name, KeyProvider>,
+}
+
+/// Where a master key is: 32 random bytes as base64, as `openssl rand -base64 32` prints them. Either `file` or `variable` is set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MasterKey {
+    /// A file that only the host's user may read. The host makes it if it is missing, but never that of an earlier key. The path is absolute or relative to this document.
+    #[schemars(with = "FilePath")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<FilePath>,
+    /// An environment variable of the host.
+    #[schemars(regex(pattern = "^[A-Za-z_][A-Za-z0-9_]*$"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+}
+
+/// A provider of keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct KeyProvider {
+    /// What it is. The other settings are for `pkcs11`.
+    pub kind: ProviderKind,
+    /// The token's PKCS #11 module, a library of its manufacturer, which the host loads into its own process. An absolute path. Needed for `pkcs11`.
+    #[schemars(with = "FilePath")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<FilePath>,
+    /// The token's label, or its serial number. Needed for `pkcs11`.
+    #[schemars(length(min = 1, max = 32))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// Where the PIN of the token's user is. Needed for `pkcs11`.
+    #[schemars(with = "Pin")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
+    /// Sessions of the token, which are also the most calls at once. 4 if it is left out.
+    #[schemars(range(min = 1, max = 64))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<u32>,
+    /// The longest wait of a call for the token, `1 ms` to `1 min`. `2 s` if it is left out.
+    #[schemars(with = "Duration")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Duration>,
+}
+
+/// The kind of a provider of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProviderKind {
+    /// The host's own process: keys are in its memory while they are used.
+    Software,
+    /// A PKCS #11 token, such as a hardware security module: keys never leave it. The host calls it outside turns only, so components cannot use its keys yet.
+    Pkcs11,
+}
+
+impl ProviderKind {
+    /// Its name in the document.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Software => "software",
+            Self::Pkcs11 => "pkcs11",
+        }
+    }
+}
+
+/// Where the PIN of a token's user is. Either `file` or `variable` is set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Pin {
+    /// A file with the PIN in a line. The path is absolute or relative to this document.
+    #[schemars(with = "FilePath")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<FilePath>,
+    /// An environment variable of the host.
+    #[schemars(regex(pattern = "^[A-Za-z_][A-Za-z0-9_]*$"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+}

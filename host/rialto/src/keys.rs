@@ -1,0 +1,124 @@
+//! The providers of keys of `rialto.toml`, opened at the start.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rialto_keys::{Keys, MasterKeys, MasterSource, Provider, Software};
+use rialto_manifest::Operator;
+use rialto_manifest::keys::{KeyProvider, MasterKey, ProviderKind};
+use rialto_pkcs11::{Configuration, PinSource, Pkcs11, configuration};
+
+/// Open the providers of an operator's document in a scheme's folder, for components. A token that is away is no
+/// error, because it may come back.
+///
+/// # Errors
+/// When a master key is missing or cannot be used, or a token's module or PIN cannot be read.
+pub fn open(operator: &Operator, scheme: &Path) -> anyhow::Result<Arc<Keys>> {
+    let opened = Opened::of(operator, scheme)?;
+    for (name, token) in &opened.tokens {
+        match token.check() {
+            Ok(view) => {
+                tracing::info!(provider = name, serial = view.serial, "the token answers");
+            }
+            Err(error) => tracing::warn!(provider = name, %error, "the token does not answer"),
+        }
+    }
+    Ok(Arc::new(opened.keys(operator, scheme)?))
+}
+
+/// Open them for use outside turns, where tokens can be called.
+///
+/// # Errors
+/// As [`open`], and when a token does not answer.
+pub fn open_outside_turns(operator: &Operator, scheme: &Path) -> anyhow::Result<Keys> {
+    let opened = Opened::of(operator, scheme)?;
+    opened.check()?;
+    Ok(opened.keys(operator, scheme)?.outside_turns())
+}
+
+/// Look whether each token's module can be loaded and its token is there and takes the PIN. It makes nothing.
+///
+/// # Errors
+/// When one does not, with its name.
+pub fn check(operator: &Operator, scheme: &Path) -> anyhow::Result<()> {
+    Opened::of(operator, scheme)?.check()
+}
+
+#[derive(Default)]
+struct Opened {
+    all: BTreeMap<String, Arc<dyn Provider>>,
+    tokens: Vec<(String, Arc<Pkcs11>)>,
+}
+
+impl Opened {
+    fn of(operator: &Operator, scheme: &Path) -> anyhow::Result<Self> {
+        let mut opened = Self::default();
+        for (name, wanted) in &operator.keys.providers {
+            let name = name.to_string();
+            let provider: Arc<dyn Provider> = match wanted.kind {
+                ProviderKind::Software => Arc::new(Software),
+                ProviderKind::Pkcs11 => {
+                    let token = token(wanted, scheme).with_context(|| place(&name))?;
+                    opened.tokens.push((name.clone(), token.clone()));
+                    token
+                }
+            };
+            opened.all.insert(name, provider);
+        }
+        Ok(opened)
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        for (name, token) in &self.tokens {
+            token.check().with_context(|| place(name))?;
+        }
+        Ok(())
+    }
+
+    /// Without a master key there are no providers: the check of the document says so.
+    fn keys(self, operator: &Operator, scheme: &Path) -> anyhow::Result<Keys> {
+        let wanted = &operator.keys;
+        let Some(master) = &wanted.master_key else {
+            return Ok(Keys::default());
+        };
+        let all = std::iter::once(master).chain(&wanted.old_master_keys);
+        let sources: Vec<MasterSource> = all.filter_map(|key| master_source(key, scheme)).collect();
+        let masters =
+            MasterKeys::read(&sources).context("the master keys in [keys] of rialto.toml")?;
+        Ok(Keys::new(masters, self.all))
+    }
+}
+
+fn place(name: &str) -> String {
+    format!("[keys.providers.{name}] of rialto.toml")
+}
+
+fn token(wanted: &KeyProvider, scheme: &Path) -> anyhow::Result<Arc<Pkcs11>> {
+    // The check of the document lets none through without these.
+    let (Some(module), Some(name), Some(pin)) = (&wanted.module, &wanted.token, &wanted.pin) else {
+        anyhow::bail!("a provider of the kind `pkcs11` needs `module`, `token` and `pin`");
+    };
+    let file = pin.file.as_ref().map(|path| path.from_folder(scheme));
+    let variable = || pin.variable.clone().map(PinSource::Variable);
+    let pin = file.map(PinSource::File).or_else(variable);
+    let sessions = wanted.sessions.and_then(|number| number.try_into().ok());
+    Ok(Arc::new(Pkcs11::open(Configuration {
+        module: module.from_folder(scheme),
+        token: name.clone(),
+        pin: pin.context("`pin` names neither a file nor a variable")?,
+        sessions: sessions.unwrap_or(configuration::SESSIONS),
+        timeout: wanted
+            .timeout
+            .map_or(configuration::TIMEOUT, Duration::from),
+    })?))
+}
+
+/// Where a master key is. The check of the document lets none through that says nothing.
+fn master_source(key: &MasterKey, scheme: &Path) -> Option<MasterSource> {
+    let file = key.file.as_ref();
+    let file = file.map(|path| MasterSource::File(path.from_folder(scheme)));
+    file.or_else(|| key.variable.clone().map(MasterSource::Variable))
+}

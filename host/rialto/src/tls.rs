@@ -1,0 +1,323 @@
+//! TLS by the operator's document: the files of listeners and of outbound requests, and when they expire.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use parking_lot::Mutex;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
+use rialto_components::tls::{TlsFile, TlsFiles, TlsReading};
+use rialto_manifest::Operator;
+use rialto_manifest::operator::{GRPC, Listener, OPERATORS};
+use rialto_manifest::tls::{ClientAuthority, DestinationTls, Tls};
+use rialto_manifest::values::FilePath;
+use rialto_tls::{
+    AuthorityFiles, ClientCertificates, DestinationFiles, Expiry, ListenerFiles, ListenerTls,
+    OriginFiles, OutboundTls, Protocol,
+};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+/// How long before the expiry of a certificate the log warns.
+const WARN_BEFORE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// The time between two warnings of the same file.
+const WARN_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// The TLS of a listener; none if it has none.
+fn of_listener(
+    name: &str,
+    listener: &Listener,
+    folder: &Path,
+) -> anyhow::Result<Option<Arc<ListenerTls>>> {
+    let Some(tls) = &listener.tls else {
+        return Ok(None);
+    };
+    let protocol = if name == GRPC {
+        Protocol::Http2
+    } else {
+        Protocol::Http1
+    };
+    // On others the scheme says what clients must show, and its API words the refusal.
+    let clients = if [GRPC, OPERATORS].contains(&name) {
+        ClientCertificates::Required
+    } else {
+        ClientCertificates::Optional
+    };
+    let read = ListenerTls::read(files(tls, folder), protocol, clients);
+    let read = read.with_context(|| format!("`tls` of the listener `{name}`"))?;
+    Ok(Some(Arc::new(read)))
+}
+
+fn files(tls: &Tls, folder: &Path) -> ListenerFiles {
+    let authority = |certificates: &FilePath, revocations: &Option<FilePath>| AuthorityFiles {
+        certificates: certificates.from_folder(folder),
+        revocations: revocations.as_ref().map(|path| path.from_folder(folder)),
+    };
+    let of = |one: &ClientAuthority| authority(&one.client_ca, &one.revocations);
+    ListenerFiles {
+        certificate: tls.certificate.from_folder(folder),
+        key: tls.key.from_folder(folder),
+        clients: tls
+            .client_ca
+            .as_ref()
+            .map(|ca| authority(ca, &tls.revocations)),
+        clients_of: tls
+            .authorities_of_one()
+            .map(|(name, one)| (name.to_owned(), of(one)))
+            .collect(),
+    }
+}
+
+fn of_outbound(operator: &Operator, folder: &Path) -> anyhow::Result<Arc<OutboundTls>> {
+    let tls = &operator.outbound.tls;
+    let path = |path: &FilePath| path.from_folder(folder);
+    let identity = |certificate: &Option<FilePath>, key: &Option<FilePath>| {
+        Some((path(certificate.as_ref()?), path(key.as_ref()?)))
+    };
+    let usual = OriginFiles {
+        ca: tls.ca.as_ref().map(path),
+        identity: identity(&tls.certificate, &tls.key),
+    };
+    let destination = |one: &DestinationTls| DestinationFiles {
+        host: one.origin.host.clone(),
+        port: one.origin.port,
+        files: OriginFiles {
+            ca: one.ca.as_ref().map(path),
+            identity: identity(&one.certificate, &one.key),
+        },
+    };
+    let destinations = tls.destinations.iter().map(destination).collect();
+    let read = OutboundTls::read(usual, destinations).context("`outbound.tls`")?;
+    Ok(Arc::new(read))
+}
+
+/// The file with the certificate of a running host's operators' listener, for the command line. It is there as long
+/// as the listener speaks TLS.
+#[must_use]
+pub fn operators_certificate(store: &Path) -> PathBuf {
+    store.join("operators.pem")
+}
+
+fn tell_certificate(tls: &ListenerTls, store: &Path) -> anyhow::Result<()> {
+    let from = &tls.files().certificate;
+    let certificate = std::fs::read(from);
+    let certificate = certificate.with_context(|| format!("reading {}", from.display()))?;
+    Ok(rialto_files::write(
+        &operators_certificate(store),
+        &[&certificate],
+    )?)
+}
+
+/// All TLS of a host.
+pub struct HostTls {
+    /// Of each listener that has TLS.
+    pub listeners: BTreeMap<String, Arc<ListenerTls>>,
+    /// Of outbound requests.
+    pub outbound: Arc<OutboundTls>,
+    /// When a warning of a file's expiry was last logged.
+    warned: Mutex<BTreeMap<PathBuf, SystemTime>>,
+    /// The store's folder, where the command line finds the operators' certificate.
+    store: OnceLock<PathBuf>,
+}
+
+impl HostTls {
+    /// Read all files that the operator's document, which is in `folder`, names.
+    ///
+    /// # Errors
+    /// When they cannot be used.
+    pub fn read(operator: &Operator, folder: &Path) -> anyhow::Result<Arc<Self>> {
+        let mut listeners = BTreeMap::new();
+        for (name, listener) in &operator.listeners {
+            if let Some(tls) = of_listener(name.as_str(), listener, folder)? {
+                listeners.insert(name.to_string(), tls);
+            }
+        }
+        Ok(Arc::new(Self {
+            listeners,
+            outbound: of_outbound(operator, folder)?,
+            warned: Mutex::default(),
+            store: OnceLock::new(),
+        }))
+    }
+
+    /// Follow changes of the files until told to stop, and tell the command line the operators' certificate.
+    ///
+    /// # Errors
+    /// When the operators' certificate cannot be written.
+    pub fn follow(
+        self: &Arc<Self>,
+        store: &Path,
+        handle: &Handle,
+        stop: &watch::Sender<bool>,
+    ) -> anyhow::Result<()> {
+        let _ = self.store.set(store.to_owned());
+        for (name, tls) in &self.listeners {
+            let (tls, store) = (tls.clone(), store.to_owned());
+            let is_operators = name == OPERATORS;
+            if is_operators {
+                tell_certificate(&tls, &store)?;
+            }
+            let stop = stop.subscribe();
+            handle.spawn(async move {
+                let changed = || {
+                    if is_operators && let Err(error) = tell_certificate(&tls, &store) {
+                        tracing::error!("{error:#}");
+                    }
+                };
+                tls.clone().follow(stop, changed).await;
+            });
+        }
+        handle.spawn(self.outbound.clone().follow(stop.subscribe()));
+        handle.spawn(self.clone().watch_expiries(stop.subscribe()));
+        Ok(())
+    }
+
+    /// Each file with the place that it is for.
+    fn all(&self) -> Vec<(String, Expiry)> {
+        let listeners = self.listeners.iter().flat_map(|(name, tls)| {
+            let expiries = tls.expiries().into_iter();
+            expiries.map(move |expiry| (format!("listener {name}"), expiry))
+        });
+        let outbound = self.outbound.expiries().into_iter();
+        let outbound = outbound.map(|expiry| ("outbound".to_owned(), expiry));
+        listeners.chain(outbound).collect()
+    }
+
+    /// Warn of files that expire soon, once a day each.
+    fn warn(&self, now: SystemTime) {
+        let mut warned = self.warned.lock();
+        for (place, expiry) in self.all() {
+            // A list without an end does not expire.
+            let Ok(at) = u64::try_from(expiry.at) else {
+                continue;
+            };
+            if expiry.at == i64::MAX {
+                continue;
+            }
+            let at = UNIX_EPOCH + Duration::from_secs(at);
+            if at > now + WARN_BEFORE {
+                warned.remove(&expiry.file);
+                continue;
+            }
+            let last = warned.get(&expiry.file);
+            if last.is_some_and(|last| *last + WARN_EVERY > now) {
+                continue;
+            }
+            warned.insert(expiry.file.clone(), now);
+            let file = expiry.file.display();
+            match at.duration_since(now) {
+                Ok(left) => {
+                    let days = left.as_secs() / (24 * 3600);
+                    tracing::warn!(%file, place, days, "a certificate or revocation list expires soon; put a new file in its place, the host reads it while it runs");
+                }
+                Err(_) => {
+                    tracing::error!(%file, place, "a certificate or revocation list has expired; put a new file in its place, the host reads it while it runs");
+                }
+            }
+        }
+    }
+
+    /// Look each hour whether something expires soon, until told to stop.
+    async fn watch_expiries(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
+        let mut due = tokio::time::interval(Duration::from_secs(3600));
+        loop {
+            tokio::select! {
+                _ = due.tick() => self.warn(SystemTime::now()),
+                _ = stop.wait_for(|stop| *stop) => return,
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for HostTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "HostTls({:?})", self.listeners.keys())
+    }
+}
+
+impl TlsFiles for HostTls {
+    fn files(&self) -> Vec<TlsFile> {
+        let files = self.all().into_iter().map(|(place, expiry)| TlsFile {
+            place,
+            kind: expiry.kind,
+            expires_at: (expiry.at != i64::MAX)
+                .then(|| u64::try_from(expiry.at).unwrap_or(0).saturating_mul(1_000)),
+        });
+        files.collect()
+    }
+
+    fn read_again(&self) -> Vec<TlsReading> {
+        let mut readings = Vec::new();
+        for (name, tls) in &self.listeners {
+            let is_usable = tls.read_again();
+            if is_usable
+                && name == OPERATORS
+                && let Some(store) = self.store.get()
+                && let Err(error) = tell_certificate(tls, store)
+            {
+                tracing::error!("{error:#}");
+            }
+            readings.push(TlsReading {
+                place: format!("listener {name}"),
+                is_usable,
+            });
+        }
+        if self.outbound.has_files() {
+            readings.push(TlsReading {
+                place: "outbound".to_owned(),
+                is_usable: self.outbound.read_again(),
+            });
+        }
+        readings
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FileLabels {
+    place: String,
+    kind: &'static str,
+}
+
+/// Reads the expiries when metrics are asked for.
+#[derive(Clone)]
+pub struct ExpiryCollector(pub Arc<HostTls>);
+
+impl std::fmt::Debug for ExpiryCollector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ExpiryCollector")
+    }
+}
+
+impl Collector for ExpiryCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let all = self.0.all();
+        if all.is_empty() {
+            return Ok(());
+        }
+        let mut family = encoder.encode_descriptor(
+            "certificate_expiry_timestamp_seconds",
+            "When the first certificate or revocation list of a kind expires: seconds since 1970",
+            None,
+            MetricType::Gauge,
+        )?;
+        // Names of files may be names of clients, which are not for everybody.
+        let mut earliest: BTreeMap<(String, &'static str), i64> = BTreeMap::new();
+        for (place, expiry) in all {
+            // A list without an end has nothing to tell.
+            if expiry.at != i64::MAX {
+                let at = earliest.entry((place, expiry.kind)).or_insert(expiry.at);
+                *at = expiry.at.min(*at);
+            }
+        }
+        for ((place, kind), at) in earliest {
+            let gauge = ConstGauge::new(at);
+            gauge.encode(family.encode_family(&FileLabels { place, kind })?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! The files: PEM, private keys that nobody else can read, and when a file has changed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::watch;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
+use tokio_rustls::rustls::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer,
+};
+use tokio_rustls::rustls::{self, RootCertStore};
+
+/// The time between two looks for changed files.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Permissions of the group and of all others.
+const OTHERS: u32 = 0o077;
+
+/// The files of a listener's TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenerFiles {
+    /// The listener's certificate with the intermediate ones, PEM.
+    pub certificate: PathBuf,
+    /// Its private key, PEM. Nobody but the host's user may be able to read it.
+    pub key: PathBuf,
+    /// The authority that issues clients' certificates in any name.
+    pub clients: Option<AuthorityFiles>,
+    /// Authorities that issue certificates in one name only, by that name.
+    pub clients_of: BTreeMap<String, AuthorityFiles>,
+}
+
+/// The files of an authority that issues clients' certificates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorityFiles {
+    /// Its certificates, PEM.
+    pub certificates: PathBuf,
+    /// Its revocation lists, PEM. With them, a certificate whose status they do not tell is refused.
+    pub revocations: Option<PathBuf>,
+}
+
+impl ListenerFiles {
+    /// All files.
+    pub(crate) fn all(&self) -> Vec<&Path> {
+        let authorities = self.clients.iter().chain(self.clients_of.values());
+        let authorities = authorities.flat_map(|authority| {
+            let revocations = authority.revocations.as_deref();
+            [Some(&*authority.certificates), revocations]
+        });
+        let own = [Some(&*self.certificate), Some(&*self.key)];
+        own.into_iter().chain(authorities).flatten().collect()
+    }
+}
+
+/// Why files cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadTls {
+    /// A file cannot be read.
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, #[source] io::Error),
+    /// A file is not valid PEM.
+    #[error("{0} does not hold {1}: {2}")]
+    Pem(PathBuf, &'static str, #[source] pem::Error),
+    /// A file has no item of the expected kind.
+    #[error("{0} holds no {1}")]
+    Empty(PathBuf, &'static str),
+    /// A certificate or a revocation list is malformed.
+    #[error("{0} holds a malformed {1}: {2}")]
+    Malformed(PathBuf, &'static str, String),
+    /// Others can read the private key.
+    #[error(
+        "the private key {0} is open to others (mode {1:o}); `chmod 600 {0}`, and think of a new key if others have been there"
+    )]
+    Open(PathBuf, u32),
+    /// The certificate and the key do not belong together, or are of an unknown kind.
+    #[error("the certificate {0} cannot be used with the key {1}: {2}")]
+    Pair(PathBuf, PathBuf, #[source] rustls::Error),
+    /// The authority cannot be used.
+    #[error("the authority {0} cannot be used: {1}")]
+    Authority(PathBuf, String),
+    /// The system has no authorities.
+    #[error(
+        "the system's authorities cannot be read: {0}; install them (`ca-certificates`), or name authorities in `outbound.tls`"
+    )]
+    System(String),
+}
+
+/// The certificates in a file, at least one.
+pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, BadTls> {
+    items(path, "certificate")
+}
+
+/// The revocation lists in a file, at least one.
+pub(crate) fn revocations(
+    path: &Path,
+) -> Result<Vec<CertificateRevocationListDer<'static>>, BadTls> {
+    items(path, "revocation list")
+}
+
+fn items<T: PemObject>(path: &Path, kind: &'static str) -> Result<Vec<T>, BadTls> {
+    match T::pem_slice_iter(&read(path)?).collect::<Result<Vec<_>, _>>() {
+        Ok(none) if none.is_empty() => Err(BadTls::Empty(path.to_owned(), kind)),
+        Ok(items) => Ok(items),
+        Err(error) => Err(BadTls::Pem(path.to_owned(), kind, error)),
+    }
+}
+
+/// The certificates of an authority, as roots.
+pub(crate) fn roots(path: &Path) -> Result<RootCertStore, BadTls> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        let added = roots.add(certificate);
+        added.map_err(|error| BadTls::Authority(path.to_owned(), error.to_string()))?;
+    }
+    Ok(roots)
+}
+
+/// The private key in a file that nobody else can read.
+pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, BadTls> {
+    let found = fs::metadata(path).map_err(|error| BadTls::Read(path.to_owned(), error))?;
+    let mode = found.permissions().mode() & 0o777;
+    if mode & OTHERS != 0 {
+        return Err(BadTls::Open(path.to_owned(), mode));
+    }
+    let key = PrivateKeyDer::from_pem_slice(&read(path)?);
+    key.map_err(|error| BadTls::Pem(path.to_owned(), "private key", error))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, BadTls> {
+    fs::read(path).map_err(|error| BadTls::Read(path.to_owned(), error))
+}
+
+/// The time, the length and the inode of each file: they change when a file is written or replaced.
+fn stamps(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64, u64)>> {
+    use std::os::unix::fs::MetadataExt as _;
+    let stamps = files.iter().map(|path| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.modified().ok()?, found.len(), found.ino()))
+    });
+    stamps.collect()
+}
+
+/// Calls `changed` after each change of the files, until told to stop.
+pub(crate) async fn follow(
+    files: Vec<PathBuf>,
+    mut stop: watch::Receiver<bool>,
+    mut changed: impl FnMut() + Send,
+) {
+    let mut due = tokio::time::interval(LOOK_EVERY);
+    due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut seen = stamps(&files);
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+        let now = stamps(&files);
+        if now != seen {
+            seen = now;
+            changed();
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! TLS of a listener.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::server::TlsStream;
+
+use crate::authorities::Authorities;
+use crate::client_certificate::{ClientCertificate, Identity, Unproven};
+use crate::expiry::{self, Expiry};
+use crate::files::{self, BadTls, ListenerFiles};
+
+/// The protocol inside TLS (ALPN).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1
+    Http1,
+    /// HTTP/2
+    Http2,
+}
+
+impl Protocol {
+    const fn alpn(self) -> &'static [u8] {
+        match self {
+            Self::Http1 => b"http/1.1",
+            Self::Http2 => b"h2",
+        }
+    }
+}
+
+/// Whether clients must show a certificate, where the listener has an authority for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientCertificates {
+    /// Without one there is no connection.
+    Required,
+    /// Without one there is no identity; whoever reads requests decides what that means.
+    Optional,
+}
+
+/// See the module's documentation.
+pub struct ListenerTls {
+    files: ListenerFiles,
+    protocol: Protocol,
+    clients: ClientCertificates,
+    loaded: ArcSwap<Loaded>,
+    /// Held while the files are read again, so that the newest ones stay.
+    reading: Mutex<()>,
+}
+
+struct Loaded {
+    /// How often the files were read before.
+    generation: u64,
+    config: Arc<ServerConfig>,
+    authorities: Option<Authorities>,
+    expiries: Vec<Expiry>,
+}
+
+impl ListenerTls {
+    /// Read the files.
+    ///
+    /// # Errors
+    /// When they cannot be used.
+    pub fn read(
+        files: ListenerFiles,
+        protocol: Protocol,
+        clients: ClientCertificates,
+    ) -> Result<Self, BadTls> {
+        let loaded = ArcSwap::from_pointee(Loaded::read(&files, protocol, clients, 0)?);
+        Ok(Self {
+            files,
+            protocol,
+            clients,
+            loaded,
+            reading: Mutex::default(),
+        })
+    }
+
+    /// Does the handshake with a client. Also returns the client's certificate if it has shown one.
+    ///
+    /// # Errors
+    /// When the handshake or the connection fails.
+    pub async fn accept<S>(
+        self: &Arc<Self>,
+        stream: S,
+    ) -> io::Result<(TlsStream<S>, Option<ClientCertificate>)>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let config = self.loaded.load().config.clone();
+        let stream = TlsAcceptor::from(config).accept(stream).await?;
+        let chain = stream.get_ref().1.peer_certificates();
+        let chain = chain.map(|chain| chain.iter().map(|c| c.clone().into_owned()).collect());
+        let certificate = chain.map(|chain| ClientCertificate::new(self.clone(), chain));
+        Ok((stream, certificate))
+    }
+
+    /// Reads the files again when they change, until told to stop. If new files cannot be used, the old ones stay.
+    /// `changed` is called after each change that was taken.
+    pub async fn follow(
+        self: Arc<Self>,
+        stop: watch::Receiver<bool>,
+        mut changed: impl FnMut() + Send,
+    ) {
+        let files: Vec<PathBuf> = self.files.all().into_iter().map(Into::into).collect();
+        files::follow(files, stop, || {
+            if self.read_again() {
+                changed();
+            }
+        })
+        .await;
+    }
+
+    /// Reads the files again. Returns whether they are in use now; otherwise the old ones stay.
+    pub fn read_again(&self) -> bool {
+        let _one = self.reading.lock();
+        let next = self.generation() + 1;
+        match Loaded::read(&self.files, self.protocol, self.clients, next) {
+            Ok(loaded) => {
+                self.loaded.store(Arc::new(loaded));
+                tracing::info!(certificate = %self.files.certificate.display(), "a listener's TLS files were read again");
+                true
+            }
+            Err(error) => {
+                tracing::error!(%error, "a listener's new TLS files cannot be used; the previous ones stay in use");
+                false
+            }
+        }
+    }
+
+    /// When the listener's certificates and revocation lists expire.
+    #[must_use]
+    pub fn expiries(&self) -> Vec<Expiry> {
+        self.loaded.load().expiries.clone()
+    }
+
+    /// The files.
+    #[must_use]
+    pub fn files(&self) -> &ListenerFiles {
+        &self.files
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.loaded.load().generation
+    }
+
+    pub(crate) fn identity(&self, chain: &[CertificateDer<'static>]) -> Result<Identity, Unproven> {
+        match &self.loaded.load().authorities {
+            Some(authorities) => authorities.identity(chain),
+            None => Err(Unproven::Untrusted),
+        }
+    }
+}
+
+impl Loaded {
+    fn read(
+        files: &ListenerFiles,
+        protocol: Protocol,
+        clients: ClientCertificates,
+        generation: u64,
+    ) -> Result<Self, BadTls> {
+        let certificates = files::certificates(&files.certificate)?;
+        let key = files::private_key(&files.key)?;
+        let expiries = expiry::of_listener(files)?;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let required = clients == ClientCertificates::Required;
+        let authorities = Authorities::read(files, &provider, required)?;
+        let pair = |error| BadTls::Pair(files.certificate.clone(), files.key.clone(), error);
+        let builder = ServerConfig::builder_with_provider(provider);
+        let builder = builder
+            .with_safe_default_protocol_versions()
+            .map_err(pair)?;
+        let builder = match &authorities {
+            None => builder.with_no_client_auth(),
+            Some(authorities) => builder.with_client_cert_verifier(authorities.handshake.clone()),
+        };
+        let mut config = builder.with_single_cert(certificates, key).map_err(pair)?;
+        config.alpn_protocols = vec![protocol.alpn().to_vec()];
+        Ok(Self {
+            generation,
+            config: Arc::new(config),
+            authorities,
+            expiries,
+        })
+    }
+}

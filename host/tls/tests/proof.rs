@@ -1,0 +1,194 @@
+//! What a client certificate proves, and for how long, over a handshake in memory.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, date_time_ymd,
+};
+use rialto_tls::{
+    AuthorityFiles, BadTls, ClientCertificate, ClientCertificates, ListenerFiles, ListenerTls,
+    Protocol, Unproven,
+};
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+/// Longer than anything here takes, unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Place {
+    folder: TempDir,
+    authority: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let place = Self {
+            folder: tempfile::tempdir().unwrap(),
+            authority,
+        };
+        let (certificate, key) = place.issue("hub", None);
+        place.write("hub.pem", &certificate, 0o644);
+        place.write("hub.key", &key, 0o600);
+        place.write("ca.pem", &place.authority.pem(), 0o644);
+        place
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn write(&self, name: &str, text: &str, mode: u32) {
+        let path = self.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// A certificate and its key; it ends at this time, in seconds since 1970.
+    fn issue(&self, name: &str, until: Option<u64>) -> (String, String) {
+        let mut params = CertificateParams::new(vec!["hub.example".to_owned()]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
+        if let Some(until) = until {
+            params.not_after = date_time_ymd(1970, 1, 1) + Duration::from_secs(until);
+        }
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.authority).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    fn files(&self) -> ListenerFiles {
+        let file = |name: &str| self.path().join(name);
+        ListenerFiles {
+            certificate: file("hub.pem"),
+            key: file("hub.key"),
+            clients: Some(AuthorityFiles {
+                certificates: file("ca.pem"),
+                revocations: None,
+            }),
+            clients_of: [].into(),
+        }
+    }
+
+    fn listener(&self) -> Result<ListenerTls, BadTls> {
+        let optional = ClientCertificates::Optional;
+        ListenerTls::read(self.files(), Protocol::Http1, optional)
+    }
+
+    /// The client's certificate as the listener sees it after a handshake.
+    async fn connected(&self, (certificate, key): (String, String)) -> ClientCertificate {
+        let listener = Arc::new(self.listener().unwrap());
+        let mut roots = RootCertStore::empty();
+        let ca = CertificateDer::from_pem_slice(self.authority.pem().as_bytes()).unwrap();
+        roots.add(ca).unwrap();
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_client_auth_cert(
+                vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()],
+                PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap(),
+            )
+            .unwrap();
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let name = ServerName::try_from("hub.example").unwrap();
+        let connector = TlsConnector::from(Arc::new(config));
+        let (client, server) = tokio::join!(connector.connect(name, far), listener.accept(near));
+        client.unwrap();
+        server.unwrap().1.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn certificate_expires_on_an_open_connection() {
+    let place = Place::new();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let issued = place.issue("fsp", Some(now.as_secs() + 3));
+    let certificate = place.connected(issued).await;
+    assert_eq!(&*certificate.identity().unwrap().name, "fsp");
+    let latest = Instant::now() + PATIENCE;
+    while certificate.identity().is_ok() {
+        assert!(Instant::now() < latest, "it does not expire");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(certificate.identity(), Err(Unproven::Expired));
+}
+
+#[tokio::test]
+async fn thumbprint_is_the_hash_of_the_clients_own_certificate() {
+    let place = Place::new();
+    let issued = place.issue("fsp", None);
+    let own = CertificateDer::from_pem_slice(issued.0.as_bytes()).unwrap();
+    let expected: [u8; 32] = Sha256::digest(&own).into();
+    let certificate = place.connected(issued).await;
+    assert_eq!(certificate.thumbprint(), Some(&expected));
+    let other = place.connected(place.issue("fsp", None)).await;
+    assert_ne!(other.thumbprint(), Some(&expected));
+}
+
+#[tokio::test]
+async fn names_that_are_none_prove_nothing() {
+    let place = Place::new();
+    for name in ["", "two words", "fsp\u{e9}", "fsp\n"] {
+        let certificate = place.connected(place.issue(name, None)).await;
+        assert_eq!(certificate.identity(), Err(Unproven::Nameless), "{name:?}");
+    }
+}
+
+#[test]
+fn unusable_files_are_refused_with_the_reason() {
+    let place = Place::new();
+    let refused = |place: &Place| match place.listener() {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("the files are used"),
+    };
+    let good = fs::read_to_string(place.path().join("hub.pem")).unwrap();
+    let (other, _) = place.issue("hub", None);
+    for (name, text, mode, reason) in [
+        ("hub.pem", "", 0o644, "holds no certificate"),
+        (
+            "hub.pem",
+            "-----BEGIN CERTIFICATE-----\nAA\n",
+            0o644,
+            "does not hold certificate",
+        ),
+        (
+            "hub.pem",
+            other.as_str(),
+            0o644,
+            "cannot be used with the key",
+        ),
+        ("ca.pem", "", 0o644, "holds no certificate"),
+    ] {
+        let path = place.path().join(name);
+        let before = fs::read_to_string(&path).unwrap();
+        place.write(name, text, mode);
+        let said = refused(&place);
+        assert!(said.contains(reason), "{name}: {said}");
+        place.write(name, &before, mode);
+    }
+    let key = fs::read_to_string(place.path().join("hub.key")).unwrap();
+    place.write("hub.key", &key, 0o640);
+    assert!(refused(&place).contains("open to others (mode 640)"));
+    place.write("hub.key", &key, 0o600);
+    place.write("hub.pem", &good, 0o644);
+    assert!(place.listener().is_ok());
+}

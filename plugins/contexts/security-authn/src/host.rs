@@ -1,0 +1,63 @@
+//! The real surroundings: the host's surfaces.
+
+use crate::bindings::rialto::host::keys::{
+    self, Algorithm, Attributes, Hash, Key, KeyError, Purpose,
+};
+use crate::world::World;
+use rialto_sdk::bindings::rialto::host::{clock, random};
+
+/// The host.
+pub struct Host;
+
+rialto_sdk::stores_in_host!(Host);
+
+impl World for Host {
+    fn now(&mut self) -> u64 {
+        clock::now()
+    }
+
+    fn random(&mut self, bytes: u32) -> String {
+        random::bytes(bytes)
+    }
+
+    fn uuid(&mut self) -> String {
+        random::uuid()
+    }
+
+    fn generate(&mut self, label: &str, not_after: u64) -> Result<Key, KeyError> {
+        let provider = keys::providers().into_iter().next();
+        let provider = provider.ok_or(KeyError::NoProvider)?;
+        let attributes = Attributes {
+            label: label.to_owned(),
+            purpose: Purpose::Sign,
+            algorithm: Algorithm::Es256,
+            not_after: Some(not_after),
+        };
+        keys::generate(&provider.name, &attributes)
+    }
+
+    fn sign(&mut self, reference: &str, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+        keys::sign(reference, message)
+    }
+
+    fn verify(
+        &mut self,
+        public_key: &str,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<bool, KeyError> {
+        keys::verify_with(public_key, Algorithm::Es256, message, signature)
+    }
+
+    fn sha256(&mut self, message: &[u8]) -> Vec<u8> {
+        keys::digest(Hash::Sha256, message)
+    }
+
+    fn alert(&mut self, line: &str) {
+        rialto_sdk::warn!("ALERT: {line}");
+    }
+
+    fn same(&mut self, a: &[u8], b: &[u8]) -> bool {
+        keys::same(a, b)
+    }
+}

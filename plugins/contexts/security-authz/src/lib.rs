@@ -1,0 +1,71 @@
+//! Security (authorization): the bounded context of roles, privileges, and who has which.
+//!
+//! A privilege is the right to use an operation of a component. The components say in their OpenAPI documents which roles
+//! have it. Operators change that, and give roles to persons and programs, always two of them together. The host asks here
+//! for each request of an operator to a component.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | [`api`] | the operations over HTTP, and the roles that they need |
+//! | [`published`] | the privileges of the components |
+//! | [`roles`] | which privileges a role has, and who has which roles |
+//! | [`changes`] | changes of them: asked for, decided, applied |
+//! | [`authorize`] | the answer to: may this one do that? |
+//! | [`public_keys`], [`assertions`] | programs that prove by a private key who they are |
+//! | [`fido`] | transactions that a user authorizes with a FIDO authenticator |
+//! | [`names`] | names of roles, privileges and subjects |
+//! | [`world`] | everything outside; [`host`] is the real one |
+
+pub mod api;
+pub mod assertions;
+pub mod authorize;
+pub mod bindings;
+pub mod changes;
+pub mod fido;
+pub mod host;
+pub mod names;
+pub mod public_keys;
+pub mod published;
+pub mod roles;
+#[cfg(test)]
+mod tests;
+pub mod world;
+
+mod component {
+    //! The exports.
+
+    use crate::bindings::exports::rialto::host::authorization_handler::{
+        self, Caller, ComponentPrivileges,
+    };
+    use crate::bindings::exports::rialto::host::http_handler;
+    use crate::host::Host;
+    use crate::names::Privilege;
+    use crate::{api, authorize, published};
+
+    struct SecurityAuthz;
+
+    rialto_sdk::serves_operators!(
+        http_handler for SecurityAuthz, "../openapi.yaml",
+        |request, caller| api::answer(&mut Host, &caller, &request)
+    );
+
+    impl authorization_handler::Guest for SecurityAuthz {
+        fn privileges_published(release: u64, all: Vec<ComponentPrivileges>) {
+            published::publish(&mut Host, release, all);
+        }
+
+        fn authorize(
+            caller: Caller,
+            component: String,
+            privilege: String,
+            default_roles: Vec<String>,
+        ) -> Result<Vec<String>, String> {
+            let privilege = Privilege::of(&component, &privilege);
+            authorize::operator(&mut Host, &caller, &privilege, &default_roles)
+        }
+    }
+
+    // Component exports have names that no native linker takes.
+    #[cfg(target_arch = "wasm32")]
+    crate::bindings::export!(SecurityAuthz with_types_in crate::bindings);
+}

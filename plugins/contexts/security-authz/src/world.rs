@@ -1,0 +1,36 @@
+//! Everything outside of this context, as a trait, so that tests can replace it.
+
+use rialto_sdk::documents::Store;
+
+use crate::bindings::rialto::host::keys::{Algorithm, KeyError};
+use crate::bindings::rialto::security_authn::types::Application;
+use crate::bindings::rialto::security_authn::verify_token::Verified;
+use crate::bindings::rialto::security_authz::privileges_changed::Event;
+use crate::fido::Authenticators;
+
+/// Everything outside.
+pub trait World: Store + Authenticators {
+    /// The turn's instant: UTC, milliseconds since 1970.
+    fn now(&mut self) -> u64;
+    /// A random UUID.
+    fn uuid(&mut self) -> String;
+    /// The scheme's name.
+    fn scheme(&mut self) -> String;
+    /// What a valid access token says; none if it is not valid now.
+    fn verify_token(&mut self, token: &str) -> Option<Verified>;
+    /// An application.
+    fn application(&mut self, id: &str) -> Option<Application>;
+    /// Whether this public key made the signature.
+    ///
+    /// # Errors
+    /// When it is no such key.
+    fn verify_with(
+        &mut self,
+        public_key: &str,
+        algorithm: Algorithm,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<bool, KeyError>;
+    /// Publishes that an approved change took effect.
+    fn changed(&mut self, event: &Event);
+}

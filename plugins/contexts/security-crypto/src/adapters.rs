@@ -1,0 +1,232 @@
+//! Which provider makes new keys (`/crypto-adapter-set`). One operator asks, another one decides.
+
+use rialto_sdk::documents::{Collection, Range};
+use rialto_sdk::operators::{Caller, Kind, Problem};
+use serde::{Deserialize, Serialize};
+
+use crate::words::Algorithm;
+use crate::world::World;
+
+/// The provider of new keys, in the one document `current`.
+const CURRENT: Collection<Current> = Collection::new("adapter");
+/// The id of that document.
+const ONE: &str = "current";
+/// Requests, by id.
+pub const REQUESTS: Collection<Request> = Collection::new("adapter-requests");
+
+/// The provider of new keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Current {
+    /// Its name in the operator's document.
+    pub provider: String,
+    /// The request that made it so.
+    pub request: String,
+    /// Since when: UTC, milliseconds since 1970.
+    pub since: u64,
+}
+
+/// How a request stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum State {
+    /// It waits for a decision.
+    Pending,
+    /// It was approved.
+    Approved,
+    /// It was rejected.
+    Rejected,
+}
+
+/// A request for another provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Request {
+    /// A UUID.
+    pub id: String,
+    /// The wanted provider.
+    pub provider: String,
+    /// How it stands.
+    pub state: State,
+    /// Who asked.
+    pub maker: String,
+    /// When: UTC, milliseconds since 1970.
+    pub created_at: u64,
+    /// Who decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checker: Option<String>,
+    /// When: UTC, milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<u64>,
+}
+
+/// A decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Decision {
+    /// Yes.
+    Approve,
+    /// No.
+    Reject,
+}
+
+/// A provider, as operators see it.
+#[derive(Debug, Serialize)]
+pub struct ProviderView {
+    name: String,
+    kind: String,
+    algorithms: Vec<Algorithm>,
+}
+
+/// What operators see.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct View {
+    /// The provider of new keys; none if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<u64>,
+    providers: Vec<ProviderView>,
+    /// Requests, the decided ones too.
+    requests: Vec<Request>,
+}
+
+/// The name of the provider that makes new keys: the one that was set, else the first by name.
+///
+/// # Errors
+/// When the host has no provider, or no longer the one that was set.
+pub fn current(world: &mut impl World) -> Result<String, Problem> {
+    let providers = world.providers();
+    let wanted = CURRENT
+        .within(world)
+        .get(ONE)
+        .map(|current| current.provider);
+    let found = match &wanted {
+        Some(wanted) => providers.iter().find(|provider| provider.name == *wanted),
+        None => providers.first(),
+    };
+    found.map(|provider| provider.name.clone()).ok_or_else(|| {
+        let detail = match wanted {
+            Some(wanted) => {
+                format!("the host no longer has the provider `{wanted}`: set another one")
+            }
+            None => "the host has no provider of keys: add one to [keys] of rialto.toml".to_owned(),
+        };
+        Problem::new(Kind::ProviderUnknown, detail)
+    })
+}
+
+/// The providers and the requests.
+#[must_use]
+pub fn view(world: &mut impl World) -> View {
+    let providers = world.providers().into_iter().map(|provider| ProviderView {
+        name: provider.name,
+        kind: provider.kind,
+        algorithms: provider
+            .algorithms
+            .into_iter()
+            .map(Algorithm::from)
+            .collect(),
+    });
+    let providers = providers.collect();
+    let page = REQUESTS.within(world).scan(&Range::All, None, 1000);
+    View {
+        provider: current(world).ok(),
+        since: CURRENT.within(world).get(ONE).map(|current| current.since),
+        providers,
+        requests: page
+            .documents
+            .into_iter()
+            .map(|(_, request)| request)
+            .collect(),
+    }
+}
+
+/// Ask for another provider of new keys.
+///
+/// # Errors
+/// When the host has no such provider, it makes new keys already, or a request waits.
+pub fn ask(world: &mut impl World, caller: &Caller, provider: String) -> Result<Request, Problem> {
+    known(world, &provider)?;
+    if current(world).ok().as_deref() == Some(&provider) {
+        let detail = format!("`{provider}` makes new keys already");
+        return Err(Problem::new(Kind::NothingChanges, detail));
+    }
+    let waiting = REQUESTS
+        .within(world)
+        .scan(&Range::All, None, 1000)
+        .documents;
+    let waiting = waiting
+        .into_iter()
+        .find(|(_, request)| request.state == State::Pending);
+    if let Some((id, _)) = waiting {
+        let detail = format!("the request {id} waits for a decision: decide it first");
+        return Err(Problem::new(Kind::DuplicateRequest, detail).with("pendingRequest", id));
+    }
+    let request = Request {
+        id: world.uuid(),
+        provider,
+        state: State::Pending,
+        maker: caller.name.clone(),
+        created_at: world.now(),
+        checker: None,
+        decided_at: None,
+    };
+    REQUESTS.within(world).put(&request.id, &request);
+    Ok(request)
+}
+
+/// Decide a request.
+///
+/// # Errors
+/// When there is no such request, it was decided, the caller asked for it, or the provider is gone.
+pub fn decide(
+    world: &mut impl World,
+    caller: &Caller,
+    id: &str,
+    decision: Decision,
+) -> Result<Request, Problem> {
+    let found = REQUESTS.within(world).get_for_update(id);
+    let mut request = found
+        .ok_or_else(|| Problem::new(Kind::RequestUnknown, format!("there is no request {id}")))?;
+    if request.state != State::Pending {
+        return Err(Problem::new(
+            Kind::AlreadyDecided,
+            format!("the request {id} was decided"),
+        ));
+    }
+    if request.maker == caller.name {
+        let detail = "nobody decides what they asked for themselves";
+        return Err(Problem::new(Kind::MakerIsChecker, detail));
+    }
+    let now = world.now();
+    if decision == Decision::Approve {
+        known(world, &request.provider)?;
+        let current = Current {
+            provider: request.provider.clone(),
+            request: request.id.clone(),
+            since: now,
+        };
+        CURRENT.within(world).put(ONE, &current);
+    }
+    request.state = match decision {
+        Decision::Approve => State::Approved,
+        Decision::Reject => State::Rejected,
+    };
+    request.checker = Some(caller.name.clone());
+    request.decided_at = Some(now);
+    REQUESTS.within(world).put(id, &request);
+    Ok(request)
+}
+
+fn known(world: &mut impl World, name: &str) -> Result<(), Problem> {
+    let there = world
+        .providers()
+        .iter()
+        .any(|provider| provider.name == name);
+    there.then_some(()).ok_or_else(|| {
+        let detail = format!("the host has no provider `{name}`: see GET /crypto-adapter-set");
+        Problem::new(Kind::ProviderUnknown, detail)
+    })
+}

@@ -1,0 +1,406 @@
+//! FIDO2 (W3C Web Authentication): register authenticators, authenticate their users, authorize transactions.
+//!
+//! Each operation begins with a challenge and finishes with the browser's response to it. A challenge is 32 random bytes
+//! that stand for what was begun: a registration, an authentication, or a transaction with its amount and payee. It is
+//! used once. A response that cannot be read changes nothing. One that is read and fails the verification uses the
+//! challenge up.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | [`registration`], [`assertion`] | the steps of the specification's sections 7.1 and 7.2 |
+//! | [`response`] | the browser's JSON, read |
+//! | [`client_data`], [`authenticator_data`], [`public_key`], [`cbor`] | the parts of a response |
+//! | [`options`] | what the browser is given |
+//! | [`challenges`] | giving out challenges, and using them up |
+//! | [`documents`] | what is kept |
+//! | [`http`] | the operations' forms over HTTP |
+//!
+//! # Why no library verifies
+//!
+//! `webauthn-rs-core` is not used: a registration asks the operating system for the time, and a challenge for random
+//! numbers. A component has neither, and the functions take none from outside. So the steps are here, each with its
+//! number. CBOR is read by `ciborium`. The host verifies the signatures, as all others (`keys.verify-with`). All that
+//! strangers have written is parsed within the sandbox.
+//!
+//! # What is not offered
+//!
+//! ES256 is the one algorithm. Attestation is not asked for. Origins are those of web pages, not of Android apps.
+
+pub mod assertion;
+pub mod authenticator_data;
+pub mod cbor;
+pub mod challenges;
+pub mod client_data;
+pub mod documents;
+pub mod http;
+pub mod options;
+pub mod public_key;
+pub mod registration;
+pub mod response;
+#[cfg(test)]
+mod tests;
+
+use rialto_sdk::operators::Amount;
+
+pub use crate::bindings::exports::rialto::security_crypto::fido::FidoError;
+use crate::bindings::exports::rialto::security_crypto::fido::{
+    Authenticated, Authorized, Begun, Owner, OwnerKind, Registered, Transaction as Asked,
+    User as Named,
+};
+use crate::settings::Fido;
+use crate::world::World;
+use assertion::{Counter, Wanted};
+use challenges::Taken;
+use documents::{
+    CREDENTIALS, Credential, Known, Outcome, Purpose, State, Transaction, USERS, User,
+    credential_key, user_key,
+};
+
+/// Credentials of a user that work, at most.
+pub const CREDENTIALS_MAX: usize = 10;
+
+/// Bytes of an owner's name, at most: with it and a user's id a document's key has fewer than 256.
+const OWNER_BYTES_MAX: usize = 128;
+
+/// A verification that failed, in a sentence.
+fn refused(why: impl Into<String>) -> FidoError {
+    FidoError::Refused(why.into())
+}
+
+fn malformed(why: &str) -> FidoError {
+    FidoError::Malformed(why.to_owned())
+}
+
+/// The relying party of the settings.
+fn party(world: &mut impl World) -> Result<Fido, FidoError> {
+    world.fido().ok_or(FidoError::NotSet)
+}
+
+/// Begin to register an authenticator. The user is created if there is none.
+///
+/// # Errors
+/// When the names are malformed, or the user has as many credentials as a user may have.
+pub fn begin_registration(
+    world: &mut impl World,
+    owner: &Owner,
+    named: &Named,
+) -> Result<Begun, FidoError> {
+    let party = party(world)?;
+    let owner = owner_text(owner)?;
+    let id = user_id(&named.id)?;
+    for (member, text) in [("name", &named.name), ("displayName", &named.display_name)] {
+        if !is_label(text, 64) {
+            let why = format!("`user.{member}` must have 1 to 64 characters");
+            return Err(FidoError::Malformed(why));
+        }
+    }
+    let key = user_key(&owner, id);
+    let mut user = match USERS.within(world).get_for_update(&key) {
+        Some(user) => user,
+        None => User {
+            owner,
+            id: id.to_owned(),
+            name: String::new(),
+            display_name: String::new(),
+            handle: challenges::random(world),
+            credentials: Vec::new(),
+            challenges: Vec::new(),
+            created_at: world.now(),
+        },
+    };
+    has_place(&user)?;
+    user.name.clone_from(&named.name);
+    user.display_name.clone_from(&named.display_name);
+    let given = challenges::give(world, &party, &mut user, (Purpose::Register, None));
+    USERS.within(world).put(&key, &user);
+    let options = options::creation(&party, &user, &given);
+    Ok(begun(&given, &options))
+}
+
+/// Finish a registration: keep the credential.
+///
+/// # Errors
+/// When the response cannot be read or fails, or the challenge is not one that waits for it.
+pub fn finish_registration(
+    world: &mut impl World,
+    owner: &Owner,
+    id: &str,
+    response: &str,
+) -> Result<Registered, FidoError> {
+    let party = party(world)?;
+    let sent = response::registration(response)?;
+    let taken = challenges::take(world, &owner_text(owner)?, Purpose::Register, id, response)?;
+    let (challenge, outcome) = taken.finish(world, None, |world, challenge| {
+        let key = registration::verify(world, &party, &challenge.challenge, &sent)?;
+        let user = user_key(&challenge.owner, &challenge.user);
+        keep(world, &user, &sent, key)
+    })?;
+    Ok(Registered {
+        user: challenge.user,
+        credential: outcome.credential,
+        registered_at: outcome.at,
+    })
+}
+
+/// Keep a verified credential: steps 22 and 23 of section 7.1.
+fn keep(
+    world: &mut impl World,
+    key: &str,
+    sent: &response::Registration,
+    public_key: String,
+) -> Result<Outcome, FidoError> {
+    let mut user = USERS
+        .within(world)
+        .get_for_update(key)
+        .ok_or(FidoError::UnknownUser)?;
+    has_place(&user)?;
+    let id = options::base64url(&sent.credential.id);
+    let known = Known {
+        user: key.to_owned(),
+    };
+    // Step 22. Only one of two turns inserts it.
+    if !CREDENTIALS
+        .within(world)
+        .insert_if_absent(&credential_key(&id), &known)
+    {
+        return Err(FidoError::CredentialKnown);
+    }
+    // Step 23. Those that no longer work make room; their ids stay known, so they are never registered again.
+    user.credentials
+        .retain(|credential| credential.state == State::Active);
+    let now = world.now();
+    user.credentials.push(Credential {
+        id: id.clone(),
+        public_key,
+        sign_count: sent.data.sign_count,
+        transports: sent.transports.clone(),
+        is_backup_eligible: sent.data.flags.is_backup_eligible(),
+        state: State::Active,
+        registered_at: now,
+        used_at: None,
+    });
+    USERS.within(world).put(key, &user);
+    Ok(Outcome {
+        credential: id,
+        user_verified: true,
+        at: now,
+    })
+}
+
+/// Begin to authenticate a user.
+///
+/// # Errors
+/// When the owner has no such user, or the user has no credential that works.
+pub fn begin_authentication(
+    world: &mut impl World,
+    owner: &Owner,
+    user: &str,
+) -> Result<Begun, FidoError> {
+    begin(world, owner, user, (Purpose::Authenticate, None))
+}
+
+/// Finish an authentication.
+///
+/// # Errors
+/// When the response cannot be read or fails, or the challenge is not one that waits for it.
+pub fn finish_authentication(
+    world: &mut impl World,
+    owner: &Owner,
+    id: &str,
+    response: &str,
+) -> Result<Authenticated, FidoError> {
+    let (challenge, outcome) = finish(world, owner, (Purpose::Authenticate, None), id, response)?;
+    Ok(Authenticated {
+        user: challenge.user,
+        credential: outcome.credential,
+        user_verified: outcome.user_verified,
+        authenticated_at: outcome.at,
+    })
+}
+
+/// Begin to authorize a transaction.
+///
+/// # Errors
+/// As [`begin_authentication`], or when the transaction is malformed.
+pub fn begin_authorization(
+    world: &mut impl World,
+    owner: &Owner,
+    user: &str,
+    asked: &Asked,
+) -> Result<Begun, FidoError> {
+    let transaction = transaction(world, asked)?;
+    begin(world, owner, user, (Purpose::Authorize, Some(transaction)))
+}
+
+/// Finish an authorization. If there is an `expected` transaction, it must be the one that was begun.
+///
+/// # Errors
+/// When the response cannot be read or fails, or the challenge is not one that waits for it.
+pub fn finish_authorization(
+    world: &mut impl World,
+    owner: &Owner,
+    id: &str,
+    response: &str,
+    expected: Option<&Asked>,
+) -> Result<Authorized, FidoError> {
+    let expected = expected
+        .map(|asked| transaction(world, asked))
+        .transpose()?;
+    let (challenge, outcome) = finish(world, owner, (Purpose::Authorize, expected), id, response)?;
+    // `begin_authorization` gives no challenge without a transaction.
+    let transaction = challenge.transaction.ok_or(FidoError::UnknownChallenge)?;
+    Ok(Authorized {
+        user: challenge.user,
+        credential: outcome.credential,
+        transaction: Asked {
+            transfer_id: transaction.transfer_id,
+            amount: transaction.amount.amount,
+            currency: transaction.amount.currency,
+            payee: transaction.payee,
+        },
+        authorized_at: outcome.at,
+    })
+}
+
+fn begin(
+    world: &mut impl World,
+    owner: &Owner,
+    user: &str,
+    what: (Purpose, Option<Transaction>),
+) -> Result<Begun, FidoError> {
+    let party = party(world)?;
+    let key = user_key(&owner_text(owner)?, user_id(user)?);
+    let found = USERS.within(world).get_for_update(&key);
+    let mut user = found.ok_or(FidoError::UnknownUser)?;
+    if user.working().next().is_none() {
+        return Err(FidoError::UnknownUser);
+    }
+    let given = challenges::give(world, &party, &mut user, what);
+    USERS.within(world).put(&key, &user);
+    let options = options::request(&party, &user, &given);
+    Ok(begun(&given, &options))
+}
+
+fn finish(
+    world: &mut impl World,
+    owner: &Owner,
+    (purpose, expected): (Purpose, Option<Transaction>),
+    id: &str,
+    response: &str,
+) -> Result<(documents::Challenge, Outcome), FidoError> {
+    let party = party(world)?;
+    let sent = response::assertion(response)?;
+    let taken: Taken = challenges::take(world, &owner_text(owner)?, purpose, id, response)?;
+    taken.finish(world, expected.as_ref(), |world, challenge| {
+        let key = user_key(&challenge.owner, &challenge.user);
+        let found = USERS.within(world).get_for_update(&key);
+        let mut user = found.ok_or(FidoError::UnknownUser)?;
+        let wanted = Wanted {
+            challenge: &challenge.challenge,
+            user_verification: purpose == Purpose::Authorize,
+        };
+        let now = world.now();
+        let (credential, counter) =
+            assertion::verify(world, &party, wanted, &mut user, &sent)?;
+        if counter == Counter::NotGrown {
+            let (before, now) = (credential.sign_count, sent.data.sign_count);
+            credential.state = State::Suspect;
+            world.alert(&format!(
+                "the counter of a FIDO credential of {key} was {before} and is {now}: there may be a copy of the \
+                 authenticator; the credential no longer works, and the user must register again"
+            ));
+            USERS.within(world).put(&key, &user);
+            return Err(FidoError::CredentialSuspect);
+        }
+        // Step 22 of section 7.2.
+        credential.sign_count = sent.data.sign_count;
+        credential.used_at = Some(now);
+        USERS.within(world).put(&key, &user);
+        Ok(Outcome {
+            credential: sent.id.clone(),
+            user_verified: sent.data.flags.is_user_verified(),
+            at: now,
+        })
+    })
+}
+
+fn begun(given: &documents::Challenge, options: &serde_json::Value) -> Begun {
+    Begun {
+        id: given.id.clone(),
+        public_key: options.to_string(),
+        expires_at: given.expires_at,
+    }
+}
+
+fn has_place(user: &User) -> Result<(), FidoError> {
+    if user.working().count() < CREDENTIALS_MAX {
+        return Ok(());
+    }
+    Err(FidoError::TooManyCredentials)
+}
+
+fn owner_text(owner: &Owner) -> Result<String, FidoError> {
+    // A participant's id has at most 32 characters, an operator's name at most 64 bytes.
+    if !is_label(&owner.name, OWNER_BYTES_MAX) || owner.name.len() > OWNER_BYTES_MAX {
+        return Err(malformed("the owner's name must have 1 to 128 bytes"));
+    }
+    let kind = match owner.kind {
+        OwnerKind::Program => "program",
+        OwnerKind::Participant => "participant",
+    };
+    Ok(format!("{kind}/{}", owner.name))
+}
+
+fn user_id(id: &str) -> Result<&str, FidoError> {
+    let is_of_one = |byte: u8| byte.is_ascii_alphanumeric() || b"._@:+-".contains(&byte);
+    if (1..=64).contains(&id.len()) && id.bytes().all(is_of_one) {
+        return Ok(id);
+    }
+    Err(malformed(
+        "`user.id` must be 1 to 64 letters, digits and `. _ @ : + -`",
+    ))
+}
+
+/// Whether a text has this many characters for people, at most, and is read as it stands: nothing in it is invisible or
+/// turns the order of other characters around, and it does not begin or end with white space. Joiners (U+200C and
+/// U+200D) belong to some scripts.
+fn is_label(text: &str, most: usize) -> bool {
+    let hides = |character: char| {
+        matches!(character, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    };
+    (1..=most).contains(&text.chars().count())
+        && text.trim() == text
+        && !text
+            .chars()
+            .any(|character| character.is_control() || hides(character))
+}
+
+fn transaction(world: &mut impl World, asked: &Asked) -> Result<Transaction, FidoError> {
+    let is_of_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let id = &asked.transfer_id;
+    if !(1..=64).contains(&id.len()) || !id.bytes().all(is_of_id) {
+        return Err(malformed(
+            "`transaction.transferId` must be 1 to 64 letters, digits and hyphens",
+        ));
+    }
+    if !is_label(&asked.payee, 128) {
+        return Err(malformed(
+            "`transaction.payee` must have 1 to 128 characters",
+        ));
+    }
+    let amount = Amount {
+        currency: asked.currency.clone(),
+        amount: asked.amount.clone(),
+    };
+    let money = amount.some_money(world.scheme());
+    let money = money.map_err(|problem| {
+        FidoError::Malformed(format!("`transaction.amount`: {}", problem.detail))
+    })?;
+    Ok(Transaction {
+        transfer_id: id.clone(),
+        // `100.50` and `100.5` are one amount.
+        amount: Amount::from(&money),
+        payee: asked.payee.clone(),
+    })
+}

@@ -1,0 +1,177 @@
+//! What is kept: users with their credentials, which credentials are known, and challenges.
+
+use rialto_sdk::canonical::sha256_hex;
+use rialto_sdk::documents::Collection;
+use rialto_sdk::operators::Amount;
+use serde::{Deserialize, Serialize};
+
+/// Users, by their owner and their id.
+pub const USERS: Collection<User> = Collection::new("fido-users").with_elements_named_by(&["id"]);
+/// Credentials of all users, by the SHA-256 of their ids: whose they are.
+pub const CREDENTIALS: Collection<Known> = Collection::new("fido-credentials");
+/// Challenges, by their ids.
+pub const CHALLENGES: Collection<Challenge> = Collection::new("fido-challenges");
+
+/// A user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct User {
+    /// Whose the user is: `participant/<id>` or `program/<name>`.
+    pub owner: String,
+    /// The owner's id of the user.
+    pub id: String,
+    /// The name of the account, which authenticators show.
+    pub name: String,
+    /// The name of the person.
+    pub display_name: String,
+    /// What authenticators know the user by: 32 random bytes as base64url, so that it says nothing.
+    pub handle: String,
+    /// At most as many as [`super::CREDENTIALS_MAX`].
+    pub credentials: Vec<Credential>,
+    /// Challenges that may still be there, from the oldest on.
+    pub challenges: Vec<Given>,
+    /// When the user was first named: UTC, milliseconds since 1970.
+    pub created_at: u64,
+}
+
+/// Whether a credential works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum State {
+    /// It works.
+    Active,
+    /// Its counter was seen to go back. It no longer works.
+    Suspect,
+}
+
+/// A credential.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Credential {
+    /// Its id: base64url without padding.
+    pub id: String,
+    /// Its public key: SubjectPublicKeyInfo as PEM.
+    pub public_key: String,
+    /// The greatest counter that was seen.
+    pub sign_count: u32,
+    /// How browsers reach the authenticator.
+    pub transports: Vec<String>,
+    /// Whether it may be copied to the user's other devices.
+    pub is_backup_eligible: bool,
+    /// Whether it works.
+    pub state: State,
+    /// When it was registered: UTC, milliseconds since 1970.
+    pub registered_at: u64,
+    /// When it was last used: UTC, milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_at: Option<u64>,
+}
+
+/// A challenge that a user was given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Given {
+    /// Its id.
+    pub id: String,
+    /// When it expires: UTC, milliseconds since 1970.
+    pub expires_at: u64,
+}
+
+/// A credential that is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Known {
+    /// The key of its user's document.
+    pub user: String,
+}
+
+/// What a challenge is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Purpose {
+    /// Registering an authenticator.
+    Register,
+    /// Authenticating a user.
+    Authenticate,
+    /// Authorizing a transaction.
+    Authorize,
+}
+
+/// A challenge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Challenge {
+    /// A UUID.
+    pub id: String,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Whose the user is.
+    pub owner: String,
+    /// The owner's id of the user.
+    pub user: String,
+    /// 32 random bytes as base64url.
+    pub challenge: String,
+    /// What it stands for, if it is for a transaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transaction: Option<Transaction>,
+    /// When it expires: UTC, milliseconds since 1970.
+    pub expires_at: u64,
+    /// What has used it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+}
+
+/// A transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Transaction {
+    /// The transfer's id.
+    pub transfer_id: String,
+    /// How much.
+    pub amount: Amount,
+    /// To whom.
+    pub payee: String,
+}
+
+/// What has used a challenge up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Spent {
+    /// The SHA-256 of the response.
+    pub response: String,
+    /// What the response has led to; none if it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+}
+
+/// What a verified response has led to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Outcome {
+    /// The credential's id.
+    pub credential: String,
+    /// Whether the authenticator has verified the user.
+    pub user_verified: bool,
+    /// When: UTC, milliseconds since 1970.
+    pub at: u64,
+}
+
+/// The key of a user's document. An id has no slash, so no two users have the same key.
+#[must_use]
+pub fn user_key(owner: &str, id: &str) -> String {
+    format!("{owner}/{id}")
+}
+
+/// The key of a known credential's document. Ids may be longer than keys.
+#[must_use]
+pub fn credential_key(id: &str) -> String {
+    sha256_hex(id.as_bytes())
+}
+
+impl User {
+    /// The credentials that work.
+    pub fn working(&self) -> impl Iterator<Item = &Credential> {
+        let all = self.credentials.iter();
+        all.filter(|credential| credential.state == State::Active)
+    }
+}

@@ -1,0 +1,214 @@
+//! Keys: their documents, their states, and who may use them.
+//!
+//! | State | What the key does | Next |
+//! |---|---|---|
+//! | `PENDING` | nothing yet: it was loaded, so somebody may know it | `ACTIVE`, by another operator than the one who loaded it; `DESTROYED` |
+//! | `ACTIVE` | all that it is for, until `notAfter` | `SUSPENDED` |
+//! | `SUSPENDED` | nothing | `ACTIVE`, `DESTRUCTION_ASKED` |
+//! | `DESTRUCTION_ASKED` | nothing | `SUSPENDED`; `DESTROYED`, by another operator than the one who asked |
+//! | `DESTROYED` | nothing, for ever: its reference is removed | none |
+//!
+//! A backup from before still has the reference of a destroyed key.
+
+use rialto_sdk::documents::Collection;
+use rialto_sdk::operators::{Caller, Kind, Problem, Role};
+use serde::{Deserialize, Serialize};
+
+use crate::definitions::Definition;
+use crate::words::{Algorithm, Usage};
+use crate::world::World;
+
+/// Keys, by id.
+pub const KEYS: Collection<Key> = Collection::new("keys");
+
+/// The state of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum State {
+    /// It was loaded, and waits for another operator.
+    Pending,
+    /// It is in use.
+    Active,
+    /// It is not used for now.
+    Suspended,
+    /// It is to be destroyed, and waits for another operator.
+    DestructionAsked,
+    /// It is gone.
+    Destroyed,
+}
+
+/// Where a key comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Origin {
+    /// Its provider drew it, and nobody knows it.
+    Generated,
+    /// Somebody wrapped it, and may know it.
+    Loaded,
+}
+
+/// A key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Key {
+    /// A UUID.
+    pub id: String,
+    /// The definition by which it was made.
+    pub definition: String,
+    /// For people.
+    pub label: String,
+    /// What it is for.
+    pub usage: Usage,
+    /// Its algorithm.
+    pub algorithm: Algorithm,
+    /// The operator that alone uses it.
+    pub owner: String,
+    /// After this instant it makes nothing new: UTC, milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_after: Option<u64>,
+    /// The provider that made it.
+    pub provider: String,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Its state.
+    pub state: State,
+    /// The public key of a key pair, as PEM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_key: Option<String>,
+    /// The host's reference. It is never told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// Who made it.
+    pub created_by: String,
+    /// When: UTC, milliseconds since 1970.
+    pub created_at: u64,
+    /// Who changed its state last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_by: Option<String>,
+    /// When: UTC, milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<u64>,
+}
+
+impl Key {
+    /// A new key of a definition.
+    #[must_use]
+    pub fn new(
+        definition: &Definition,
+        provider: &str,
+        origin: Origin,
+        made: crate::bindings::rialto::host::keys::Key,
+        (id, by, at): (String, &Caller, u64),
+    ) -> Self {
+        Self {
+            id,
+            definition: definition.id.clone(),
+            label: definition.label.clone(),
+            usage: definition.usage,
+            algorithm: definition.algorithm,
+            owner: definition.owner.clone(),
+            not_after: definition.not_after,
+            provider: provider.to_owned(),
+            origin,
+            state: match origin {
+                Origin::Generated => State::Active,
+                Origin::Loaded => State::Pending,
+            },
+            public_key: made.public_key,
+            reference: Some(made.reference),
+            created_by: by.name.clone(),
+            created_at: at,
+            changed_by: None,
+            changed_at: None,
+        }
+    }
+
+    /// What is told of it: all but its reference.
+    #[must_use]
+    pub fn told(mut self) -> Self {
+        self.reference = None;
+        self
+    }
+}
+
+/// A known key.
+///
+/// # Errors
+/// When there is none of this id.
+pub fn known(world: &mut impl World, id: &str) -> Result<Key, Problem> {
+    KEYS.within(world).get(id).ok_or_else(|| unknown(id))
+}
+
+fn unknown(id: &str) -> Problem {
+    Problem::new(Kind::KeyUnknown, format!("there is no key {id}"))
+}
+
+/// The reference of a key that this caller may use now.
+///
+/// # Errors
+/// When there is no such key, it is another's, or it is not in use.
+pub fn usable(world: &mut impl World, caller: &Caller, id: &str) -> Result<(Key, String), Problem> {
+    caller.needs(Role::Context)?;
+    let key = known(world, id)?;
+    if key.owner != caller.name {
+        let detail = format!("the key {id} is of `{}` and used by nobody else", key.owner);
+        return Err(Problem::new(Kind::KeyForeign, detail));
+    }
+    match (key.state, key.reference.clone()) {
+        (State::Active, Some(reference)) => Ok((key, reference)),
+        (state, _) => Err(not_in(id, state)),
+    }
+}
+
+fn not_in(id: &str, state: State) -> Problem {
+    let detail = format!("the key {id} is {}", name(state));
+    Problem::new(Kind::KeyState, detail).with("state", name(state))
+}
+
+const fn name(state: State) -> &'static str {
+    match state {
+        State::Pending => "PENDING",
+        State::Active => "ACTIVE",
+        State::Suspended => "SUSPENDED",
+        State::DestructionAsked => "DESTRUCTION_ASKED",
+        State::Destroyed => "DESTROYED",
+    }
+}
+
+/// Change a key's state.
+///
+/// # Errors
+/// When there is no such key, the state does not follow, or one operator alone would bring in or destroy a key.
+pub fn change(
+    world: &mut impl World,
+    caller: &Caller,
+    id: &str,
+    to: State,
+) -> Result<Key, Problem> {
+    let now = world.now();
+    let mut key = KEYS
+        .within(world)
+        .get_for_update(id)
+        .ok_or_else(|| unknown(id))?;
+    let before = match (key.state, to) {
+        (State::Active, State::Suspended)
+        | (State::Suspended, State::Active | State::DestructionAsked)
+        | (State::DestructionAsked, State::Suspended)
+        | (State::Pending, State::Destroyed) => None,
+        (State::Pending, State::Active) => Some(&key.created_by),
+        (State::DestructionAsked, State::Destroyed) => key.changed_by.as_ref(),
+        (state, _) => return Err(not_in(id, state)),
+    };
+    if before == Some(&caller.name) {
+        let detail = "this is up to another operator than the one who asked for it";
+        return Err(Problem::new(Kind::MakerIsChecker, detail));
+    }
+    if to == State::Destroyed {
+        key.reference = None;
+    }
+    key.state = to;
+    key.changed_by = Some(caller.name.clone());
+    key.changed_at = Some(now);
+    KEYS.within(world).put(id, &key);
+    Ok(key)
+}
