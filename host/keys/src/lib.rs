@@ -17,6 +17,7 @@
 //! Detached signatures of messages and folders of public keys are `rialto-signatures`.
 
 pub mod attributes;
+mod callers;
 pub mod error;
 pub mod handed_out;
 pub mod keys;
