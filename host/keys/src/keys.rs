@@ -14,6 +14,7 @@ use crate::callers::Callers;
 use crate::error::KeyError;
 use crate::handed_out::{self, HandedOut};
 use crate::master::MasterKeys;
+use crate::own::OwnKey;
 use crate::pin::{self, Format};
 use crate::provider::{Key, Made, Provider, Unwrapping};
 use crate::software;
@@ -37,6 +38,8 @@ const ANOTHERS: &str = "it is another component's";
 #[derive(Clone)]
 pub struct Keys {
     all: Arc<All>,
+    /// The host's own key, if it is one of these.
+    own: Option<Arc<OwnKey>>,
     /// Whether this thread may wait for remote providers.
     calls_remote: bool,
 }
@@ -115,6 +118,7 @@ impl Keys {
                 providers,
                 open: Mutex::default(),
             }),
+            own: None,
             calls_remote: false,
         }
     }
@@ -126,6 +130,28 @@ impl Keys {
             calls_remote: true,
             ..self.clone()
         }
+    }
+
+    /// The same keys with this one as the host's own.
+    pub(crate) fn signing_as(self, own: OwnKey) -> Self {
+        Self {
+            own: Some(Arc::new(own)),
+            ..self
+        }
+    }
+
+    /// The host's own key, if it is one of these.
+    #[must_use]
+    pub fn own(&self) -> Option<Arc<OwnKey>> {
+        self.own.clone()
+    }
+
+    /// What is said of a key of this owner. It asks no provider.
+    ///
+    /// # Errors
+    /// When the key is not the owner's.
+    pub fn attributes(&self, owner: &str, reference: &str) -> Result<Attributes, KeyError> {
+        Ok(self.owned(owner, reference)?.attributes)
     }
 
     /// Whether a provider is remote. What it is asked within a turn must go through [`Self::call_outside`].

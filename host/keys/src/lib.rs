@@ -11,6 +11,7 @@
 //! | what a provider must do | [`provider`] |
 //! | the provider in software | [`software`] |
 //! | the seal | [`master`] |
+//! | the host's own key | [`own`] |
 //! | key pairs for somebody else | [`handed_out`] |
 //! | PIN blocks | [`pin`] |
 //!
@@ -22,6 +23,7 @@ pub mod error;
 pub mod handed_out;
 pub mod keys;
 pub mod master;
+pub mod own;
 pub mod pin;
 pub mod provider;
 pub mod software;
@@ -31,5 +33,6 @@ pub use error::KeyError;
 pub use handed_out::HandedOut;
 pub use keys::{Hash, Keys, NewKey, PinSide, ProviderView, hash};
 pub use master::{MasterError, MasterKeys, MasterSource};
+pub use own::{HOST, OwnKey};
 pub use provider::{Key, Made, Material, OnlyUnwraps, Provider, Unwrapping};
 pub use software::{PublicKey, Software, random};

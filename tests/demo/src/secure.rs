@@ -24,7 +24,7 @@ use rialto_simulator::secured;
 use serde_json::{Value, json};
 
 use crate::next::Asking;
-use crate::token::DemoToken;
+use crate::token::{DemoToken, PROVIDER};
 
 /// The scheme's documents; everything else in its folder is linked.
 const DOCUMENTS: [&str; 2] = ["rialto.toml", "scheme.toml"];
@@ -75,8 +75,6 @@ impl Secured {
             fs::write(keys.join(format!("{id}.pem")), &pair.public)?;
             signing.insert(id.to_owned(), pair);
         }
-        let hub = KeyPair::generate(KeyKind::Rsa)?;
-        write_private(&folder.join("hub-signing.key"), &hub.private)?;
         // So that a reader can send messages by curl, in the name of either FSP.
         for (id, issued) in &pki.participants {
             let file = |kind: &str| secured::file(folder, &format!("{id}.{kind}"));
@@ -86,7 +84,8 @@ impl Secured {
         let document = folder.join(DOCUMENTS[0]);
         let text = fs::read_to_string(&document)?;
         let more = format!(
-            "\n[signatures]\nkeys = \"keys\"\nhub-key = \"hub-signing.key\"\n\n\
+            "\n[signatures]\nkeys = \"keys\"\n\
+             hub-key-provider = {{ provider = \"{PROVIDER}\", reference = \"secrets/hub.reference\" }}\n\n\
              [operators.{OPERATOR}]\nroles = [\"reader\", \"maker\", \"admin\"]\n\n\
              [operators.{APPROVER}]\nroles = [\"reader\", \"checker\"]\n"
         );
@@ -146,7 +145,7 @@ impl Secured {
             out::json(&json!({ "token": { "kind": "pkcs11", "objects": objects } }))?;
         } else {
             let said = format_args!(
-                "\nThe key that signs access tokens is in a PKCS #11 token, which has {objects} objects."
+                "\nThe keys that sign access tokens and the hub's messages are in a PKCS #11 token, which has {objects} objects."
             );
             out::line(said)?;
         }

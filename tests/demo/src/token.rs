@@ -16,6 +16,8 @@ use rialto_simulator::softhsm::{PIN, Token, VARIABLE};
 const FOLDER: &str = "RIALTO_DEMO_TOKEN";
 /// The provider of the scheme as it is, which the token replaces.
 const SOFTWARE: &str = "[keys.providers.software]\nkind = \"software\"\n";
+/// The name of the provider in the copy.
+pub const PROVIDER: &str = "token";
 /// The file of the PIN, in the scheme's folder.
 const PIN_FILE: &str = "token.pin";
 
@@ -66,7 +68,10 @@ impl DemoToken {
             "{} does not have `{SOFTWARE}`, which would be replaced",
             path.display()
         );
-        let provider = format!("[keys.providers.token]\n{}", self.token.settings(PIN_FILE));
+        let provider = format!(
+            "[keys.providers.{PROVIDER}]\n{}",
+            self.token.settings(PIN_FILE)
+        );
         fs::write(&path, text.replacen(SOFTWARE, &provider, 1))?;
         write_private(&scheme.join(PIN_FILE), &format!("{PIN}\n"))?;
         Ok(())

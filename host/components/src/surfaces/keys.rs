@@ -31,7 +31,7 @@ impl Guest {
     ) -> Answer<Key> {
         self.counts_a_key()?;
         let made = match remote {
-            Some(call) => self.remotely(call, work)?,
+            Some(call) => self.remotely(&self.identity.name.clone(), call, work)?,
             None => {
                 let identity = self.identity.clone();
                 self.deadline
@@ -58,15 +58,41 @@ impl Guest {
         remote: Option<Call>,
         work: impl FnOnce(&keys::Keys, &str) -> Result<Vec<u8>, keys::KeyError> + Send + 'static,
     ) -> Answer<Vec<u8>> {
-        let made = match remote {
-            Some(call) => {
-                let made =
-                    self.remotely(call, |keys, owner| work(keys, owner).map(Zeroizing::new))?;
-                made.map(|bytes| bytes.to_vec())
-            }
-            None => self.here(work)?,
+        let owner = self.identity.name.clone();
+        Ok(self.used_by(&owner, remote, work)?.map_err(KeyError::from))
+    }
+
+    /// The same with a key of this owner.
+    fn used_by(
+        &mut self,
+        owner: &str,
+        remote: Option<Call>,
+        work: impl FnOnce(&keys::Keys, &str) -> Result<Vec<u8>, keys::KeyError> + Send + 'static,
+    ) -> wasmtime::Result<Result<Vec<u8>, keys::KeyError>> {
+        let Some(call) = remote else {
+            self.turn_ref()?;
+            return Ok(work(&self.identity.keys, owner));
         };
-        Ok(made.map_err(KeyError::from))
+        let made = self.remotely(owner, call, |keys, owner| {
+            work(keys, owner).map(Zeroizing::new)
+        })?;
+        Ok(made.map(|bytes| bytes.to_vec()))
+    }
+
+    /// The signature of a message by a key of this owner.
+    pub(super) fn signs(
+        &mut self,
+        owner: &str,
+        reference: String,
+        now: u64,
+        message: Vec<u8>,
+    ) -> wasmtime::Result<Result<Vec<u8>, keys::KeyError>> {
+        let keys = &self.identity.keys;
+        let arguments = [&now.to_le_bytes()[..], &message];
+        let remote = Call::of_key((keys, owner), &reference, "sign", &arguments);
+        self.used_by(owner, remote, move |keys, owner| {
+            keys.sign(owner, &reference, now, &message)
+        })
     }
 
     /// Do a piece of work with the component's keys that asks no remote provider.
@@ -147,10 +173,9 @@ impl Host for Guest {
 
     fn sign(&mut self, reference: String, message: Vec<u8>) -> Answer<Vec<u8>> {
         let now = self.now()?;
-        let remote = self.using(&reference, "sign", &[&now.to_le_bytes(), &message]);
-        self.uses(remote, move |keys, owner| {
-            keys.sign(owner, &reference, now, &message)
-        })
+        let owner = self.identity.name.clone();
+        let signed = self.signs(&owner, reference, now, message)?;
+        Ok(signed.map_err(KeyError::from))
     }
 
     fn verify(&mut self, reference: String, message: Vec<u8>, signature: Vec<u8>) -> Answer<bool> {
@@ -159,7 +184,7 @@ impl Host for Guest {
             keys.verify(owner, &reference, &message, &signature)
         };
         let verified = match remote {
-            Some(call) => self.remotely(call, work)?,
+            Some(call) => self.remotely(&self.identity.name.clone(), call, work)?,
             None => self.here(work)?,
         };
         Ok(verified.map_err(KeyError::from))

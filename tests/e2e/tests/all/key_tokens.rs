@@ -1,7 +1,8 @@
 //! A token of `rialto.toml`: checked, measured, used by components, and no obstacle when it is away or slow. The token
 //! is SoftHSM, in some tests behind a module that fails on request.
 
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use http::Method;
 use rialto_simulator::client::HttpClient;
 use rialto_simulator::pki::write_private;
 use rialto_simulator::softhsm::{LABEL, PIN, Token, VARIABLE};
@@ -17,7 +19,7 @@ use rialto_tests::metrics::Metrics;
 use rialto_tests::office::Office;
 use rialto_tests::waiting::until;
 use rialto_tests::world::PAYER;
-use rialto_tests::{CliOutput, RunningHost, TestScheme, World, binaries};
+use rialto_tests::{CliOutput, RunningHost, TestScheme, World, WorldOptions, binaries};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -100,13 +102,25 @@ impl FailingHsm {
     }
 
     fn start(&self, scheme: &TestScheme) -> RunningHost {
-        let configuration = self.hsm.token.configuration();
-        let variables = [
-            (VARIABLE, configuration.as_os_str()),
-            ("RIALTO_TEST_CONTROL", self.control.as_os_str()),
-            ("RIALTO_TEST_MODULE", self.hsm.token.module().as_os_str()),
-        ];
+        let variables = self.variables();
+        let variables: Vec<(&str, &OsStr)> = variables
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_os_str()))
+            .collect();
         RunningHost::start_with(scheme, &variables).unwrap()
+    }
+
+    /// What the module needs in a host's environment.
+    fn variables(&self) -> Vec<(String, OsString)> {
+        let token = &self.hsm.token;
+        vec![
+            (VARIABLE.to_owned(), token.configuration().into()),
+            (
+                "RIALTO_TEST_CONTROL".to_owned(),
+                self.control.clone().into(),
+            ),
+            ("RIALTO_TEST_MODULE".to_owned(), token.module().into()),
+        ]
     }
 
     /// Let the module do this until it is released.
@@ -353,7 +367,7 @@ async fn keys_of_turns_without_an_effect_are_destroyed() {
     for _ in 0..4 {
         let (client, uri, headers) = (client.clone(), uri.clone(), headers.clone());
         let body = body.clone().into();
-        asking.spawn(async move { client.send(http::Method::POST, uri, headers, body).await });
+        asking.spawn(async move { client.send(Method::POST, uri, headers, body).await });
     }
     until("four keys", SOON, async || {
         let made = hsm.counted("generated");
@@ -372,4 +386,55 @@ async fn keys_of_turns_without_an_effect_are_destroyed() {
     })
     .await
     .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hub_signs_with_a_key_that_is_in_a_token() {
+    let hsm = FailingHsm::new();
+    for algorithm in ["RS256", "ES256"] {
+        let scheme = hsm.scheme();
+        let reference = "secrets/hub.reference";
+        let signatures = format!(
+            "\n[signatures]\nhub-key-provider = {{ provider = \"hsm\", reference = \"{reference}\", algorithm = \"{algorithm}\" }}\n"
+        );
+        add(&scheme, &signatures);
+        // The first start makes the key, and the next ones find it.
+        drop(hsm.start(&scheme));
+        let public = scheme.path().join(format!("{reference}.pem"));
+        let public = fs::read_to_string(public).unwrap();
+        let made = hsm.counted("generated");
+        let options = WorldOptions {
+            verify_keys: BTreeMap::from([("Hub".to_owned(), public)]),
+            variables: hsm.variables(),
+            ..WorldOptions::default()
+        };
+        let mut world = World::of(scheme, &options).await.unwrap();
+        assert_eq!(hsm.counted("generated"), made);
+        hears_of_nothing(&world).await;
+        world.no_complaints().unwrap();
+        // A reference of something else keeps the host from starting.
+        world.host.kill().unwrap();
+        let file = world.scheme.path().join(reference);
+        let kept = fs::read_to_string(&file).unwrap();
+        fs::write(&file, "nothing of the hub").unwrap();
+        let output = hsm.hsm.rialto(&["check"], world.scheme.path());
+        assert_eq!(output.code, 2, "{output}");
+        assert!(
+            output.said().contains("opens no key of the hub"),
+            "{output}"
+        );
+        fs::write(&file, kept).unwrap();
+    }
+}
+
+/// The payer asks for a transfer that does not exist, and the hub says so, signed.
+async fn hears_of_nothing(world: &World) {
+    let payer = world.payer();
+    let missing = format!("/transfers/{}", payer.new_id());
+    let asked = payer.raw(Method::GET, &missing).to("Hub").send().await;
+    assert_eq!(asked.unwrap().status.as_u16(), 202);
+    let told = payer.expect_callback(Method::PUT, &format!("{missing}/error"), SOON);
+    let told = told.await.unwrap();
+    assert_eq!(told.headers["fspiop-source"], "Hub");
+    assert!(told.headers.contains_key("fspiop-signature"));
 }

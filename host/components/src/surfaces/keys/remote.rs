@@ -105,16 +105,17 @@ impl<T: Value> Drop for Answer<T> {
 }
 
 impl Guest {
-    /// The outcome of a piece of work of a remote provider. The turn is interrupted until it is there.
+    /// The outcome of a piece of work of a remote provider with keys of this owner. The turn is interrupted until it is there.
     pub(super) fn remotely<T: Value>(
         &mut self,
+        owner: &str,
         call: Call,
         work: impl FnOnce(&Keys, &str) -> Result<T, KeyError> + Send + 'static,
     ) -> wasmtime::Result<Result<T, KeyError>> {
         let Call { provider, hash } = call;
         let identity = self.identity.clone();
         let keys = (*identity.keys).clone();
-        let owner = identity.name.to_string();
+        let owner = owner.to_owned();
         let begin: BeginCall = Box::new(move |answered| {
             let (of, at, with) = (owner.clone(), provider.clone(), keys.clone());
             keys.call_outside(
