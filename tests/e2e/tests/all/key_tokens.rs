@@ -110,6 +110,13 @@ impl FailingHsm {
         RunningHost::start_with(scheme, &variables).unwrap()
     }
 
+    fn check(&self, folder: &Path) -> CliOutput {
+        CliOutput::of(binaries::rialto().unwrap(), |c| {
+            c.envs(self.variables()).arg("check").arg(folder);
+        })
+        .unwrap()
+    }
+
     /// What the module needs in a host's environment.
     fn variables(&self) -> Vec<(String, OsString)> {
         let token = &self.hsm.token;
@@ -417,7 +424,7 @@ async fn hub_signs_with_a_key_that_is_in_a_token() {
         let file = world.scheme.path().join(reference);
         let kept = fs::read_to_string(&file).unwrap();
         fs::write(&file, "nothing of the hub").unwrap();
-        let output = hsm.hsm.rialto(&["check"], world.scheme.path());
+        let output = hsm.check(world.scheme.path());
         assert_eq!(output.code, 2, "{output}");
         assert!(
             output.said().contains("opens no key of the hub"),
@@ -433,7 +440,8 @@ async fn hears_of_nothing(world: &World) {
     let missing = format!("/transfers/{}", payer.new_id());
     let asked = payer.raw(Method::GET, &missing).to("Hub").send().await;
     assert_eq!(asked.unwrap().status.as_u16(), 202);
-    let told = payer.expect_callback(Method::PUT, &format!("{missing}/error"), SOON);
+    let path = format!("{missing}/error");
+    let told = payer.expect_callback(Method::PUT, &path, SOON);
     let told = told.await.unwrap();
     assert_eq!(told.headers["fspiop-source"], "Hub");
     assert!(told.headers.contains_key("fspiop-signature"));
