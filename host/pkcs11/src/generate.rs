@@ -87,6 +87,8 @@ impl Live {
 
     fn make(&self, algorithm: Algorithm, id: &Id, label: &str) -> Result<ObjectHandle, Failure> {
         let mut template = templates::usable(algorithm, id, label);
+        // So that nobody allows another use later. SoftHSM unwraps no such keys, so loaded ones stay without.
+        template.push(Attribute::Modifiable(false));
         if templates::class(algorithm) == ObjectClass::PRIVATE_KEY {
             let (mechanism, parameters) = pair(algorithm)?;
             let mut public = templates::public(id, label);

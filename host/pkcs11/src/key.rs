@@ -113,10 +113,12 @@ impl Key for TokenKey {
         let nonce = random(NONCE_BYTES)?.to_vec();
         let (plaintext, associated) = (Zeroizing::new(plaintext.to_vec()), associated.to_vec());
         self.with(move |live, key| {
+            let mut nonce = nonce.clone();
             let sealed = live
                 .session
-                .encrypt(&gcm(&mut nonce.clone(), &associated)?, key, &plaintext)
+                .encrypt(&gcm(&mut nonce, &associated)?, key, &plaintext)
                 .map_err(|error| Failure::from(error).explain(too_long))?;
+            // A token may have put a nonce of its own there.
             if sealed.len() != plaintext.len() + TAG_BYTES {
                 let why =
                     "the token's AES-GCM does not put a tag of 16 bytes behind the ciphertext";

@@ -87,7 +87,7 @@ fn make(wanted: &HubKeyProvider, path: &Path, keys: &Keys) -> anyhow::Result<Str
     rialto_files::make_once(path, &[made.reference.as_bytes(), b"\n"])?;
     tracing::info!(
         provider,
-        "a new key signs the hub's messages; participants need the public key in {}",
+        "a new key signs the hub's messages; who verifies them needs the public key in {}",
         public.display()
     );
     // Another host may have made one at the same time.

@@ -131,6 +131,17 @@ pub fn encrypted_bytes_open_with_their_key_alone(world: &World) {
     assert_ne!(again(&keys), again(&keys));
 }
 
+pub fn nonce_may_be_the_token_s(world: &World) {
+    let keys = keys(&open(world.failing()));
+    let key = made(&keys, HSM, Algorithm::A256Gcm).reference;
+    world.control("own-nonce", "");
+    let sealed = keys.encrypt(OWNER, &key, NOW, b"plain", b"a").unwrap();
+    assert_eq!(sealed[..12], [0x5a; 12]);
+    world.release("own-nonce");
+    let opened = keys.decrypt(OWNER, &key, &sealed, b"a");
+    assert_eq!(opened, Ok(b"plain".to_vec()));
+}
+
 pub fn keys_cannot_be_extracted_or_used_otherwise(world: &World) {
     let configuration = world.softhsm();
     let keys = keys(&open(configuration.clone()));
@@ -153,6 +164,7 @@ pub fn keys_cannot_be_extracted_or_used_otherwise(world: &World) {
             AttributeType::Sensitive,
             AttributeType::Extractable,
             AttributeType::NeverExtractable,
+            AttributeType::Modifiable,
         ]);
         assert_eq!(
             common,
@@ -162,6 +174,7 @@ pub fn keys_cannot_be_extracted_or_used_otherwise(world: &World) {
                 Attribute::Sensitive(true),
                 Attribute::Extractable(false),
                 Attribute::NeverExtractable(true),
+                Attribute::Modifiable(false),
             ]
         );
         // The token tells no secret.

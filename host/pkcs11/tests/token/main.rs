@@ -38,6 +38,7 @@ tests! {
         signature_is_verified_with_the_public_key_alone,
         key_is_used_for_its_purpose_alone,
         encrypted_bytes_open_with_their_key_alone,
+        nonce_may_be_the_token_s,
         keys_cannot_be_extracted_or_used_otherwise,
         pin_zones_are_refused;
     faults:

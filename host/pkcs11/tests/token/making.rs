@@ -55,8 +55,16 @@ pub fn late_key_is_destroyed(world: &World) {
         std::thread::yield_now();
     }
     world.control("hold-generate", "");
-    let late = keys.generate(OWNER, HSM, &attributes(Algorithm::Es256));
-    assert!(matches!(late, Err(KeyError::ProviderAway(_))));
+    // On a busy machine the only session may not have begun in time, and then makes nothing.
+    loop {
+        let late = keys.generate(OWNER, HSM, &attributes(Algorithm::Es256));
+        let Err(KeyError::ProviderAway(why)) = late else {
+            panic!("{late:?}");
+        };
+        if why.contains("has not answered") {
+            break;
+        }
+    }
     let onlooker = Onlooker::new(&world.failing());
     while onlooker.keys().is_empty() {
         std::thread::yield_now();

@@ -8,6 +8,7 @@
  * `fail-before`    the next generation makes nothing and returns the code in the file
  * `dialect`        RSA-OAEP with SHA-256 is forwarded as with SHA-1, and AES key wrap with padding as without,
  *                  because SoftHSM 2.6 has neither
+ * `own-nonce`      AES-GCM encrypts with a nonce of the token's own, which it writes into the parameter
  * `logins`, `generated`  get a byte for each call
  *
  * The folder is in RIALTO_TEST_CONTROL, the module behind in RIALTO_TEST_MODULE.
@@ -22,13 +23,15 @@ typedef unsigned long rv;
 typedef unsigned long handle;
 typedef struct { unsigned long type; void *parameter; unsigned long length; } mechanism;
 typedef struct { unsigned long hash, mgf, source; void *data; unsigned long length; } oaep;
+typedef struct { unsigned char *iv; unsigned long length, bits; void *associated; unsigned long n, tag; } gcm;
 typedef struct { unsigned char version[2]; void *functions[68]; } list;
 
 enum { GET_SLOT_LIST = 4, GET_TOKEN_INFO = 6, MECHANISM_LIST = 7, MECHANISM_INFO = 8, OPEN_SESSION = 12,
        CLOSE_ALL = 14, SESSION_INFO = 15, LOGIN = 18, FIND_INIT = 26, ENCRYPT_INIT = 29, SIGN_INIT = 42, SIGN = 43,
        GENERATE = 58, GENERATE_PAIR = 59, UNWRAP = 61 };
 enum { DEVICE_REMOVED = 0x32, TOKEN_NOT_PRESENT = 0xe0, BAD_PARAMETER = 0x71 };
-enum { SHA1 = 0x220, SHA256 = 0x250, MGF1_SHA1 = 1, MGF1_SHA256 = 2, OAEP = 9, KEY_WRAP = 0x2109, KEY_WRAP_PAD = 0x210a };
+enum { SHA1 = 0x220, SHA256 = 0x250, MGF1_SHA1 = 1, MGF1_SHA256 = 2, OAEP = 9, KEY_WRAP = 0x2109, KEY_WRAP_PAD = 0x210a,
+       AES_GCM = 0x1087 };
 
 static list *real, ours;
 
@@ -106,6 +109,9 @@ static rv translated(const mechanism *from, mechanism *to, oaep *parameters) {
     return 0;
 }
 static rv encrypt_init(handle session, mechanism *how, handle key) {
+    if (how->type == AES_GCM && is_there("own-nonce")) {
+        gcm *parameters = how->parameter; memset(parameters->iv, 0x5a, parameters->length);
+    }
     mechanism other; oaep parameters; rv code = translated(how, &other, &parameters);
     return code ? code : REAL(rv (*)(handle, mechanism *, handle), ENCRYPT_INIT)(session, &other, key);
 }
