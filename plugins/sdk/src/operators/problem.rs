@@ -68,6 +68,8 @@ kinds! {
     DefinitionUnknown 404 "definition-unknown",
     /// The caller has no such user, or the user has no credential that works.
     UserUnknown 404 "user-unknown",
+    /// Nobody has registered such a FIDO credential.
+    CredentialUnknown 404 "credential-unknown",
     /// The caller has no such challenge: it never had, or it has expired and was removed.
     ChallengeUnknown 404 "challenge-unknown",
     /// No such application.

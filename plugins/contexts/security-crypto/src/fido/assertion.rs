@@ -27,6 +27,12 @@ pub enum Counter {
     NotGrown,
 }
 
+/// The refusal of a credential that the user does not have: never had, or has no more since it was revoked.
+#[must_use]
+pub fn not_of_the_user() -> FidoError {
+    refused("the credential is none of this user's")
+}
+
 /// The user's credential that a response is signed with, once it has passed steps 5 to 20; and what step 21 has found.
 ///
 /// # Errors
@@ -49,9 +55,7 @@ pub fn verify<'a>(
     }
     let credentials = user.credentials.iter_mut();
     let mut found = credentials.filter(|credential| credential.id == sent.id);
-    let credential = found
-        .next()
-        .ok_or_else(|| refused("the credential is none of this user's"))?;
+    let credential = found.next().ok_or_else(not_of_the_user)?;
     if credential.state == State::Suspect {
         return Err(FidoError::CredentialSuspect);
     }

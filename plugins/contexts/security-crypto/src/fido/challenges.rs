@@ -2,7 +2,11 @@
 
 use rialto_sdk::canonical::sha256_hex;
 
-use super::documents::{CHALLENGES, Challenge, Given, Outcome, Purpose, Spent, Transaction, User};
+use super::assertion::not_of_the_user;
+use super::documents::{
+    CHALLENGES, Challenge, Given, Outcome, Purpose, Spent, State, Transaction, USERS, User,
+    user_key,
+};
 use super::options::base64url;
 use super::{FidoError, refused};
 use crate::settings::Fido;
@@ -108,7 +112,7 @@ pub fn take(
 
 impl Taken {
     /// Use the challenge up by a verification, whatever that says. A response that has succeeded before is not verified
-    /// again, and has the outcome that it had.
+    /// again, and has the outcome that it had, while its credential works.
     ///
     /// # Errors
     /// Those of the verification, or when another transaction than that of the challenge is expected.
@@ -124,10 +128,11 @@ impl Taken {
             || refused("the transaction is not the one that the challenge stands for: begin again");
         let spent = challenge.spent.as_ref();
         if let Some(outcome) = spent.and_then(|spent| spent.outcome.clone()) {
-            return match is_other {
-                true => Err(other()),
-                false => Ok((challenge, outcome)),
-            };
+            if is_other {
+                return Err(other());
+            }
+            works(world, &challenge, &outcome.credential)?;
+            return Ok((challenge, outcome));
         }
         let verified = match is_other {
             true => Err(other()),
@@ -139,5 +144,19 @@ impl Taken {
         });
         CHALLENGES.within(world).put(&challenge.id, &challenge);
         Ok((challenge, verified?))
+    }
+}
+
+/// Check that a credential still works, whose response has succeeded before.
+fn works(world: &mut impl World, challenge: &Challenge, id: &str) -> Result<(), FidoError> {
+    let user = USERS
+        .within(world)
+        .get(&user_key(&challenge.owner, &challenge.user));
+    let credentials = user.map(|user| user.credentials).unwrap_or_default();
+    let found = credentials.into_iter().find(|kept| kept.id == id);
+    match found.map(|kept| kept.state) {
+        Some(State::Active) => Ok(()),
+        Some(State::Suspect) => Err(FidoError::CredentialSuspect),
+        None => Err(not_of_the_user()),
     }
 }

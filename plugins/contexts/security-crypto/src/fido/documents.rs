@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Users, by their owner and their id.
 pub const USERS: Collection<User> = Collection::new("fido-users").with_elements_named_by(&["id"]);
-/// Credentials of all users, by the SHA-256 of their ids: whose they are.
+/// Credentials of all users, by the SHA-256 of their ids: whose they are. They stay, so that none is registered twice.
 pub const CREDENTIALS: Collection<Known> = Collection::new("fido-credentials");
 /// Challenges, by their ids.
 pub const CHALLENGES: Collection<Challenge> = Collection::new("fido-challenges");
@@ -83,6 +83,19 @@ pub struct Given {
 pub struct Known {
     /// The key of its user's document.
     pub user: String,
+    /// Who has revoked it, and when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<Revoked>,
+}
+
+/// The end of a credential by an operator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Revoked {
+    /// The operator's name.
+    pub by: String,
+    /// When: UTC, milliseconds since 1970.
+    pub at: u64,
 }
 
 /// What a challenge is for.

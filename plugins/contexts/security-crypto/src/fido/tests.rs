@@ -2,6 +2,7 @@
 
 mod authenticator;
 mod refusals;
+mod revoking;
 mod unreadable;
 
 use rialto_sdk::documents::{Range, Store as _};

@@ -23,11 +23,12 @@ const SOON: Duration = Duration::from_secs(30);
 const PARTY: &str = "localhost";
 /// The origin in the demonstration's scheme.toml.
 const ORIGIN: &str = "http://localhost:8080";
-/// Programs of the scheme, and an operator who is none.
+/// Programs of the scheme, and operators who are none.
 const PEOPLE: &[(&str, &str)] = &[
     ("wallet", r#""context""#),
     ("shop", r#""context""#),
     ("anna", r#""admin", "reader""#),
+    ("maya", r#""maker""#),
 ];
 
 struct Scene {

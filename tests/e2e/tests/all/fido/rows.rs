@@ -240,3 +240,40 @@ async fn program_has_a_participants_user_authorize_a_transaction() {
     scene.seen.insert("C-app-fido-authorize".to_owned());
     scene.end("fido/authorized");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operator_revokes_a_stolen_authenticator() {
+    let mut scene = Scene::start(ORIGIN);
+    let (mut stolen, mut other) = (authenticator(1), authenticator(2));
+    register(&mut scene, &mut stolen).await;
+    register(&mut scene, &mut other).await;
+    let (id, options) = scene.begin(AUTHENTICATE, &named()).await;
+    let login = json!({ "id": id, "credential": stolen.get(&options) });
+    let list = "/fido-credentials?program=wallet&user=alice";
+    let listed = scene.office.get("anna", list).await.unwrap();
+    let items = listed["items"].as_array().unwrap();
+    assert_eq!(items.len(), 2, "{listed}");
+    let of_stolen = items
+        .iter()
+        .find(|item| item["credential"] == login["credential"]["id"]);
+    let credential = of_stolen.unwrap()["credential"].as_str().unwrap();
+    let path = format!("/fido-credentials/{credential}");
+    let revocation = format!("{path}/revocation");
+    let said = scene.ask_as("anna", &revocation, &json!({})).await;
+    assert_eq!((said.status, said.problem()), (403, "role-missing"));
+    let said = scene.ask_as("maya", &revocation, &json!({})).await;
+    assert_eq!((said.status, &said.body["state"]), (200, &json!("REVOKED")));
+    // A login that was begun before does not help, and the user's other authenticator works.
+    let said = scene.ask(AUTHENTICATE, &login).await;
+    assert_eq!((said.status, said.problem()), (422, "fido-refused"));
+    let (id, options) = scene.begin(AUTHENTICATE, &named()).await;
+    scene.finish(AUTHENTICATE, &id, &other.get(&options)).await;
+    let said = scene.ask_as("maya", &revocation, &json!({})).await;
+    assert_eq!((said.status, said.problem()), (409, "nothing-changes"));
+    let shown = scene.office.get("anna", &path).await.unwrap();
+    assert_eq!(shown["revokedBy"], "maya");
+    let said = scene
+        .ask_as("maya", "/fido-credentials/AAAA/revocation", &json!({}))
+        .await;
+    assert_eq!((said.status, said.problem()), (404, "credential-unknown"));
+}
