@@ -235,10 +235,10 @@ pub fn begin_authorization(
     begin(world, owner, user, (Purpose::Authorize, Some(transaction)))
 }
 
-/// Finish an authorization. If there is an `expected` transaction, it must be the one that was begun.
+/// Finish an authorization. The `expected` transaction must be the one that was begun.
 ///
 /// # Errors
-/// When the response cannot be read or fails, or the challenge is not one that waits for it.
+/// When no transaction is expected, the response cannot be read or fails, or the challenge is not one that waits for it.
 pub fn finish_authorization(
     world: &mut impl World,
     owner: &Owner,
@@ -246,9 +246,10 @@ pub fn finish_authorization(
     response: &str,
     expected: Option<&Asked>,
 ) -> Result<Authorized, FidoError> {
-    let expected = expected
-        .map(|asked| transaction(world, asked))
-        .transpose()?;
+    let expected = expected.ok_or_else(|| {
+        malformed("`transaction` must be named at the finish too: the one that was begun")
+    })?;
+    let expected = Some(transaction(world, expected)?);
     let (challenge, outcome) = finish(world, owner, (Purpose::Authorize, expected), id, response)?;
     // `begin_authorization` gives no challenge without a transaction.
     let transaction = challenge.transaction.ok_or(FidoError::UnknownChallenge)?;

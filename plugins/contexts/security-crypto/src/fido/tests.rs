@@ -80,7 +80,11 @@ fn answered(
 ) -> Value {
     let (status, begun) = ask(world, path, body);
     assert_eq!(status, 201, "{begun}");
-    json!({ "id": begun["id"], "credential": answer(&begun["publicKey"]) })
+    let mut finish = json!({ "id": begun["id"], "credential": answer(&begun["publicKey"]) });
+    if let Some(transaction) = body.get("transaction") {
+        finish["transaction"] = transaction.clone();
+    }
+    finish
 }
 
 fn user(id: &str) -> Value {

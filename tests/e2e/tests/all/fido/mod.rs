@@ -73,8 +73,18 @@ impl Scene {
 
     /// Finishes with success.
     async fn finish(&mut self, path: &str, id: &Value, credential: &Value) -> Value {
-        let body = json!({ "id": id, "credential": credential });
-        let said = self.ask(path, &body).await;
+        self.finish_with(path, &json!({ "id": id, "credential": credential }))
+            .await
+    }
+
+    /// Finishes the authorization of a transaction with success.
+    async fn authorize(&mut self, id: &Value, credential: &Value, transaction: &Value) -> Value {
+        let body = json!({ "id": id, "credential": credential, "transaction": transaction });
+        self.finish_with("/fido-authorize", &body).await
+    }
+
+    async fn finish_with(&mut self, path: &str, body: &Value) -> Value {
+        let said = self.ask(path, body).await;
         assert_eq!(said.status, 200, "{path}: {said:?}");
         self.seen
             .insert(format!("C-{}", path.trim_start_matches('/')));

@@ -36,8 +36,14 @@ async fn program_registers_authenticates_and_authorizes() {
     let said = scene.ask(AUTHENTICATE, &copy).await;
     assert_eq!((said.status, said.problem()), (409, "challenge-used"));
     let (id, options) = scene.begin(AUTHORIZE, &payment("100.5")).await;
-    let authorized = scene.finish(AUTHORIZE, &id, &device.get(&options)).await;
-    assert_eq!(authorized["transaction"], payment("100.5")["transaction"]);
+    let transaction = &payment("100.5")["transaction"];
+    let credential = device.get(&options);
+    // The finish says what was authorized.
+    let body = json!({ "id": id, "credential": credential });
+    let said = scene.ask(AUTHORIZE, &body).await;
+    assert_eq!((said.status, said.problem()), (400, "malformed"));
+    let authorized = scene.authorize(&id, &credential, transaction).await;
+    assert_eq!(&authorized["transaction"], transaction);
     assert_eq!(authorized["credential"], first["credential"]);
     // Nobody else finds the user, and an operator who is no program may not ask.
     let said = scene.ask_as("shop", AUTHENTICATE, &named()).await;
@@ -71,7 +77,9 @@ async fn verification_that_fails_is_refused_and_uses_the_challenge_up() {
         device.count = 50;
         change(&mut device);
         let (id, options) = scene.begin(AUTHORIZE, &payment("1")).await;
-        let body = json!({ "id": id, "credential": device.get(&options) });
+        let transaction = &payment("1")["transaction"];
+        let credential = device.get(&options);
+        let body = json!({ "id": id, "credential": credential, "transaction": transaction });
         let said = scene.ask(AUTHORIZE, &body).await;
         assert_eq!(
             (said.status, said.problem()),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::authenticator::{Authenticator, PRESENT, VERIFIED, base64url};
 use super::*;
 use crate::bindings::exports::rialto::security_crypto::fido::{Owner, OwnerKind};
-use crate::fido::{FidoError, begin_authentication};
+use crate::fido::{FidoError, begin_authentication, finish_authorization};
 
 /// A change of an authenticator, and what it is refused for.
 type Change = (&'static str, fn(&mut Authenticator));
@@ -296,6 +296,8 @@ fn credential_is_of_one_user_of_one_owner() {
     let found = begin_authentication(&mut world, &participant, "alice");
     assert_eq!(found, Err(FidoError::UnknownUser));
     // And for another purpose it is unknown.
+    let mut finish = finish;
+    finish["transaction"] = payment("1")["transaction"].clone();
     let other = ask(&mut world, "/fido-authorize", &finish);
     assert_eq!(refusal(other), refused(404, "challenge-unknown"));
 }
@@ -349,9 +351,38 @@ fn challenge_stands_for_its_transaction_alone() {
     // The challenge of one transaction is not that of another.
     let (_, one) = ask(&mut world, "/fido-authorize", &payment("1"));
     let (_, two) = ask(&mut world, "/fido-authorize", &payment("1000"));
-    let body = json!({ "id": two["id"], "credential": device.get(&one["publicKey"]) });
+    let body = json!({
+        "id": two["id"],
+        "credential": device.get(&one["publicKey"]),
+        "transaction": payment("1000")["transaction"],
+    });
     let answer = ask(&mut world, "/fido-authorize", &body);
     assert_eq!(refusal(answer), refused(422, "fido-refused"));
+}
+
+#[test]
+fn finish_without_the_transaction_is_refused_and_changes_nothing() {
+    let mut world = world();
+    let mut device = authenticator(1);
+    register(&mut world, "alice", &mut device);
+    let mut body = answered(&mut world, "/fido-authorize", &payment("1"), |options| {
+        device.get(options)
+    });
+    let transaction = body["transaction"].take();
+    let before = kept(&mut world);
+    let said = ask(&mut world, "/fido-authorize", &body);
+    assert_eq!(refusal(said), refused(400, "malformed"));
+    // A component that leaves it out is refused too.
+    let owner = Owner {
+        kind: OwnerKind::Program,
+        name: "wallet".to_owned(),
+    };
+    let (id, credential) = (body["id"].as_str().unwrap(), body["credential"].to_string());
+    let said = finish_authorization(&mut world, &owner, id, &credential, None);
+    assert!(matches!(said, Err(FidoError::Malformed(_))), "{said:?}");
+    assert_eq!(kept(&mut world), before);
+    body["transaction"] = transaction;
+    assert_eq!(ask(&mut world, "/fido-authorize", &body).0, 200);
 }
 
 #[test]
