@@ -115,6 +115,7 @@ pub fn begin_registration(
     user.display_name.clone_from(&named.display_name);
     let given = challenges::give(world, &party, &mut user, (Purpose::Register, None));
     USERS.within(world).put(&key, &user);
+    challenges::remove_expired(world);
     let options = options::creation(&party, &user, &given);
     Ok(begun(&given, &options))
 }
@@ -281,6 +282,7 @@ fn begin(
     }
     let given = challenges::give(world, &party, &mut user, what);
     USERS.within(world).put(&key, &user);
+    challenges::remove_expired(world);
     let options = options::request(&party, &user, &given);
     Ok(begun(&given, &options))
 }

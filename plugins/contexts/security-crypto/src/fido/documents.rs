@@ -11,6 +11,8 @@ pub const USERS: Collection<User> = Collection::new("fido-users").with_elements_
 pub const CREDENTIALS: Collection<Known> = Collection::new("fido-credentials");
 /// Challenges, by their ids.
 pub const CHALLENGES: Collection<Challenge> = Collection::new("fido-challenges");
+/// When challenges expire, in the order of time.
+pub const EXPIRIES: Collection<Expiry> = Collection::new("fido-expiries");
 
 /// A user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,8 +75,20 @@ pub struct Credential {
 pub struct Given {
     /// Its id.
     pub id: String,
+    /// What it is for.
+    pub purpose: Purpose,
     /// When it expires: UTC, milliseconds since 1970.
     pub expires_at: u64,
+}
+
+/// When a challenge expires; the instant is in the document's key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Expiry {
+    /// The challenge's id.
+    pub challenge: String,
+    /// The key of its user's document.
+    pub user: String,
 }
 
 /// A credential that is known.
@@ -173,6 +187,12 @@ pub struct Outcome {
 #[must_use]
 pub fn user_key(owner: &str, id: &str) -> String {
     format!("{owner}/{id}")
+}
+
+/// The key of the expiry of a challenge (UTC, milliseconds since 1970). With an empty id it comes before all of the instant.
+#[must_use]
+pub fn expiry_key(at: u64, challenge: &str) -> String {
+    format!("{at:020}/{challenge}")
 }
 
 /// The key of a known credential's document. Ids may be longer than keys.

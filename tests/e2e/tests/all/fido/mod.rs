@@ -111,7 +111,12 @@ impl Scene {
 
     /// All that security-crypto keeps of FIDO2.
     async fn kept(&self) -> Value {
-        let names = ["fido-users", "fido-credentials", "fido-challenges"];
+        let names = [
+            "fido-users",
+            "fido-credentials",
+            "fido-challenges",
+            "fido-expiries",
+        ];
         let names = names.map(|name| ("security-crypto".to_owned(), name.to_owned()));
         json!(self.office.everything(&names).await.unwrap())
     }

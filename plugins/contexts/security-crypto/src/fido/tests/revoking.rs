@@ -127,6 +127,12 @@ fn user_whose_only_credential_is_revoked_is_unknown() {
         let said = ask(&mut world, path, &body);
         assert_eq!(refusal(said), refused(404, "user-unknown"), "{path}");
     }
+    // Nothing but the id's end is left once the challenges are over.
+    world.now = 400_000;
+    let begun = ask(&mut world, "/fido-register", &user("bob"));
+    assert_eq!(begun.0, 201);
+    let left = USERS.within(&mut world).get("program/wallet/alice");
+    assert_eq!(left, None);
     // The user may register another authenticator.
     register(&mut world, "alice", &mut authenticator(2));
 }
