@@ -303,20 +303,29 @@ fn finish(
         let mut user = found.ok_or(FidoError::UnknownUser)?;
         let wanted = Wanted {
             challenge: &challenge.challenge,
+            given_at: challenge.given_at,
             user_verification: purpose == Purpose::Authorize,
         };
         let now = world.now();
         let (credential, counter) =
             assertion::verify(world, &party, wanted, &mut user, &sent)?;
-        if counter == Counter::NotGrown {
-            let (before, now) = (credential.sign_count, sent.data.sign_count);
-            credential.state = State::Suspect;
-            world.alert(&format!(
-                "the counter of a FIDO credential of {key} was {before} and is {now}: there may be a copy of the \
-                 authenticator; the credential no longer works, and the user must register again"
-            ));
-            USERS.within(world).put(&key, &user);
-            return Err(FidoError::CredentialSuspect);
+        match counter {
+            Counter::Grown => {}
+            Counter::Late => {
+                return Err(refused(
+                    "the authenticator has made a later response, which came before this one: begin again",
+                ));
+            }
+            Counter::NotGrown => {
+                let (before, now) = (credential.sign_count, sent.data.sign_count);
+                credential.state = State::Suspect;
+                world.alert(&format!(
+                    "the counter of a FIDO credential of {key} was {before} and is {now}: there may be a copy of the \
+                     authenticator; the credential no longer works, and the user must register again"
+                ));
+                USERS.within(world).put(&key, &user);
+                return Err(FidoError::CredentialSuspect);
+            }
         }
         // Step 22 of section 7.2.
         credential.sign_count = sent.data.sign_count;

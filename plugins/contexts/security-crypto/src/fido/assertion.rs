@@ -1,5 +1,24 @@
 //! The relying party's part of an authentication: Web Authentication Level 2, section 7.2. The numbers are those of its
 //! steps. What Level 3 adds is marked.
+//!
+//! # The counter
+//!
+//! By step 21 a counter that has not grown is a sign that there may be a copy of the authenticator, and what follows from
+//! it is up to the relying party. Level 3 (step 22) names another cause: responses arrive in another order than the
+//! authenticator has made them. So there are three cases:
+//!
+//! | The counter | The challenge was given | Then |
+//! |---|---|---|
+//! | has grown, or the authenticator has none | | the response is accepted |
+//! | is smaller | before the credential was last used | the response is refused; the credential works on |
+//! | is smaller | later | the credential is suspect |
+//! | is the same | | the credential is suspect |
+//!
+//! In the second case the response may have been made before the one that was accepted, so it says nothing of a copy. It
+//! is refused all the same, because a copy could have made it too: the user begins again. An authenticator never uses a
+//! number twice, so in the last case two have signed.
+
+use std::cmp::Ordering;
 
 use super::client_data::GET;
 use super::documents::{Credential, State, User};
@@ -14,6 +33,8 @@ use crate::world::World;
 pub struct Wanted<'a> {
     /// The challenge that was given out: base64url.
     pub challenge: &'a str,
+    /// When it was given out: UTC, milliseconds since 1970.
+    pub given_at: u64,
     /// Whether the authenticator must have verified the user.
     pub user_verification: bool,
 }
@@ -23,6 +44,8 @@ pub struct Wanted<'a> {
 pub enum Counter {
     /// Step 21: the counter has grown, or the authenticator has none.
     Grown,
+    /// Step 21: the response may have been made before the latest that was accepted.
+    Late,
     /// Step 21: the counter has not grown, so there may be a copy of the authenticator.
     NotGrown,
 }
@@ -101,12 +124,19 @@ pub fn verify<'a>(
         return Err(refused("the signature is not one of the credential's key"));
     }
     // Step 21.
-    let (before, now) = (credential.sign_count, sent.data.sign_count);
-    let has_counter = before != 0 || now != 0;
-    let counter = if has_counter && now <= before {
-        Counter::NotGrown
-    } else {
-        Counter::Grown
-    };
+    let counter = counter(credential, wanted.given_at, sent.data.sign_count);
     Ok((credential, counter))
+}
+
+/// What a counter says, in a response to a challenge that was given out at an instant.
+fn counter(credential: &Credential, given_at: u64, now: u32) -> Counter {
+    let before = credential.sign_count;
+    let has_none = before == 0 && now == 0;
+    let was_used_since = credential.used_at.is_some_and(|used_at| given_at < used_at);
+    match now.cmp(&before) {
+        _ if has_none => Counter::Grown,
+        Ordering::Greater => Counter::Grown,
+        Ordering::Less if was_used_since => Counter::Late,
+        Ordering::Less | Ordering::Equal => Counter::NotGrown,
+    }
 }

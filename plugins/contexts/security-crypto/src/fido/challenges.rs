@@ -45,6 +45,7 @@ pub fn give(
     (purpose, transaction): (Purpose, Option<Transaction>),
 ) -> Challenge {
     make_room(world, user, purpose);
+    let given_at = world.now();
     let challenge = Challenge {
         id: world.uuid(),
         purpose,
@@ -52,7 +53,8 @@ pub fn give(
         user: user.id.clone(),
         challenge: random(world),
         transaction,
-        expires_at: world.now() + party.challenge_seconds * 1_000,
+        given_at,
+        expires_at: given_at + party.challenge_seconds * 1_000,
         spent: None,
     };
     user.challenges.push(Given {

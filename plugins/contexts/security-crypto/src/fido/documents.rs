@@ -141,6 +141,8 @@ pub struct Challenge {
     /// What it stands for, if it is for a transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<Transaction>,
+    /// When it was given out: UTC, milliseconds since 1970.
+    pub given_at: u64,
     /// When it expires: UTC, milliseconds since 1970.
     pub expires_at: u64,
     /// What has used it up.

@@ -1,6 +1,7 @@
 //! The operations with an authenticator in software: what passes, what is refused, and what each leaves behind.
 
 mod authenticator;
+mod counters;
 mod leftovers;
 mod refusals;
 mod revoking;
