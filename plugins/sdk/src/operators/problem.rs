@@ -46,6 +46,8 @@ kinds! {
     MakerIsChecker 403 "maker-is-checker",
     /// Nobody asks for roles of their own, or decides about them.
     OwnRoles 403 "own-roles",
+    /// The request is another's, and nobody else takes it back.
+    RequestForeign 403 "request-foreign",
     /// The key is another's, and used by nobody else.
     KeyForeign 403 "key-foreign",
     /// There is nothing at this path.

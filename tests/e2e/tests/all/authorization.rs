@@ -328,6 +328,33 @@ async fn nobody_gives_themselves_anything() {
     assert_eq!((own.status, own.problem()), (403, "role-missing"));
 }
 
+#[tokio::test]
+async fn maker_takes_a_change_back_and_nobody_approves_it() {
+    let scene = Scene::start(PEOPLE);
+    let path = "/authorization-changes";
+    let give = json!({ "roleAssignment": { "subject": "operator/anna", "add": ["maker"] } });
+    let body = json!({ "change": give, "reason": "r" });
+    let asked = scene.ask("maya", path, body.clone()).await;
+    assert_eq!(asked.status, 202, "{asked:?}");
+    let time = |name: &str| asked.body[name].as_u64().unwrap();
+    assert_eq!(time("lapsesAt") - time("createdAt"), 7 * 86_400_000);
+    let id = asked.body["id"].as_str().unwrap();
+    let withdrawal = format!("{path}/{id}/withdrawal");
+    let said = scene.ask("both", &withdrawal, json!({})).await;
+    assert_eq!((said.status, said.problem()), (403, "request-foreign"));
+    let said = scene.ask("maya", &withdrawal, json!({})).await;
+    assert_eq!(said.status, 200, "{said:?}");
+    let decide = format!("{path}/{id}/decision");
+    let approve = json!({ "decision": "APPROVE" });
+    let said = scene.ask("chris", &decide, approve).await;
+    assert_eq!((said.status, said.problem()), (409, "already-decided"));
+    let shown = scene.office.get("anna", path).await.unwrap();
+    assert_eq!(shown["items"][0]["state"], "WITHDRAWN", "{shown}");
+    // It keeps nobody from asking for the same.
+    let again = scene.ask("both", path, body).await;
+    assert_eq!(again.status, 202, "{again:?}");
+}
+
 /// What OpenSSL writes.
 fn openssl(folder: &Path, arguments: &[&str]) -> Vec<u8> {
     let output = Command::new("openssl")
