@@ -34,6 +34,6 @@ pub trait World: Store + Authenticators {
         message: &[u8],
         signature: &[u8],
     ) -> Result<bool, KeyError>;
-    /// Publishes that an approved change took effect.
+    /// Publishes that an approved change took effect, or that a key was revoked.
     fn changed(&mut self, event: &Event);
 }
