@@ -5,6 +5,7 @@
 mod authenticator;
 mod browser;
 mod rows;
+mod signed;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -43,8 +44,13 @@ impl Scene {
     /// A host whose relying party has pages of this origin.
     fn start(origin: &str) -> Self {
         let scheme = TestScheme::demo().unwrap();
-        scheme.add_operators(PEOPLE).unwrap();
         scheme.replace("scheme.toml", ORIGIN, origin).unwrap();
+        Self::of(scheme)
+    }
+
+    /// A host of this scheme.
+    fn of(scheme: TestScheme) -> Self {
+        scheme.add_operators(PEOPLE).unwrap();
         let host = RunningHost::start(&scheme).unwrap();
         let names: Vec<&str> = PEOPLE.iter().map(|(name, _)| *name).collect();
         Self {
@@ -93,10 +99,11 @@ impl Scene {
 
     /// Asks on the FSPs' listener in the name of a participant: the status and the body.
     async fn as_fsp(&self, fsp: &str, body: &Value) -> (u16, Value) {
-        let mut headers = HeaderMap::new();
-        let json = HeaderValue::from_static("application/json");
-        headers.insert("content-type", json);
-        headers.insert("fspiop-source", fsp.parse().unwrap());
+        self.with_headers(headers(fsp), body).await
+    }
+
+    /// Asks on the FSPs' listener with these headers: the status and the body.
+    async fn with_headers(&self, headers: HeaderMap, body: &Value) -> (u16, Value) {
         let uri = format!("{}/app-fido-register", self.host.url("fsps").unwrap());
         let body = Bytes::from(body.to_string());
         let sent = self
@@ -124,6 +131,15 @@ impl Scene {
     fn end(self, case: &str) {
         catalogue::seen(case, self.seen.iter().map(String::as_str)).unwrap();
     }
+}
+
+/// Headers of an unsigned message of a participant.
+fn headers(fsp: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let json = HeaderValue::from_static("application/json");
+    headers.insert("content-type", json);
+    headers.insert("fspiop-source", fsp.parse().unwrap());
+    headers
 }
 
 fn user() -> Value {
