@@ -51,6 +51,7 @@ use crate::bindings::exports::rialto::security_crypto::fido::{
     Authenticated, Authorized, Begun, Owner, OwnerKind, Registered, Transaction as Asked,
     User as Named,
 };
+use crate::bindings::rialto::host::keys::KeyError;
 use crate::settings::Fido;
 use crate::world::World;
 use assertion::{Counter, Wanted};
@@ -67,6 +68,16 @@ pub const CREDENTIALS_MAX: usize = 10;
 /// A verification that failed, in a sentence.
 fn refused(why: impl Into<String>) -> FidoError {
     FidoError::Refused(why.into())
+}
+
+/// A signature that the host could not verify, for a cause that is not the authenticator's. An operator must see it.
+fn not_verified(world: &mut impl World, error: &KeyError) -> FidoError {
+    world.alert(&format!(
+        "the host verified no signature of FIDO2: {error:?}"
+    ));
+    refused(
+        "the host could not verify the signature: begin again, and tell its operator if that repeats",
+    )
 }
 
 fn malformed(why: &str) -> FidoError {

@@ -23,7 +23,7 @@ use std::cmp::Ordering;
 use super::client_data::GET;
 use super::documents::{Credential, State, User};
 use super::response::Assertion;
-use super::{FidoError, refused};
+use super::{FidoError, not_verified, refused};
 use crate::bindings::rialto::host::keys::{Algorithm, Hash};
 use crate::settings::Fido;
 use crate::world::World;
@@ -119,9 +119,10 @@ pub fn verify<'a>(
     let hash = world.digest(Hash::Sha256, &sent.client_data_json);
     let message = [&sent.signed[..], &hash].concat();
     let key = &credential.public_key;
-    let verified = world.verify_with(key, Algorithm::Es256, &message, &sent.signature);
-    if verified != Ok(true) {
-        return Err(refused("the signature is not one of the credential's key"));
+    match world.verify_with(key, Algorithm::Es256, &message, &sent.signature) {
+        Ok(true) => {}
+        Ok(false) => return Err(refused("the signature is not one of the credential's key")),
+        Err(error) => return Err(not_verified(world, &error)),
     }
     // Step 21.
     let counter = counter(credential, wanted.given_at, sent.data.sign_count);

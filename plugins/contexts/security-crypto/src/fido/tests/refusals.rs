@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::authenticator::{Authenticator, PRESENT, VERIFIED, base64url};
 use super::*;
 use crate::bindings::exports::rialto::security_crypto::fido::{Owner, OwnerKind};
+use crate::bindings::rialto::host::keys::KeyError;
 use crate::fido::{FidoError, begin_authentication, finish_authorization};
 
 /// A change of an authenticator, and what it is refused for.
@@ -144,6 +145,35 @@ fn client_data_of_another_operation_challenge_or_frame_is_refused() {
             assert!(detail.contains(why), "{path} {why}: {problem}");
             assert_eq!(refusal((status, problem)), refused(422, "fido-refused"));
         }
+    }
+}
+
+#[test]
+fn error_of_the_host_is_not_blamed_on_the_authenticator() {
+    let mut world = world();
+    let mut device = authenticator(1);
+    register(&mut world, "alice", &mut device);
+    let away = || Some(KeyError::ProviderAway("slow".to_owned()));
+    let registration = answered(&mut world, "/fido-register", &user("alice"), |options| {
+        authenticator(2).create(options)
+    });
+    let payment = answered(&mut world, "/fido-authorize", &payment("1"), |options| {
+        device.get(options)
+    });
+    for (path, body) in [
+        ("/fido-register", registration),
+        ("/fido-authorize", payment),
+    ] {
+        world.alerts.clear();
+        world.fails = away();
+        let (status, said) = ask(&mut world, path, &body);
+        let detail = said["detail"].as_str().unwrap();
+        assert!(
+            detail.contains("the host could not verify"),
+            "{path}: {said}"
+        );
+        assert_eq!(refusal((status, said)), refused(422, "fido-refused"));
+        assert!(world.alerts[0].contains("slow"), "{:?}", world.alerts);
     }
 }
 
