@@ -5,7 +5,7 @@
 //!
 //! By step 21 a counter that has not grown is a sign that there may be a copy of the authenticator, and what follows from
 //! it is up to the relying party. Level 3 (step 22) names another cause: responses arrive in another order than the
-//! authenticator has made them. So there are three cases:
+//! authenticator has made them. So the counter and the time of the challenge decide together:
 //!
 //! | The counter | The challenge was given | Then |
 //! |---|---|---|
@@ -14,9 +14,9 @@
 //! | is smaller | later | the credential is suspect |
 //! | is the same | | the credential is suspect |
 //!
-//! In the second case the response may have been made before the one that was accepted, so it says nothing of a copy. It
+//! In the second row the response may have been made before the one that was accepted, so it says nothing of a copy. It
 //! is refused all the same, because a copy could have made it too: the user begins again. An authenticator never uses a
-//! number twice, so in the last case two have signed.
+//! number twice, so in the last row two have signed.
 
 use std::cmp::Ordering;
 
