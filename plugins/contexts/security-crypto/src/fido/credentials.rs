@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::documents::{
     CREDENTIALS, Credential, Known, Revoked, State, USERS, User, credential_key, user_key,
 };
-use super::users;
+use super::inputs::{owner_text, user_id};
+use super::{Owner, OwnerKind, users};
 use crate::world::World;
 
 /// Whether a credential works, for operators.
@@ -58,24 +59,29 @@ struct Kept {
 /// When the query names two owners, or a user without an owner.
 pub fn list(world: &mut impl World, query: &[(String, String)]) -> Result<Items<View>, Problem> {
     let prefix = prefix(query)?;
-    let user = parameter(query, "user");
-    let wanted = user.map(|user| format!("{prefix}{user}"));
-    let paging = Paging::of(query)?;
-    let page = paging.fill(world, &USERS, &prefix, |_, key, user| {
-        let is_wanted = wanted.as_ref().is_none_or(|wanted| wanted == key);
-        is_wanted.then(|| of_user(user))
-    })?;
+    let page = match parameter(query, "user") {
+        Some(user) => {
+            let key = format!("{prefix}{}", user_id(user)?);
+            let found = USERS.within(world).get(&key);
+            Items {
+                items: found.into_iter().collect(),
+                next_cursor: None,
+            }
+        }
+        None => Paging::of(query)?.fill(world, &USERS, &prefix, |_, _, user| Some(user))?,
+    };
     Ok(Items {
-        items: page.items.into_iter().flatten().collect(),
+        items: page.items.into_iter().flat_map(of_user).collect(),
         next_cursor: page.next_cursor,
     })
 }
 
 /// The beginning of the keys of an owner's users; empty for all.
 fn prefix(query: &[(String, String)]) -> Result<String, Problem> {
-    let owner = match (parameter(query, "participant"), parameter(query, "program")) {
-        (Some(name), None) => format!("participant/{name}"),
-        (None, Some(name)) => format!("program/{name}"),
+    let named = (parameter(query, "participant"), parameter(query, "program"));
+    let (kind, name) = match named {
+        (Some(name), None) => (OwnerKind::Participant, name),
+        (None, Some(name)) => (OwnerKind::Program, name),
         (None, None) if parameter(query, "user").is_none() => return Ok(String::new()),
         (None, None) => {
             let detail =
@@ -87,7 +93,8 @@ fn prefix(query: &[(String, String)]) -> Result<String, Problem> {
             return Err(Problem::new(Kind::Malformed, detail));
         }
     };
-    Ok(user_key(&owner, ""))
+    let name = name.to_owned();
+    Ok(user_key(&owner_text(&Owner { kind, name })?, ""))
 }
 
 fn of_user(user: User) -> Vec<View> {

@@ -210,7 +210,14 @@ fn credentials_are_listed_by_owner_and_user_without_secrets() {
     assert_eq!(listed(&mut world, &[("participant", "wallet")]), [""; 0]);
     assert_eq!(listed(&mut world, &[one, ("user", "ali")]), [""; 0]);
     let reader = ("anna", "reader");
-    for wrong in [&[user][..], &[one, ("participant", "payerfsp")]] {
+    let long = "ü".repeat(100);
+    for wrong in [
+        &[user][..],
+        &[one, ("participant", "payerfsp")],
+        &[("program", &long), user],
+        &[("program", "a\nb")],
+        &[one, ("user", "a/b")],
+    ] {
         let said = operate(&mut world, reader, "listFidoCredentials", "", wrong);
         assert_eq!(refusal(said), refused(400, "malformed"));
     }
